@@ -35,7 +35,12 @@ pub fn gives(
             millis(measured.unsent_ms)
         );
     }
-    let has_end = matches!(evidence.setup.flow().stop, Stop::Bytes(_));
+    let stop = evidence.setup.flow().stop;
+    let has_end = matches!(stop, Stop::Bytes(_));
+    let more = match stop {
+        Stop::Bytes(bytes) if measured.delivered_bytes < bytes => "more than ",
+        _ => "",
+    };
     let [about, present] = if has_end {
         [predicted.elapsed_s, measured.elapsed_s].map(seconds_text)
     } else {
@@ -50,10 +55,10 @@ pub fn gives(
     });
     match ends.filter(|[least, most]| least != most) {
         Some([least, most]) => format!(
-            "about {about} instead of {present} (predicted; half of the simulated courses give \
+            "about {about} instead of {more}{present} (predicted; half of the simulated courses give \
              {least} to {most})"
         ),
-        None => format!("about {about} instead of {present} (predicted{without})"),
+        None => format!("about {about} instead of {more}{present} (predicted{without})"),
     }
 }
 
@@ -77,7 +82,7 @@ fn short_queue<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
 }
 
 /// The words for a limit that is steady: it is reached only after slow start, which takes
-/// much of a short transfer.
+/// much of a short transfer, and losses in a queue can keep a connection below it.
 pub fn after_slow_start(
     evidence: &Evidence<'_>,
     predicted: Option<Predicted>,
@@ -97,6 +102,7 @@ pub fn after_slow_start(
         // These words say so, or the bound is no steady one.
         Cause::Loss | Cause::Application | Cause::SlowReader => "",
         _ if is_short => " once slow start is over",
+        Cause::Path if short_queue(evidence).is_some() => ", unless losses in its queue cost more",
         _ => "",
     }
 }
