@@ -165,14 +165,20 @@ impl World {
             self.quiet(|stack, now| stack.tcp_write(id, &payload[..len], now))
         };
         self.buffer = payload;
-        let written = written + taken.unwrap_or(0) as u32;
-        self.held[at].written = written;
-        self.flows.wrote(tuple, info.iss, written);
+        // One that has ended takes nothing, and its successor may have its number.
+        if let Ok(taken) = taken {
+            let written = written + taken as u32;
+            self.held[at].written = written;
+            self.flows.wrote(tuple, info.iss, written);
+        }
     }
 
     fn announce_end(&mut self, at: usize) {
         let Held { id, tuple, .. } = self.held[at];
-        if let Ok(info) = self.quiet(|stack, now| stack.tcp_info(id, now)) {
+        let info = self.quiet(|stack, now| stack.tcp_info(id, now));
+        if let Ok(info) = info
+            && info.state != TcpState::Closed
+        {
             self.flows.ended(tuple, info.iss);
         }
     }
@@ -201,7 +207,10 @@ impl World {
     pub fn let_go(&mut self, at: usize, abort: bool) {
         self.announce_end(at);
         let Held { id, tuple, .. } = self.held[at];
-        if let Ok(info) = self.quiet(|stack, now| stack.tcp_info(id, now)) {
+        let info = self.quiet(|stack, now| stack.tcp_info(id, now));
+        if let Ok(info) = info
+            && info.state != TcpState::Closed
+        {
             self.flows.let_go(tuple, &info);
         }
         let held = self.held.swap_remove(at);

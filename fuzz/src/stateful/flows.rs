@@ -47,8 +47,9 @@ pub struct Flow {
     received: u32,
     /// It has sent more than a SYN.
     is_open: bool,
-    /// A reset has arrived that the stack may have believed.
-    is_reset: bool,
+    /// A reset has arrived that the stack may have believed, the stack has sent one, or the
+    /// application has let go.
+    may_be_over: bool,
     /// Number of a SYN that arrived after that.
     next_irs: Option<u32>,
     /// Its first segment was a SYN.
@@ -99,7 +100,7 @@ impl Flow {
             timestamp: None,
             received: 0,
             is_open: false,
-            is_reset: false,
+            may_be_over: false,
             next_irs: None,
             is_active: false,
         }
@@ -117,6 +118,12 @@ impl Flow {
         ack.wrapping_sub(self.iss) <= self.sent_end.wrapping_sub(self.iss)
     }
 
+    /// Returns true if the stack has acknowledged more than `ack`.
+    fn has_acked_beyond(&self, ack: u32) -> bool {
+        self.acked
+            .is_some_and(|acked| (ack.wrapping_sub(acked) as i32) < 0)
+    }
+
     /// The sequence numbers at which the stack takes payload: first, and how many. `hidden`
     /// is given where the edges are not known: bytes that the stack can hold, all of which
     /// may have arrived without an answer.
@@ -129,6 +136,16 @@ impl Flow {
                 // The field leaves out less than a unit of the scale.
                 Some((acked, edge.wrapping_sub(acked) + (1 << self.scale)))
             }
+        }
+    }
+
+    /// Sequence number behind all that the stack may have sent, FIN included. `most` is given where
+    /// segments may be lost before they are seen: bytes that the application wrote.
+    fn last_sent(&self, info: Option<&Info>, most: Option<u32>) -> u32 {
+        match (info, most) {
+            (Some(info), _) if Some(info.irs) == self.irs => info.snd_nxt,
+            (_, Some(bytes)) => self.iss.wrapping_add(2).wrapping_add(bytes),
+            (_, None) => self.sent_end,
         }
     }
 
@@ -178,7 +195,12 @@ impl Flows {
         }
         if let Some(at) = self.flows.iter().rposition(|flow| flow.tuple == tuple) {
             let last = self.flows.remove(at);
-            self.flows.retain(|flow| flow.tuple != tuple);
+            // A replayed cookie may open one of the same number later.
+            for old in self.flows.extract_if(.., |flow| flow.tuple == tuple) {
+                if old.iss != last.iss && old.iss != iss {
+                    self.written.remove(&(tuple, old.iss));
+                }
+            }
             self.flows.push(last);
         }
         let mut flow = Flow::new(tuple, iss);
@@ -192,24 +214,33 @@ impl Flows {
 
     /// Makes the connection to which a segment of the stack belongs the newest.
     fn choose(&mut self, tuple: Tuple, header: &TcpHeader) {
-        // The first segment of a handshake after a reset may be a challenge ACK.
-        let irs = header.ack.wrapping_sub(1);
-        let is_fin = header.flags.contains(TcpFlags::FIN);
-        let is_next = |flow: &Flow| flow.next_irs == Some(irs) && !is_fin;
-        let is_known = |flow: &Flow| flow.irs == Some(irs) || self.may_send(flow, header);
-        let mut known = self.flows.iter().filter(|flow| flow.tuple == tuple);
-        if self.find(tuple).is_some_and(is_next) && !known.any(is_known) {
+        let newest = self.flows.iter().rposition(|flow| flow.tuple == tuple);
+        let newest = newest.filter(|&at| self.may_send(&self.flows[at], header));
+        if newest.is_none() && self.starts_next(tuple, header) {
             let flow = self.start(tuple, header.seq.wrapping_sub(1));
-            return flow.irs = Some(irs);
+            return flow.irs = Some(header.ack.wrapping_sub(1));
         }
         let is_of = |flow: &Flow| {
             let acked = |irs: u32| header.ack.wrapping_sub(irs) < 1 << 30;
             flow.tuple == tuple && flow.has_sent(header.seq) && flow.irs.is_some_and(acked)
         };
-        if let Some(at) = self.flows.iter().rposition(is_of) {
+        if let Some(at) = newest.or_else(|| self.flows.iter().rposition(is_of)) {
             let chosen = self.flows.remove(at);
             self.flows.push(chosen);
         }
+    }
+
+    /// Returns true if this is the first segment of a handshake after a reset: it may be a
+    /// challenge ACK.
+    fn starts_next(&self, tuple: Tuple, header: &TcpHeader) -> bool {
+        let irs = header.ack.wrapping_sub(1);
+        let is_fin = header.flags.contains(TcpFlags::FIN);
+        let is_next = |flow: &Flow| flow.next_irs == Some(irs) && !is_fin;
+        let is_known = |flow: &Flow| {
+            let is_of = flow.tuple == tuple && flow.irs == Some(irs);
+            is_of && !flow.has_acked_beyond(header.ack)
+        };
+        self.find(tuple).is_some_and(is_next) && !self.flows.iter().any(is_known)
     }
 
     /// Returns true if a connection may say this, had no reset ended it: it acknowledges what
@@ -219,9 +250,8 @@ impl Flows {
         let written = self.written.get(&(tuple, iss)).copied().unwrap_or_default();
         let offset = header.seq.wrapping_sub(iss).wrapping_sub(1);
         let stream = flow.irs.and_then(|irs| self.streams.get(&(tuple, irs)));
-        let falls = |acked: u32| (header.ack.wrapping_sub(acked) as i32) < 0;
         offset <= written.bytes + u32::from(written.ended)
-            && !flow.acked.is_some_and(falls)
+            && !flow.has_acked_beyond(header.ack)
             && stream.is_some_and(|stream| stream.has_arrived_to(header.ack))
     }
 
@@ -250,12 +280,16 @@ impl Flows {
             return;
         };
         let flow = &mut self.flows[at];
-        let is_hidden = self.hides_answers || flow.is_returned;
+        // A connection may be accepted and closed before a segment shows its window.
+        let is_hidden = self.hides_answers || flow.edge.is_none();
         let hidden = is_hidden.then_some(self.memory);
-        if flow.is_reset && has(TcpFlags::SYN) && !has(TcpFlags::ACK) && !has(TcpFlags::RST) {
+        let written = self.written.get(&(tuple, flow.iss)).copied();
+        let written = written.unwrap_or_default().bytes;
+        let most = self.hides_answers.then_some(written);
+        if flow.may_be_over && has(TcpFlags::SYN) && !has(TcpFlags::ACK) && !has(TcpFlags::RST) {
             flow.next_irs = Some(header.seq);
         }
-        flow.is_reset |= has(TcpFlags::RST) && flow.acked == Some(header.seq);
+        flow.may_be_over |= has(TcpFlags::RST) && flow.acked == Some(header.seq);
         if has(TcpFlags::ACK) && flow.has_sent(header.ack) {
             let scale = match has(TcpFlags::SYN) {
                 true => 0,
@@ -269,14 +303,22 @@ impl Flows {
             });
         }
         let may_carry = has(TcpFlags::ACK) && !has(TcpFlags::RST) && !has(TcpFlags::SYN);
-        if !may_carry || !flow.has_sent_or_old(header.ack) || !flow.believes(header.ack, info) {
+        let is_old = header.ack.wrapping_sub(flow.last_sent(info, most)) as i32 <= 0;
+        if !may_carry || !is_old || !flow.believes(header.ack, info) {
             return;
         }
-        let (Some((first, len)), Some(irs)) = (flow.window(info, hidden), flow.irs) else {
-            return;
-        };
-        let stream = self.stream(tuple, irs);
-        stream.arrives_within(header.seq, payload, has(TcpFlags::FIN), (first, len));
+        let (window, irs, next) = (flow.window(info, hidden), flow.irs, flow.next_irs);
+        let (seq, fin) = (header.seq, has(TcpFlags::FIN));
+        if let Some(next) = next {
+            // At the moment of a reset the next connection has the same number.
+            let window = (next.wrapping_add(1), self.memory);
+            let stream = self.stream(tuple, next);
+            stream.arrives_within(seq, payload, fin, window);
+        }
+        if let (Some(window), Some(irs)) = (window, irs) {
+            let stream = self.stream(tuple, irs);
+            stream.arrives_within(seq, payload, fin, window);
+        }
     }
 
     /// The stack has taken the segment that returned one of its SYN cookies.
@@ -302,13 +344,19 @@ impl Flows {
 
     /// The stack says of a connection what was agreed.
     pub fn agreed(&mut self, tuple: Tuple, info: &Info) {
-        if let Some(flow) = self.find_mut(tuple)
-            && flow.iss == info.iss
+        // A late SYN-ACK with another cookie may look newer.
+        let is_it = |flow: &Flow| flow.tuple == tuple && flow.iss == info.iss;
+        if let Some(at) = self.flows.iter().rposition(is_it)
             && !matches!(info.state, TcpState::SynSent | TcpState::Closed)
         {
+            if self.flows[at + 1..].iter().any(|flow| flow.tuple == tuple) {
+                let chosen = self.flows.remove(at);
+                self.flows.push(chosen);
+            }
+            let flow = self.find_mut(tuple).expect("it was just there");
             if flow.irs == Some(info.irs) {
                 // It lives, so the stack has believed no reset.
-                (flow.is_reset, flow.next_irs) = (false, None);
+                (flow.may_be_over, flow.next_irs) = (false, None);
             }
             flow.irs = Some(info.irs);
             flow.scale = info.agreed.rcv_wscale;
@@ -329,6 +377,7 @@ impl Flows {
         let of_it = |flow: &&mut Flow| flow.tuple == tuple && flow.iss == info.iss;
         if let Some(flow) = self.flows.iter_mut().rfind(of_it) {
             flow.received = info.rcv_nxt.wrapping_sub(info.irs);
+            flow.may_be_over = true;
         }
     }
 
@@ -352,6 +401,12 @@ impl Flows {
     /// If it is not true.
     pub fn leaves(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
         if header.flags.contains(TcpFlags::RST) {
+            // With ACK and its next number it ends the connection; others answer strays.
+            if header.flags.contains(TcpFlags::ACK)
+                && let Some(flow) = self.find_mut(tuple)
+            {
+                flow.may_be_over |= header.seq == flow.sent_end;
+            }
             return;
         }
         match header.flags.contains(TcpFlags::SYN) {
@@ -389,7 +444,7 @@ impl Flows {
     fn repeats_cookie(&self, tuple: Tuple, header: &TcpHeader) -> bool {
         self.find(tuple).is_some_and(|flow| {
             let repeats = flow.iss == header.seq && flow.irs == Some(header.ack.wrapping_sub(1));
-            flow.is_of_cookie && repeats && !flow.is_reset
+            flow.is_of_cookie && repeats && !flow.may_be_over
         })
     }
 
@@ -403,7 +458,7 @@ impl Flows {
             let reach = if flow.is_active { 1 << 16 } else { 1 };
             let same_peer =
                 !answers || flow.irs.is_none_or(|known| irs.wrapping_sub(known) < reach);
-            flow.iss == header.seq && same_peer && !flow.is_open && !flow.is_reset
+            flow.iss == header.seq && same_peer && !flow.is_open && !flow.may_be_over
         });
         if !is_known {
             self.start(tuple, header.seq).is_active = !answers;
@@ -478,12 +533,5 @@ impl Flows {
             back < 1 << flow.scale,
             "the right edge retreats by {back}: {header:?} of {flow:?}"
         );
-    }
-}
-
-impl Flow {
-    /// Returns true if an ACK of `ack` is no lie about the future, or too old to be one.
-    fn has_sent_or_old(&self, ack: u32) -> bool {
-        (ack.wrapping_sub(self.sent_end) as i32) <= 0
     }
 }
