@@ -87,7 +87,8 @@ impl Connection {
         segment.ack == self.send.snd_una && segment.is_empty() && window == self.send.snd_wnd
     }
 
-    /// Processes an ACK while sequence numbers are outstanding.
+    /// Processes an ACK while sequence numbers are outstanding, or one that may undo a
+    /// recovery.
     fn on_ack(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         self.note_idle_path(env);
         let mss = self.mss(env);
@@ -131,7 +132,9 @@ impl Connection {
             srtt_us: self.rtt.srtt().as_micros() as u32,
             cwnd_limited: self.window_use.on_ack(sample.round_start),
             recovering,
-            ece: self.reports_congestion_mark(segment, out.delivered, env),
+            // One response a window of data (RFC 3168 §6.1.2): with nothing outstanding
+            // there is no such window, and no flight to base a reduction on.
+            ece: flight_size > 0 && self.reports_congestion_mark(segment, out.delivered, env),
         };
         if self.congestion.on_ack(&sample, flight_size) {
             self.owe_cwr();
