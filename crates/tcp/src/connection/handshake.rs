@@ -21,7 +21,7 @@ use crate::{
     options::{Agreed, Offer, TimestampClock},
     receive::{
         FEWEST_BLOCKS, LargestWindow, ReceiveHalf, WindowRoom, fair_bytes, handshake_window,
-        usable_cell,
+        is_at_right_edge, usable_cell,
     },
     recovery::{Recovery, Rtt},
     send::{PathMtu, SendHalf, SmallQueue},
@@ -181,11 +181,13 @@ impl HalfOpen {
         }
     }
 
-    /// Returns true if `segment` is inside the window that the SYN-ACK
-    /// advertised.
+    /// Returns true if `segment` begins inside the window that the SYN-ACK advertised, or
+    /// comes from a peer that has filled it.
     pub fn is_in_window(&self, segment: &Segment<'_>) -> bool {
-        let next = self.irs + 1;
-        segment.seq.at_or_after(next) && segment.seq.before(next + u32::from(self.window).max(1))
+        let (next, window) = (self.irs + 1, u32::from(self.window));
+        let inside = segment.seq.at_or_after(next) && segment.seq.before(next + window.max(1));
+        // A client whose ACK and first payload were lost answers a repeated SYN-ACK so.
+        inside || is_at_right_edge(segment, next + window)
     }
 
     /// Returns true if `segment` acknowledges anything but this SYN-ACK, so that a reset

@@ -10,7 +10,7 @@ use super::{Connection, Env, TcpState, Trigger};
 use crate::{
     CloseReason, DiscardReason, Segment, SeqNum,
     options::{Agreed, TimestampClock},
-    receive::{ReceiveHalf, acceptable},
+    receive::{ReceiveHalf, acceptable, is_at_right_edge},
     send::PacketTooBig,
     trace::TraceEvent,
 };
@@ -203,23 +203,18 @@ impl Connection {
         }
         let window = self.receive.window_left();
         let bare_fin = segment.has(TcpFlags::FIN) && segment.payload.is_empty();
-        if acceptable(
+        let in_table = acceptable(
             segment.seq,
             segment.len(),
             self.receive.rcv_nxt,
             window,
             bare_fin,
-        ) {
+        );
+        if in_table || is_at_right_edge(segment, self.receive.rcv_adv) {
             return Ok(());
         }
         if segment.has(TcpFlags::RST) {
             return Err(DiscardReason::OutsideWindow);
-        }
-        // A peer that has filled the window sends its ACKs with the number behind it. While a
-        // hole keeps the window where it is, they are all there is to acknowledge what this
-        // side sends. Table 6 refuses them; Linux and FreeBSD take them.
-        if segment.is_empty() && segment.seq == self.receive.rcv_adv {
-            return Ok(());
         }
         if self.state == TcpState::TimeWait && segment.has(TcpFlags::FIN) {
             self.timers.linger.set(env.now + env.config.time_wait);

@@ -3,7 +3,9 @@
 //! Rule: a segment is acceptable if its first or last sequence number is inside
 //! the receive window. Nothing is changed here.
 
-use crate::SeqNum;
+use fullpipe_wire::TcpFlags;
+
+use crate::{Segment, SeqNum};
 
 /// Returns true if a segment of `len` sequence numbers from `seq` is acceptable
 /// to a window of `window` bytes that begins at `rcv_nxt`.
@@ -19,6 +21,14 @@ pub fn acceptable(seq: SeqNum, len: u32, rcv_nxt: SeqNum, window: u32, bare_fin:
         (_, 0) => bare_fin && seq == rcv_nxt,
         (_, _) => inside(seq) || inside(seq + (len - 1)),
     }
+}
+
+/// Returns true if `segment` is one that a peer sends which has filled the window up to
+/// `edge`: it is empty, and its number is the one behind the window. While a hole keeps the
+/// window where it is, such ACKs are all there is to acknowledge what this side sends. Table
+/// 6 refuses them; Linux and FreeBSD take them. A reset is left to the table.
+pub fn is_at_right_edge(segment: &Segment<'_>, edge: SeqNum) -> bool {
+    segment.is_empty() && segment.seq == edge && !segment.has(TcpFlags::RST)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod reassembly;
 mod recent;
 mod window;
 
-pub use acceptable::acceptable;
+pub use acceptable::{acceptable, is_at_right_edge};
 pub use ack_policy::AckTiming;
 pub use half::ReceiveHalf;
 pub use idle::{handshake_window, usable_cell};

@@ -77,6 +77,32 @@ fn the_window_of_a_half_open_entry_begins_after_the_syn() {
     }
 }
 
+/// A client whose ACK and first payload were lost answers a repeated SYN-ACK with the number
+/// behind the window.
+#[test]
+fn only_an_empty_segment_other_than_a_reset_is_taken_at_the_right_edge() {
+    let (mut half, _) = half_open(&TcpConfig::default(), 100);
+    let ack = TcpFlags::ACK;
+    for window in [0, 1, 500] {
+        half.window = window;
+        let edge = 1 + u32::from(window);
+        let closed = window == 0;
+        for (name, flags, seq, payload, taken) in [
+            ("empty", ack, edge, &[][..], true),
+            ("behind", ack, edge + 1, &[], false),
+            ("payload", ack, edge, &[0], closed),
+            ("FIN", ack | TcpFlags::FIN, edge, &[], closed),
+            ("reset", ack | TcpFlags::RST, edge, &[], closed),
+        ] {
+            let segment = Segment {
+                payload,
+                ..segment(flags, seq, 1)
+            };
+            assert_eq!(half.is_in_window(&segment), taken, "{name}, {window}");
+        }
+    }
+}
+
 /// RFC 7323 §2.2: the window of a SYN-ACK is not scaled, that of every other segment is.
 #[test]
 fn a_challenge_in_syn_received_repeats_the_advertised_window() {
