@@ -89,7 +89,7 @@ impl Frto {
 #[derive(Debug)]
 pub struct Recovery {
     phase: RecoveryPhase,
-    /// `snd_nxt` when recovery began.
+    /// `snd_nxt` when recovery began; once it is over, `snd_nxt` when it ended.
     recover: SeqNum,
     board: Scoreboard,
     rack: Rack,
@@ -467,9 +467,13 @@ impl Recovery {
         }
         if self.phase != RecoveryPhase::Open && is_over {
             self.phase = RecoveryPhase::Open;
+            self.recover = input.snd_nxt;
             self.rack.on_recovery_over();
             self.undo.on_recovered();
             return RecoveryChange::Recovered;
+        }
+        if self.phase == RecoveryPhase::Open {
+            self.undo.expire(input.ack, self.recover);
         }
         RecoveryChange::Unchanged
     }

@@ -13,6 +13,9 @@ use fullpipe_pool::Instant;
 
 use crate::SeqNum;
 
+/// Largest window in bytes. RFC 7323 §2.3.
+const LARGEST_WINDOW: u32 = 1 << 30;
+
 /// State needed to find that a recovery was spurious. Bytes of sequence space.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UndoDetector {
@@ -43,7 +46,8 @@ impl UndoDetector {
         is_timeout: false,
     };
 
-    /// Returns true from the start of a recovery until nothing of it can be undone.
+    /// Returns true from the start of a recovery until nothing of it can be undone: until
+    /// an undo, or a window after its end.
     pub const fn is_running(&self) -> bool {
         self.undo_marker.is_some()
     }
@@ -122,6 +126,23 @@ impl UndoDetector {
     pub fn on_recovered(&mut self) {
         self.first_retransmission = None;
         self.is_timeout = false;
+    }
+
+    /// Ends the detection after a recovery once `ack` is far enough past `recovered_at`,
+    /// `snd_nxt` when the recovery ended: by as many bytes as lie between its start and
+    /// `recovered_at`, which are at least the window that was outstanding when it began.
+    ///
+    /// The DSACK of a retransmission comes a round trip after it, and so before the ACK of
+    /// what was sent after the recovery; a window more leaves room for reordering. A later
+    /// DSACK is of a copy that the network made, and the congestion window it would restore
+    /// is out of date.
+    pub fn expire(&mut self, ack: SeqNum, recovered_at: SeqNum) {
+        if let Some(undo_marker) = self.undo_marker {
+            let window = undo_marker.room_to(recovered_at).min(LARGEST_WINDOW);
+            if ack.after(recovered_at + window) {
+                self.forget();
+            }
+        }
     }
 
     /// Ends the detection: nothing can be undone any more.

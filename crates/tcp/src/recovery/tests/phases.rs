@@ -450,6 +450,37 @@ fn an_early_ack_undoes_fast_recovery_and_not_a_timeout() {
     assert!(!fast.recovery.may_be_spurious(), "undone");
 }
 
+/// A DSACK comes a round trip after the retransmission. One that comes much later may be of
+/// a copy that the network made of another segment.
+#[test]
+fn a_dsack_undoes_a_recovery_until_a_window_after_it_is_acknowledged() {
+    for (more, undone) in [(0, true), (10, true), (11, false)] {
+        let mut rig = Rig::with(10, 100);
+        rig.ack(104, 0, &[(1, 4)]);
+        rig.repair(105);
+        assert_eq!(rig.ack(210, 10, &[]).change, RecoveryChange::Recovered);
+        for sent in 0..more {
+            rig.send(220 + sent);
+        }
+        rig.ack(330, 10 + more as u32, &[]);
+        assert_eq!(rig.recovery.may_be_spurious(), undone, "{more}");
+        let out = rig.ack_with(
+            340,
+            rig.una.0,
+            &[SackBlock {
+                left: 1,
+                right: 1 + MSS,
+            }],
+        );
+        let expected = if undone {
+            RecoveryChange::Spurious
+        } else {
+            RecoveryChange::Unchanged
+        };
+        assert_eq!(out.change, expected, "{more}");
+    }
+}
+
 /// With every report kept, an ACK of the retransmission and of more shows an original.
 #[test]
 fn an_ack_beyond_the_retransmission_undoes_a_timeout() {

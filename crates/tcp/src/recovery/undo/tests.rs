@@ -113,3 +113,23 @@ fn a_dsack_of_more_than_was_known_counts_for_the_rest() {
     undo.on_dsack(SeqNum(112), 8);
     assert!(undo.is_spurious(None, false));
 }
+
+#[test]
+fn the_detection_ends_a_window_after_the_recovery_across_the_wrap() {
+    for (marker, end, last) in [
+        (100, 300, 500),
+        (u32::MAX - 99, 100, 300),
+        // Never more than a largest window.
+        (0, LARGEST_WINDOW + 100, 2 * LARGEST_WINDOW + 100),
+    ] {
+        let mut undo = UndoDetector::default();
+        undo.start(SeqNum(marker), 0, false);
+        undo.on_recovered();
+        for ack in [end, last] {
+            undo.expire(SeqNum(ack), SeqNum(end));
+            assert!(undo.is_running(), "{ack} after {end}");
+        }
+        undo.expire(SeqNum(last) + 1, SeqNum(end));
+        assert!(!undo.is_running(), "after {last}");
+    }
+}
