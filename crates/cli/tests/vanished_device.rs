@@ -7,7 +7,10 @@ mod apart;
 
 use std::{
     io::{BufRead, BufReader},
+    net::{SocketAddr, TcpStream},
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
 fn ip(arguments: &str) {
@@ -16,8 +19,38 @@ fn ip(arguments: &str) {
     assert!(status.success(), "ip {arguments}");
 }
 
-/// Starts a server with `flags` on `device`, deletes the device, and checks its end.
-fn ends(device: &str, flags: &[&str]) {
+fn delete() {
+    ip("link del fpgone");
+}
+
+/// Sets the device down, leaves the server time to notice, and deletes the device.
+fn set_down_and_delete() {
+    ip("link set fpgone down");
+    thread::sleep(Duration::from_millis(500));
+    delete();
+}
+
+/// Sets the device down for longer than the server's pause between two questions, then
+/// up, connects through it, and deletes it.
+fn set_down_and_up_and_delete() {
+    ip("link set fpgone down");
+    thread::sleep(Duration::from_millis(1_500));
+    ip("link set fpgone up");
+    let server = SocketAddr::from(([10, 77, 0, 2], 5001));
+    let served = TcpStream::connect_timeout(&server, Duration::from_secs(30));
+    served.expect("the server goes on");
+    set_down_and_delete();
+}
+
+fn cable() {
+    ip("link add fpgone type veth peer name fpother");
+    ip("link set fpgone up");
+    ip("link set fpother up");
+}
+
+/// Starts a server with `flags` on `device`, lets the device `vanish`, and checks the
+/// server's end.
+fn ends(device: &str, flags: &[&str], vanish: fn()) {
     let mut server = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
         .args(["iperf", "-s", "--dev", device, "--addr", "10.77.0.2/24"])
         .args(flags)
@@ -29,7 +62,7 @@ fn ends(device: &str, flags: &[&str]) {
     let mut lines = out.lines().map(|line| line.expect("text"));
     let listens = lines.any(|line| line.contains("listening"));
     if listens {
-        ip("link del fpgone");
+        vanish();
     }
     let output = server.wait_with_output().expect("it ends");
     let line = String::from_utf8(output.stderr).expect("text");
@@ -51,13 +84,23 @@ fn a_server_whose_device_is_deleted_ends_with_exit_code_1() {
         "a_server_whose_device_is_deleted_ends_with_exit_code_1",
         || {
             for flags in [&[][..], &["-u"]] {
-                ends("tap:fpgone", flags);
-                ends("tun:fpgone", flags);
-                ip("link add fpgone type veth peer name fpother");
-                ip("link set fpgone up");
-                ip("link set fpother up");
-                ends("packet:fpgone", flags);
+                ends("tap:fpgone", flags, delete);
+                ends("tun:fpgone", flags, delete);
+                cable();
+                ends("packet:fpgone", flags, delete);
+                cable();
+                ends("packet:fpgone", flags, set_down_and_delete);
             }
         },
     );
+}
+
+#[test]
+#[ignore = "needs root and a network namespace: cargo xtask test"]
+fn a_server_whose_device_is_down_for_a_while_goes_on() {
+    apart::in_network_namespace("a_server_whose_device_is_down_for_a_while_goes_on", || {
+        cable();
+        ip("addr add 10.77.0.1/24 dev fpother");
+        ends("packet:fpgone", &[], set_down_and_up_and_delete);
+    });
 }

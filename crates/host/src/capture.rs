@@ -13,7 +13,7 @@ use std::{
         mpsc::{self, Receiver, SyncSender},
     },
     thread::{self, JoinHandle},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use fullpipe::device::{Capabilities, Medium, RxMeta, TxMeta};
@@ -200,6 +200,10 @@ impl<D: HostDevice> HostDevice for Capture<D> {
         let (len, meta) = self.device.receive(buffer)?;
         self.record(INBOUND, &buffer[..len]);
         Ok((len, meta))
+    }
+
+    fn receive_within(&self) -> Option<Duration> {
+        self.device.receive_within()
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {

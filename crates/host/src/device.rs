@@ -4,7 +4,7 @@
 //! and holds no frame except between [`HostDevice::send`] and [`HostDevice::flush`].
 //! Its methods take `&self`, because one thread may receive while another sends.
 
-use std::{io, os::fd::AsFd};
+use std::{io, os::fd::AsFd, time::Duration};
 
 use fullpipe::device::{Capabilities, RxMeta, TxMeta};
 
@@ -28,6 +28,12 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// `WouldBlock` when no frame waits. Any other error means that the device
     /// will never work again, and ends the runtime.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)>;
+
+    /// Longest time until [`receive`](Self::receive) must be called again although the
+    /// descriptor is not readable; `None` if it need not be. Asked before each wait.
+    fn receive_within(&self) -> Option<Duration> {
+        None
+    }
 
     /// Sends one frame.
     ///
@@ -61,6 +67,10 @@ impl HostDevice for Box<dyn HostDevice> {
 
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {
         (**self).receive(buffer)
+    }
+
+    fn receive_within(&self) -> Option<Duration> {
+        (**self).receive_within()
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {

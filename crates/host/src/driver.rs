@@ -356,8 +356,9 @@ impl Driver {
         core.watches_device = watches;
         drop(core);
         let mut timeout = deadline.map(|at| Duration::from(at.since(now)));
-        if watches {
-            timeout = Some(timeout.map_or(DEVICE_PAUSE, |timeout| timeout.min(DEVICE_PAUSE)));
+        let pause = watches.then_some(DEVICE_PAUSE);
+        for most in [pause, self.device.receive_within()].into_iter().flatten() {
+            timeout = Some(timeout.map_or(most, |timeout| timeout.min(most)));
         }
         let _ = poll::wait(self.device.as_fd(), for_room, &self.notifier, timeout);
     }

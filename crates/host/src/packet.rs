@@ -8,6 +8,8 @@
 use std::{
     io, mem,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
 };
 
 use fullpipe::device::{Capabilities, Medium, RxMeta, TxMeta};
@@ -26,6 +28,9 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// Every EtherType, in network byte order.
 const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 
+/// Shortest time between two questions whether an interface that is down still exists.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+
 /// A packet socket bound to one interface.
 #[derive(Debug)]
 pub struct PacketSocket {
@@ -33,6 +38,10 @@ pub struct PacketSocket {
     /// Index of the interface.
     index: u32,
     capabilities: Capabilities,
+    opened: Instant,
+    /// Time of the last question since the interface went down, in nanoseconds after
+    /// `opened`; 0 if a frame has arrived since.
+    asked_ns: AtomicU64,
 }
 
 impl PacketSocket {
@@ -79,7 +88,30 @@ impl PacketSocket {
             socket,
             index,
             capabilities,
+            opened: Instant::now(),
+            asked_ns: AtomicU64::new(0),
         })
+    }
+
+    /// Returns the error of a read without a frame. `is_down`: the kernel has just
+    /// reported that the interface went down.
+    ///
+    /// The kernel reports that once. An interface that is deleted later, while it is
+    /// down, causes no other report, so later reads ask again.
+    fn nothing(&self, is_down: bool) -> io::Error {
+        let asked_ns = self.asked_ns.load(Ordering::Relaxed);
+        if is_down || asked_ns != 0 {
+            let now_ns = self.opened.elapsed().as_nanos() as u64;
+            let is_time = now_ns.saturating_sub(asked_ns) >= ASK_EVERY.as_nanos() as u64;
+            if is_down || is_time {
+                self.asked_ns.store(now_ns.max(1), Ordering::Relaxed);
+                if self.is_deleted() {
+                    return io::Error::from_raw_os_error(libc::ENODEV);
+                }
+            }
+        }
+        // Frames of an interface that is down arrive again when it is up.
+        io::ErrorKind::WouldBlock.into()
     }
 
     /// Returns true if the interface was deleted, or moved to another namespace.
@@ -90,9 +122,13 @@ impl PacketSocket {
     fn is_deleted(&self) -> bool {
         let again = promiscuous(self.index);
         match set(&self.socket, libc::PACKET_ADD_MEMBERSHIP, &again) {
-            // Memberships are counted.
-            Ok(()) => set(&self.socket, libc::PACKET_DROP_MEMBERSHIP, &again).is_err(),
-            Err(_) => true,
+            Ok(()) => {
+                // Memberships are counted; one too many does no harm.
+                let _ = set(&self.socket, libc::PACKET_DROP_MEMBERSHIP, &again);
+                false
+            }
+            // Any other error, such as want of memory, says nothing of the interface.
+            Err(error) => error.raw_os_error() == Some(libc::ENODEV),
         }
     }
 
@@ -186,15 +222,21 @@ impl HostDevice for PacketSocket {
         let count = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, 0) };
         let len = match moved(count) {
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
-                // Frames of an interface that is down arrive again when it is up.
-                return Err(match self.is_deleted() {
-                    true => io::Error::from_raw_os_error(libc::ENODEV),
-                    false => io::ErrorKind::WouldBlock.into(),
-                });
+                return Err(self.nothing(true));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(self.nothing(false));
             }
             count => count?.saturating_sub(skipped),
         };
+        if self.asked_ns.load(Ordering::Relaxed) != 0 {
+            self.asked_ns.store(0, Ordering::Relaxed);
+        }
         Ok((len, virtio::read(&head, &buffer[..len])))
+    }
+
+    fn receive_within(&self) -> Option<Duration> {
+        (self.asked_ns.load(Ordering::Relaxed) != 0).then_some(ASK_EVERY)
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
