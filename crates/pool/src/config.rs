@@ -10,9 +10,11 @@ crate::knobs! {
         blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
-        /// Cells in a block. Once a quarter of the blocks is held or promised, a connection
-        /// that was accepted, or one that was idle, has a cell as its window until the peer
-        /// fills it. 1, or cells of less than 256 bytes: every window has blocks of its own.
+        /// Cells in a block. Once a quarter of what may be held and promised is in use, a
+        /// connection that was accepted, or one that was idle, has a cell as its window
+        /// until the peer has sent as much without a pause. 1, cells of less than 256 bytes,
+        /// or a window field whose unit is more than a quarter of a cell (windows beyond
+        /// 8 MB with cells of 512 bytes): every window has blocks of its own.
         cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
         /// Blocks guaranteed to senders: no other holder can take the last of them.
         /// Without them, windows promised to peers could use all the memory that an

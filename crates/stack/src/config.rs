@@ -59,8 +59,8 @@ fullpipe_pool::knobs! {
         sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in
         /// progress may reserve. A SYN that would need more is answered with a
-        /// SYN cookie if cookies are in use, and dropped otherwise. Windows larger than a
-        /// cell (`pool.cells`) have at most an eighth of packet memory.
+        /// SYN cookie if cookies are in use, and dropped otherwise. If idle connections
+        /// have cells (`pool.cells`), larger windows have about an eighth of packet memory.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
         /// Use of SYN cookies. A connection that is opened by a cookie begins with a
         /// window of zero; if the peer offers no timestamps, it has no window scale, SACK

@@ -323,6 +323,42 @@ fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small
 }
 
 #[test]
+fn a_cell_is_given_back_when_nothing_more_can_arrive() {
+    let mut crowd = Crowd::open(1_000, AT_ONCE, &[]);
+    let before = crowd.pair.b.stack.pool().cells_in_use();
+    assert!(before > 800, "{before}");
+    // Half of the peers close, the others reset. B's application does nothing.
+    for (index, (client, _)) in crowd.ends.iter().enumerate() {
+        let (stack, now) = (&mut crowd.pair.a.stack, crowd.pair.now);
+        let done = if index % 2 == 0 {
+            stack.tcp_close(*client, now)
+        } else {
+            stack.tcp_abort(*client, now)
+        };
+        done.expect("open");
+    }
+    crowd.pair.settle();
+    let pool = crowd.pair.b.stack.pool();
+    assert_eq!((pool.cells_in_use(), pool.promised()), (0, 0));
+}
+
+#[test]
+fn a_cell_with_unread_payload_before_a_fin_is_given_back_when_it_was_read() {
+    let mut crowd = Crowd::open(1_000, AT_ONCE, &[]);
+    let (client, server) = *crowd.ends.last().expect("a thousand");
+    let before = crowd.pair.b.stack.pool().cells_in_use();
+    crowd.pair.write(Side::A, client, &[7; 300]);
+    let now = crowd.pair.now;
+    crowd.pair.a.stack.tcp_close(client, now).expect("open");
+    crowd.pair.settle();
+    assert_eq!(crowd.pair.b.stack.pool().cells_in_use(), before);
+    let mut read = Vec::new();
+    crowd.read(server, &mut read);
+    assert_eq!(read, [7; 300]);
+    assert_eq!(crowd.pair.b.stack.pool().cells_in_use(), before - 1);
+}
+
+#[test]
 fn without_cells_the_same_memory_holds_a_twentieth() {
     let crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[("pool.cells", "1")]);
     println!("without cells: {} connections", crowd.ends.len());

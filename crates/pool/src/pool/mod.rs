@@ -138,7 +138,7 @@ impl Pool {
     }
 
     /// Returns true if new and idle receivers should be content with a cell: the pool has
-    /// cells, and a quarter of its blocks is held or promised. Blocks set aside for
+    /// cells, and a quarter of what it may hold and promise is in use. Blocks set aside for
     /// handshakes with a cell do not count, because strangers can cause any number of them.
     pub fn is_short(&self) -> bool {
         self.cells.size() > 0 && self.usage.quarter_is_committed(self.aside.for_cells)

@@ -188,7 +188,7 @@ impl ReceiveHalf {
     /// copied.
     pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
         let read = self.peek(out, pool);
-        self.stream.advance(pool, read as u64);
+        self.consume(read, pool);
         read
     }
 
@@ -214,14 +214,26 @@ impl ReceiveHalf {
                 break;
             }
         }
-        self.stream.advance(pool, read as u64);
+        self.consume(read, pool);
         read
     }
 
-    /// Frees everything beyond the readable payload: nothing more will arrive.
+    /// Frees `read` bytes at the front, and with the last byte before a FIN all memory.
+    fn consume(&mut self, read: usize, pool: &mut Pool) {
+        self.stream.advance(pool, read as u64);
+        if self.fin_received && self.stream.is_empty() {
+            self.stream.release(pool);
+        }
+    }
+
+    /// Frees everything beyond the readable payload, a cell too if there is none: nothing
+    /// more will arrive.
     pub fn forget_beyond_readable(&mut self, pool: &mut Pool) {
         self.forget_out_of_order(pool);
         self.stream.unreserve(pool, self.next_offset());
+        if self.stream.is_empty() {
+            self.stream.release(pool);
+        }
     }
 
     /// Checks the invariants of this half.

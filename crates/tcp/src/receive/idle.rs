@@ -13,7 +13,7 @@ use fullpipe_pool::{Duration, Instant, Pool};
 
 use super::{half::ReceiveHalf, window::WindowRoom};
 
-/// Window in cells after the first one was filled. A peer that fills this too, without a
+/// Window in cells after the first one was sent. A peer that sends this too, without a
 /// pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
@@ -21,8 +21,8 @@ const OPENED_CELLS: u32 = 2;
 /// its window.
 const BUSY_CELLS: u32 = 16;
 
-/// Parts of a cell; a peer that leaves less than one of its window was stopped by it. The
-/// rest may be less than it sends at once (RFC 9293 §3.8.6.2.1).
+/// Parts of a cell; a peer that has left less than one of its window has used it, because
+/// the rest may be less than it sends at once (RFC 9293 §3.8.6.2.1).
 const REST: u32 = 8;
 
 /// Returns the size of a cell in bytes if cells are of use: some units of the window
@@ -83,7 +83,7 @@ impl ReceiveHalf {
         let is_short = idle_window(room.scale, pool).is_some();
         let kept = pool.kept_for_cells();
         let is_busy = (is_full && burst > OPENED_CELLS * cell)
-            || (!was_in_cell && burst >= BUSY_CELLS * cell)
+            || (!was_in_cell && burst >= BUSY_CELLS.saturating_mul(cell))
             || (burst > 0 && !is_short);
         if is_busy && self.stream.leave_cell(pool, kept) {
             (self.burst, self.was_large) = (None, true);

@@ -190,9 +190,7 @@ impl ReceiveHalf {
         if self.fin_received || self.fin != Some(self.rcv_nxt) {
             return false;
         }
-        // Nothing can follow: free the rest of the window.
-        self.forget_out_of_order(pool);
-        self.stream.unreserve(pool, self.offset_of(self.rcv_nxt));
+        self.forget_beyond_readable(pool);
         self.rcv_nxt += 1;
         self.rcv_adv = self.rcv_adv.latest(self.rcv_nxt);
         self.fin_received = true;
