@@ -259,15 +259,21 @@ const FEWEST_HOLES: u32 = 64;
 const BYTES_PER_HOLE: u32 = 4 << 10;
 
 impl TcpConfig {
+    /// Returns the separate pieces of out-of-order payload that a connection may hold
+    /// whose receive buffer may grow to `receive_buffer` bytes: `holes`, or what the
+    /// buffer gives if that is 0.
+    pub fn hole_count(&self, receive_buffer: u32) -> u32 {
+        match self.holes {
+            0 => (receive_buffer / BYTES_PER_HOLE).max(FEWEST_HOLES),
+            set => set,
+        }
+    }
+
     /// Returns the bounds on out-of-order payload of a connection
     /// whose receive buffer may grow to `receive_buffer` bytes.
     pub(crate) fn out_of_order_limits(&self, receive_buffer: u32) -> OutOfOrderLimits {
-        let pieces = match self.holes {
-            0 => (receive_buffer / BYTES_PER_HOLE).max(FEWEST_HOLES),
-            set => set,
-        };
         OutOfOrderLimits {
-            pieces,
+            pieces: self.hole_count(receive_buffer),
             bytes: self.out_of_order,
         }
     }

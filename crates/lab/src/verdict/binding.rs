@@ -36,9 +36,13 @@ const BEHIND: f64 = 0.1;
 const OF_PACING: f64 = 0.2;
 
 /// A table of ranges is blamed if it was too small once in this many retransmissions.
-const PART: u64 = 2;
+const RETRANSMISSIONS_PER_FULL_TABLE: u64 = 2;
+/// A sender of which this share of the retransmissions is spurious repairs badly.
+const MOSTLY_SPURIOUS: f64 = 0.5;
+/// A sender that takes one timeout in this many retransmissions repairs badly.
+const RETRANSMISSIONS_PER_TIMEOUT: u64 = 2;
 /// A sender that spends this share of the time on repairs makes them badly.
-const MOSTLY: f64 = 0.5;
+const MOSTLY_IN_REPAIR: f64 = 0.5;
 
 /// The limit with the most time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,28 +55,53 @@ pub struct Binding {
     pub share: f64,
 }
 
+/// A kind of table of ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// Pieces out of order of one connection.
+    Holes,
+    /// Pieces out of order of all connections, and what else has ranges of the pool.
+    PoolRanges,
+    /// Ranges in flight of all connections.
+    SentRanges,
+    /// Ranges in flight of one connection.
+    SentRangesEach,
+}
+
+impl TableKind {
+    /// The knob that sets the table's size.
+    pub const fn knob(self) -> &'static str {
+        match self {
+            Self::Holes => "tcp.holes",
+            Self::PoolRanges => "pool.ranges",
+            Self::SentRanges => "stack.sent_ranges",
+            Self::SentRangesEach => "stack.sent_ranges_each",
+        }
+    }
+
+    /// Returns true for a table of payload in flight.
+    pub const fn is_senders(self) -> bool {
+        matches!(self, Self::SentRanges | Self::SentRangesEach)
+    }
+}
+
 /// A table of ranges that was too small.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
     /// Its host.
     pub host: &'a HostPlan,
-    /// The knob that sets its size.
-    pub knob: &'static str,
+    /// Its kind.
+    pub kind: TableKind,
     /// Times that it was too small.
     pub full: u64,
 }
 
 impl<'a> Table<'a> {
-    /// Returns true for a table of payload in flight.
-    pub fn is_senders(&self) -> bool {
-        self.knob.starts_with("stack.")
-    }
-
     /// The one of two tables of `host` that was too small more often.
-    fn worse(host: &'a HostPlan, tables: [(&'static str, u64); 2]) -> Self {
+    fn worse(host: &'a HostPlan, tables: [(TableKind, u64); 2]) -> Self {
         let [one, other] = tables;
-        let (knob, full) = if other.1 > one.1 { other } else { one };
-        Self { host, knob, full }
+        let (kind, full) = if other.1 > one.1 { other } else { one };
+        Self { host, kind, full }
     }
 }
 
@@ -223,17 +252,21 @@ fn is_refused_early(evidence: &Evidence<'_>) -> bool {
 /// nothing else.
 pub fn short_table<'a>(evidence: &Evidence<'a>) -> Option<Table<'a>> {
     let again = evidence.measured.retransmitted_segments;
-    let is_much = |table: &Table<'_>| table.full > 0 && table.full * PART >= again;
+    let is_much =
+        |table: &Table<'_>| table.full > 0 && table.full * RETRANSMISSIONS_PER_FULL_TABLE >= again;
     let at_receiver = processor::measured(evidence, evidence.receiver()).map(|host| {
         let full = &host.full_tables;
-        let tables = [("tcp.holes", full.holes), ("pool.ranges", full.ranges)];
+        let tables = [
+            (TableKind::Holes, full.holes),
+            (TableKind::PoolRanges, full.ranges),
+        ];
         Table::worse(evidence.receiver(), tables)
     });
     let at_sender = processor::measured(evidence, evidence.sender()).map(|host| {
         let full = &host.full_tables;
         let tables = [
-            ("stack.sent_ranges", full.sent_ranges),
-            ("stack.sent_ranges_each", full.sent_ranges_each),
+            (TableKind::SentRanges, full.sent_ranges),
+            (TableKind::SentRangesEach, full.sent_ranges_each),
         ];
         Table::worse(evidence.sender(), tables)
     });
@@ -249,9 +282,9 @@ fn repairs_badly(evidence: &Evidence<'_>) -> bool {
     let spurious = measured.needless_share * measured.data_segments as f64;
     let repair = evidence.limits.sender.share(Limit::Recovery.name());
     again > 0
-        && (spurious * PART as f64 >= again as f64
-            || measured.timeouts * PART >= again
-            || repair >= MOSTLY)
+        && (spurious >= MOSTLY_SPURIOUS * again as f64
+            || measured.timeouts * RETRANSMISSIONS_PER_TIMEOUT >= again
+            || repair >= MOSTLY_IN_REPAIR)
 }
 
 /// Returns true for causes whose time may really be that of repairs.

@@ -6,11 +6,11 @@
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
-use fullpipe_tcp::CongestionAlgorithm;
+use fullpipe_tcp::{CongestionAlgorithm, SentArena};
 use serde::Serialize;
 
 use super::{
-    binding::{is_all_of_the_window, short_table, underway},
+    binding::{TableKind, is_all_of_the_window, short_table, underway},
     bounds::{self, Bound, UNSCALED, most_window},
     buffers::{Buffer, Knobs},
     cause::Cause,
@@ -535,26 +535,29 @@ fn larger_table(evidence: &Evidence<'_>) -> Option<Remedy> {
     let flight = bounds::largest_flight(evidence.setup);
     let segments = flight.div_ceil(evidence.segment_bytes().max(1));
     let mut unset = config.clone();
-    unset.set(table.knob, "0").ok()?;
-    let (present, derived, source) = match table.knob {
-        "stack.sent_ranges" => {
+    unset.set(table.kind.knob(), "0").ok()?;
+    let (present, derived, source) = match table.kind {
+        TableKind::SentRanges => {
             let derived = u64::from(unset.sent_range_count());
             (config.stack.sent_ranges, derived, "packet memory")
         }
-        "stack.sent_ranges_each" => {
-            let derived = (flight >> 10).max(1 << 10);
+        TableKind::SentRangesEach => {
+            let outstanding = u32::try_from(flight).unwrap_or(u32::MAX);
+            let derived = SentArena::default_max_cuts(outstanding).into();
             (
                 config.stack.sent_ranges_each,
                 derived,
                 "the bytes in flight",
             )
         }
-        "tcp.holes" => {
+        TableKind::Holes => {
             let buffer = Buffer::receiving(table.host);
-            let derived = (buffer.tuned_to.unwrap_or(buffer.set) >> 12).max(64);
+            let size = buffer.tuned_to.unwrap_or(buffer.set);
+            let size = u32::try_from(size).unwrap_or(u32::MAX);
+            let derived = unset.tcp.hole_count(size).into();
             (config.tcp.holes, derived, "the receive buffer")
         }
-        _ => {
+        TableKind::PoolRanges => {
             let derived = u64::from(unset.pool.range_count());
             (config.pool.ranges, derived, "packet memory")
         }
@@ -573,7 +576,7 @@ fn larger_table(evidence: &Evidence<'_>) -> Option<Remedy> {
     };
     let is_more = wanted == 0 || wanted > derived.max(u64::from(present));
     is_more.then(|| {
-        let setting = names::number(table.host, table.knob, wanted);
+        let setting = names::number(table.host, table.kind.knob(), wanted);
         one(table.host, setting, formula)
     })
 }

@@ -27,7 +27,7 @@ const NEARLY_ALL: f64 = 0.95;
 const WORTH_SAYING: f64 = 0.005;
 
 /// A window that is closed for this share of the time allows no rate.
-const MOSTLY: f64 = 0.5;
+const MOSTLY_CLOSED: f64 = 0.5;
 
 /// A limit with its figure, and sentences that prove it.
 type Proof = (String, Vec<String>);
@@ -520,7 +520,7 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
         ),
         Cause::SlowReader => {
             let closed = evidence.limits.sender.share(Limit::ZeroWindow.name());
-            let mut because = if closed >= MOSTLY {
+            let mut because = if closed >= MOSTLY_CLOSED {
                 // The window's size would prove nothing.
                 vec![format!(
                     "The window was closed {} of the time.",
@@ -678,13 +678,13 @@ fn range_table(evidence: &Evidence<'_>, limit: Limit, share: &str) -> Proof {
     let Some(table) = short_table(evidence) else {
         return (loss_figure(share), loss(evidence));
     };
-    let setting = names::number(table.host, table.knob, 0);
+    let setting = names::number(table.host, table.kind.knob(), 0);
     let name = &table.host.name;
     let (knob, count) = (
         format!("{} = {}", setting.name, setting.present),
         grouped(table.full),
     );
-    let (figure, effect) = if table.is_senders() {
+    let (figure, effect) = if table.kind.is_senders() {
         (
             format!("{knob} of `{name}` was too small {count} times"),
             "The sender then merged ranges in flight, or ignored SACK blocks, and repaired losses late or \

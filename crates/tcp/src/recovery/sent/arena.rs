@@ -124,11 +124,18 @@ impl SentArena {
         self.nodes.len() as u32
     }
 
+    /// Returns the ranges that SACK blocks may split off in a connection with
+    /// `outstanding` bytes in flight if [`with_max_cuts`](Self::with_max_cuts) set 0.
+    #[must_use]
+    pub fn default_max_cuts(outstanding: u32) -> u32 {
+        (outstanding / BYTES_PER_CUT).max(FEWEST_CUTS)
+    }
+
     /// Returns the parts that reports may split off a connection with `outstanding` bytes
     /// in its scoreboard.
     fn most_cuts(&self, outstanding: u32) -> u32 {
         match self.each {
-            0 => (outstanding / BYTES_PER_CUT).max(FEWEST_CUTS),
+            0 => Self::default_max_cuts(outstanding),
             set => set,
         }
     }
