@@ -306,20 +306,21 @@ fn drops(runtime: &Runtime) -> Vec<(String, u64)> {
         ("TAP rx_dropped".to_owned(), number(row[4])),
         ("TAP tx_dropped".to_owned(), number(row[12])),
     ];
+    // An ICMP message that finds no socket is an error of ICMP, and no datagram is lost.
     let is_drop = |name: &str| {
-        ["InErrors", "ReasmFails", "InDiscards", "OutDiscards"]
-            .iter()
-            .any(|end| name.ends_with(end))
+        !name.starts_with("Icmp")
+            && ["InErrors", "ReasmFails", "InDiscards", "OutDiscards"]
+                .iter()
+                .any(|end| name.ends_with(end))
     };
     let tables = read("/proc/net/snmp");
     let lines: Vec<_> = tables.lines().collect();
     for pair in lines.chunks_exact(2) {
+        let group = pair[0].split(':').next().unwrap_or_default();
         let columns = pair[0].split(' ').zip(pair[1].split(' ')).skip(1);
+        let columns = columns.map(|(name, count)| (format!("{group}{name}"), count));
         let columns = columns.filter(|(name, _)| is_drop(name));
-        drops.extend(columns.map(|(name, count)| {
-            let group = pair[0].split(':').next().unwrap_or_default();
-            (format!("kernel {group}{name}"), number(count))
-        }));
+        drops.extend(columns.map(|(name, count)| (format!("kernel {name}"), number(count))));
     }
     runtime.with_stack(|stack, _| {
         let counters = stack.counters();
