@@ -6,8 +6,8 @@
 //! a cell again. What was advertised is kept: a large window becomes small only as the peer
 //! uses it. Ordinary windows are computed in `window`.
 //!
-//! What counts is what was sent, not a window that is seen full: with segments of half the
-//! window and a prompt reader, room is advertised before the second segment arrives.
+//! The bytes sent decide, too, not only a window that is seen full: with segments of half
+//! the window and a prompt reader, room is advertised before the second segment arrives.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
