@@ -110,8 +110,8 @@ fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     }
 }
 
-/// Sets this thread's timer slack to 1 ns, so that its waits do not end up to
-/// 50 µs late. Without effect if the kernel refuses.
+/// Sets this thread's timer slack to 1 ns. With the default of 50 µs its waits could end
+/// that much late. Without effect if the kernel refuses.
 pub fn wait_precisely() {
     // SAFETY: this option takes a number and no pointer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

@@ -50,7 +50,7 @@ pub(crate) fn read(head: &[u8; VNET_LEN], frame: &[u8]) -> RxMeta {
 
 /// Number of segments merged into `frame`; 0 for a frame as it was on the wire.
 ///
-/// The header gives the offset of the TCP header and the payload of each segment. Its
+/// The header gives the offset of the TCP header and the payload size of each segment. Its
 /// header length is not used, because it only says how much of the frame is contiguous in
 /// the kernel's memory.
 fn merged(head: &[u8; VNET_LEN], frame: &[u8]) -> u16 {

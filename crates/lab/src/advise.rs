@@ -234,8 +234,8 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
         }
         _ => end.words(),
     };
-    // Without Nagle small writes arrive earlier, but goodput does not grow; freed memory
-    // does not raise goodput either.
+    // Some changes do not aim at goodput: without Nagle small writes only arrive earlier,
+    // and for a peer that is gone memory is freed.
     let is_of_rate = |before: &&AdviceStep| {
         let gains = !matches!(
             before.verdict.limit,

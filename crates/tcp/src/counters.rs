@@ -1,7 +1,7 @@
 //! Counters over all connections of a host.
 //!
-//! Rule: the names are those of the MIBs (RFC 4022) and of Linux's `TcpExt`. A discard
-//! without such a name is a [`DiscardReason`], and each reason is a counter too.
+//! Rule: the names are those of the MIBs (RFC 4022) and of Linux's `TcpExt`. Each
+//! discard is also counted under a [`DiscardReason`].
 
 use fullpipe_pool::counters;
 
@@ -96,8 +96,8 @@ counters! {
 /// Declares the discard reasons with their counter names.
 macro_rules! discard_reasons {
     ( $( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, )+ ) => {
-        /// Reason for which a segment from the peer was discarded. Each is a
-        /// counter.
+        /// Reason for which a segment, or an ICMP error, was discarded. Each is
+        /// a counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum DiscardReason {

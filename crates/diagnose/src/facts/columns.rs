@@ -122,7 +122,7 @@ table! {
         at_ns: u64,
         /// End.
         end_ns: u64,
-        /// The limit, as an index into the vocabulary.
+        /// The limit, as an index into the names in [`vocabulary`](crate::vocabulary).
         reason: u8,
         /// Payload first sent during the band; 0 for a limit of the receiver.
         bytes: u64,

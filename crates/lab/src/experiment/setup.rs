@@ -292,7 +292,7 @@ impl Setup {
         [by_rate, by_memory].into_iter().flatten().reduce(f64::min)
     }
 
-    /// Every path that `set` accepts, and other systems' names.
+    /// Paths to suggest for an unknown one, and other systems' names.
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
@@ -372,7 +372,8 @@ fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a s
         .flatten()
 }
 
-/// Returns the error with `name` put before the field's name.
+/// Puts `name` before an unknown name, a contradiction or a knob that is too large;
+/// returns other errors unchanged.
 fn located(error: SettingError, name: &str) -> SettingError {
     use fullpipe_pool::knobs::KnobError;
     match error {

@@ -2,7 +2,7 @@
 //!
 //! Rule: a value follows from what the path and the applications allow. It is never more
 //! than a knob can use, and never below the present value. If no setting helps, there is
-//! no remedy. `predict` predicts its result.
+//! no remedy. `predict` predicts the result of a remedy.
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
@@ -65,7 +65,7 @@ pub struct Remedy {
     pub needed: String,
     /// Derivation of that value.
     pub formula: String,
-    /// Every setting that changes: the knob, and those that would limit at the same size.
+    /// Every setting that changes: the knob, and others that would keep the same bound.
     pub changes: Vec<SettingChange>,
 }
 
@@ -206,8 +206,8 @@ fn change_of(host: &HostPlan, set: String, setting: &NamedSetting) -> SettingCha
 }
 
 /// Returns the window for the tightest bound that no knob changes: its rate times the
-/// round-trip time, plus two segments, because a peer acknowledges every second one.
-/// `None` if only knobs limit.
+/// round-trip time, plus two segments, because a peer acknowledges every second one, and
+/// what arrives while the reader is called. `None` if only knobs limit.
 fn window(evidence: &Evidence<'_>) -> Option<Window> {
     let scale = evidence.scale();
     let target = target(evidence)?;
@@ -250,9 +250,9 @@ fn window_beyond(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     (needed.bytes > present).then_some(needed)
 }
 
-/// Returns the window for the measured round-trip time. `present` should suffice and does
-/// not, because work takes time: the time in which a window of `present` bytes arrived
-/// includes waits for the processor.
+/// Returns the window for the measured time in which `present` bytes arrived. By the
+/// configured round-trip time `present` suffices; measured, it does not, because the
+/// hosts' processors add time.
 fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let (scale, target) = (evidence.scale(), target(evidence)?);
     let underway = underway(evidence);
@@ -272,11 +272,11 @@ fn window_by_its_turn(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     })
 }
 
-/// The smallest larger window that some bound allows, or all bytes to send if those are
-/// fewer.
+/// The window at the next bound: the smallest above `present` of those that the bounds
+/// allow, or all bytes to send if those are fewer.
 fn next_window(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
     let scale = evidence.scale();
-    // The bytes of that bound: rounded up they could exceed a cap.
+    // Not rounded up to a step: the window could then exceed the cap it comes from.
     let window = |bps: f64| (bps / 8.0 * scale.cycle_s).round() as u64;
     let all = bounds::all(evidence.setup, &scale).into_iter();
     let next = all
@@ -396,7 +396,7 @@ fn cap(evidence: &Evidence<'_>, host: &HostPlan, buffer: &Buffer) -> Option<Reme
     let mut remedy = one(host, setting, formula);
     // Otherwise the set size would limit at once.
     if buffer.set < size {
-        // Named under the raised cap, which allows that size.
+        // The value is computed on a host with the raised cap, which allows that size.
         let mut raised = host.clone();
         let _ = raised.set(buffer.knobs.limit, &size.to_string());
         let set = names::number(&raised, buffer.knobs.set, size);
@@ -527,8 +527,8 @@ fn out_of_order(evidence: &Evidence<'_>) -> Remedy {
     one(receiver, setting, formula)
 }
 
-/// Raises the table to its default, which follows from the memory that it describes, or
-/// to one range for each segment of the largest flight.
+/// Enlarges the table of ranges that is too small: to 0, which derives the size, or, if
+/// that is no larger, to one range for each segment that can be in flight.
 fn larger_table(evidence: &Evidence<'_>) -> Option<Remedy> {
     let table = short_table(evidence)?;
     let config = &table.host.config;
@@ -598,8 +598,8 @@ fn descriptors(evidence: &Evidence<'_>) -> Option<Remedy> {
     (needed > present).then(|| one(receiver, setting, formula))
 }
 
-/// Raises the initial window to the bandwidth-delay product, or to all bytes to send if
-/// those are fewer.
+/// Raises the initial window to what the tightest bound lets through in a round trip, or to
+/// all bytes to send if those are fewer; at most [`INITIAL_MOST`] segments.
 fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     let sender = evidence.sender();
     let Scale { segment, rtt_s, .. } = evidence.scale();
@@ -643,8 +643,8 @@ fn initial_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     })
 }
 
-/// Raises the window that the receiver advertises first to the whole transfer, or to what
-/// a window without scaling can have.
+/// Raises the receiver's initial window to the size of the transfer, or to the most that a
+/// window field without scaling can express.
 fn first_window(evidence: &Evidence<'_>) -> Option<Remedy> {
     let receiver = evidence.receiver();
     let Stop::Bytes(bytes) = evidence.setup.flow().stop else {

@@ -1,7 +1,8 @@
 //! The UDP side of the iperf server: all clients share one socket and are
 //! distinguished by their address.
 //!
-//! Rule: one thread reads. The state of an ended test is kept for [`FORGET_AFTER`], so
+//! Rule: one thread reads. The state of a test that its last datagram ended is kept for
+//! [`FORGET_AFTER`], so
 //! that a retransmitted last datagram is answered again and a late datagram does not start
 //! a test. A client that has been silent for [`SILENCE`] has ended its
 //! test. Each reversed test sends from its own thread.
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, would_block};
 
-/// Time for which the state of an ended test is kept.
+/// Time for which the state of a test that its last datagram ended is kept.
 const FORGET_AFTER: Duration = Duration::from_secs(3);
 /// Time for which the socket stays open after the last test, to answer a
 /// retransmitted last datagram again.
@@ -193,7 +194,8 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
     fn on_datagram(&mut self, datagram: &[u8], from: SocketAddr, scope: &'scope Scope<'scope, '_>) {
         let id = DatagramHeader::parse(datagram).map_or(0, |header| header.id);
         match self.states.get_mut(&from) {
-            // A datagram with number 1 starts a new test from the same port.
+            // A datagram with number 1 starts a new test from the same port; `begin` ignores the
+            // repeated request of a reversed test.
             Some(ClientState::Ended { .. } | ClientState::Reversed) if id == 1 => {
                 self.begin(datagram, from, scope)
             }

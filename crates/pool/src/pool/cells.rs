@@ -1,6 +1,6 @@
 //! Cells: equal parts of blocks, each the window of one idle connection.
 //!
-//! The one rule: a block of cells is held from its first cell in use to its last, and a
+//! The one rule: a block of cells is held as long as one of its cells is in use, and a
 //! cell in use is never moved. A window in a cell is therefore memory that is held, not
 //! only promised, however the cells are scattered.
 //!

@@ -12,7 +12,7 @@ use fullpipe_pool::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Queue {
-    /// No limit; nothing is dropped.
+    /// No limit of the queue; a token bucket may still drop.
     Unlimited,
     /// No queue in the link: the sender's device keeps its frames until the wire is free,
     /// and refuses its stack further ones when it is full.

@@ -173,7 +173,7 @@ impl Alias {
     }
 }
 
-/// Reads digits and nothing else.
+/// Reads a whole number without a unit.
 fn whole_number(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }

@@ -2,8 +2,9 @@
 //! it.
 //!
 //! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves
-//! if it is full-sized, if it ends what was written, or if no ACK is expected that could
-//! make room for a full one. RFC 9293 §3.8.6.2.1.
+//! if it is full-sized, if it ends what was written and neither Nagle's algorithm, a cork
+//! nor a woken writer holds it, or if no ACK is expected that could make room for a full
+//! one. RFC 9293 §3.8.6.2.1.
 
 use crate::{Allowance, Limit};
 
@@ -32,7 +33,7 @@ pub struct Situation {
     pub uses_up_window: bool,
     /// FIN follows: no more payload will be written.
     pub fin_queued: bool,
-    /// State of the last write, also while recovery is the limit.
+    /// State of the last write, whatever bounds the allowance.
     pub writer: Writer,
     /// The override timer expired: send what the window takes.
     pub override_sws: bool,
@@ -100,7 +101,8 @@ pub fn segmentize(situation: &Situation) -> Decision {
 }
 
 /// Returns true if the last bytes written, less than a segment, leave in one frame with
-/// the full segments before them. Alone they would wait for Nagle's algorithm.
+/// the full segments before them. They stay behind while Nagle's algorithm or a cork is on,
+/// or while the woken writer is about to complete the segment.
 fn tail_goes_along(situation: &Situation) -> bool {
     let completed_soon = situation.writer == Writer::Woken;
     let held = situation.nagle || situation.corked || completed_soon;
@@ -124,8 +126,8 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     if fin_queued || override_sws {
         return Decision::Send(unsent);
     }
-    // A blocked writer completes the segment once it is woken. Before it can be woken, an
-    // ACK must make room; and with nothing in flight no ACK will come, even under a cork.
+    // With nothing in flight no ACK will come that makes room and wakes a blocked writer.
+    // Its tail is sent, even under a cork.
     let completed_soon = writer == Writer::Woken;
     if outstanding == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);

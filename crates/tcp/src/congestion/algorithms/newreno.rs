@@ -4,8 +4,9 @@
 //!
 //! Rule: the window grows by the bytes delivered in slow start and by one
 //! segment a round trip afterwards. Bytes delivered are counted, also by SACK,
-//! so that split, stretched and lost ACKs do not change the growth; pacing
-//! spreads what a stretched ACK releases. PRR sets the window during fast
+//! so that split, stretched and lost ACKs do not change the growth, with one
+//! exception: in slow start without pacing one ACK adds at most two segments.
+//! Pacing spreads what a stretched ACK releases. PRR sets the window during fast
 //! recovery.
 
 use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
@@ -32,7 +33,7 @@ struct Before {
 pub struct NewReno {
     cwnd: u32,
     ssthresh: u32,
-    /// Bytes delivered since the window last grew in congestion avoidance.
+    /// Bytes delivered in congestion avoidance that have not yet grown the window.
     bytes_acked: u32,
     paced: bool,
     before: Option<Before>,
