@@ -17,7 +17,7 @@ const AT_ONCE: usize = 100;
 /// Pauses in which connections that are opened at the same time must be accepted: SYNs
 /// that a full queue of cookies drops are retransmitted meanwhile.
 const PATIENCE: usize = 6;
-/// Longer than any retransmission timeout here: a peer that pauses for so long was idle.
+/// Longer than any retransmission timeout here: a peer that pauses for this time was idle.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Connections from A to B, which has the default pool.

@@ -158,17 +158,7 @@ fn a_refused_write_records_what_was_asked_and_what_was_taken() {
 /// Freed memory opens a window that its lack had closed.
 #[test]
 fn freed_memory_opens_the_window_and_wakes_the_writer() {
-    let pool = PoolConfig {
-        blocks: 8,
-        block_size: 1_000,
-        ..PoolConfig::default()
-    };
-    let config = TcpConfig {
-        window_share: 100,
-        ..TcpConfig::default()
-    };
-    let mut pair = Pair::with_pools(config.clone(), config, PoolConfig::default(), pool);
-    pair.run_for(Duration::from_millis(50));
+    let mut pair = Pair::with_a_small_server();
     let mut hog = fullpipe_pool::Stream::new(fullpipe_pool::Holder::Datagram);
     hog.append(&mut pair.ends[SERVER].pool, &[0; 8_000]);
     pair.write(CLIENT, &[5; 20_000]);

@@ -188,6 +188,23 @@ impl Pair {
         pair
     }
 
+    /// Creates a pair of established connections; the server has eight blocks of 1,000
+    /// bytes.
+    pub fn with_a_small_server() -> Self {
+        let pool = PoolConfig {
+            blocks: 8,
+            block_size: 1_000,
+            ..PoolConfig::default()
+        };
+        let config = TcpConfig {
+            window_share: 100,
+            ..TcpConfig::default()
+        };
+        let mut pair = Self::with_pools(config.clone(), config, PoolConfig::default(), pool);
+        pair.run_for(Duration::from_millis(50));
+        pair
+    }
+
     /// Creates a pair of established connections.
     pub fn established(client: TcpConfig, server: TcpConfig) -> Self {
         let mut pair = Self::new(client, server);

@@ -175,17 +175,7 @@ fn a_second_arrival_does_not_take_back_the_event_of_the_first() {
 #[test]
 fn only_a_lack_of_memory_makes_a_connection_wait_for_it() {
     let waits = |pair: &mut Pair, end| pair.at(end, |connection, _| connection.waits_for_memory());
-    let pool = PoolConfig {
-        blocks: 8,
-        block_size: 1_000,
-        ..PoolConfig::default()
-    };
-    let config = TcpConfig {
-        window_share: 100,
-        ..TcpConfig::default()
-    };
-    let mut pair = Pair::with_pools(config.clone(), config, PoolConfig::default(), pool);
-    pair.run_for(Duration::from_millis(50));
+    let mut pair = Pair::with_a_small_server();
     for end in [CLIENT, SERVER] {
         assert!(!waits(&mut pair, end), "a window of several segments");
     }

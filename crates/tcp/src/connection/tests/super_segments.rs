@@ -145,7 +145,7 @@ fn urgent_payload_leaves_segment_by_segment() {
     assert!(data_sent(&pair, CLIENT).all(|data| data.payload.len() <= FULL));
 }
 
-/// The field is for the device: 0 leaves the frame as it is.
+/// The field is for the device: 0 leaves the frame unchanged.
 #[test]
 fn a_frame_of_one_segment_is_not_cut() {
     let mut pair = cutting(TcpConfig {

@@ -5,7 +5,7 @@ use fullpipe_pool::Instant;
 use super::{
     super::*,
     rate_of,
-    steps::{acked, at},
+    steps::{acked, at, fresh},
 };
 
 const KB: u32 = 1_000;
@@ -288,14 +288,7 @@ fn a_spurious_loss_restores_the_bounds_and_the_state_that_it_ended() {
 /// UpdateOnACK, §5.2.3: model and state first, then rate and window from them.
 #[test]
 fn an_ack_updates_the_model_then_the_rate_then_the_window() {
-    let mut bbr = Bbr::new(&CongestionStart {
-        cwnd: 10 * KB,
-        ssthresh: u32::MAX,
-        mss: KB,
-        seed: 7,
-        bbr_loss_threshold: 2,
-        ..CongestionStart::default()
-    });
+    let mut bbr = fresh();
     let mut sample = rate_of(acked(1_000, 10 * KB), 10_000, 100_000);
     sample.rate.rtt_us = Some(100_000);
     sample.rate.total_delivered = 10_000;

@@ -157,62 +157,21 @@ fn ack_aggregation_raises_the_most_in_flight() {
 /// while less than the initial window was delivered.
 #[test]
 fn the_window_grows_by_the_bytes_delivered_up_to_its_cap() {
-    let delivered = |newly_acked, total_delivered| {
+    use BbrState::{Drain, ProbeBwCruise, ProbeRtt, Startup};
+    let later = 1 << 20;
+    for (state, cwnd, newly_acked, total_delivered, expected) in [
+        (ProbeBwCruise, 190_000, 4 * KB, later, 194_000),
+        (ProbeBwCruise, 198_000, 4 * KB, later, 200_000),
+        (ProbeBwCruise, 300_000, 4 * KB, 5_000, 200_000),
+        (Startup, 199_999, 4 * KB, later, 203_999),
+        (Startup, 200_000, 4 * KB, later, 200_000),
+        (Startup, 300_000, 4 * KB, 9_999, 304_000),
+        (Startup, 300_000, 4 * KB, 10_000, 300_000),
+        (ProbeRtt, 300_000, 4 * KB, later, 50_000),
+        (Drain, 1_000, KB, later, 4_000),
+    ] {
         let mut sample = acked(1, newly_acked);
         sample.rate.total_delivered = total_delivered;
-        sample
-    };
-    for (state, cwnd, sample, expected) in [
-        (
-            BbrState::ProbeBwCruise,
-            190_000,
-            delivered(4 * KB, 1 << 20),
-            194_000,
-        ),
-        (
-            BbrState::ProbeBwCruise,
-            198_000,
-            delivered(4 * KB, 1 << 20),
-            200_000,
-        ),
-        (
-            BbrState::ProbeBwCruise,
-            300_000,
-            delivered(4 * KB, 5_000),
-            200_000,
-        ),
-        (
-            BbrState::Startup,
-            199_999,
-            delivered(4 * KB, 1 << 20),
-            203_999,
-        ),
-        (
-            BbrState::Startup,
-            200_000,
-            delivered(4 * KB, 1 << 20),
-            200_000,
-        ),
-        (
-            BbrState::Startup,
-            300_000,
-            delivered(4 * KB, 9_999),
-            304_000,
-        ),
-        (
-            BbrState::Startup,
-            300_000,
-            delivered(4 * KB, 10_000),
-            300_000,
-        ),
-        (
-            BbrState::ProbeRtt,
-            300_000,
-            delivered(4 * KB, 1 << 20),
-            50_000,
-        ),
-        (BbrState::Drain, 1_000, delivered(KB, 1 << 20), 4_000),
-    ] {
         let mut bbr = at(state);
         bbr.cwnd = cwnd;
         bbr.set_cwnd(&sample);
