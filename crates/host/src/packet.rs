@@ -28,7 +28,7 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// Every EtherType, in network byte order.
 const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 
-/// Shortest time between two questions whether an interface that is down still exists.
+/// Time between two questions whether the interface still exists, while nothing arrives.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// A packet socket bound to one interface.
@@ -39,8 +39,8 @@ pub struct PacketSocket {
     index: u32,
     capabilities: Capabilities,
     opened: Instant,
-    /// Time of the last question since the interface went down, in nanoseconds after
-    /// `opened`; 0 if a frame has arrived since.
+    /// Time of the last question whether the interface exists, in nanoseconds after
+    /// `opened`.
     asked_ns: AtomicU64,
 }
 
@@ -96,18 +96,15 @@ impl PacketSocket {
     /// Returns the error of a read without a frame. `is_down`: the kernel has just
     /// reported that the interface went down.
     ///
-    /// The kernel reports that once. An interface that is deleted later, while it is
-    /// down, causes no other report, so later reads ask again.
+    /// That report alone does not tell of a deletion: the kernel gives it once, to a write
+    /// if one comes first, and nothing follows when an interface that is down is deleted.
     fn nothing(&self, is_down: bool) -> io::Error {
-        let asked_ns = self.asked_ns.load(Ordering::Relaxed);
-        if is_down || asked_ns != 0 {
-            let now_ns = self.opened.elapsed().as_nanos() as u64;
-            let is_time = now_ns.saturating_sub(asked_ns) >= ASK_EVERY.as_nanos() as u64;
-            if is_down || is_time {
-                self.asked_ns.store(now_ns.max(1), Ordering::Relaxed);
-                if self.is_deleted() {
-                    return io::Error::from_raw_os_error(libc::ENODEV);
-                }
+        let now_ns = self.opened.elapsed().as_nanos() as u64;
+        let since_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));
+        if is_down || since_ns >= ASK_EVERY.as_nanos() as u64 {
+            self.asked_ns.store(now_ns, Ordering::Relaxed);
+            if self.is_deleted() {
+                return io::Error::from_raw_os_error(libc::ENODEV);
             }
         }
         // Frames of an interface that is down arrive again when it is up.
@@ -229,14 +226,11 @@ impl HostDevice for PacketSocket {
             }
             count => count?.saturating_sub(skipped),
         };
-        if self.asked_ns.load(Ordering::Relaxed) != 0 {
-            self.asked_ns.store(0, Ordering::Relaxed);
-        }
         Ok((len, virtio::read(&head, &buffer[..len])))
     }
 
     fn receive_within(&self) -> Option<Duration> {
-        (self.asked_ns.load(Ordering::Relaxed) != 0).then_some(ASK_EVERY)
+        Some(ASK_EVERY)
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {

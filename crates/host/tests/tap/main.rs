@@ -8,13 +8,17 @@
 mod apart;
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{ErrorKind, Read as _, Write as _},
     process::Command,
     thread,
+    time::Duration,
 };
 
 use apart::in_network_namespace;
-use fullpipe_host::{DeviceError, DeviceOptions, Runtime, Tap, TcpListener, TcpStream};
+use fullpipe::device::TxMeta;
+use fullpipe_host::{
+    DeviceError, DeviceOptions, HostDevice as _, PacketSocket, Runtime, Tap, TcpListener, TcpStream,
+};
 
 /// The output of `ip`, empty when it refuses.
 fn ip(arguments: &str) -> String {
@@ -279,6 +283,52 @@ fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
             let mut seen = vec![0; 100_000];
             (&peer).read_exact(&mut seen).expect("it comes");
             assert_eq!(seen, [7; 100_000]);
+        },
+    );
+}
+
+/// Reads until the device fails, at most ten seconds.
+fn failure(socket: &PacketSocket) -> Option<i32> {
+    let mut buffer = vec![0; socket.frame_max()];
+    for _ in 0..500 {
+        match socket.receive(&mut buffer) {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => return error.raw_os_error(),
+            _ => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    None
+}
+
+/// The kernel reports once that an interface went down: to a read or to a write, and
+/// before the frames that had arrived.
+#[test]
+#[ignore = "needs root and network devices: cargo xtask test"]
+fn a_deletion_is_noticed_whoever_took_the_report_that_the_interface_is_down() {
+    in_network_namespace(
+        "a_deletion_is_noticed_whoever_took_the_report_that_the_interface_is_down",
+        || {
+            let frame = [0xff; 60];
+            for report_goes_to_a_write in [true, false] {
+                ip("link add fpwire0 type veth peer name fpwire1");
+                ip("link set fpwire0 up");
+                ip("link set fpwire1 up");
+                let open = |device| PacketSocket::open(&options(device)).expect("root may");
+                let (near, far) = (open("packet:fpwire0"), open("packet:fpwire1"));
+                far.send(&frame, TxMeta::default()).expect("it is up");
+                ip("link set fpwire0 down");
+                if report_goes_to_a_write {
+                    let refused = near.send(&frame, TxMeta::default());
+                    let refused = refused.expect_err("it is down");
+                    assert_eq!(refused.raw_os_error(), Some(libc::ENETDOWN));
+                }
+                let mut buffer = vec![0; near.frame_max()];
+                let reads = [(); 40].map(|()| near.receive(&mut buffer).map(|(len, _)| len));
+                let came = reads.iter().flatten().any(|len| *len == frame.len());
+                assert!(came, "{reads:?}");
+                ip("link del fpwire0");
+                let ended = failure(&near);
+                assert_eq!(ended, Some(libc::ENODEV), "{report_goes_to_a_write}");
+            }
         },
     );
 }
