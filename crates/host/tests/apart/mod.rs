@@ -34,13 +34,18 @@ static TURN: Mutex<()> = Mutex::new(());
 /// # Panics
 /// If each try failed or exceeded its limit.
 pub fn apart(test: &str, wrapper: &[&str], body: fn()) {
+    apart_within(LIMIT, test, wrapper, body);
+}
+
+/// As [`apart`], with another `limit` on each try.
+pub fn apart_within(limit: Duration, test: &str, wrapper: &[&str], body: fn()) {
     if env::var_os(INSIDE).is_some() {
         return body();
     }
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let said = env::temp_dir().join(format!("fullpipe-{test}-{}.txt", std::process::id()));
     let passed = (1..=TRIES).any(|attempt| {
-        let ended = attempt_once(test, wrapper, &said);
+        let ended = attempt_once(limit, test, wrapper, &said);
         let text = fs::read(&said).unwrap_or_default();
         println!("attempt {attempt} of {test}: {ended:?}");
         // Indented, so that no line is taken for a result of the tests out here.
@@ -55,7 +60,12 @@ pub fn apart(test: &str, wrapper: &[&str], body: fn()) {
 
 /// Runs the test in a process. Returns its status, or `None` when it was killed
 /// because it took too long.
-fn attempt_once(test: &str, wrapper: &[&str], said: &PathBuf) -> Option<ExitStatus> {
+fn attempt_once(
+    limit: Duration,
+    test: &str,
+    wrapper: &[&str],
+    said: &PathBuf,
+) -> Option<ExitStatus> {
     let out = File::create(said).expect("the folder for temporary files is writable");
     let program = env::current_exe().expect("this program has a path");
     let mut command = match wrapper {
@@ -75,29 +85,32 @@ fn attempt_once(test: &str, wrapper: &[&str], said: &PathBuf) -> Option<ExitStat
         .process_group(0)
         .spawn()
         .expect("the test's own program starts");
-    wait(child)
+    wait(child, limit)
 }
 
-fn wait(mut child: Child) -> Option<ExitStatus> {
+fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     let started = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().expect("it is our child") {
             break Some(status);
         }
-        if started.elapsed() > LIMIT {
-            println!("killed after {} s", LIMIT.as_secs());
+        if started.elapsed() > limit {
+            println!("killed after {} s", limit.as_secs());
             break None;
         }
         thread::sleep(Duration::from_millis(20));
     };
-    // Those that it started and left behind, too.
-    let _ = Command::new("sh")
-        .args([
-            "-c",
-            "kill -KILL -- -$0 2>/dev/null",
-            &child.id().to_string(),
-        ])
+    // Those that it started and left behind, too. Without `--`, which not every shell's
+    // `kill` knows.
+    let group = child.id().to_string();
+    let killed = Command::new("sh")
+        .args(["-c", "kill -KILL -$0 2>/dev/null", &group])
         .status();
+    let killed = killed.expect("there is a shell");
+    assert!(
+        status.is_some() || killed.success(),
+        "process group {group} cannot be ended"
+    );
     let _ = child.wait();
     status
 }
