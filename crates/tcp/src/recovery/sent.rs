@@ -583,7 +583,7 @@ impl Scoreboard {
             NONE => self.tail = previous,
             _ => arena.get_mut(next).previous = previous,
         }
-        arena.free_node(index);
+        arena.free_node(index, self.head == NONE);
     }
 }
 

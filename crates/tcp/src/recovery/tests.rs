@@ -26,7 +26,8 @@ impl Rig {
         let mut rig = Self {
             recovery: Recovery::new(SeqNum(0)),
             rate: DeliveryRate::new(),
-            arena: SentArena::new(ranges, 1),
+            // The second connection has nothing in flight.
+            arena: SentArena::new(ranges, 2),
             una: SeqNum(1),
             nxt: SeqNum(1),
             nodes_visited: 0,
@@ -244,7 +245,7 @@ fn without_a_free_node_the_ack_of_a_retransmission_shows_the_rest_as_lost() {
 /// Reports that found no node leave open which originals had arrived before the timeout.
 #[test]
 fn without_free_nodes_what_a_timeout_repairs_is_not_taken_for_an_original() {
-    let mut rig = Rig::with(5, 2);
+    let mut rig = Rig::with(5, 1);
     rig.ack(104, 0, &[(1, 3)]);
     rig.ack(105, 0, &[(4, 5), (1, 3)]);
     assert_eq!(rig.recovery.board().sacked(), 0, "no node for the reports");

@@ -29,9 +29,11 @@ pub struct SentArena {
     nodes: Box<[Sent]>,
     free: u32,
     free_count: u32,
-    /// Nodes that only a connection without any node may take, so that every
-    /// connection can send.
+    /// Free nodes that are kept for connections without a node, one for each, so that
+    /// every connection can send.
     reserved_nodes: u32,
+    /// Nodes that connections share beyond the first node of each.
+    shared: u32,
     /// Times that no node was free, or few were.
     refused: u64,
     /// Times that one connection had as many nodes as it may have.
@@ -62,6 +64,7 @@ impl SentArena {
             free,
             free_count: count,
             reserved_nodes: connections,
+            shared: ranges,
             refused: 0,
             refused_each: 0,
             each: u32::MAX,
@@ -78,10 +81,15 @@ impl SentArena {
         self
     }
 
-    /// Returns true if less than a quarter of the nodes is free: neighbouring ranges
-    /// are then merged before none is left.
+    /// Returns true if less than a quarter of the shared nodes is free: neighbouring ranges
+    /// are then merged before none is left. The first node of a connection is not shared.
     pub(super) fn is_scarce(&self) -> bool {
-        self.free_count.saturating_sub(self.reserved_nodes) < self.capacity() / 4
+        self.shared_free() < self.shared.div_ceil(4)
+    }
+
+    /// Returns the free nodes that a connection with a node may take.
+    const fn shared_free(&self) -> u32 {
+        self.free_count.saturating_sub(self.reserved_nodes)
     }
 
     /// Counts a loss of precision for want of nodes; `is_cut_up` if the connection has as
@@ -162,11 +170,19 @@ impl SentArena {
         self.allocate(node, false)
     }
 
+    /// Allocates a node; `is_first` if the connection has none. Returns `None` if no node is
+    /// free for it.
     pub(super) fn allocate(&mut self, node: Sent, is_first: bool) -> Option<u32> {
-        if self.free_count == 0 || (!is_first && self.free_count <= self.reserved_nodes) {
+        let available = if is_first {
+            self.free_count
+        } else {
+            self.shared_free()
+        };
+        if available == 0 {
             self.refused += 1;
             return None;
         }
+        self.reserved_nodes -= u32::from(is_first);
         let index = self.free;
         self.free = self.nodes[index as usize].next;
         self.free_count -= 1;
@@ -174,7 +190,9 @@ impl SentArena {
         Some(index)
     }
 
-    pub(super) fn free_node(&mut self, index: u32) {
+    /// Frees a node; `is_only` if the connection has no other.
+    pub(super) fn free_node(&mut self, index: u32, is_only: bool) {
+        self.reserved_nodes += u32::from(is_only);
         self.nodes[index as usize].next = self.free;
         self.free = index;
         self.free_count += 1;

@@ -104,21 +104,27 @@ fn segments_that_leave_together_are_one_range_while_nothing_happened_to_it() {
     assert_eq!(again.board.retransmitted(), 100);
 }
 
-/// A quarter of eight nodes is free: the table is scarce with two, beside the one that is
-/// reserved.
+/// Six ranges take the connection's own node and five shared ones.
 #[test]
 fn a_short_run_takes_one_more_segment_while_nodes_are_scarce() {
     let ms = Instant::from_millis;
     // The last of five small ranges left at 5,100 ms, the first range at 0. Their ages in
     // 256ths: 20 · 256 = 5,120.
     for (name, head, tail, ranges, now_ms, merges) in [
-        ("19 ms", 63_000, 1_000, 7, 5_119, true),
-        ("20 ms", 63_000, 1_000, 7, 5_120, false),
-        ("21 ms", 63_000, 1_000, 7, 5_121, false),
-        ("a 64th", 59_063, 1_000, 7, 5_119, false),
-        ("less than a 64th", 59_064, 1_000, 7, 5_119, true),
-        ("much longer", 59_064, 5_000, 7, 5_119, false),
-        ("more nodes", 63_000, 1_000, 8, 5_119, false),
+        ("19 ms", 63_000, 1_000, 6, 5_119, true),
+        ("20 ms", 63_000, 1_000, 6, 5_120, false),
+        ("21 ms", 63_000, 1_000, 6, 5_121, false),
+        ("a 64th", 59_063, 1_000, 6, 5_119, false),
+        ("less than a 64th", 59_064, 1_000, 6, 5_119, true),
+        ("much longer", 59_064, 5_000, 6, 5_119, false),
+        (
+            "2 of 7 shared nodes are free",
+            63_000,
+            1_000,
+            7,
+            5_119,
+            false,
+        ),
     ] {
         let mut rig = Rig::with(SentArena::new(ranges, 1));
         rig.send(head, ms(0));
@@ -139,10 +145,38 @@ fn a_short_run_takes_one_more_segment_while_nodes_are_scarce() {
     }
 }
 
+/// Each of 100 connections has its own node in use, and 8 nodes are shared.
+#[test]
+fn the_first_range_of_a_connection_neither_uses_up_shared_nodes_nor_makes_them_scarce() {
+    let ms = Instant::from_millis;
+    let mut rig = Rig::with(SentArena::new(8, 100));
+    let mut others: Vec<_> = (1..100).map(|_| Scoreboard::new()).collect();
+    for board in &mut others {
+        let range = SeqNum(0)..SeqNum(10);
+        board.on_sent(range, ms(0), Snapshot::default(), &mut rig.arena);
+    }
+    rig.send(630_000, ms(0));
+    for at_ms in 5_000..5_007 {
+        rig.send(900, ms(at_ms));
+    }
+    // The last range found two of eight shared nodes free, a quarter.
+    assert_eq!((rig.count(), rig.arena.refused()), (1 + 7, 0));
+    rig.send(900, ms(5_007));
+    assert_eq!((rig.count(), rig.arena.refused()), (8, 1), "now scarce");
+    // The own nodes of other connections are not shared when they are free, either.
+    for board in &mut others {
+        board.clear(&mut rig.arena);
+    }
+    rig.send(900, ms(5_008));
+    assert_eq!((rig.count(), rig.arena.refused()), (8, 2), "still scarce");
+    rig.board.clear(&mut rig.arena);
+    assert_eq!(rig.arena.free_count(), rig.arena.capacity());
+}
+
 #[test]
 fn a_run_that_is_not_in_flight_is_not_extended() {
     let ms = Instant::from_millis;
-    let mut rig = Rig::with(SentArena::new(7, 1));
+    let mut rig = Rig::with(SentArena::new(6, 1));
     rig.send(63_000, ms(0));
     for at_ms in [1_000, 2_000, 3_000, 4_000, 5_100] {
         rig.send(1_000, ms(at_ms));
