@@ -368,11 +368,11 @@ impl Recovery {
             newly.bytes += sent.len();
             newly.retransmission_arrived |= ambiguous;
             newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
-            let min_rtt = input.path.min_rtt;
-            let was_original = rack.on_delivered(sent, echoes_original, min_rtt, input.now);
             // After a timeout an early ACK proves nothing: the path may have become faster,
             // and no sample shows it while everything is retransmitted. F-RTO decides.
-            if was_original && (echoes_original || !after_timeout) {
+            let min_rtt = input.path.min_rtt.filter(|_| !after_timeout);
+            let was_original = rack.on_delivered(sent, echoes_original, min_rtt, input.now);
+            if was_original {
                 undo.on_original(sent.len());
             }
             rate.on_delivered(
