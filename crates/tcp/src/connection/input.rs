@@ -312,11 +312,12 @@ impl Connection {
     }
 
     /// Processes an ICMP error that quotes sequence number `seq` of a segment of this
-    /// side. It counts only if that number is in flight (RFC 5927 §4.1), and it never
-    /// ends an established connection.
+    /// side. It counts only if that number is in flight (RFC 5927 §4.1) or is that of an
+    /// ACK too long for the path, and it never ends an established connection.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
         let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
-        if !in_flight || self.state == TcpState::Closed {
+        let is_possible = in_flight || self.is_about_sack_ack(error, seq);
+        if !is_possible || self.state == TcpState::Closed {
             return env.discard(DiscardReason::IcmpOutsideWindow);
         }
         match error {

@@ -4,9 +4,11 @@
 //! enough payload follows to detect its loss. The loss of a probe is not a sign of
 //! congestion. `send/path_mtu.rs` stores what is known of the path.
 
-use super::{Connection, Env};
+use fullpipe_wire::TcpOptions;
+
+use super::{Connection, Env, IcmpError};
 use crate::{
-    Limit, SegmentOut,
+    Limit, SegmentOut, SeqNum,
     recovery::RecoveryPhase,
     send::{PacketTooBig, PtbOutcome},
 };
@@ -35,6 +37,9 @@ impl Connection {
     pub(super) fn on_packet_too_big(&mut self, report: PacketTooBig, env: &mut Env<'_>) {
         match self.path.on_packet_too_big(report, env.now, env.config) {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
+            // The ACK that was too big is lost: another reports fewer blocks, or may be
+            // fragmented.
+            PtbOutcome::Accepted if report.seq == self.send.snd_nxt => self.demand_ack(),
             PtbOutcome::Accepted => {
                 // The segment that was too big is lost: retransmit it in
                 // smaller ones.
@@ -42,6 +47,20 @@ impl Connection {
                 self.wants_output = true;
             }
         }
+    }
+
+    /// Returns true if `error` may be about an ACK with SACK blocks, which has the next
+    /// sequence number: no other segment without payload exceeds 68 bytes, the smallest
+    /// MTU. The MTU that it reports is then below the 80 bytes of the longest headers.
+    pub(super) fn is_about_sack_ack(&self, error: IcmpError, seq: SeqNum) -> bool {
+        let is_small = match error {
+            IcmpError::FragmentationNeeded {
+                mss_limit,
+                fragment,
+            } => fragment || usize::from(mss_limit) < TcpOptions::MAX_LEN,
+            IcmpError::Unreachable { .. } | IcmpError::TimeExceeded => false,
+        };
+        is_small && self.agreed.sack && seq == self.send.snd_nxt
     }
 
     /// Returns whether routers may not fragment the packets of `segment`.
