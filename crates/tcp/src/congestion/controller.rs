@@ -5,7 +5,7 @@
 //! lowers the window gradually (PRR), unless the algorithm [controls
 //! recovery](CongestionControl::controls_recovery).
 
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use super::{
     algorithms::{BuiltIn, CongestionAlgorithm},
@@ -13,7 +13,7 @@ use super::{
     delivery_rate::LostRange,
     registry::{CongestionChoice, CongestionRegistry, Instance, RegisteredCongestion},
 };
-use crate::{Limit, TcpConfig};
+use crate::{Limit, SeqNum, TcpConfig};
 
 /// Returns the initial congestion window in bytes. RFC 6928 §2: ten segments, but at most
 /// the larger of 14,600 bytes and two segments.
@@ -50,9 +50,10 @@ enum Algorithm {
 /// to the host.
 pub struct Controller {
     algorithm: Algorithm,
-    /// The last response covers losses and marks of bytes sent before this many were
-    /// delivered.
-    response_until: u64,
+    /// `snd_nxt` at the last response: the end of the window of data that caused it.
+    /// `None` once more is acknowledged, so that it is never compared with a sequence
+    /// number half the sequence space away.
+    response_until: Option<SeqNum>,
     /// The last response was to a mark, and no loss of the same window came yet.
     responded_to_mark: bool,
 }
@@ -79,7 +80,7 @@ impl Controller {
         };
         Self {
             algorithm,
-            response_until: 0,
+            response_until: None,
             responded_to_mark: false,
         }
     }
@@ -87,7 +88,7 @@ impl Controller {
     /// Starts the same algorithm anew.
     pub fn restart(&mut self, start: &CongestionStart) {
         self.algorithm_mut().start(start);
-        self.response_until = 0;
+        self.response_until = None;
         self.responded_to_mark = false;
     }
 
@@ -172,9 +173,10 @@ impl Controller {
     }
 
     /// Takes an ACK that reports something new, also during recovery.
-    /// `flight_size` is RFC 5681's. Returns true if the window was reduced
-    /// because of ECE: the next segment with new payload must carry CWR.
-    pub fn on_ack(&mut self, sample: &AckSample, flight_size: u32) -> bool {
+    /// `flight_size` is RFC 5681's, before the ACK; `window` is `snd_una..snd_nxt` after
+    /// it. Returns true if the window was reduced because of ECE: the next segment with
+    /// new payload must carry CWR.
+    pub fn on_ack(&mut self, sample: &AckSample, flight_size: u32, window: Range<SeqNum>) -> bool {
         let event = CongestionEvent {
             now: sample.now,
             flight_size,
@@ -182,9 +184,13 @@ impl Controller {
             mss: sample.mss,
             total_delivered: sample.rate.total_delivered,
         };
-        let reduced = sample.ece && !sample.recovering && !self.has_responded(&event);
+        let responded = self.has_responded(window.start);
+        if !responded {
+            self.response_until = None;
+        }
+        let reduced = sample.ece && !sample.recovering && !responded;
         if reduced {
-            self.note_response(&event);
+            self.response_until = Some(window.end);
             self.responded_to_mark = true;
             self.algorithm_mut().on_ecn(&event);
         }
@@ -197,16 +203,17 @@ impl Controller {
         self.algorithm_mut().on_range_lost(lost);
     }
 
-    /// Responds to loss: fast recovery begins. Called once for each window of data.
-    pub fn on_loss(&mut self, event: &CongestionEvent) {
+    /// Responds to loss: fast recovery begins. Called once for each `window` of data,
+    /// `snd_una..snd_nxt`.
+    pub fn on_loss(&mut self, event: &CongestionEvent, window: Range<SeqNum>) {
         // A loss does not reduce a window again that a mark has just reduced (RFC 3168
-        // §6.1.2). This holds for one loss only: lost bytes never count as delivered, so
-        // under heavy loss the window of data would not end.
-        let marked = core::mem::take(&mut self.responded_to_mark) && self.has_responded(event);
+        // §6.1.2). What begins at the end of that window is part of the next.
+        let marked =
+            core::mem::take(&mut self.responded_to_mark) && self.has_responded(window.start + 1);
         if self.controls_recovery() || !marked {
             self.algorithm_mut().on_loss(event);
         }
-        self.note_response(event);
+        self.response_until = Some(window.end);
     }
 
     /// Notes that everything outstanding when recovery began is repaired.
@@ -215,16 +222,16 @@ impl Controller {
     }
 
     /// Responds to a retransmission timeout; `first` is false for the second and
-    /// later timeouts of the same data.
-    pub fn on_timeout(&mut self, event: &CongestionEvent, first: bool) {
+    /// later timeouts of the same data. `window` is `snd_una..snd_nxt`.
+    pub fn on_timeout(&mut self, event: &CongestionEvent, window: Range<SeqNum>, first: bool) {
         self.responded_to_mark = false;
-        self.note_response(event);
+        self.response_until = Some(window.end);
         self.algorithm_mut().on_timeout(event, first);
     }
 
     /// Restores the state from before a spurious recovery or timeout.
     pub fn on_undo(&mut self) {
-        self.response_until = 0;
+        self.response_until = None;
         self.algorithm_mut().on_undo();
     }
 
@@ -233,21 +240,20 @@ impl Controller {
         self.algorithm_mut().on_idle(restart_window);
     }
 
-    /// Returns true if a congestion mark has reduced the window, within the window of data that
-    /// was in flight then; `total_delivered` as in the event.
-    pub const fn is_reduced_by_mark(&self, total_delivered: u64) -> bool {
-        self.responded_to_mark && total_delivered < self.response_until
+    /// Returns true if a congestion mark has reduced the window, and an ACK of `snd_una` is
+    /// still of the window of data that was in flight then.
+    pub fn is_reduced_by_mark(&self, snd_una: SeqNum) -> bool {
+        self.responded_to_mark && self.has_responded(snd_una)
     }
 
-    /// Returns true if this window of data has already caused a reduction.
-    fn has_responded(&self, event: &CongestionEvent) -> bool {
-        event.total_delivered < self.response_until
-    }
-
-    fn note_response(&mut self, event: &CongestionEvent) {
-        // The peer echoes the mark until it receives CWR, which is sent after the
-        // reduction, so the last ACK of the window still carries the echo.
-        self.response_until = event.total_delivered + u64::from(event.in_flight) + 1;
+    /// Returns true if an ACK of `snd_una` is of a window of data that has already caused a
+    /// reduction.
+    ///
+    /// The peer echoes a mark until it receives CWR, which leaves with the first new payload
+    /// after the reduction, so the ACK of the whole window still carries the echo.
+    fn has_responded(&self, snd_una: SeqNum) -> bool {
+        self.response_until
+            .is_some_and(|end| snd_una.at_or_before(end))
     }
 
     /// Returns the state of the algorithm if it is a built-in one.

@@ -114,8 +114,7 @@ impl Connection {
         }
         self.follow_recovery(out.change, flight_size, env);
         if out.probe_repaired {
-            self.congestion
-                .on_loss(&self.congestion_event(flight_size, env));
+            self.respond_to_loss(flight_size, env);
         }
         env.counters.dsack_recv += u64::from(out.dsack);
         let recovering = self.recovery.phase() == RecoveryPhase::Fast;
@@ -136,7 +135,8 @@ impl Connection {
             // there is no such window, and no flight to base a reduction on.
             ece: flight_size > 0 && self.reports_congestion_mark(segment, out.delivered, env),
         };
-        if self.congestion.on_ack(&sample, flight_size) {
+        let window = self.send.window_of_data();
+        if self.congestion.on_ack(&sample, flight_size, window) {
             self.owe_cwr();
         }
         self.size_send_buffer(env);
@@ -223,8 +223,7 @@ impl Connection {
                 self.totals.fast_recoveries += 1;
                 self.timers.tail.clear();
                 self.owe_cwr();
-                self.congestion
-                    .on_loss(&self.congestion_event(flight_size, env));
+                self.respond_to_loss(flight_size, env);
             }
             RecoveryChange::Recovered => self.congestion.on_recovery_exit(),
             RecoveryChange::Spurious => {
@@ -232,6 +231,11 @@ impl Connection {
                 self.congestion.on_undo();
             }
         }
+    }
+
+    fn respond_to_loss(&mut self, flight_size: u32, env: &Env<'_>) {
+        let event = self.congestion_event(flight_size, env);
+        self.congestion.on_loss(&event, self.send.window_of_data());
     }
 
     pub(super) fn congestion_event(&self, flight_size: u32, env: &Env<'_>) -> CongestionEvent {

@@ -257,7 +257,7 @@ impl Connection {
         match self.recovery.phase() {
             RecoveryPhase::Fast => RecoveryState::Recovery,
             RecoveryPhase::Timeout => RecoveryState::Loss,
-            RecoveryPhase::Open if self.congestion.is_reduced_by_mark(self.rate.delivered()) => {
+            RecoveryPhase::Open if self.congestion.is_reduced_by_mark(self.send.snd_una) => {
                 RecoveryState::Cwr
             }
             RecoveryPhase::Open if board.sacked() > 0 || self.recovery.has_duplicates() => {

@@ -96,7 +96,8 @@ impl Connection {
             return;
         }
         let event = self.congestion_event(flight_size, env);
-        self.congestion.on_timeout(&event, first);
+        self.congestion
+            .on_timeout(&event, self.send.window_of_data(), first);
         self.owe_cwr();
         self.suspect_black_hole(env);
         self.record_window(env);

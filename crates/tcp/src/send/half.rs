@@ -3,6 +3,8 @@
 //! Rule: `snd_una` ≤ `snd_nxt`, `snd_nxt` never decreases, and the stream begins at
 //! `snd_una` and holds exactly the payload not yet acknowledged. Writing is in `buffer`.
 
+use core::ops::Range;
+
 use fullpipe_pool::{Holder, Pool, Stream};
 
 use super::{push::PushMarks, sizing::WriteBuffers};
@@ -98,6 +100,11 @@ impl SendHalf {
     /// Returns the sequence numbers sent and not acknowledged: FlightSize in RFC 5681.
     pub fn outstanding(&self) -> u32 {
         self.snd_una.room_to(self.snd_nxt)
+    }
+
+    /// Returns `snd_una..snd_nxt`, the window of data of RFC 3168 §6.1.2.
+    pub const fn window_of_data(&self) -> Range<SeqNum> {
+        self.snd_una..self.snd_nxt
     }
 
     /// Returns the bytes from `snd_nxt` to the right edge of the peer's window; 0 if the

@@ -1,10 +1,7 @@
 //! Properties of every algorithm.
 
 use super::*;
-use crate::congestion::{
-    RateSample,
-    tests::path::{Path, World, config},
-};
+use crate::congestion::tests::path::{Path, World, config};
 use fullpipe_pool::Duration;
 
 const MSS: u32 = 1_448;
@@ -18,22 +15,22 @@ fn started(algorithm: CongestionAlgorithm) -> Controller {
     )
 }
 
-fn event(total_delivered: u64) -> CongestionEvent {
+fn event() -> CongestionEvent {
     CongestionEvent {
         flight_size: 10 * MSS,
         in_flight: 10 * MSS,
         mss: MSS,
-        total_delivered,
         ..CongestionEvent::default()
     }
 }
 
-fn marked(total_delivered: u64) -> AckSample {
+/// Returns a window of ten segments after `acked` bytes.
+fn window(acked: u32) -> Range<SeqNum> {
+    SeqNum(acked)..SeqNum(acked + 10 * MSS)
+}
+
+fn marked() -> AckSample {
     AckSample {
-        rate: RateSample {
-            total_delivered,
-            ..RateSample::default()
-        },
         in_flight: 10 * MSS,
         mss: MSS,
         ece: true,
@@ -45,7 +42,7 @@ fn marked(total_delivered: u64) -> AckSample {
 fn a_window_of_marks_causes_one_reduction() {
     for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut controller = started(algorithm);
-        let answers = (0..30).filter(|n| controller.on_ack(&marked(n * u64::from(MSS)), 10 * MSS));
+        let answers = (0..30).filter(|n| controller.on_ack(&marked(), 10 * MSS, window(n * MSS)));
         assert_eq!(
             answers.count(),
             3,
@@ -57,12 +54,12 @@ fn a_window_of_marks_causes_one_reduction() {
 #[test]
 fn a_loss_in_a_window_that_was_marked_causes_no_second_reduction() {
     let mut controller = started(CongestionAlgorithm::NewReno);
-    controller.on_ack(&marked(0), 10 * MSS);
+    controller.on_ack(&marked(), 10 * MSS, window(0));
     let cwnd = controller.cwnd();
     assert!(cwnd < initial_window(&TcpConfig::default(), MSS));
-    controller.on_loss(&event(u64::from(MSS)));
+    controller.on_loss(&event(), window(MSS));
     assert_eq!(controller.cwnd(), cwnd);
-    controller.on_loss(&event(u64::from(2 * MSS)));
+    controller.on_loss(&event(), window(2 * MSS));
     assert!(
         controller.cwnd() < cwnd,
         "a second recovery is another window"
@@ -72,12 +69,12 @@ fn a_loss_in_a_window_that_was_marked_causes_no_second_reduction() {
 #[test]
 fn the_pacing_rate_is_twice_the_window_in_slow_start_and_one_fifth_above_it_afterwards() {
     let mut controller = started(CongestionAlgorithm::NewReno);
-    let window = u64::from(controller.cwnd());
+    let cwnd = u64::from(controller.cwnd());
     assert_eq!(controller.pacing_rate(0, false), u64::MAX);
-    assert_eq!(controller.pacing_rate(100_000, false), window * 2 * 10);
-    controller.on_loss(&event(0));
-    let window = u64::from(controller.cwnd());
-    assert_eq!(controller.pacing_rate(100_000, false), window * 12);
+    assert_eq!(controller.pacing_rate(100_000, false), cwnd * 2 * 10);
+    controller.on_loss(&event(), window(0));
+    let cwnd = u64::from(controller.cwnd());
+    assert_eq!(controller.pacing_rate(100_000, false), cwnd * 12);
 }
 
 #[test]
@@ -86,7 +83,7 @@ fn a_full_window_is_a_limit_with_a_name() {
         let mut controller = started(algorithm);
         assert_eq!(controller.limit(), Limit::CwndSlowStart, "{algorithm}");
         if algorithm != CongestionAlgorithm::Bbr {
-            controller.on_loss(&event(0));
+            controller.on_loss(&event(), window(0));
             assert_eq!(controller.limit(), Limit::CwndAfterLoss, "{algorithm}");
         }
     }
@@ -191,16 +188,19 @@ fn a_changed_algorithm_keeps_window_and_threshold() {
 fn a_restart_forgets_the_window_and_the_mark_of_before() {
     for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut controller = started(algorithm);
-        assert!(controller.on_ack(&marked(0), 10 * MSS));
-        controller.on_timeout(&event(5), true);
+        assert!(controller.on_ack(&marked(), 10 * MSS, window(0)));
+        controller.on_timeout(&event(), window(5), true);
         controller.restart(&start_of(&config(algorithm), MSS, 1));
         let initial = initial_window(&TcpConfig::default(), MSS);
         assert_eq!(
             (controller.cwnd(), controller.ssthresh()),
             (initial, u32::MAX)
         );
-        assert!(!controller.is_reduced_by_mark(0));
-        assert!(controller.on_ack(&marked(0), 10 * MSS), "{algorithm}");
+        assert!(!controller.is_reduced_by_mark(SeqNum(0)));
+        assert!(
+            controller.on_ack(&marked(), 10 * MSS, window(0)),
+            "{algorithm}"
+        );
     }
 }
 
@@ -208,19 +208,57 @@ fn a_restart_forgets_the_window_and_the_mark_of_before() {
 #[test]
 fn a_mark_counts_for_the_window_of_data_that_was_in_flight() {
     let mut controller = started(CongestionAlgorithm::NewReno);
-    let window = u64::from(10 * MSS);
-    assert!(!controller.is_reduced_by_mark(0));
-    controller.on_ack(&marked(5), 10 * MSS);
-    assert!(controller.is_reduced_by_mark(5 + window));
-    assert!(!controller.is_reduced_by_mark(6 + window));
-    controller.on_loss(&event(5));
-    assert!(!controller.is_reduced_by_mark(5), "the loss has taken it");
-    controller.on_ack(&marked(6 + window), 10 * MSS);
-    controller.on_timeout(&event(6 + window), true);
-    assert!(!controller.is_reduced_by_mark(6 + window));
-    assert!(!controller.on_ack(&marked(6 + 2 * window), 10 * MSS));
+    let end = window(5).end;
+    assert!(!controller.is_reduced_by_mark(SeqNum(5)));
+    controller.on_ack(&marked(), 10 * MSS, window(5));
+    assert!(controller.is_reduced_by_mark(end));
+    assert!(!controller.is_reduced_by_mark(end + 1));
+    controller.on_loss(&event(), window(5));
+    assert!(
+        !controller.is_reduced_by_mark(SeqNum(5)),
+        "the loss has taken it"
+    );
+    controller.on_ack(&marked(), 10 * MSS, window(end.0 + 1));
+    controller.on_timeout(&event(), window(end.0 + 1), true);
+    assert!(!controller.is_reduced_by_mark(end + 1));
+    let last = window(end.0 + 1).end.0;
+    assert!(!controller.on_ack(&marked(), 10 * MSS, window(last)));
     controller.on_undo();
-    assert!(controller.on_ack(&marked(6 + 2 * window), 10 * MSS));
+    assert!(controller.on_ack(&marked(), 10 * MSS, window(last)));
+}
+
+/// RFC 3168 §6.1.2: the window of data ends where it ended when a segment was lost, also if
+/// more was sent and delivered before the loss was repaired.
+#[test]
+fn a_mark_on_the_ack_that_ends_a_recovery_causes_no_reduction() {
+    let mut controller = started(CongestionAlgorithm::NewReno);
+    controller.on_loss(&event(), window(0));
+    assert!(!controller.on_ack(&marked(), 10 * MSS, window(10 * MSS)));
+    assert!(controller.on_ack(&marked(), 10 * MSS, window(11 * MSS)));
+}
+
+#[test]
+fn a_loss_that_begins_the_window_after_a_mark_causes_a_reduction() {
+    for (una, reduces) in [(10 * MSS - 1, false), (10 * MSS, true)] {
+        let mut controller = started(CongestionAlgorithm::NewReno);
+        controller.on_ack(&marked(), 10 * MSS, window(0));
+        let cwnd = controller.cwnd();
+        controller.on_loss(&event(), window(una));
+        assert_eq!(controller.cwnd() < cwnd, reduces, "{una}");
+    }
+}
+
+/// Sequence numbers repeat after 2^32 bytes.
+#[test]
+fn a_window_of_data_that_is_over_is_not_compared_again() {
+    let mut controller = started(CongestionAlgorithm::NewReno);
+    controller.on_timeout(&event(), window(0), true);
+    let unmarked = AckSample {
+        ece: false,
+        ..marked()
+    };
+    controller.on_ack(&unmarked, 10 * MSS, window(11 * MSS));
+    assert!(controller.on_ack(&marked(), 10 * MSS, window((1 << 31) + 20 * MSS)));
 }
 
 #[test]
@@ -228,14 +266,14 @@ fn a_mark_during_recovery_causes_no_reduction() {
     let mut controller = started(CongestionAlgorithm::Cubic);
     let recovering = AckSample {
         recovering: true,
-        ..marked(0)
+        ..marked()
     };
-    assert!(!controller.on_ack(&recovering, 10 * MSS));
+    assert!(!controller.on_ack(&recovering, 10 * MSS, window(0)));
     let unmarked = AckSample {
         ece: false,
-        ..marked(0)
+        ..marked()
     };
-    assert!(!controller.on_ack(&unmarked, 10 * MSS));
+    assert!(!controller.on_ack(&unmarked, 10 * MSS, window(0)));
 }
 
 /// Its window has one bit for each method that was called.
@@ -301,12 +339,20 @@ fn every_event_reaches_the_algorithm() {
     type Call = (&'static str, fn(&mut Controller), u32);
     let calls: [Call; 9] = [
         ("flight", |it| it.on_flight_start(FlightStart::default()), 1),
-        ("ACK", |it| _ = it.on_ack(&AckSample::default(), 0), 2),
+        (
+            "ACK",
+            |it| _ = it.on_ack(&AckSample::default(), 0, window(0)),
+            2,
+        ),
         ("range", |it| it.on_range_lost(&LostRange::default()), 4),
-        ("loss", |it| it.on_loss(&event(0)), 8),
+        ("loss", |it| it.on_loss(&event(), window(0)), 8),
         ("recovered", |it| it.on_recovery_exit(), 16),
-        ("timeout", |it| it.on_timeout(&event(0), true), 64),
-        ("another", |it| it.on_timeout(&event(0), false), 128),
+        ("timeout", |it| it.on_timeout(&event(), window(0), true), 64),
+        (
+            "another",
+            |it| it.on_timeout(&event(), window(0), false),
+            128,
+        ),
         ("undo", |it| it.on_undo(), 256),
         ("idle", |it| it.on_idle(512), 512),
     ];
@@ -316,7 +362,7 @@ fn every_event_reaches_the_algorithm() {
         assert_eq!(controller.cwnd(), bit, "{name}");
     }
     controller.restart(&start);
-    controller.on_ack(&marked(0), 0);
+    controller.on_ack(&marked(), 0, window(0));
     assert_eq!(controller.cwnd(), 32 + 2, "the mark first, then the ACK");
     assert!(!controller.controls_recovery());
     assert_eq!(controller.pacing_rate(1_000_000, true), 34);

@@ -8,13 +8,14 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
+    ops::Range,
     vec::Vec,
 };
 
 use fullpipe_pool::{Duration, Instant, Rng};
 
 use crate::{
-    CongestionAlgorithm, TcpConfig,
+    CongestionAlgorithm, SeqNum, TcpConfig,
     congestion::{
         CongestionRegistry, SegmentPacer, Snapshot, WindowUse,
         control::{AckSample, CongestionEvent, FlightStart},
@@ -145,6 +146,14 @@ impl Flow {
     pub fn forget(&mut self) {
         (self.delivered, self.lost, self.sent) = (0, 0, 0);
         (self.in_flight_sum, self.acks) = (0, 0);
+    }
+
+    /// Returns the sequence numbers from the first segment in flight to the next one.
+    fn window_of_data(&self) -> Range<SeqNum> {
+        let first = self.outstanding.first_key_value();
+        let first = first.map_or(self.next, |(segment, _)| *segment);
+        let seq = |segment: u64| SeqNum(0) + (segment as u32).wrapping_mul(MSS);
+        seq(first)..seq(self.next)
     }
 
     fn event(&self, now: Instant) -> CongestionEvent {
@@ -376,8 +385,8 @@ impl World {
             recovering: flow.recover.is_some(),
             ece: marked,
         };
-        let flight_size = flow.in_flight();
-        flow.ecn_reductions += u32::from(flow.controller.on_ack(&sample, flight_size));
+        let (flight_size, window) = (flow.in_flight(), flow.window_of_data());
+        flow.ecn_reductions += u32::from(flow.controller.on_ack(&sample, flight_size, window));
         flow.in_flight_sum += u64::from(flow.in_flight());
         flow.acks += 1;
         self.send(index);
@@ -389,9 +398,9 @@ impl World {
         let silent = now.since(flow.last_ack) >= Duration::from_secs(1);
         if silent && !flow.outstanding.is_empty() {
             let event = flow.event(now);
-            let recover = flow.next;
+            let (recover, window) = (flow.next, flow.window_of_data());
             flow.lose_before(recover, now);
-            flow.controller.on_timeout(&event, true);
+            flow.controller.on_timeout(&event, window, true);
             flow.recover = None;
             flow.timeouts += 1;
         }
@@ -405,7 +414,7 @@ impl World {
 
 impl Flow {
     fn lose_before(&mut self, horizon: u64, now: Instant) {
-        let flight = self.event(now);
+        let (flight, window) = (self.event(now), self.window_of_data());
         let kept = self.outstanding.split_off(&horizon);
         let lost = std::mem::replace(&mut self.outstanding, kept);
         for sent in lost.values() {
@@ -418,7 +427,7 @@ impl Flow {
             self.recover = Some(self.next);
             self.answered = self.next;
             self.recoveries += 1;
-            self.controller.on_loss(&flight);
+            self.controller.on_loss(&flight, window);
         }
     }
 }
