@@ -39,8 +39,9 @@ impl Connection {
             .send
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
-        // CWR would be repeated in each segment that the device cuts from the frame.
-        if is_urgent || self.ecn.owes_cwr() {
+        // CWR would be repeated in each segment that the device cuts from the frame. F-RTO
+        // counts what leaves in segments.
+        if is_urgent || self.ecn.owes_cwr() || self.recovery.frto_prefers_new_data() {
             return mss;
         }
         match env.config.segment_sizing {

@@ -145,6 +145,35 @@ fn urgent_payload_leaves_segment_by_segment() {
     assert!(data_sent(&pair, CLIENT).all(|data| data.payload.len() <= FULL));
 }
 
+/// RFC 5682 §2.1 step 2b: at most two new segments leave, whatever the first ACK after the
+/// timeout covers and whatever the device cuts.
+#[test]
+fn f_rto_sends_two_segments_and_not_two_frames() {
+    let mut pair = cutting(TcpConfig {
+        sack: false,
+        timestamps: false,
+        pacing: false,
+        ..large()
+    });
+    let mss = pair.at(CLIENT, |connection, env| connection.mss(env));
+    pair.lose = Box::new(|_| true);
+    pair.write(CLIENT, &alloc::vec![7; 50 * mss as usize]);
+    pair.run_for(Duration::from_millis(400));
+    let mut ack = pair.sent.last().expect("a retransmission").clone();
+    ack.payload.clear();
+    let before = pair.at(CLIENT, |connection, _| {
+        assert_eq!(connection.recovery.timeouts(), 1);
+        connection.send.snd_nxt
+    });
+    (ack.to, ack.seq, ack.ack) = (CLIENT, ack.ack, ack.seq + 4 * mss);
+    pair.deliver(&ack);
+    pair.transmit();
+    let new = pair.at(CLIENT, |connection, _| {
+        before.room_to(connection.send.snd_nxt)
+    });
+    assert_eq!(new, 2 * mss);
+}
+
 /// The field is for the device: 0 leaves the frame unchanged.
 #[test]
 fn a_frame_of_one_segment_is_not_cut() {
