@@ -269,6 +269,22 @@ fn a_large_window_becomes_small_as_an_idle_peer_uses_it_and_stays_useful() {
     crowd.close();
 }
 
+/// A peer that has sent little may send a full segment next. It has seen a large window, so
+/// it waits for the persist timer if the segment does not fit.
+#[test]
+fn a_window_that_small_requests_made_small_still_takes_a_full_segment() {
+    let mut crowd = Crowd::open(1_000, AT_ONCE, &[]);
+    for _ in 0..200 {
+        crowd.pair.pass(PAUSE);
+        crowd.serve(0, 100);
+    }
+    let window = crowd.info(Side::A, crowd.ends[0].0).snd_wnd;
+    println!("window after small requests: {window}");
+    crowd.pair.pass(PAUSE);
+    assert_eq!(crowd.serve(0, 1_400), 1, "flights");
+    crowd.close();
+}
+
 #[test]
 fn a_transfer_among_idle_connections_gets_an_ordinary_window() {
     let mut crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[]);

@@ -280,6 +280,7 @@ impl Connection {
             capacity,
             share,
             mss,
+            mss_most: self.largest_segment(),
             scale: self.agreed.rcv_wscale,
             limits_peer: self.receive.edges.limits_peer(self.receive.rcv_nxt),
         }
@@ -288,14 +289,19 @@ impl Connection {
     /// Returns the size of the peer's full segments: the largest one seen, or
     /// the MSS offered to it.
     pub(super) fn full_segment(&self) -> u32 {
-        let offered = u32::from(self.offer.mss)
-            .saturating_sub(self.agreed.options_len())
-            .max(1);
+        let offered = self.largest_segment();
         if self.receive.rcv_mss == 0 {
             offered
         } else {
             self.receive.rcv_mss.min(offered)
         }
+    }
+
+    /// Returns the payload of the largest segment that the MSS offered to the peer allows.
+    fn largest_segment(&self) -> u32 {
+        u32::from(self.offer.mss)
+            .saturating_sub(self.agreed.options_len())
+            .max(1)
     }
 
     /// Enters the state that `trigger` leads to.

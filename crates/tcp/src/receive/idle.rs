@@ -2,8 +2,8 @@
 //!
 //! Rule: an idle connection has a cell as its window, which is held for it. A peer that
 //! sends a cell without a pause is given two cells more, and a peer that sends those an
-//! ordinary window. A request of up to three cells therefore leaves a connection that fits
-//! a cell again. What was advertised is kept: a large window becomes small only as the peer
+//! ordinary window. A request of less than three cells therefore leaves a connection that
+//! fits a cell again. What was advertised is kept: a large window becomes small only as the peer
 //! uses it. Ordinary windows are computed in `window`.
 //!
 //! The bytes sent decide, too, not only a window that is seen full: with segments of half
@@ -11,7 +11,10 @@
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
-use super::{half::ReceiveHalf, window::WindowRoom};
+use super::{
+    half::ReceiveHalf,
+    window::{FEWEST_BLOCKS, WindowRoom},
+};
 
 /// Window in cells after the first one was sent. A peer that sends this too, without a
 /// pause, is not idle.
@@ -79,9 +82,10 @@ impl ReceiveHalf {
         let cell = pool.cell_size();
         let (small, rest) = self.idle_size(room, cell);
         let was_in_cell = self.stream.is_in_cell();
-        let is_full = self.is_filled(burst, rest, cell);
+        let is_full = self.is_filled(burst, (small, rest), cell);
         let is_short = idle_window(room.scale, pool).is_some();
-        let kept = pool.kept_for_cells();
+        // Outside the cell a window of a few bytes, or none, would be worse than the cell.
+        let kept = pool.kept_for_cells().max(FEWEST_BLOCKS as u32);
         let is_busy = (is_full && burst > OPENED_CELLS * cell)
             || (!was_in_cell && burst >= BUSY_CELLS.saturating_mul(cell))
             || (burst > 0 && !is_short);
@@ -110,31 +114,42 @@ impl ReceiveHalf {
     ///
     /// A peer that has seen a large window waits for its persist timer before it sends less
     /// than a full segment (RFC 9293 §3.8.6.2.1). A window that was large therefore stays
-    /// at two segments, and never becomes a cell.
+    /// at two segments, and never becomes a cell. Segments larger than all that it has sent
+    /// may follow.
     fn idle_size(&self, room: &WindowRoom, cell: u32) -> (u32, u32) {
         if self.was_large {
-            (room.mss.saturating_mul(2).max(cell), room.mss)
+            (room.mss_most.saturating_mul(2).max(cell), room.mss)
         } else {
             (cell, cell / REST)
         }
     }
 
     /// Returns true if the peer, which has sent `burst` bytes without a pause, has used its
-    /// idle window but for less than `rest` bytes.
-    fn is_filled(&self, burst: u32, rest: u32, cell: u32) -> bool {
+    /// idle window of `small` bytes but for less than `rest`.
+    ///
+    /// A window that was large may have been advertised with up to a segment less. So only
+    /// the bytes sent count, or a single segment would seem to fill it.
+    fn is_filled(&self, burst: u32, (small, rest): (u32, u32), cell: u32) -> bool {
         let left = self.stream.reserved_end() - self.next_offset();
-        let granted = if self.stream.is_in_cell() {
-            cell
-        } else {
-            cell * (1 + OPENED_CELLS)
+        let used = burst.saturating_add(rest);
+        let is_used = match (self.was_large, self.stream.is_in_cell()) {
+            (true, _) => used > small,
+            (false, true) => used > cell || left < rest.into(),
+            (false, false) => used > cell * (1 + OPENED_CELLS) || left < rest.into(),
         };
-        let is_sent = !self.was_large && burst.saturating_add(rest) > granted;
-        burst > 0 && (left < rest.into() || is_sent)
+        burst > 0 && is_used
     }
 
-    /// Returns true if any growth of the window is advertised at once. An idle window is
-    /// less than a segment of many peers, and such a peer sends nothing into a part of it.
-    pub(super) fn shows_all_growth(&self) -> bool {
-        self.burst.is_some() && self.stream.is_empty()
+    /// Returns true if any growth of the window is advertised at once, in spite of silly
+    /// windows (RFC 9293 §3.8.6.2.2): a peer that waits for room for a full segment, or for
+    /// half of the largest window that it has seen, might send nothing into what is left of a
+    /// cell. A window that was large has room for two segments. Until growth by one of them
+    /// is advertised, the other fits.
+    pub(super) fn shows_all_growth(&self, room: &WindowRoom) -> bool {
+        let is_cell = self.burst.is_some() && !self.was_large;
+        is_cell && self.stream.is_empty() && self.window_left() < room.mss_most
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,8 +17,10 @@ pub struct WindowRoom {
     /// Largest share, in percent, of the blocks that are free or already this
     /// connection's.
     pub share: u32,
-    /// Size of the peer's full segments.
+    /// Size of the peer's full segments: the largest one seen.
     pub mss: u32,
+    /// Largest segment that the peer may send, seen or not.
+    pub mss_most: u32,
     /// Shift count of the window field.
     pub scale: u8,
     /// The window limits the peer, so that it waits for updates.
@@ -152,7 +154,7 @@ impl ReceiveHalf {
     pub fn is_worth_showing(&self, growth: u32, room: &WindowRoom) -> bool {
         let left = self.window_left();
         let whole = left.saturating_add(growth).saturating_add(self.readable());
-        growth > 0 && (growth >= room.mss.min(whole / 2) || self.shows_all_growth())
+        growth > 0 && (growth >= room.mss.min(whole / 2) || self.shows_all_growth(room))
     }
 
     /// Returns true if a growth by `growth` bytes deserves an ACK of its own.
@@ -166,7 +168,7 @@ impl ReceiveHalf {
         if !self.is_worth_showing(growth, room) {
             return false;
         }
-        if self.shows_all_growth() {
+        if self.shows_all_growth(room) {
             return true;
         }
         let left = self.window_left();

@@ -12,6 +12,7 @@ fn room(limits_peer: bool) -> WindowRoom {
         capacity: 1 << 20,
         share: 100,
         mss: MSS,
+        mss_most: MSS,
         scale: 0,
         limits_peer,
     }
