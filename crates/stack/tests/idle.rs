@@ -7,8 +7,9 @@ mod pair;
 
 use std::{cell::Cell, collections::HashMap, net::SocketAddr, rc::Rc};
 
-use fullpipe::{Config, ConnectionId, Duration, Info, ListenOptions, Read};
+use fullpipe::{Config, ConnectionId, Duration, Info, ListenOptions, ListenerId, Read};
 use fullpipe_tcp::DiscardReason;
+use fullpipe_wire::TcpFlags;
 use pair::{B, PORT, Pair, Seen, Side, ethernet};
 
 const CONNECTIONS: usize = 10_000;
@@ -23,6 +24,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// Connections from A to B, which has the default pool.
 struct Crowd {
     pair: Pair,
+    listener: ListenerId,
     /// The ends of each connection, A's first.
     ends: Vec<(ConnectionId, ConnectionId)>,
     flights: Rc<Cell<u32>>,
@@ -74,13 +76,15 @@ impl Crowd {
                 config.set(name, "10100").expect("a knob");
             }
         }
+        let mut pair = Pair::with(&configs[0], &configs[1], ethernet());
         let mut crowd = Self {
-            pair: Pair::with(&configs[0], &configs[1], ethernet()),
+            listener: pair.listen(Side::B, ListenOptions::default()),
+            pair,
             ends: Vec::new(),
             flights: Rc::default(),
         };
         crowd.pair.watch = Some(counter(crowd.flights.clone()));
-        let listener = crowd.pair.listen(Side::B, ListenOptions::default());
+        let listener = crowd.listener;
         while crowd.ends.len() < most {
             let pair = &mut crowd.pair;
             let clients: Vec<_> = (0..at_once.min(most - crowd.ends.len()))
@@ -327,8 +331,8 @@ fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small
     crowd.pair.settle();
     let pool = crowd.pair.b.stack.pool();
     println!("set aside: {} blocks", pool.promised());
-    // 57 windows of 9 blocks are an eighth of the pool; the others have 2 blocks each.
-    assert!(pool.promised() <= 57 * 9 + (strangers - 57) * 2);
+    // 57 windows of 9 blocks are an eighth of the pool; each other needs a block for its cell.
+    assert!(pool.promised() <= 57 * 9 + strangers - 57);
     assert!(!pool.is_short());
     crowd.pair.watch = None;
     let client = crowd.pair.connect(Side::A, SocketAddr::from((B, PORT)));
@@ -336,6 +340,45 @@ fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small
     let window = crowd.info(Side::A, client).snd_wnd;
     println!("window of a client that has sent nothing: {window}");
     assert!(window > 14_000, "{window}");
+}
+
+/// A block is set aside for each of these handshakes, and memory is completely promised to them.
+#[test]
+fn handshakes_that_take_up_all_memory_with_cells_are_completed_in_cells() {
+    let knobs = [
+        ("stack.half_open_share", "100"),
+        ("stack.syn_cookies", "off"),
+        ("pool.blocks", "64"),
+        ("tcp.initial_receive_window", "1"),
+    ];
+    let mut crowd = Crowd::open(1, 1, &knobs);
+    let (first, server) = crowd.ends[0];
+    let (local, _) = crowd.pair.a.stack.tcp_ends(first).expect("open");
+    // Every ACK of a SYN-ACK is lost.
+    crowd.pair.watch = Some(Box::new(|seen: &Seen| {
+        seen.from == Side::B || pair::has(seen, TcpFlags::SYN)
+    }));
+    let before = crowd.pair.b.stack.tcp_counters().out_segs;
+    for _ in 0..60 {
+        crowd.pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    }
+    crowd.pair.settle();
+    let begun = crowd.pair.b.stack.tcp_counters().out_segs - before;
+    // What is left goes to a writer, whose peer does not acknowledge.
+    let taken = crowd.pair.write(Side::B, server, &[7; 1 << 16]);
+    crowd.pair.watch = Some(Box::new(move |seen: &Seen| {
+        seen.from == Side::B || seen.header.src_port != local.port()
+    }));
+    // A repeated SYN-ACK is acknowledged again.
+    crowd.pair.pass(Duration::from_millis(1_500));
+    let (now, stack) = (crowd.pair.now, &mut crowd.pair.b.stack);
+    let accepted = core::iter::from_fn(|| stack.tcp_accept(crowd.listener, now).expect("open"));
+    let accepted = accepted.count() as u64;
+    let cells = crowd.pair.b.stack.pool().cells_in_use();
+    println!("{begun} SYNs answered, {taken} bytes written, {accepted} accepted, {cells} in cells");
+    assert!(begun > 50 && cells > 40, "{begun}, {cells}");
+    assert_eq!(accepted, begun);
+    crowd.check();
 }
 
 #[test]

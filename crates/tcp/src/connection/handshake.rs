@@ -134,9 +134,12 @@ impl HalfOpen {
         }
     }
 
-    /// Returns the blocks that back the advertised window. The host reserves them until
-    /// the ACK arrives.
+    /// Returns the blocks that back the advertised window: one for a cell. The host reserves
+    /// them until the ACK arrives.
     pub fn blocks(&self, pool: &Pool) -> u32 {
+        if self.fits_cell(pool) {
+            return 1;
+        }
         let size = u64::from(pool.block_size());
         backing(self.window, size).div_ceil(size) as u32
     }
@@ -318,11 +321,12 @@ impl Connection {
             return self.receive.admit(&room, env.pool);
         }
         let promised = backing(window, env.pool.block_size().into());
-        let backed = self.receive.stream.reserve(env.pool, promised) >= promised;
-        if !backed {
-            self.receive.release(env.pool);
+        if self.receive.stream.reserve(env.pool, promised) >= promised {
+            return true;
         }
-        backed
+        self.receive.release(env.pool);
+        // For such a window no more was set aside than a cell needs.
+        self.receive.begin_in_cell(window.into(), scale, env.pool)
     }
 
     fn new(

@@ -47,10 +47,16 @@ pub fn handshake_window(scale: u8, pool: &Pool) -> Option<u32> {
 }
 
 impl ReceiveHalf {
-    /// Takes a cell for a first window of `window` bytes, if an idle connection should have
-    /// one. Returns whether it has.
+    /// Takes a cell for a first window of `window` bytes, if memory is short and the window
+    /// fits. Returns true if it has taken one.
     pub fn begin_idle(&mut self, window: u32, scale: u8, pool: &mut Pool) -> bool {
-        let fits = idle_window(scale, pool).is_some_and(|idle| window <= idle);
+        pool.is_short() && self.begin_in_cell(window, scale, pool)
+    }
+
+    /// Takes a cell for a first window of `window` bytes, if it fits. Returns true if it has
+    /// taken one.
+    pub fn begin_in_cell(&mut self, window: u32, scale: u8, pool: &mut Pool) -> bool {
+        let fits = usable_cell(scale, pool).is_some_and(|cell| window <= cell);
         if !fits || !self.stream.enter_cell(pool) {
             return false;
         }

@@ -145,6 +145,32 @@ fn accepted(half: &HalfOpen, config: &TcpConfig, now: Instant) -> Endpoint {
     end
 }
 
+/// One block was set aside. Memory does not count as short, but the second block that an ordinary
+/// window needs was taken meanwhile.
+#[test]
+fn a_handshake_for_a_cell_is_completed_with_one_block() {
+    let config = TcpConfig {
+        receive_buffer: 500,
+        ..TcpConfig::default()
+    };
+    let (half, _) = half_open(&config, 100);
+    for (free, cells) in [(2, 0), (1, 1)] {
+        let mut end = Endpoint::new(config.clone(), PoolConfig::default());
+        assert_eq!((half.window, half.blocks(&end.pool)), (500, 1));
+        let others = end.pool.room(fullpipe_pool::Holder::Receive) - free;
+        assert!(end.pool.set_aside(others, true) && !end.pool.is_short());
+        let ack = segment(TcpFlags::ACK, 1, 1);
+        let tuning = Tuning::from_config(&config);
+        let now = Instant::from_secs(1);
+        end.connection = Connection::accepted(&half, &ack, tuning, &mut end.env(now));
+        assert!(end.connection.is_some(), "{free} free blocks");
+        assert_eq!(end.pool.cells_in_use(), cells, "{free} free blocks");
+        end.with(now, |connection, env| {
+            connection.verify(now, env.pool, env.sent)
+        });
+    }
+}
+
 /// RFC 6298 §3 and §5.7: a SYN-ACK that was answered gives a sample; after a lost one without
 /// a sample the timeout is 3 s. The entry of a SYN cookie keeps neither time nor number.
 #[test]
