@@ -3,7 +3,8 @@
 //! Rule: each byte takes the time that the pacing rate gives it. The bytes sent in any
 //! period are at most those that the rate allows, plus one quantum (a millisecond of the
 //! rate, or two segments), plus ten segments for each flight that began with nothing in
-//! flight. If the rate changed since the last payload, the higher one counts.
+//! flight, plus one for each tail loss probe, which leaves when its timer ends (RFC 8985
+//! §7.3). If the rate changed since the last payload, the higher one counts.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub struct PacingState {
     pub in_flight: u32,
     /// Total of payload bytes that the stack has sent, retransmissions included.
     pub sent: u64,
+    /// Total of tail loss probes that the host has sent.
+    pub probes: u64,
 }
 
 /// The checker of one end.
@@ -43,6 +46,8 @@ pub struct PaceChecker {
     free: u32,
     /// Bytes of payload that this checker has seen on the wire.
     seen: u64,
+    /// Tail loss probes of the host, up to now.
+    probes: u64,
 }
 
 /// Transmission time of `bytes` at `rate`.
@@ -65,6 +70,7 @@ impl PaceChecker {
             mss,
             in_flight,
             sent,
+            probes,
         } = pacing;
         let bytes: u32 = payloads.iter().sum();
         // A segment that waits for ARP counts as sent before this checker sees it, and a
@@ -92,6 +98,10 @@ impl PaceChecker {
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
+        // A host has few connections, and probes are rare: one of another connection
+        // hardly weakens the check.
+        let probed = probes - std::mem::replace(&mut self.probes, probes);
+        self.free += probed as u32 * mss;
         for &payload in payloads {
             if self.free == 0 && self.debt > self.quantum + ROUNDING {
                 return Err(format!(

@@ -97,6 +97,7 @@ impl World {
                 mss: info.mss,
                 in_flight: info.in_flight,
                 sent: info.bytes_sent + info.bytes_retransmitted,
+                probes: host.stack.tcp_counters().loss_probes,
             };
             let checked = self.end_mut(end).pace.sent(&made.payloads, pacing);
             checked.map_err(|finding| self.failure(self.place_of(end), finding))?;

@@ -9,6 +9,7 @@ fn at(now_ms: u64, in_flight: u32, sent: u64) -> PacingState {
         mss: 1_000,
         in_flight,
         sent,
+        probes: 0,
     }
 }
 
@@ -45,4 +46,16 @@ fn a_flight_that_began_unseen_has_its_burst_too() {
     // Two segments of this flight wait for ARP and were not seen here.
     assert!(watch.sent(&[1_000; 8], at(1, 10_000, 23_000)).is_ok());
     assert!(watch.sent(&[1_000; 8], at(1, 18_000, 31_000)).is_err());
+}
+
+#[test]
+fn a_tail_loss_probe_leaves_when_its_timer_ends() {
+    let mut watch = PaceChecker::default();
+    assert!(watch.sent(&[1_000; 13], at(1, 13_000, 13_000)).is_ok());
+    let probe = PacingState {
+        probes: 1,
+        ..at(1, 14_000, 14_000)
+    };
+    assert!(watch.clone().sent(&[1_000], probe).is_ok());
+    assert!(watch.sent(&[1_000], at(1, 14_000, 14_000)).is_err());
 }
