@@ -307,6 +307,9 @@ const FEWEST_SENT_RANGES: u64 = 4_096;
 /// Bytes of packet memory for each sent range: about a full segment.
 const BYTES_PER_SENT_RANGE: u64 = 2 << 10;
 
+/// Fewest blocks for the window of a connection (`FEWEST_BLOCKS` of `fullpipe-tcp`).
+pub(crate) const FEWEST_WINDOW_BLOCKS: u32 = 2;
+
 impl Config {
     /// Returns the sent ranges that all connections share: `stack.sent_ranges`, or what
     /// the pool's size gives.
@@ -351,6 +354,9 @@ impl Config {
         if let Some(why) = self.pool.contradiction() {
             return Some(format!("pool: {why}"));
         }
+        if let Some(why) = window_contradiction(&self.pool) {
+            return Some(why);
+        }
         if let Some(why) = tcp_contradiction(&self.tcp) {
             return Some(why);
         }
@@ -379,6 +385,28 @@ impl Config {
         }
         None
     }
+}
+
+/// Returns a pool's contradiction if it leaves no receive window to any connection
+/// (decision 3).
+fn window_contradiction(pool: &PoolConfig) -> Option<String> {
+    let &PoolConfig {
+        blocks,
+        send_floor,
+        overcommit_percent,
+        ..
+    } = pool;
+    let limit = u64::from(blocks) * u64::from(overcommit_percent) / 100;
+    let windows = limit.saturating_sub(send_floor.into());
+    if windows >= FEWEST_WINDOW_BLOCKS.into() {
+        return None;
+    }
+    let least = u64::from(send_floor) + u64::from(FEWEST_WINDOW_BLOCKS);
+    Some(format!(
+        "pool.blocks = {blocks} leaves {windows} to receive windows beside pool.send_floor = \
+         {send_floor}, and a window needs {FEWEST_WINDOW_BLOCKS}: no connection could be opened. \
+         Set pool.blocks to at least {least}, or lower pool.send_floor"
+    ))
 }
 
 /// Returns a contradiction between knobs of TCP.

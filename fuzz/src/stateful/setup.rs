@@ -31,8 +31,7 @@ pub struct Setup {
     pub start: Instant,
     /// The knobs promise service to an honest client at any time, even during the rest.
     pub is_kind: bool,
-    /// The knobs allow a listener, and the pool a window: two blocks beside those that only
-    /// writers get (decision 3).
+    /// The knobs allow a listener.
     pub serves: bool,
 }
 
@@ -51,9 +50,7 @@ pub fn draw(script: &mut Script<'_>) -> Option<Setup> {
         4 => Instant::from_millis((1 << 32) * 50),
         5.. => Instant::from_nanos(1 << 62),
     };
-    let pool = &config.pool;
-    let limit = u64::from(pool.blocks) * u64::from(pool.overcommit_percent) / 100;
-    let serves = config.stack.listeners > 0 && limit >= u64::from(pool.send_floor) + 2;
+    let serves = config.stack.listeners > 0;
     Some(Setup {
         config,
         interface: Interface {
@@ -151,6 +148,10 @@ fn shrink_pool(config: &mut Config, draw: &mut Rng) {
     (pool.send_floor, pool.receive_floor) = (1, 1);
     if draw.chance(0.5) {
         pool.overcommit_percent = draw.between(100, 10_000) as u32;
+    }
+    // A window needs two blocks beside the one of writers.
+    if u64::from(pool.blocks) * u64::from(pool.overcommit_percent) < 300 {
+        pool.blocks = 3;
     }
 }
 

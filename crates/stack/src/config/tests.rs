@@ -100,6 +100,11 @@ fn contradictions_are_named_with_both_knobs() {
             "pool: ",
         ),
         (
+            vec![("pool.blocks", "3"), ("pool.receive_floor", "1")],
+            "leaves 1 to receive windows beside pool.send_floor = 2, and a window needs 2: \
+             no connection could be opened. Set pool.blocks to at least 4, or lower",
+        ),
+        (
             vec![
                 ("stack.ephemeral_low", "50001"),
                 ("stack.ephemeral_high", "50000"),

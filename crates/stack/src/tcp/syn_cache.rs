@@ -13,6 +13,7 @@ use fullpipe_wire::{MacAddress, TcpFlags};
 
 use super::four_tuple::FourTuple;
 use crate::{
+    config::FEWEST_WINDOW_BLOCKS,
     queues::Queues,
     slab::{Key, Slab},
     sources::SourceCounts,
@@ -20,9 +21,6 @@ use crate::{
 
 #[cfg(test)]
 mod tests;
-
-/// Smallest window of a handshake in blocks.
-const FEWEST_BLOCKS: u32 = 2;
 
 /// Index of the only queue: entries whose SYN-ACK is due.
 const DUE: u32 = 0;
@@ -100,7 +98,7 @@ impl SynCache {
     /// of the share, so that handshakes that never complete leave room.
     pub(crate) fn most_blocks(&self) -> u32 {
         let left = self.most_set_aside.saturating_sub(self.set_aside);
-        left.div_ceil(2).max(FEWEST_BLOCKS)
+        left.div_ceil(2).max(FEWEST_WINDOW_BLOCKS)
     }
 
     /// Adds a handshake, whose SYN-ACK is due, and sets memory aside for its
