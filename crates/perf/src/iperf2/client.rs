@@ -52,6 +52,7 @@ pub fn run_client<S: Sockets>(
     let until = StopCondition {
         stop: stop.clone(),
         deadline: None,
+        ended_by_peer: None,
     };
     let socket_options = SocketOptions {
         buffer: options.window,

@@ -57,6 +57,7 @@ pub fn run_server<S: Sockets>(
     let until = StopCondition {
         stop: stop.clone(),
         deadline,
+        ended_by_peer: None,
     };
     let socket_options = SocketOptions {
         buffer: options.window,

@@ -1,16 +1,16 @@
 //! The UDP side of the iperf server: all clients share one socket and are
 //! distinguished by their address.
 //!
-//! Rule: one thread reads. The state of a test that its last datagram ended is kept for
-//! [`FORGET_AFTER`], so
+//! Rule: one thread reads. The state of a test that ended is kept for [`FORGET_AFTER`], so
 //! that a retransmitted last datagram is answered again and a late datagram does not start
-//! a test. A client that has been silent for [`SILENCE`] has ended its
-//! test. Each reversed test sends from its own thread.
+//! a test. A client that has been silent for [`SILENCE`] has ended its test. Each reversed
+//! test, of at most [`MOST_REVERSED`], sends from its own thread until its amount is sent or
+//! the client sends a last datagram.
 
 use std::{
     collections::HashMap,
     net::SocketAddr,
-    sync::{Arc, mpsc},
+    sync::{Arc, OnceLock, mpsc},
     thread::{self, Scope},
     time::{Duration, Instant},
 };
@@ -25,9 +25,12 @@ use super::{
     text::{self, Label},
     traffic::{self, Flow, SendPlan, StopCondition, StreamKind},
 };
-use crate::sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, would_block};
+use crate::{
+    Stop,
+    sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, would_block},
+};
 
-/// Time for which the state of a test that its last datagram ended is kept.
+/// Time for which the state of a test that ended is kept.
 const FORGET_AFTER: Duration = Duration::from_secs(3);
 /// Time for which the socket stays open after the last test, to answer a
 /// retransmitted last datagram again.
@@ -40,6 +43,10 @@ const LAST_COPIES: u32 = 3;
 /// Time between two copies.
 const LAST_GAP: Duration = Duration::from_millis(20);
 
+/// Largest number of reversed tests whose state is kept. A request for another is ignored.
+/// Anyone can send requests, from any address.
+const MOST_REVERSED: usize = 256;
+
 /// Largest number of datagrams received with one call.
 const BATCH: usize = 64;
 
@@ -49,7 +56,12 @@ enum ClientState {
         flow: Arc<Flow>,
         last_arrival: Instant,
     },
-    Reversed,
+    Reversed {
+        /// Raised by the client's last datagram.
+        end: Stop,
+        /// Time at which the sender ended.
+        ended_at: Arc<OnceLock<Instant>>,
+    },
     Ended {
         report: Box<[u8; REPORT_LEN]>,
         at: Instant,
@@ -169,7 +181,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
         !self.wants_more()
             && self.states.values().all(|state| match state {
                 ClientState::Receiving { .. } => false,
-                ClientState::Reversed => true,
+                ClientState::Reversed { .. } => true,
                 ClientState::Ended { at, .. } => at.elapsed() > LINGER,
             })
     }
@@ -184,7 +196,10 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
                 false
             }
             ClientState::Ended { at, .. } => now - *at < FORGET_AFTER,
-            ClientState::Receiving { .. } | ClientState::Reversed => true,
+            ClientState::Reversed { ended_at, .. } => ended_at
+                .get()
+                .is_none_or(|at| now.saturating_duration_since(*at) < FORGET_AFTER),
+            ClientState::Receiving { .. } => true,
         });
         for (id, end) in silent {
             self.report(ReportEvent::Ended(id, end, ReportedLimits::None));
@@ -196,7 +211,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
         match self.states.get_mut(&from) {
             // A datagram with number 1 starts a new test from the same port; `begin` ignores the
             // repeated request of a reversed test.
-            Some(ClientState::Ended { .. } | ClientState::Reversed) if id == 1 => {
+            Some(ClientState::Ended { .. } | ClientState::Reversed { .. }) if id == 1 => {
                 self.begin(datagram, from, scope)
             }
             None if id >= 0 => self.begin(datagram, from, scope),
@@ -213,14 +228,19 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
                     let _ = self.socket.send_to(&report[..], from);
                 }
             }
-            Some(ClientState::Reversed) | None => {}
+            Some(ClientState::Reversed { end, .. }) => {
+                if id < 0 {
+                    end.raise();
+                }
+            }
+            None => {}
         }
     }
 
     fn begin(&mut self, datagram: &[u8], from: SocketAddr, scope: &'scope Scope<'scope, '_>) {
         let header = header::client_header_of_datagram(datagram);
         let reverse = header.filter(|header| header.reverse);
-        if reverse.is_some() && matches!(self.states.get(&from), Some(ClientState::Reversed)) {
+        if reverse.is_some() && !self.may_reverse(from) {
             return;
         }
         if !self.wants_more() {
@@ -248,13 +268,19 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
         self.report(ReportEvent::Started(Arc::clone(&flow), from.ip()));
         match reverse {
             Some(header) => {
-                self.states.insert(from, ClientState::Reversed);
+                let (end, ended_at) = (Stop::new(), Arc::default());
                 let sender = ReversedSender {
                     socket: self.socket,
                     options: self.options,
-                    until: self.until,
+                    until: StopCondition {
+                        ended_by_peer: Some(end.clone()),
+                        ..self.until.clone()
+                    },
+                    ended_at: Arc::clone(&ended_at),
                     reporter: self.reporter.clone(),
                 };
+                self.states
+                    .insert(from, ClientState::Reversed { end, ended_at });
                 scope.spawn(move || sender.send(&header, from, &flow));
             }
             None => {
@@ -268,6 +294,19 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
                 );
             }
         }
+    }
+
+    /// Returns true if a reversed test of `from` may begin: none is known, and the others are
+    /// not too many.
+    fn may_reverse(&self, from: SocketAddr) -> bool {
+        let is_reversed = |state: &ClientState| matches!(state, ClientState::Reversed { .. });
+        !self.states.get(&from).is_some_and(is_reversed)
+            && self
+                .states
+                .values()
+                .filter(|state| is_reversed(state))
+                .count()
+                < MOST_REVERSED
     }
 
     fn end(&mut self, flow: &Flow, from: SocketAddr) {
@@ -290,7 +329,8 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
 struct ReversedSender<'scope, D> {
     socket: &'scope D,
     options: &'scope ServerOptions,
-    until: &'scope StopCondition,
+    until: StopCondition,
+    ended_at: Arc<OnceLock<Instant>>,
     reporter: mpsc::Sender<ReportEvent>,
 }
 
@@ -306,7 +346,7 @@ impl<D: DatagramSocket> ReversedSender<'_, D> {
             pacer: WritePacer::new(Some(rate), flow.start),
             length: length.clamp(header::DATAGRAM_LEN, 65_507),
         };
-        let sent = traffic::send_datagrams(self.socket, to, flow, None, plan, self.until);
+        let sent = traffic::send_datagrams(self.socket, to, flow, None, plan, &self.until);
         match sent {
             Ok(last) => {
                 for time in 0..LAST_COPIES {
@@ -328,5 +368,9 @@ impl<D: DatagramSocket> ReversedSender<'_, D> {
             flow.start.elapsed(),
             ReportedLimits::None,
         ));
+        self.ended_at.get_or_init(Instant::now);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,12 +78,15 @@ pub struct StopCondition {
     pub stop: Stop,
     /// End of the server's time (`-t`).
     pub deadline: Option<Instant>,
+    /// Flag that ends this test only.
+    pub ended_by_peer: Option<Stop>,
 }
 
 impl StopCondition {
     /// Returns true if the test must end.
     pub fn is_met(&self) -> bool {
         self.stop.is_raised()
+            || self.ended_by_peer.as_ref().is_some_and(Stop::is_raised)
             || self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
