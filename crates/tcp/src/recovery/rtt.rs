@@ -8,11 +8,17 @@ use fullpipe_pool::Duration;
 
 use crate::TcpConfig;
 
+/// Largest sample, 9 minutes: its eighths fit.
+const LARGEST_SAMPLE_US: u32 = u32::MAX / 8;
+
 /// The round-trip time estimate of one connection.
 #[derive(Clone, Debug)]
 pub struct Rtt {
-    srtt_us: u32,
-    rttvar_us: u32,
+    /// SRTT in eighths of a microsecond; 0 before the first sample. In whole microseconds,
+    /// each update would round down, and a rising estimate would stop 7 µs too low.
+    srtt_eighths: u32,
+    /// RTTVAR in quarters of a microsecond.
+    rttvar_quarters: u32,
     min_rtt_us: u32,
     /// Timeout without backoff.
     rto_us: u32,
@@ -23,8 +29,8 @@ impl Rtt {
     /// Creates an estimate without samples.
     pub fn new(config: &TcpConfig) -> Self {
         Self {
-            srtt_us: 0,
-            rttvar_us: 0,
+            srtt_eighths: 0,
+            rttvar_quarters: 0,
             min_rtt_us: u32::MAX,
             rto_us: micros(config.rto_initial),
             backoff: 0,
@@ -33,12 +39,12 @@ impl Rtt {
 
     /// Returns the smoothed round-trip time; zero before the first sample.
     pub const fn srtt(&self) -> Duration {
-        Duration::from_micros(self.srtt_us as u64)
+        Duration::from_micros((self.srtt_eighths / 8) as u64)
     }
 
     /// Returns the round-trip time variation.
     pub const fn rttvar(&self) -> Duration {
-        Duration::from_micros(self.rttvar_us as u64)
+        Duration::from_micros((self.rttvar_quarters / 4) as u64)
     }
 
     /// Returns the smallest sample; `None` before the first.
@@ -68,37 +74,33 @@ impl Rtt {
     /// Raises the timeout to 3 s if the SYN was lost and there is no sample.
     /// RFC 6298 §5.7.
     pub fn distrust_handshake(&mut self) {
-        if self.srtt_us == 0 {
+        if self.srtt_eighths == 0 {
             self.rto_us = self.rto_us.max(3_000_000);
         }
     }
 
     /// Takes one sample. RFC 6298 §2.
     pub fn add_sample(&mut self, sample: Duration, config: &TcpConfig) {
-        let sample_us = micros(sample).max(1);
+        let sample_us = micros(sample).clamp(1, LARGEST_SAMPLE_US);
         self.min_rtt_us = self.min_rtt_us.min(sample_us);
-        if self.srtt_us == 0 {
-            self.srtt_us = sample_us;
-            self.rttvar_us = sample_us / 2;
+        if self.srtt_eighths == 0 {
+            self.srtt_eighths = sample_us * 8;
+            self.rttvar_quarters = sample_us * 2;
         } else {
-            let error_us = self.srtt_us.abs_diff(sample_us);
-            self.rttvar_us = weigh(self.rttvar_us, error_us, 4);
-            self.srtt_us = weigh(self.srtt_us, sample_us, 8).max(1);
+            // RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT = 7/8 SRTT + 1/8 R'.
+            let srtt_us = self.srtt_eighths / 8;
+            self.rttvar_quarters -= self.rttvar_quarters / 4;
+            self.rttvar_quarters += srtt_us.abs_diff(sample_us);
+            self.srtt_eighths = self.srtt_eighths - srtt_us + sample_us;
         }
         // On a path without variation, a timeout of one round trip would expire just
         // before every ACK. The minimum therefore applies to the variation term, not to
         // the sum.
-        let margin_us = self.rttvar_us.saturating_mul(4).max(micros(config.rto_min));
-        let rto_us = self.srtt_us.saturating_add(margin_us);
+        let margin_us = self.rttvar_quarters.max(micros(config.rto_min));
+        let rto_us = (self.srtt_eighths / 8).saturating_add(margin_us);
         self.rto_us = rto_us.min(micros(config.rto_max));
         self.backoff = 0;
     }
-}
-
-/// Returns the average of `old` and `new`, in which `new` has a weight of one
-/// in `parts`.
-fn weigh(old: u32, new: u32, parts: u64) -> u32 {
-    ((u64::from(old) * (parts - 1) + u64::from(new)) / parts) as u32
 }
 
 /// Returns whole microseconds, at most 71 minutes.

@@ -59,6 +59,34 @@ fn the_variation_and_the_timeout_follow_the_formulas() {
     assert_eq!(rtt.srtt(), Duration::from_micros(367_500));
 }
 
+/// SRTT and RTTVAR are kept in fractions, so that rounding holds neither away from its limit.
+#[test]
+fn the_estimate_reaches_a_constant_round_trip_from_both_sides() {
+    for (first, then) in [(1_000, 1_018), (1_036, 1_018), (1, 2), (50_000, 3)] {
+        let mut rtt = Rtt::new(&config());
+        rtt.add_sample(Duration::from_micros(first), &config());
+        for _ in 0..200 {
+            rtt.add_sample(Duration::from_micros(then), &config());
+        }
+        assert_eq!(rtt.srtt(), Duration::from_micros(then), "from {first}");
+        assert_eq!(rtt.rttvar(), Duration::ZERO, "from {first}");
+    }
+}
+
+#[test]
+fn a_sample_of_any_length_is_taken() {
+    let mut rtt = Rtt::new(&config());
+    let largest = Duration::from_micros((u32::MAX / 8).into());
+    for sample in [Duration::ZERO, Duration::MAX, Duration::ZERO, Duration::MAX] {
+        for _ in 0..200 {
+            rtt.add_sample(sample, &config());
+            assert!(rtt.rttvar() <= largest);
+        }
+        let expected = sample.max(Duration::from_micros(1)).min(largest);
+        assert_eq!(rtt.srtt(), expected);
+    }
+}
+
 /// RFC 6298 §5.5 to §5.7.
 #[test]
 fn each_timeout_doubles_and_a_lost_syn_raises_the_first_one_to_three_seconds() {
