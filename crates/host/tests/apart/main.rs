@@ -1,4 +1,4 @@
-//! What [`apart`] promises: a test that hangs is ended, with what it started.
+//! The promise of [`apart`]: a test that hangs is ended, with all processes that it started.
 
 #[path = "mod.rs"]
 mod harness;
