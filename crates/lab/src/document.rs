@@ -201,6 +201,11 @@ impl<'a> Section<'a> {
 }
 
 impl<'a> KeyValue<'a> {
+    /// Number of mistakes found so far.
+    pub fn mistakes(&self) -> usize {
+        self.source.found.borrow().len()
+    }
+
     /// A mistake about the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source

@@ -31,8 +31,8 @@ impl FrameCost {
 
     /// Processor time for a frame of `len` bytes.
     pub const fn of(&self, len: usize) -> Duration {
-        let bytes = Duration::from_nanos((len as u64 * self.byte_ps).div_ceil(1_000));
-        Duration::from_nanos(self.packet.as_nanos() + bytes.as_nanos())
+        let bytes_ns = (len as u64).saturating_mul(self.byte_ps).div_ceil(1_000);
+        Duration::from_nanos(self.packet.as_nanos().saturating_add(bytes_ns))
     }
 }
 

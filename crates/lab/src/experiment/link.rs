@@ -339,6 +339,13 @@ impl OneDirection {
             if shaper.rate_bps == 0 {
                 return Some(format!("{name}.token_bucket needs a rate"));
             }
+            if shaper.burst_bytes > u32::MAX.into() {
+                return Some(format!(
+                    "{name}.token_bucket.burst = {} is above {}: it would never hold a frame back",
+                    shaper.burst_bytes,
+                    u32::MAX
+                ));
+            }
             let frame = self.fields.mtu as u64 + 14;
             if shaper.burst_bytes < frame {
                 return Some(format!(

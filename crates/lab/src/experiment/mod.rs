@@ -5,6 +5,7 @@
 mod cpu;
 mod datagrams;
 mod device;
+mod endless;
 mod flow;
 mod link;
 mod model;

@@ -198,11 +198,11 @@ impl Setup {
         }
     }
 
-    /// Checks that the settings do not contradict each other.
+    /// Checks that the settings do not contradict each other. Rows may complete them.
     ///
     /// # Errors
     /// The first contradiction of a host, a link or a flow.
-    pub fn validate(&self) -> Result<(), SettingError> {
+    pub fn check_contradictions(&self) -> Result<(), SettingError> {
         for host in &self.hosts {
             host.config
                 .validate()

@@ -407,7 +407,7 @@ title = "t"
 subject = "device"
 hosts.device = { preset = "unet3" }
 hosts.peer = {}
-links.wire = { between = ["device", "peer"] }
+links.wire = { between = ["device", "peer"], rate = "10mbit" }
 workload = { from = "device", to = "peer", write = 1000, duration = "1s" }
 rows = [{ label = "row", set.ETH1_RXDESC_CNT = 18 }]
 "#;
@@ -423,7 +423,7 @@ fn a_vendor_name_after_a_host_sets_only_the_flows_that_the_host_sends() {
 title = "t"
 hosts.device = { preset = "netburner" }
 hosts.peer = {}
-links.wire = { between = ["device", "peer"] }
+links.wire = { between = ["device", "peer"], rate = "10mbit" }
 flows.out = { from = "device", to = "peer", write = 100, duration = "1s" }
 flows.back = { from = "peer", to = "device", write = 100, duration = "1s" }
 rows = [{ label = "row" }]

@@ -19,6 +19,8 @@ pub struct ConnectionView {
     pub spoke: Instant,
     /// Time at which its stack wants to be woken.
     pub timer: Option<Instant>,
+    /// Its processor is working, and what it does next may be to send.
+    pub is_busy: bool,
     /// Its device is full, or has frames whose completion the connection waits for: the
     /// link acts next.
     pub device_moves: bool,
@@ -32,7 +34,8 @@ const SLACK: Duration = Duration::from_secs(5);
 /// # Errors
 /// If it has work to do and is silent for longer than its timers allow.
 pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
-    if info.send_queue == 0 || seen.device_moves || info.state == fullpipe_tcp::TcpState::Closed {
+    let others_act = seen.device_moves || seen.is_busy;
+    if info.send_queue == 0 || others_act || info.state == fullpipe_tcp::TcpState::Closed {
         return Ok(());
     }
     let holds = || {

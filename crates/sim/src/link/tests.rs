@@ -627,3 +627,9 @@ fn in_an_outage_one_direction_loses_everything_and_the_other_nothing() {
     assert_eq!((came(Direction::Forward), came(Direction::Back)), (3, 5));
     assert_eq!(link.counters(Direction::Forward).dropped_while_down, 2);
 }
+
+#[test]
+fn a_shaper_of_any_rate_and_latency_has_a_limit() {
+    let huge = TokenBucket::with_latency(1 << 50, u64::MAX, u64::MAX);
+    assert_eq!(huge.limit_bytes, u64::MAX);
+}

@@ -27,10 +27,15 @@ impl TokenBucket {
     /// that time, plus one burst.
     pub const fn with_latency(rate_bps: u64, burst_bytes: u64, latency_us: u64) -> Self {
         let meanwhile = rate_bps as u128 * latency_us as u128 / 8 / 1_000_000;
+        let meanwhile = if meanwhile > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            meanwhile as u64
+        };
         Self {
             rate_bps,
             burst_bytes,
-            limit_bytes: meanwhile as u64 + burst_bytes,
+            limit_bytes: meanwhile.saturating_add(burst_bytes),
         }
     }
 }

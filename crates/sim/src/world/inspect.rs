@@ -147,6 +147,7 @@ impl World {
             now: self.now,
             spoke: spoke.unwrap_or(info.born),
             timer: host.stack.next_timeout(),
+            is_busy: host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now)),
             device_moves: !host.device.has_room()
                 || (host.stack.waits_for_device() && host.device.waiting() > 0),
         };

@@ -152,10 +152,12 @@ fn row(
         }
     }
     // If the base setup is invalid, so is every row, and that was reported before.
-    if base.validate().is_ok() {
-        setup
-            .validate()
-            .map_err(|error| label.mistake(format!("row `{name}`: {error}")))?;
+    if base.check_contradictions().is_ok() {
+        let valid = match label.mistakes() {
+            0 => setup.validate(),
+            _ => setup.check_contradictions(),
+        };
+        valid.map_err(|error| label.mistake(format!("row `{name}`: {error}")))?;
     }
     let own = cell.iter().filter_map(|value| value.seeds).max();
     Ok(Row {

@@ -156,7 +156,8 @@ fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     };
     topology::check_flows(top, &base)?;
     if top.mistakes() == 0 {
-        base.validate().map_err(|error| top.mistake(error))?;
+        base.check_contradictions()
+            .map_err(|error| top.mistake(error))?;
     }
     Ok(Some(base))
 }

@@ -77,8 +77,12 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
         apply_set(&mut setup, &mut own, &set)?;
     }
     // If the base setup is invalid, so is every row, and that was reported before.
-    if section.mistakes() == found && base.validate().is_ok() {
-        let valid = setup.validate();
+    if section.mistakes() == found && base.check_contradictions().is_ok() {
+        // A refused setting may be the one that ends the run.
+        let valid = match section.mistakes() {
+            0 => setup.validate(),
+            _ => setup.check_contradictions(),
+        };
         section.keep(valid.map_err(|error| label.mistake(format!("row `{label_text}`: {error}"))));
     }
     let seeds = match section.optional("seeds") {

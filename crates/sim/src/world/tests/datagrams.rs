@@ -201,3 +201,17 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
     assert!(same <= demand, "{same} of {demand}");
     assert_eq!((lost, overflows.len()), (0, 0));
 }
+
+/// Each datagram that is sent or read is progress, also if no other waits behind it.
+#[test]
+fn a_fast_sender_of_datagrams_is_no_endless_exchange() {
+    let (mut world, [one, other]) = acquainted(Config::default());
+    let plan = DatagramPlan {
+        amount: Amount::For(SECOND + SECOND),
+        ..paced(1_000, 813_000_000, Duration::ZERO)
+    };
+    let id = world.datagrams(one, other, plan, Duration::ZERO);
+    world.run_for(SECOND + SECOND + SECOND);
+    let facts = world.datagram_facts(id);
+    assert_eq!((facts.sent, facts.received), (203_250, 203_250));
+}

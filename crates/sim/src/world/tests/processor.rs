@@ -47,6 +47,11 @@ fn a_frame_costs_what_it_is_and_what_it_weighs() {
     assert_eq!(weighs.of(1_000), Duration::from_nanos(1_600));
     assert_eq!(weighs.of(1), Duration::from_nanos(102), "rounded up");
     assert_eq!(FrameCost::default().of(1_514), Duration::ZERO);
+    let most = FrameCost {
+        packet: Duration::from_secs(1),
+        byte_ps: u64::MAX,
+    };
+    assert!(most.of(1_514) > Duration::from_secs(1), "no overflow");
 }
 
 #[test]
@@ -158,4 +163,17 @@ fn a_processor_that_costs_nothing_is_as_if_there_were_none() {
         (world.now(), world.steps(), world.frames())
     };
     assert_eq!(outcome(true), outcome(false));
+}
+
+/// The silence of a host that works for seconds at each frame is not its stack's.
+#[test]
+fn a_processor_that_takes_seconds_for_a_frame_is_no_silent_connection() {
+    let model = CpuModel {
+        send: cost(3_000_000),
+        call: Duration::from_secs(3),
+        ..CpuModel::FREE
+    };
+    let (mut world, _, flow) = transfer(model, CpuModel::FREE);
+    world.run_for(Duration::from_secs(600));
+    assert!(world.facts(flow).bytes > 0);
 }

@@ -1,0 +1,225 @@
+//! Setups that no run could finish: without end in virtual time, or without bound in memory.
+//!
+//! Rule: a setup that passes is run to its end by the simulator. Something must take time
+//! between two packets of a flow, and frames that wait must fit into memory.
+
+use fullpipe_pool::Duration;
+use fullpipe_sim::{
+    Pace,
+    link::{Direction, LinkModel, Queue},
+};
+
+use super::{
+    flow::{FlowPlan, Stop},
+    setting::SettingError,
+    setup::{HostPlan, Setup},
+};
+
+/// Longest virtual time of a run.
+const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+/// Most bytes that may be sent in no time.
+const MOST_AT_ONCE: u64 = 1 << 20;
+/// Most datagrams a second: one a nanosecond, the resolution of virtual time.
+const MOST_DATAGRAMS: f64 = 1e9;
+/// Most bytes of datagrams that a link may hold.
+const MOST_HELD: f64 = (1_u64 << 30) as f64;
+/// Bytes that a datagram takes beside its payload: headers, and the simulator's notes.
+const BESIDE_PAYLOAD: f64 = 128.0;
+/// Most senders of datagrams: each has ports of its own.
+const MOST_SENDERS: u64 = 10_000;
+
+impl Setup {
+    /// Checks that the settings do not contradict each other, and that a run of them ends.
+    ///
+    /// # Errors
+    /// The first contradiction of a host, a link or a flow, or the first part that no run
+    /// could finish.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        self.check_contradictions()?;
+        match refusal(self) {
+            Some(why) => Err(SettingError::Contradiction(why)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the error message for the first part of `setup` that no run could finish, with
+/// what to change.
+fn refusal(setup: &Setup) -> Option<String> {
+    let of_flows = setup.flows.iter().find_map(|plan| {
+        too_long(plan)
+            .or_else(|| too_fast(setup, plan))
+            .or_else(|| too_large(setup, plan))
+            .or_else(|| too_many_datagrams(plan))
+            .or_else(|| too_much_held(setup, plan))
+    });
+    of_flows.or_else(|| too_few_sockets(setup))
+}
+
+fn too_long(plan: &FlowPlan) -> Option<String> {
+    let (end, most) = (plan.latest_end(), LONGEST.as_secs_f64());
+    (end > LONGEST).then(|| {
+        format!(
+            "{} may last {} s, and a run at most {most} s (30 days): lower its `duration`, `start`, \
+             `at_least` or `give_up`, or give it an `at_most`",
+            plan.name,
+            end.as_secs_f64()
+        )
+    })
+}
+
+/// Refuses a flow that sends without end while no time passes.
+fn too_fast(setup: &Setup, plan: &FlowPlan) -> Option<String> {
+    let is_few = |bytes: u64| bytes.saturating_mul(plan.count.into()) <= MOST_AT_ONCE;
+    let is_small = matches!(plan.stop, Stop::Bytes(bytes) if is_few(bytes))
+        && plan.question().is_none_or(|(bytes, _)| is_few(bytes));
+    let name = &plan.name;
+    if is_small {
+        return None;
+    }
+    if !plan.is_udp() {
+        return (!takes_time(setup, plan)).then(|| {
+            format!(
+                "{name} would never end, because nothing on its path takes time: give a link a \
+                 `rate` or a `delay`, or a host a `cpu`"
+            )
+        });
+    }
+    let is_paced = plan.datagram_plan().pace != Pace::Unpaced;
+    (!is_paced && !is_slowed(setup, plan)).then(|| {
+        let host = &setup.hosts[plan.from].name;
+        format!(
+            "{name} has no rate and would never end, because nothing slows its sender: give \
+             {name}.rate, {host}.cpu.call, or {host}.acquainted = true with {host}.cpu.send_packet, \
+             or with a link of {host} that has a rate and queue = \"device\""
+        )
+    })
+}
+
+/// Returns true if time passes while a stream is sent.
+fn takes_time(setup: &Setup, plan: &FlowPlan) -> bool {
+    let is_slow = |link: LinkModel| {
+        link.rate_bps > 0 || link.delay_us > 0 || link.token_bucket.is_some() || link.jitter_us > 0
+    };
+    let route = setup.route(plan.from, plan.to);
+    let mut models = route.iter().flat_map(|&(number, _)| {
+        let link = &setup.links[number];
+        Direction::ALL.map(|direction| link.link(direction))
+    });
+    let works = |host: usize| !setup.hosts[host].cpu.is_free();
+    models.any(is_slow) || works(plan.from) || works(plan.to)
+}
+
+/// Returns true if the sender of datagrams without a rate waits for its processor, or for
+/// its device. While ARP is pending, the stack takes datagrams and sends no frame.
+fn is_slowed(setup: &Setup, plan: &FlowPlan) -> bool {
+    let HostPlan {
+        cpu, acquainted, ..
+    } = &setup.hosts[plan.from];
+    let first = setup.route(plan.from, plan.to).first().copied();
+    let waits = first.is_some_and(|(number, direction)| {
+        let link = setup.links[number].link(direction);
+        link.queue == Queue::Device && (link.rate_bps > 0 || link.token_bucket.is_some())
+    });
+    let works = !cpu.send.packet.is_zero() || cpu.send.byte_ps > 0;
+    !cpu.call.is_zero() || (*acquainted && (waits || works))
+}
+
+/// Datagrams a second of one sender; `None` without a rate.
+fn datagrams_per_s(plan: &FlowPlan) -> Option<f64> {
+    match plan.datagram_plan().pace {
+        Pace::Rate { bps, .. } if plan.is_udp() => Some(bps as f64 / 8.0 / f64::from(plan.write)),
+        Pace::Rate { .. } | Pace::Unpaced => None,
+    }
+}
+
+/// Refuses a datagram that the sender's stack never takes.
+fn too_large(setup: &Setup, plan: &FlowPlan) -> Option<String> {
+    let host = &setup.hosts[plan.from];
+    let (pool, udp) = (&host.config.pool, &host.config.udp);
+    let floors = u64::from(pool.send_floor) + u64::from(pool.receive_floor);
+    let memory = u64::from(pool.blocks).saturating_sub(floors) * u64::from(pool.block_size);
+    let most = memory.min(udp.send_buffer.into());
+    (plan.is_udp() && u64::from(plan.write) > most).then(|| {
+        format!(
+            "{}.write = {} is a datagram longer than {most} bytes, the most that {} takes: lower \
+             it, or raise {}.udp.send_buffer and {}.pool.blocks",
+            plan.name, plan.write, host.name, host.name, host.name
+        )
+    })
+}
+
+fn too_many_datagrams(plan: &FlowPlan) -> Option<String> {
+    let all = datagrams_per_s(plan)? * f64::from(plan.count);
+    (all > MOST_DATAGRAMS).then(|| {
+        format!(
+            "{}.rate is {all:.3e} datagrams a second, and virtual time has 1e9 nanoseconds a \
+             second: lower the rate or enlarge `write`",
+            plan.name
+        )
+    })
+}
+
+/// Refuses datagrams that would wait in an unlimited queue, or be on their path, in more
+/// bytes than a machine has.
+fn too_much_held(setup: &Setup, plan: &FlowPlan) -> Option<String> {
+    let mut rate = datagrams_per_s(plan)? * f64::from(plan.count);
+    let each = f64::from(plan.write) + BESIDE_PAYLOAD;
+    let secs = match plan.stop {
+        Stop::After(length) => length.as_secs_f64(),
+        Stop::Bytes(bytes) => bytes as f64 * f64::from(plan.count) / f64::from(plan.write) / rate,
+    };
+    for (number, direction) in setup.route(plan.from, plan.to) {
+        let (own, link) = (&setup.links[number], setup.links[number].link(direction));
+        let carried = match link.rate_bps {
+            0 => rate,
+            bps => rate.min(bps as f64 / 8.0 / f64::from(plan.write)),
+        };
+        let is_unlimited = link.queue == Queue::Unlimited && link.token_bucket.is_none();
+        let waiting = if is_unlimited {
+            (rate - carried) * secs
+        } else {
+            0.0
+        };
+        let delay = (link.delay_us + link.jitter_us) as f64 / 1e6;
+        let held = (waiting + carried * delay.min(secs)) * each;
+        if held > MOST_HELD {
+            return Some(format!(
+                "{} would make {} hold {:.1} GB of datagrams: lower {}.rate or its duration, or \
+                 give {}.queue a size",
+                plan.name,
+                own.name,
+                held / 1e9,
+                plan.name,
+                own.name
+            ));
+        }
+        rate = carried;
+    }
+    None
+}
+
+/// Refuses more senders and receivers of datagrams than a host has UDP sockets, or the
+/// simulator ports.
+fn too_few_sockets(setup: &Setup) -> Option<String> {
+    let flows = || setup.flows.iter().filter(|plan| plan.is_udp());
+    let all: u64 = flows().map(|plan| u64::from(plan.count)).sum();
+    if all > MOST_SENDERS {
+        return Some(format!(
+            "the flows have {all} senders of datagrams, and an experiment at most {MOST_SENDERS}: \
+             lower their `count`"
+        ));
+    }
+    setup.hosts.iter().enumerate().find_map(|(place, host)| {
+        let own = flows().filter(|plan| plan.from == place || plan.to == place);
+        let needed: u64 = own.map(|plan| u64::from(plan.count)).sum();
+        let sockets = host.config.udp.sockets;
+        (needed > sockets.into()).then(|| {
+            format!(
+                "{} needs {needed} UDP sockets and has {sockets}: raise {}.udp.sockets, or lower \
+                 the flows' `count`",
+                host.name, host.name
+            )
+        })
+    })
+}
