@@ -7,7 +7,7 @@ mod pair;
 
 use std::{cell::Cell, collections::HashMap, net::SocketAddr, rc::Rc};
 
-use fullpipe::{Config, ConnectionId, Duration, Info, ListenOptions, ListenerId, Read};
+use fullpipe::{Config, ConnectionId, Duration, Holder, Info, ListenOptions, ListenerId, Read};
 use fullpipe_tcp::DiscardReason;
 use fullpipe_wire::TcpFlags;
 use pair::{B, PORT, Pair, Seen, Side, ethernet};
@@ -298,6 +298,35 @@ fn a_transfer_among_idle_connections_gets_an_ordinary_window() {
     let window = crowd.info(Side::A, crowd.ends[last].0).snd_wnd;
     println!("{len} bytes in {flights} flights; window {window}");
     assert!(window >= 16 << 10);
+    crowd.check();
+    crowd.close();
+}
+
+#[test]
+fn peers_that_do_not_read_leave_memory_for_the_answers_to_all_others() {
+    let mut crowd = Crowd::open(CONNECTIONS, AT_ONCE, &[]);
+    crowd.pair.pass(PAUSE);
+    let strangers = 100;
+    for index in strangers..CONNECTIONS {
+        // A reads nothing of this, and its receive buffers are 1,024 bytes.
+        for stranger in 0..strangers {
+            crowd
+                .pair
+                .write(Side::B, crowd.ends[stranger].1, &[7; 1 << 16]);
+        }
+        assert_eq!(crowd.serve(index, 300), 1);
+    }
+    let held = crowd.pair.b.stack.pool().held(Holder::Send);
+    println!("{held} blocks of answers that are not read");
+    assert!(held > 200, "{held}: nobody else needs this memory");
+    crowd.pair.pass(PAUSE);
+    for index in (strangers..CONNECTIONS).step_by(100) {
+        let flights = crowd.serve(index, 1_400);
+        assert!(
+            flights <= 3,
+            "{flights} flights: no memory is left for a larger window"
+        );
+    }
     crowd.check();
     crowd.close();
 }

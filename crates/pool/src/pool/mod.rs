@@ -159,6 +159,13 @@ impl Pool {
         self.cells.in_use().min(self.most(Holder::Receive)) / 8
     }
 
+    /// Blocks that a send buffer of more than one block should leave free for the answers of
+    /// other connections: half of [those kept](Self::kept_for_cells) from large windows, so
+    /// that large windows leave some to large answers.
+    pub fn kept_for_answers(&self) -> u32 {
+        self.kept_for_cells() / 2
+    }
+
     /// The pressure level of memory: blocks held and promised, against
     /// `pool.pressure_low`, `pool.pressure` and `pool.pressure_high`.
     pub fn pressure(&self) -> Pressure {

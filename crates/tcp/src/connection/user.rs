@@ -21,7 +21,8 @@ impl Connection {
     pub fn ready(&self, env: &Env<'_>) -> Ready {
         let peer_closed = self.receive.fin_received();
         let ended = self.state == TcpState::Closed;
-        let (room, _) = self.send.write_room(self.send_capacity(), env.pool);
+        let (capacity, atomic) = (self.send_capacity(), env.config.write_atomic);
+        let (room, _) = self.send.write_room(capacity, atomic, env.pool);
         // A writer that was notified of room is still writable if other connections have
         // taken the memory since: only a refused write asks for the next event.
         let was_notified = self.send.blocked.as_ref().is_some_and(|write| write.woken);
@@ -421,7 +422,7 @@ impl Connection {
             blocked.woken = true;
         }
         self.events.writable = true;
-        let (room, _) = self.send.write_room(capacity, env.pool);
+        let (room, _) = self.send.write_room(capacity, wake.atomic, env.pool);
         env.record(TraceEvent::WriterResumed(room));
     }
 }

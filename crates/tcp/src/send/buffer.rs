@@ -3,6 +3,10 @@
 //! Rule: a write is cut by free blocks and by the buffer's size, never by
 //! segments. The cause of a cut write is stored, because it is the sender's
 //! limit once the buffer has drained.
+//!
+//! While idle connections have cells, a buffer's first block may be one that the pool keeps
+//! for answers, and further blocks may not. Otherwise a few peers that do not read would
+//! hold all the memory that the answers to all others need.
 
 use fullpipe_pool::Pool;
 
@@ -23,10 +27,10 @@ pub struct WakePolicy {
 impl SendHalf {
     /// Returns the bytes that a write could take now, given a buffer of
     /// `capacity` bytes and packet memory, and the tighter of these two bounds.
-    pub fn write_room(&self, capacity: u32, pool: &Pool) -> (u32, Limit) {
+    pub fn write_room(&self, capacity: u32, atomic: bool, pool: &Pool) -> (u32, Limit) {
         let held = self.stream.len().min(u32::MAX.into()) as u32;
         let buffer = capacity.saturating_sub(held);
-        let memory = self.stream.append_room(pool).min(u32::MAX.into()) as u32;
+        let memory = self.memory_room(atomic, pool).min(u32::MAX.into()) as u32;
         if memory < buffer {
             (memory, Limit::Memory)
         } else {
@@ -34,10 +38,23 @@ impl SendHalf {
         }
     }
 
+    /// Returns the bytes that packet memory has for a write. A write that is `atomic` into
+    /// an empty buffer may use all blocks: it may need more than one to be taken at all.
+    fn memory_room(&self, atomic: bool, pool: &Pool) -> u64 {
+        let all = self.stream.append_room(pool);
+        let size = u64::from(pool.block_size());
+        let further = match self.stream.is_empty() {
+            true if atomic => 0,
+            true => all.div_ceil(size).saturating_sub(1),
+            false => all / size,
+        };
+        all - size * further.min(pool.kept_for_answers().into())
+    }
+
     /// Accepts as much of `payload` as there is room for; if `atomic`, all of it or
     /// nothing. Returns the bytes accepted.
     pub fn write(&mut self, payload: &[u8], capacity: u32, atomic: bool, pool: &mut Pool) -> usize {
-        let (room, by) = self.write_room(capacity, pool);
+        let (room, by) = self.write_room(capacity, atomic, pool);
         let mut take = payload.len().min(room as usize);
         if atomic && take < payload.len() {
             take = 0;
@@ -63,7 +80,7 @@ impl SendHalf {
         pool: &mut Pool,
         fill: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> usize {
-        let (room, by) = self.write_room(capacity, pool);
+        let (room, by) = self.write_room(capacity, false, pool);
         let written = self.stream.append_with(pool, room as usize, fill);
         self.push.on_write(self.payload_end(), self.snd_nxt);
         // A writer that filled all the room is assumed to have more to write.
@@ -89,7 +106,7 @@ impl SendHalf {
         else {
             return false;
         };
-        let (room, _) = self.write_room(capacity, pool);
+        let (room, _) = self.write_room(capacity, wake.atomic, pool);
         if wake.atomic {
             return room >= wanted;
         }

@@ -412,11 +412,11 @@ fn the_tighter_of_buffer_and_memory_bounds_a_write() {
         (400, (400, Limit::SendBuffer)),
         (401, (400, Limit::Memory)),
     ] {
-        assert_eq!(send.write_room(capacity, &pool), expected);
+        assert_eq!(send.write_room(capacity, false, &pool), expected);
     }
     send.write(&[1; 150], 1_000, false, &mut pool);
-    assert_eq!(send.write_room(200, &pool), (50, Limit::SendBuffer));
-    assert_eq!(send.write_room(100, &pool), (0, Limit::SendBuffer));
+    assert_eq!(send.write_room(200, false, &pool), (50, Limit::SendBuffer));
+    assert_eq!(send.write_room(100, false, &pool), (0, Limit::SendBuffer));
     send.stream.release(&mut pool);
 }
 
