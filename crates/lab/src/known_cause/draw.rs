@@ -42,6 +42,9 @@ const RECIPES: &[Recipe] = &[
     (Cause::Path, datagrams::path),
     (Cause::Application, datagrams::rate),
     (Cause::Cpu, datagrams::processor),
+    (Cause::RangeTable, range_table),
+    (Cause::InitialReceiveWindow, initial_receive_window),
+    (Cause::Cork, cork),
 ];
 
 /// A world that is being built. Sizes in bytes, times in microseconds.
@@ -237,6 +240,51 @@ fn nagle(plan: &mut Plan) {
     plan.workload("write", write);
     plan.workload("pause", microseconds(plan.rtt_us / in_a_trip));
     plan.amount(write * 1_000);
+}
+
+/// Small writes, as for Nagle, of an application that wants full segments.
+fn cork(plan: &mut Plan) {
+    nagle(plan);
+    plan.workload("no_push", "true");
+}
+
+/// The sender may send the whole transfer at once, and the receiver has room for it, but
+/// advertises a few segments until it has received something.
+fn initial_receive_window(plan: &mut Plan) {
+    let segments = plan.rng.between(16, 40);
+    let advertised = plan.rng.between(2, segments / 3);
+    plan.rate_mbit = 100;
+    plan.rtt_us = plan.rng.between(40_000, 100_000);
+    plan.sender("tcp.initial_window", 2 * segments);
+    plan.sender("tcp.send_buffer", 256 << 10);
+    plan.receiver("tcp.receive_buffer", 256 << 10);
+    plan.receiver("tcp.initial_receive_window", advertised);
+    plan.receiver("pool.blocks", 4_096);
+    plan.amount(segments * SEGMENT);
+}
+
+/// The queue overflows at the end of slow start, so that every second segment of a flight is
+/// lost, and one table of ranges has room for a few of the holes.
+fn range_table(plan: &mut Plan) {
+    plan.rate_mbit = 100;
+    plan.rtt_us = plan.rng.between(80_000, 120_000);
+    plan.bdp = plan.rate_mbit * plan.rtt_us / 8;
+    let (ample, blocks) = (plan.bdp * 8, plan.bdp * 16 / 2_048);
+    plan.sender("tcp.congestion", "\"cubic\"");
+    plan.sender("tcp.send_buffer", ample);
+    plan.sender("pool.blocks", blocks);
+    plan.receiver("tcp.receive_buffer", ample);
+    plan.receiver("pool.blocks", blocks);
+    let queue = plan.bdp / 1_514 * plan.rng.between(100, 130) / 100;
+    plan.link.push(("queue", format!("\"{queue} packets\"")));
+    let size = plan.rng.between(16, 48);
+    match plan.rng.below(4) {
+        0 => plan.sender("stack.sent_ranges", size),
+        1 => plan.sender("stack.sent_ranges_each", size),
+        2 => plan.receiver("tcp.holes", size),
+        _ => plan.receiver("pool.ranges", size),
+    }
+    plan.amount(plan.bdp * 30);
 }
 
 fn delayed_ack(plan: &mut Plan) {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_verdict_names_what_was_built() {
-    let judged: Vec<_> = (0..42).map(|number| judge(number).unwrap()).collect();
+    let judged: Vec<_> = (0..48).map(|number| judge(number).unwrap()).collect();
     for world in &judged {
         assert_eq!(
             world.named, world.built,
