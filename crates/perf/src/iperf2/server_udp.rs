@@ -228,12 +228,8 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
                     let _ = self.socket.send_to(&report[..], from);
                 }
             }
-            Some(ClientState::Reversed { end, .. }) => {
-                if id < 0 {
-                    end.raise();
-                }
-            }
-            None => {}
+            Some(ClientState::Reversed { end, .. }) if id < 0 => end.raise(),
+            Some(ClientState::Reversed { .. }) | None => {}
         }
     }
 
