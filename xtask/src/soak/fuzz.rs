@@ -6,10 +6,13 @@
 //!
 //! The checks of the fuzzers are in `fuzz/src/`.
 
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use fullpipe_pool::Rng;
 
 use crate::repository;
 
@@ -18,6 +21,10 @@ const STACKS: [&str; 2] = ["stack_receive", "stack_stateful"];
 
 /// Largest input, in bytes: a few frames of full size.
 const MAX_LEN: u32 = 8192;
+
+/// Scripts that a fuzzer of the stack begins with: random bytes, which are always a script.
+/// From nothing it would need minutes to find the first that completes a handshake.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=64;
 
 /// Fuzzes the stack for `seconds` with each of its targets, and then the parsers together
 /// for as long.
@@ -32,23 +39,59 @@ pub fn run(seconds: u64) -> Result<()> {
         .collect();
     let share = (seconds / parsers.len().max(1) as u64).max(1);
     for target in STACKS {
-        fuzz(&cargo_fuzz, target, seconds)?;
+        fuzz(&cargo_fuzz, target, seconds, Some(&write_seeds(target)?))?;
     }
     for target in &parsers {
-        fuzz(&cargo_fuzz, target, share)?;
+        fuzz(&cargo_fuzz, target, share, None)?;
     }
     Ok(())
 }
 
-fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64) -> Result<()> {
-    println!("fuzzing {target} for {seconds} s");
+/// Writes the scripts that `target` begins with into a folder of their own. The inputs that
+/// the fuzzer keeps are in another, and stay there for the next run.
+fn write_seeds(target: &str) -> Result<PathBuf> {
+    let target_folder = repository::root().join("target");
+    let folder = target_folder.join("fuzz-seeds").join(target);
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    for seed in SEEDS {
+        let mut rng = Rng::seeded(seed);
+        let len = rng.between(200, MAX_LEN.into());
+        let script: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
+        let file = folder.join(format!("seed-{seed}"));
+        fs::write(&file, script).with_context(|| file.display().to_string())?;
+    }
+    Ok(folder)
+}
+
+/// The arguments of `cargo fuzz` for `target`.
+fn arguments(target: &str, seconds: u64, seeds: Option<&Path>) -> Vec<OsString> {
     // The core has no unsafe code, so the address sanitizer would find nothing; without
     // it the fuzzer runs twice as fast.
+    let mut arguments = ["run", "--sanitizer=none", target]
+        .map(OsString::from)
+        .to_vec();
+    if let Some(seeds) = seeds {
+        // The first folder is the one to which the fuzzer adds.
+        arguments.push(Path::new("corpus").join(target).into());
+        arguments.push(seeds.into());
+    }
+    arguments.push("--".into());
+    arguments.push(format!("-max_total_time={seconds}").into());
+    arguments.push(format!("-max_len={MAX_LEN}").into());
+    // Inputs of every length from the beginning: a script of a few bytes opens no
+    // connection.
+    arguments.push("-len_control=0".into());
+    arguments.extend(["-timeout=20", "-print_final_stats=1"].map(OsString::from));
+    arguments
+}
+
+fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64, seeds: Option<&Path>) -> Result<()> {
+    println!("fuzzing {target} for {seconds} s");
+    // cargo-fuzz makes only the folder that it chooses itself.
+    let corpus = repository::root().join("fuzz/corpus").join(target);
+    fs::create_dir_all(&corpus).with_context(|| corpus.display().to_string())?;
     let output = command(cargo_fuzz)
-        .args(["run", "--sanitizer=none", target, "--"])
-        .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-max_len={MAX_LEN}"))
-        .args(["-timeout=20", "-verbosity=0", "-print_final_stats=1"])
+        .args(arguments(target, seconds, seeds))
         .output()
         .context("starting cargo fuzz")?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -62,10 +105,17 @@ fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64) -> Result<()> {
         .lines()
         .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     println!(
-        "  {} inputs, nothing found",
-        inputs.unwrap_or("no count of").trim()
+        "  {} inputs, {} edges covered, nothing found",
+        inputs.unwrap_or("no count of").trim(),
+        edges(&said).unwrap_or("no count of")
     );
     Ok(())
+}
+
+/// Returns the edges that a fuzzer which said `said` has covered.
+fn edges(said: &str) -> Option<&str> {
+    let (_, last) = said.rsplit_once(" cov: ")?;
+    last.split_whitespace().next()
 }
 
 fn targets(cargo_fuzz: &Path) -> Result<Vec<String>> {
@@ -117,3 +167,6 @@ fn cargo_fuzz() -> Result<PathBuf> {
     }
     Ok(program)
 }
+
+#[cfg(test)]
+mod tests;
