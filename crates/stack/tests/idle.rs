@@ -371,6 +371,28 @@ fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small
     assert!(window > 14_000, "{window}");
 }
 
+#[test]
+fn unfinished_handshakes_leave_memory_for_the_answers_to_idle_connections() {
+    let knobs = [("stack.half_open_share", "100"), ("pool.blocks", "2900")];
+    let mut crowd = Crowd::open(8_000, AT_ONCE, &knobs);
+    assert_eq!(crowd.ends.len(), 8_000);
+    crowd.pair.pass(PAUSE);
+    crowd.pair.watch = Some(Box::new(|seen: &Seen| seen.from == Side::A));
+    for _ in 0..2_000 {
+        crowd.pair.connect(Side::A, SocketAddr::from((B, PORT)));
+    }
+    crowd.pair.settle();
+    let pool = crowd.pair.b.stack.pool();
+    let (left, kept) = (pool.free_blocks() - pool.promised(), pool.kept_for_answers());
+    println!("{left} blocks left beside handshakes, {kept} kept for answers");
+    assert!(left >= kept);
+    crowd.pair.watch = Some(counter(crowd.flights.clone()));
+    for index in (0..8_000).step_by(100) {
+        assert_eq!(crowd.serve(index, 300), 1);
+    }
+    crowd.check();
+}
+
 /// A block is set aside for each of these handshakes, and memory is completely promised to them.
 #[test]
 fn handshakes_that_take_up_all_memory_with_cells_are_completed_in_cells() {

@@ -244,9 +244,10 @@ impl Pool {
 
     /// Promises `blocks` more to receivers, all or none, before there is a stream to
     /// reserve them: for a window of at most a cell if `for_cell`. Returns whether it did;
-    /// if so, the caller must call [`take_back`](Self::take_back).
+    /// if so, the caller must call [`take_back`](Self::take_back). What is
+    /// [kept for answers](Self::kept_for_answers) is left.
     pub fn set_aside(&mut self, blocks: u32, for_cell: bool) -> bool {
-        let had = blocks <= self.room(Holder::Receive);
+        let had = blocks.saturating_add(self.kept_for_answers()) <= self.room(Holder::Receive);
         if had {
             self.promise(Holder::Receive, blocks);
             *self.aside.part(for_cell) += blocks;
