@@ -383,7 +383,10 @@ fn unfinished_handshakes_leave_memory_for_the_answers_to_idle_connections() {
     }
     crowd.pair.settle();
     let pool = crowd.pair.b.stack.pool();
-    let (left, kept) = (pool.free_blocks() - pool.promised(), pool.kept_for_answers());
+    let (left, kept) = (
+        pool.free_blocks() - pool.promised(),
+        pool.kept_for_answers(),
+    );
     println!("{left} blocks left beside handshakes, {kept} kept for answers");
     assert!(left >= kept);
     crowd.pair.watch = Some(counter(crowd.flights.clone()));

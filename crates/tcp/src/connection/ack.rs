@@ -132,8 +132,11 @@ impl Connection {
             cwnd_limited: self.window_use.on_ack(sample.round_start),
             recovering,
             // One response a window of data (RFC 3168 §6.1.2): with nothing outstanding
-            // there is no such window, and no flight to base a reduction on.
-            ece: flight_size > 0 && self.reports_congestion_mark(segment, out.delivered, env),
+            // there is no such window, and no flight to base a reduction on. An ACK that
+            // was overtaken echoes what a later one has reported.
+            ece: self.reports_congestion_mark(segment, out.delivered, env)
+                && flight_size > 0
+                && !segment.ack.before(self.send.snd_una),
         };
         let window = self.send.window_of_data();
         if self.congestion.on_ack(&sample, flight_size, window) {

@@ -368,9 +368,13 @@ impl Recovery {
             newly.bytes += sent.len();
             newly.retransmission_arrived |= ambiguous;
             newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
-            // After a timeout an early ACK proves nothing: the path may have become faster,
-            // and no sample shows it while everything is retransmitted. F-RTO decides.
-            let min_rtt = input.path.min_rtt.filter(|_| !after_timeout);
+            // After a timeout an early ACK of everything up to it proves nothing: the path
+            // may have become faster, and no sample shows it while everything is
+            // retransmitted. F-RTO decides. An early SACK is still the original's, as after
+            // a delay. RFC 8985 §6.2 ignores both.
+            let is_acknowledged = sent.end.at_or_before(input.ack);
+            let is_trusted = after_timeout && is_acknowledged;
+            let min_rtt = input.path.min_rtt.filter(|_| !is_trusted);
             let was_original = rack.on_delivered(sent, echoes_original, min_rtt, input.now);
             if was_original {
                 undo.on_original(sent.len());
