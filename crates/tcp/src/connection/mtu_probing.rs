@@ -35,11 +35,16 @@ impl Connection {
 
     /// Processes a packet-too-big message. RFC 1191.
     pub(super) fn on_packet_too_big(&mut self, report: PacketTooBig, env: &mut Env<'_>) {
-        match self.path.on_packet_too_big(report, env.now, env.config) {
+        let is_about_ack = report.seq == self.send.snd_nxt;
+        let outcome = match is_about_ack {
+            true => self.path.on_ack_too_big(report, env.now, env.config),
+            false => self.path.on_packet_too_big(report, env.now, env.config),
+        };
+        match outcome {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
             // The ACK that was too big is lost: another reports fewer blocks, or may be
             // fragmented.
-            PtbOutcome::Accepted if report.seq == self.send.snd_nxt => self.demand_ack(),
+            PtbOutcome::Accepted if is_about_ack => self.demand_ack(),
             PtbOutcome::Accepted => {
                 // The segment that was too big is lost: retransmit it in
                 // smaller ones.
@@ -51,7 +56,8 @@ impl Connection {
 
     /// Returns true if `error` may be about an ACK with SACK blocks, which has the next
     /// sequence number: no other segment without payload exceeds 68 bytes, the smallest
-    /// MTU. The MTU that it reports is then below the 80 bytes of the longest headers.
+    /// MTU. The MTU that it reports is then below the 80 bytes of the longest headers, or
+    /// below `ip.path_mtu_min`, so that packets may be fragmented.
     pub(super) fn is_about_sack_ack(&self, error: IcmpError, seq: SeqNum) -> bool {
         let is_small = match error {
             IcmpError::FragmentationNeeded {

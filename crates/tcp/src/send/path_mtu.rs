@@ -115,6 +115,22 @@ impl PathMtu {
         self.fragments && size <= self.limit as u32
     }
 
+    /// Processes a packet-too-big message about an ACK. Acknowledged segments prove nothing
+    /// about it, and no timeout retransmits it.
+    pub fn on_ack_too_big(
+        &mut self,
+        report: PacketTooBig,
+        now: Instant,
+        config: &TcpConfig,
+    ) -> PtbOutcome {
+        let proven = core::mem::take(&mut self.proven);
+        let outcome = self.on_packet_too_big(report, now, config);
+        if outcome != PtbOutcome::Accepted {
+            self.proven = proven;
+        }
+        outcome
+    }
+
     /// Processes a packet-too-big message.
     pub fn on_packet_too_big(
         &mut self,

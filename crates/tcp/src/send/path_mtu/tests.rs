@@ -342,3 +342,17 @@ fn the_evidence_is_the_first_segment_of_an_unproven_size() {
     assert_eq!(path.limit(), 1_350);
     assert_eq!(path.retry_at, Some(NOW + config.probe_interval));
 }
+
+#[test]
+fn acknowledged_segments_prove_nothing_about_an_ack_that_was_too_big() {
+    let config = config(MtuProbing::Off);
+    let mut path = PathMtu::new(LINK, &config);
+    path.on_sent(SeqNum(0), SeqNum(1_000), 1_000);
+    path.on_ack(SeqNum(1_000));
+    let outcome = path.on_packet_too_big(report(48), NOW, &config);
+    assert_eq!(outcome, PtbOutcome::Deferred);
+    let outcome = path.on_ack_too_big(report(48), NOW, &config);
+    assert_eq!((outcome, path.limit()), (PtbOutcome::Accepted, 48));
+    let outcome = path.on_ack_too_big(report(100), NOW, &config);
+    assert_eq!((outcome, path.limit()), (PtbOutcome::Ignored, 48));
+}
