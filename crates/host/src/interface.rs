@@ -95,6 +95,13 @@ pub fn index(name: &str) -> Option<u32> {
     (index != 0).then_some(index)
 }
 
+/// Returns true if this network namespace has an interface with the number `index`.
+pub fn exists(index: u32) -> bool {
+    let mut name = [0 as libc::c_char; libc::IFNAMSIZ];
+    // SAFETY: `name` has the length that the call requires, and it only writes there.
+    !unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null()
+}
+
 /// The interface of this machine that has `address`, if one has.
 pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
     let mut first = ptr::null_mut();

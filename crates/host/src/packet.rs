@@ -103,30 +103,14 @@ impl PacketSocket {
         let since_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));
         if is_down || since_ns >= ASK_EVERY.as_nanos() as u64 {
             self.asked_ns.store(now_ns, Ordering::Relaxed);
-            if self.is_deleted() {
+            // Deleted, or moved to another namespace. A deletion that has only begun is seen
+            // when this is asked again.
+            if !interface::exists(self.index) {
                 return io::Error::from_raw_os_error(libc::ENODEV);
             }
         }
         // Frames of an interface that is down arrive again when it is up.
         io::ErrorKind::WouldBlock.into()
-    }
-
-    /// Returns true if the interface was deleted, or moved to another namespace.
-    ///
-    /// A deletion first brings the interface down, which is all that the socket reports.
-    /// The kernel changes memberships under the lock that a deletion holds from its
-    /// beginning to its end, so the answer is never the state in between.
-    fn is_deleted(&self) -> bool {
-        let again = promiscuous(self.index);
-        match set(&self.socket, libc::PACKET_ADD_MEMBERSHIP, &again) {
-            Ok(()) => {
-                // Memberships are counted; one too many does no harm.
-                let _ = set(&self.socket, libc::PACKET_DROP_MEMBERSHIP, &again);
-                false
-            }
-            // Any other error, such as want of memory, says nothing of the interface.
-            Err(error) => error.raw_os_error() == Some(libc::ENODEV),
-        }
     }
 
     fn bound(index: u32, vnet: bool) -> io::Result<OwnedFd> {
