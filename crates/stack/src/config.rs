@@ -405,7 +405,12 @@ fn window_contradiction(pool: &PoolConfig) -> Option<String> {
     Some(format!(
         "pool.blocks = {blocks} leaves {windows} to receive windows beside pool.send_floor = \
          {send_floor}, and a window needs {FEWEST_WINDOW_BLOCKS}: no connection could be opened. \
-         Set pool.blocks to at least {least}, or lower pool.send_floor"
+         Set pool.blocks to at least {least}{}",
+        if limit >= FEWEST_WINDOW_BLOCKS.into() {
+            ", or lower pool.send_floor"
+        } else {
+            ""
+        }
     ))
 }
 

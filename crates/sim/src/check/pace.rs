@@ -98,10 +98,10 @@ impl PaceChecker {
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
-        // A host has few connections, and probes are rare: one of another connection
-        // hardly weakens the check.
-        let probed = probes - std::mem::replace(&mut self.probes, probes);
-        self.free += probed as u32 * mss;
+        // The probe may also be another connection's: one segment hardly weakens the check.
+        if std::mem::replace(&mut self.probes, probes) != probes {
+            self.free += mss;
+        }
         for &payload in payloads {
             if self.free == 0 && self.debt > self.quantum + ROUNDING {
                 return Err(format!(

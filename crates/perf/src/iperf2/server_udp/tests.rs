@@ -60,6 +60,15 @@ fn wait_for_end<D, A>(server: &UdpServer<'_, D, A>, from: SocketAddr) -> Instant
     *ended_at.wait()
 }
 
+/// Raises the condition when it is dropped.
+struct Stops<'a>(&'a Stop);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.raise();
+    }
+}
+
 /// Runs `body` with a server whose senders are joined afterwards.
 fn with_server(
     body: impl for<'scope> FnOnce(
@@ -85,8 +94,9 @@ fn with_server(
             states: HashMap::new(),
             served: 0,
         };
+        // Also when `body` panics: the scope waits for the senders.
+        let _stopped = Stops(&until.stop);
         body(&mut server, scope);
-        until.stop.raise();
     });
 }
 
