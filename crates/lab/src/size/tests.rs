@@ -325,11 +325,23 @@ fn a_senseless_request_is_refused_with_the_reason() {
     let mut tiny = plain();
     tiny.memory = Some(100);
     assert!(matches!(refused(tiny), SizeError::Memory(_)));
+    // Two blocks of 196 bytes: one for the sender, and one for windows, which need two.
     let mut small = plain();
     small.memory = Some(500);
     let why = refused(small);
     assert!(
-        matches!(why, SizeError::Nothing(_)) && why.to_string().contains("with 392 bytes"),
+        matches!(why, SizeError::Memory(_)) && why.to_string().contains("at least 3"),
+        "{why}"
+    );
+    let mut cut = plain();
+    cut.settings
+        .push(("link.loss".to_string(), "100%".to_string()));
+    let why = refused(cut);
+    assert!(
+        matches!(why, SizeError::Nothing(_))
+            && why
+                .to_string()
+                .contains("nothing arrives: Limited by the handshake"),
         "{why}"
     );
     let mut unknown = plain();
