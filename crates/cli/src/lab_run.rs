@@ -11,7 +11,7 @@ use fullpipe_lab::{
     catalogue::{self, ExperimentFile},
     json_array,
     layout::Tone,
-    run_by_row,
+    run_by_row, sweep,
     watch::watched_text,
 };
 use fullpipe_perf::Stop;
@@ -206,9 +206,7 @@ fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Exper
         .map(|Setting { name, value }| Axis::parse(name, value))
         .collect::<Result<_, _>>()
         .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
-    experiment
-        .sweep(&axes)
-        .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
+    sweep(&mut experiment, &axes).map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
     Ok(experiment)
 }
 

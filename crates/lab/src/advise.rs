@@ -6,16 +6,19 @@
 
 mod text;
 
+use fullpipe_scenario::{
+    Account,
+    experiment::{Experiment, Row, Setup, Stop},
+    measured::Outcome,
+    units::{rate_text, three_digits},
+};
 use serde::Serialize;
 
 pub use text::advice_text;
 
 use crate::{
-    experiment::{Experiment, Row, Setup, Stop},
-    measured::Outcome,
-    report::{Account, RowReport, pretty, versioned_each},
+    report::{RowReport, pretty, versioned_each},
     run::{RunError, RunOptions, run},
-    units::{rate_text, three_digits},
     verdict::{
         Bottleneck, Cause, Predicted, Remaining, RemainingLimit, SettingChange, Verdict, changed,
         pool_bytes,

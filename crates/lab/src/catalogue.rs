@@ -11,8 +11,7 @@ use std::{
 };
 
 use fullpipe_pool::knobs::nearest;
-
-use crate::{experiment::Experiment, mistake::Mistake};
+use fullpipe_scenario::{Mistake, experiment::Experiment};
 
 /// The folder that holds experiments, at the top of a checkout.
 const FOLDER: &str = "experiments";

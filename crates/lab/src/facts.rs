@@ -5,12 +5,9 @@
 //! moved and not copied.
 
 use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run};
+use fullpipe_scenario::{measured::Quantity, units::Amount};
 
-use crate::{
-    measured::Quantity,
-    report::{Report, RowReport},
-    units::Amount,
-};
+use crate::report::{Report, RowReport};
 
 /// The facts of `report`, from which the observations are moved. A row has series if it
 /// was observed ([`RunOptions::observe`](crate::RunOptions)).

@@ -5,10 +5,9 @@
 
 use std::fmt::Write;
 
-use crate::{
-    measured::Quantity,
-    report::{Report, RowReport},
-};
+use fullpipe_scenario::measured::Quantity;
+
+use crate::report::{Report, RowReport};
 
 #[cfg(test)]
 mod tests;

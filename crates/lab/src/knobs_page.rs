@@ -17,12 +17,10 @@ use fullpipe::{
     },
 };
 use fullpipe_pool::knobs::KnobInfo;
+use fullpipe_scenario::experiment::{OTHER_NAMES, OtherName};
 use serde::Serialize;
 
-use crate::{
-    experiment::{OTHER_NAMES, OtherName},
-    report::JSON_SCHEMA,
-};
+use crate::report::JSON_SCHEMA;
 
 pub use list::knobs_table;
 use list::range;

@@ -44,7 +44,7 @@
 //! | step | where |
 //! | --- | --- |
 //! | read the whole file, or refuse it with line, column and the nearest key | [`experiment`], [`Mistake`] |
-//! | build the world of each row and seed: hosts with their knobs, links, flows | `scene`, over `fullpipe-sim` |
+//! | build the world of each row and seed: hosts with their knobs, links, flows | `fullpipe-scenario`, over `fullpipe-sim` |
 //! | measure the row, and the shares of its limits | [`Measured`], [`Shares`] |
 //! | find the limit, its proof, the setting to change and the predicted result | [`Verdict`] |
 //! | print a table for people, JSON for programs | [`report_text`], [`Report`] |
@@ -62,10 +62,6 @@
 mod advise;
 mod attacks;
 pub mod catalogue;
-mod climb;
-mod coordinate;
-mod document;
-pub mod experiment;
 mod facts;
 pub mod goodput_page;
 mod grid;
@@ -73,25 +69,15 @@ pub mod knobs_page;
 pub mod known_cause;
 pub mod layout;
 pub mod live;
-mod measured;
-mod mistake;
-mod observer;
 mod outline;
-mod path;
 mod path_facts;
 mod records;
 mod report;
-mod response;
 mod run;
-mod scene;
-mod schema;
-mod shares;
 mod size;
 mod sweep;
 mod table;
-mod template;
 mod trial;
-pub mod units;
 mod verdict;
 pub mod watch;
 mod whole_file;
@@ -100,28 +86,24 @@ pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_
 pub use attacks::{
     AttackRow, UnknownAttack, attacks, attacks_json, attacks_markdown, attacks_text,
 };
-pub use coordinate::Coordinate;
-pub use document::hint;
-pub use experiment::Experiment;
 pub use facts::facts;
 pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
+pub use fullpipe_scenario::{
+    Account, Coordinate, Experiment, FlowMeasured, Form, Limits, Measured, Mistake, Outcome,
+    Quantity, Shares, Spread, Summary, Times, experiment, hint, schema, template, units,
+};
 pub use goodput_page::goodput_markdown;
 pub use knobs_page::knobs_markdown;
-pub use measured::{FlowMeasured, Form, Measured, Outcome, Quantity, Spread, Summary};
-pub use mistake::Mistake;
 pub use outline::{Outline, OutlineRow};
 pub use records::{Column, Records, Values};
-pub use report::{Account, JSON_SCHEMA, Limits, Report, RowReport, json_array};
+pub use report::{JSON_SCHEMA, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run, run_by_row};
-pub use schema::schema;
-pub use shares::{Shares, Times};
 pub use size::{
     Advised, AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest,
     Split, size, size_text,
 };
-pub use sweep::{Axis, SweepError};
+pub use sweep::{Axis, SweepError, sweep};
 pub use table::{ColumnError, Columns, TablePrinter, WIDE, text as report_text};
-pub use template::template;
 pub use trial::{Trial, TrialEnd, TrialError, TrialPlan, trial_text};
 pub use verdict::{Bottleneck, Cause, Next, Predicted, SettingChange, Verdict, verdict_text};
 pub use watch::{Watch, Watched};

@@ -4,12 +4,13 @@
 //! Rule: a table is laid out from an outline alone, so its first row can be printed
 //! before the last row has run. An outline has no results.
 
-use crate::{
-    coordinate::Coordinate,
+use fullpipe_scenario::{
+    Coordinate,
     experiment::{Experiment, Peer, Published, is_published, peers_with, title},
     measured::Quantity,
-    report::{Report, RowReport},
 };
+
+use crate::report::{Report, RowReport};
 
 /// A report without its results.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,12 +5,10 @@
 //! cause.
 
 use fullpipe_diagnose::facts::{PathFacts, SettingBound};
+use fullpipe_scenario::experiment::HostPlan;
 use fullpipe_sim::link::Direction;
 
-use crate::{
-    experiment::HostPlan,
-    verdict::{Buffer, Cause, Evidence, first_window, named, pool_bytes},
-};
+use crate::verdict::{Buffer, Cause, Evidence, first_window, named, pool_bytes};
 
 /// The path of `evidence`'s first flow, with the setting behind `cause`.
 pub fn path_facts(evidence: &Evidence<'_>, cause: Cause) -> PathFacts {

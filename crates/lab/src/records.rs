@@ -7,14 +7,16 @@
 #[cfg(test)]
 mod tests;
 
+use fullpipe_scenario::{
+    Shares,
+    measured::{Form, Quantity},
+    units::{Amount, Unit},
+};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
-    measured::{Form, Quantity},
     report::{Report, RowReport, pretty},
-    shares::Shares,
-    units::{Amount, Unit},
     verdict::Verdict,
 };
 

@@ -4,16 +4,15 @@
 //! renamed; a quantity has its unit in its name; shares add up to 1.
 
 use fullpipe_diagnose::facts::{Observed, PathFacts};
-use serde::{Serialize, Serializer};
-
-use crate::{
-    coordinate::Coordinate,
+use fullpipe_scenario::{
+    Account, Coordinate, Limits,
     experiment::{Peer, Published, is_published, peers_with, title},
     measured::{Measured, Quantity},
-    shares::{Shares, Times},
-    verdict::Verdict,
     watch::Watched,
 };
+use serde::{Serialize, Serializer};
+
+use crate::verdict::Verdict;
 
 /// Version of the JSON that this crate prints, in `schema` of each object.
 /// Incremented when a key changes its meaning or is removed, not when one is added.
@@ -92,25 +91,6 @@ pub struct RowReport {
     /// The path of the first flow, if the row was observed. For pages, not for the JSON.
     #[serde(skip)]
     pub path: Option<PathFacts>,
-}
-
-/// Both ends' limits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Limits {
-    /// Limits of the sender.
-    pub sender: Shares,
-    /// Limits that the receiver set.
-    pub receiver: Shares,
-}
-
-/// Limits of both ends in seconds and bytes. They add up to the connections' lifetime and
-/// to the bytes that moved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Account {
-    /// Limits of the sender.
-    pub sender: Times,
-    /// Limits that the receiver set.
-    pub receiver: Times,
 }
 
 impl RowReport {

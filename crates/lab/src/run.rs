@@ -17,16 +17,18 @@ use std::{
     thread,
 };
 
+use fullpipe_scenario::{
+    Account, Limits, Shares,
+    experiment::{Experiment, Row},
+    scene::{Played, Scene},
+    watch::Watch,
+};
 use fullpipe_sim::WorldFailure;
 
 use crate::{
-    experiment::{Experiment, Row},
     path_facts::path_facts,
-    report::{Account, JSON_SCHEMA, Limits, Report, RowReport},
-    scene::{Played, Scene},
-    shares::Shares,
+    report::{JSON_SCHEMA, Report, RowReport},
     verdict::{self, Evidence},
-    watch::Watch,
     whole_file::WholeFile,
 };
 

@@ -11,18 +11,20 @@ mod tests;
 
 use fullpipe::presets::Preset;
 use fullpipe_pool::Duration;
+use fullpipe_scenario::{
+    Mistake,
+    experiment::{Experiment, SettingError, Stop},
+    path::{Path, full_segment},
+    units::{Amount, Unit},
+};
 use serde::Serialize;
 
 pub use text::trial_text;
 
 use crate::{
-    experiment::{Experiment, SettingError, Stop},
-    mistake::Mistake,
-    path::{Path, full_segment},
     report::{RowReport, pretty, versioned},
     run::{RunError, RunOptions, run},
     size::HostRole,
-    units::{Amount, Unit},
 };
 
 /// Bytes of each write of the sending application.

@@ -18,7 +18,7 @@
 //! assert_eq!(world.facts(flow).bytes, MIB);
 //! ```
 //!
-//! Not here: experiments, which are in `fullpipe-lab`, and real devices, which are in
+//! Not here: described transfers, which are in `fullpipe-scenario`, and real devices, which are in
 //! `fullpipe-host`. [`link::LinkEngine`] takes the time as an argument, so it also runs
 //! links between real devices.
 #![forbid(unsafe_code)]

@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, and the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 13] = [
+const DRAWN: [(&str, &[&str]); 14] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -24,6 +24,7 @@ const DRAWN: [(&str, &[&str]); 13] = [
     ("fullpipe-host", &STACK_CRATES),
     ("fullpipe-capi", &RUNNING_CRATES),
     ("fullpipe-perf", &RUNNING_CRATES),
+    ("fullpipe-scenario", &SCENARIO_CRATES),
     ("fullpipe-lab", &LAB_CRATES),
     ("fullpipe-diagnose", &["fullpipe-wire", "fullpipe-tcp"]),
     ("fullpipe-report", &["fullpipe-diagnose"]),
@@ -41,7 +42,15 @@ const RUNNING_CRATES: [&str; 6] = [
     "fullpipe-sim",
     "fullpipe-host",
 ];
-const LAB_CRATES: [&str; 7] = [
+const SCENARIO_CRATES: [&str; 6] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-diagnose",
+];
+const LAB_CRATES: [&str; 8] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -49,8 +58,9 @@ const LAB_CRATES: [&str; 7] = [
     "fullpipe-sim",
     "fullpipe-host",
     "fullpipe-diagnose",
+    "fullpipe-scenario",
 ];
-const ALL_CRATES: [&str; 11] = [
+const ALL_CRATES: [&str; 12] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -59,6 +69,7 @@ const ALL_CRATES: [&str; 11] = [
     "fullpipe-host",
     "fullpipe-capi",
     "fullpipe-perf",
+    "fullpipe-scenario",
     "fullpipe-lab",
     "fullpipe-diagnose",
     "fullpipe-report",

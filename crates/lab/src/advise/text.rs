@@ -6,12 +6,14 @@
 use std::fmt::Write;
 
 use fullpipe_diagnose::facts::ChangeLine;
+use fullpipe_scenario::{
+    Times,
+    units::{grouped, rate_text, seconds_text},
+};
 
 use super::{Advice, AdviceEnd, AdviceStep};
 use crate::{
     layout::{Layout, Tone, columns},
-    shares::Times,
-    units::{grouped, rate_text, seconds_text},
     verdict::{Predicted, verdict_text},
 };
 

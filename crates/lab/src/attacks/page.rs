@@ -6,10 +6,11 @@
 use std::fmt::Write;
 
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
+use fullpipe_scenario::units::grouped;
 use serde_json::{Map, Value, json};
 
 use super::{AttackRow, KNOBS};
-use crate::{report::JSON_SCHEMA, units::grouped};
+use crate::report::JSON_SCHEMA;
 
 const HEADINGS: [&str; 9] = [
     "attack",

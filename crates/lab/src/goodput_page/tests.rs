@@ -1,6 +1,8 @@
 //! The page of a small experiment with a known limit in each row.
 
-use crate::{Experiment, RunOptions, goodput_markdown, run};
+use fullpipe_scenario::Experiment;
+
+use crate::{RunOptions, goodput_markdown, run};
 
 const FILE: &str = r#"
 title = "A buffer and a path"

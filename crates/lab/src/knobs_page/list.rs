@@ -12,10 +12,9 @@ use fullpipe::{
     presets::{Preset, alias},
 };
 use fullpipe_pool::knobs::KnobInfo;
+use fullpipe_scenario::{document::hint, experiment::other_names};
 
 use crate::{
-    document::hint,
-    experiment::other_names,
     grid::{Align, Grid, GridColumn},
     layout::{Layout, Tone, columns},
 };

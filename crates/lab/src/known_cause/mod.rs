@@ -15,7 +15,9 @@ mod tests;
 pub use judge::{Judged, Treated, judge};
 pub use tally::{Tally, tally};
 
-use crate::{Mistake, experiment::Experiment, verdict::Cause};
+use fullpipe_scenario::{Mistake, experiment::Experiment};
+
+use crate::verdict::Cause;
 
 /// A world with one known bottleneck.
 #[derive(Clone, Debug)]

@@ -1,7 +1,10 @@
 //! A column has one type, and the same columns are in every format.
 
+use fullpipe_scenario::Experiment;
+
 use super::{Records, Values};
-use crate::{Axis, Experiment, RunOptions, run};
+
+use crate::{Axis, RunOptions, run, sweep};
 
 const TEXT: &str = r#"
 title = "t"
@@ -19,7 +22,7 @@ fn swept(axes: &[(&str, &str)]) -> Records {
         .iter()
         .map(|(path, values)| Axis::parse(path, values).unwrap())
         .collect();
-    experiment.sweep(&axes).unwrap();
+    sweep(&mut experiment, &axes).unwrap();
     let options = RunOptions::plain(1);
     Records::of(&run(&experiment, &options).unwrap())
 }

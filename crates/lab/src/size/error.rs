@@ -3,7 +3,9 @@
 //! Rule: each error names what the caller can change, except a violation in the
 //! simulator.
 
-use crate::{experiment::SettingError, mistake::Mistake, run::RunError, units::grouped};
+use fullpipe_scenario::{Mistake, experiment::SettingError, units::grouped};
+
+use crate::run::RunError;
 
 /// Largest buffer in bytes that a search tries.
 pub const LARGEST: u64 = 1 << 30;

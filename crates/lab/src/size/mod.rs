@@ -26,6 +26,10 @@ mod tests;
 
 use fullpipe::presets::Preset;
 use fullpipe_pool::Duration;
+use fullpipe_scenario::{
+    experiment::{Row, Setup},
+    path::{Path, full_segment},
+};
 use serde::Serialize;
 
 pub use error::SizeError;
@@ -33,8 +37,6 @@ pub use split::{Divided, Split};
 pub use text::size_text;
 
 use crate::{
-    experiment::{Row, Setup},
-    path::{Path, full_segment},
     report::{RowReport, pretty, versioned},
     verdict::{Cause, Verdict},
 };

@@ -8,8 +8,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use fullpipe_scenario::experiment::{Experiment, Row};
+
 use crate::{
-    experiment::{Experiment, Row},
     report::RowReport,
     run::{RunOptions, run},
 };

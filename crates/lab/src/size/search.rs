@@ -6,11 +6,13 @@
 //! not depend on the machine.
 
 use fullpipe::presets::alias;
+use fullpipe_scenario::{
+    experiment::{Experiment, HostPlan, Row, Setup},
+    units::grouped,
+};
 
 use crate::{
-    experiment::{Experiment, HostPlan, Row, Setup},
     report::RowReport,
-    units::grouped,
     verdict::{Buffer, NamedSetting, named, pool_bytes},
 };
 

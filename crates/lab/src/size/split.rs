@@ -4,6 +4,7 @@
 //! keeps a share of the goodput that it has alone with all of the memory; the best
 //! division has the largest share for its worse direction.
 
+use fullpipe_scenario::experiment::{Row, Setup};
 use serde::Serialize;
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     world::only,
 };
 use crate::{
-    experiment::{Row, Setup},
     report::RowReport,
     verdict::{NamedSetting, pool_bytes},
 };

@@ -5,12 +5,11 @@
 
 use std::fmt::Write;
 
+use fullpipe_scenario::units::{grouped, rate_text, three_digits};
+
 use super::{AmpleResult, Divided, KnobSize, Size, Split};
-use crate::{
-    layout::Layout,
-    units::{grouped, rate_text, three_digits},
-    verdict::verdict_text,
-};
+
+use crate::{layout::Layout, verdict::verdict_text};
 
 /// Most and fewest columns of a curve's bar.
 const BAR: (usize, usize) = (40, 8);

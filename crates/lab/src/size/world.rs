@@ -4,10 +4,9 @@
 //! has ample buffers and memory, so only the searched knob is scarce. Slow start is
 //! excluded from the measurement.
 
-use crate::{
-    experiment::{Experiment, Row},
-    verdict::most_window,
-};
+use fullpipe_scenario::experiment::{Experiment, Row};
+
+use crate::verdict::most_window;
 
 use super::{HostRole, SizeError, SizeRequest};
 

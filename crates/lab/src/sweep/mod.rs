@@ -11,8 +11,8 @@ mod tests;
 
 use std::{collections::HashSet, fmt};
 
-use crate::{
-    coordinate::Coordinate,
+use fullpipe_scenario::{
+    Coordinate,
     experiment::{Experiment, Published, Row},
     measured::Quantity,
 };
@@ -55,59 +55,57 @@ impl Axis {
     }
 }
 
-impl Experiment {
-    /// Replaces each row by one row for each combination of the values of `axes`. The
-    /// first axis changes slowest.
-    ///
-    /// # Errors
-    /// An error of [`set`](Self::set), or values that contradict each other.
-    pub fn sweep(&mut self, axes: &[Axis]) -> Result<(), SweepError> {
-        if axes.is_empty() {
-            return Ok(());
-        }
-        let mut paths = HashSet::new();
-        if let Some(axis) = axes.iter().find(|axis| !paths.insert(&axis.path)) {
-            return Err(SweepError(format!("`{}` is swept twice", axis.path)));
-        }
-        let points: usize = axes.iter().map(|axis| axis.values.len()).product();
-        let rows = points.saturating_mul(self.rows.len());
-        if rows > MOST_ROWS {
-            return Err(SweepError(format!(
-                "{rows} rows are too many; {MOST_ROWS} are the most"
-            )));
-        }
-        self.keep_columns();
-        let mut swept = Vec::with_capacity(rows);
-        for row in &self.rows {
-            let mut placed = vec![without_figures(row)];
-            for axis in axes {
-                placed = placed
-                    .iter()
-                    .flat_map(|row| axis.values.iter().map(|value| at(row, &axis.path, value)))
-                    .collect::<Result<_, _>>()?;
-            }
-            swept.append(&mut placed);
-        }
-        for row in &swept {
-            row.setup
-                .validate()
-                .map_err(|error| SweepError(format!("row `{}`: {error}", row.title())))?;
-        }
-        self.rows = swept;
-        Ok(())
+/// Replaces each row of `experiment` by one row for each combination of the values of
+/// `axes`. The first axis changes slowest.
+///
+/// # Errors
+/// An error of [`Experiment::set`], or values that contradict each other.
+pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepError> {
+    if axes.is_empty() {
+        return Ok(());
     }
-
-    /// Stores the quantities that the table shows because of published figures, which a
-    /// sweep drops.
-    fn keep_columns(&mut self) {
-        if self.columns.is_empty() {
-            let published = |name| {
-                let mut rows = self.rows.iter();
-                rows.any(|row| row.published.figure(name).is_some())
-            };
-            let names = Quantity::ALL.iter().map(|quantity| quantity.name);
-            self.columns = names.filter(|name| published(name)).collect();
+    let mut paths = HashSet::new();
+    if let Some(axis) = axes.iter().find(|axis| !paths.insert(&axis.path)) {
+        return Err(SweepError(format!("`{}` is swept twice", axis.path)));
+    }
+    let points: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let rows = points.saturating_mul(experiment.rows.len());
+    if rows > MOST_ROWS {
+        return Err(SweepError(format!(
+            "{rows} rows are too many; {MOST_ROWS} are the most"
+        )));
+    }
+    keep_columns(experiment);
+    let mut swept = Vec::with_capacity(rows);
+    for row in &experiment.rows {
+        let mut placed = vec![without_figures(row)];
+        for axis in axes {
+            placed = placed
+                .iter()
+                .flat_map(|row| axis.values.iter().map(|value| at(row, &axis.path, value)))
+                .collect::<Result<_, _>>()?;
         }
+        swept.append(&mut placed);
+    }
+    for row in &swept {
+        row.setup
+            .validate()
+            .map_err(|error| SweepError(format!("row `{}`: {error}", row.title())))?;
+    }
+    experiment.rows = swept;
+    Ok(())
+}
+
+/// Stores the quantities that the table shows because of published figures, which a
+/// sweep drops.
+fn keep_columns(experiment: &mut Experiment) {
+    if experiment.columns.is_empty() {
+        let published = |name| {
+            let mut rows = experiment.rows.iter();
+            rows.any(|row| row.published.figure(name).is_some())
+        };
+        let names = Quantity::ALL.iter().map(|quantity| quantity.name);
+        experiment.columns = names.filter(|name| published(name)).collect();
     }
 }
 

@@ -1,7 +1,8 @@
 //! Parsing of lists and ranges, and the rows after a sweep.
 
-use super::{Axis, SweepError};
-use crate::experiment::Experiment;
+use fullpipe_scenario::experiment::Experiment;
+
+use super::{Axis, SweepError, sweep};
 
 const TEXT: &str = r#"
 title = "t"
@@ -76,7 +77,7 @@ fn swept(axes: &[(&str, &str)]) -> Result<Experiment, SweepError> {
         .iter()
         .map(|(path, values)| Axis::parse(path, values))
         .collect();
-    experiment.sweep(&axes?)?;
+    sweep(&mut experiment, &axes?)?;
     Ok(experiment)
 }
 

@@ -3,8 +3,9 @@
 //! Rule: the values of a list are passed on unchanged. The values of a range are computed
 //! in the unit of its ends and printed in a unit that needs no rounding.
 
+use fullpipe_scenario::units::{Amount, Unit};
+
 use super::SweepError;
-use crate::units::{Amount, Unit};
 
 /// Most values of one range.
 const MOST_VALUES: usize = 10_000;

@@ -6,12 +6,16 @@
 
 use std::fmt;
 
-use super::words;
-use crate::{
+use fullpipe_scenario::{
     document::hint,
+    measured::{Form, Measured, Outcome, Quantity},
+};
+
+use super::words;
+
+use crate::{
     grid::{Align, Grid, GridColumn},
     layout::{Layout, Tone, columns},
-    measured::{Form, Measured, Outcome, Quantity},
     outline::{Outline, row_label},
     report::RowReport,
 };

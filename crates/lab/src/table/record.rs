@@ -3,10 +3,12 @@
 //! Rule: if at least two figures are compared with others, each of them has a line of its
 //! own; the other figures share a line.
 
+use fullpipe_scenario::measured::{Outcome, Quantity};
+
 use super::{columns::Shown, words};
+
 use crate::{
     layout::{Layout, Tone},
-    measured::{Outcome, Quantity},
     outline::Outline,
     report::RowReport,
 };

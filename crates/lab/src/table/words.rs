@@ -3,13 +3,16 @@
 //! Rule: a text is made for one row or for the whole report, without regard to the width;
 //! the layout wraps it.
 
+use fullpipe_scenario::{
+    Shares,
+    measured::{FlowMeasured, Measured, Quantity},
+    units::three_digits,
+};
+
 use crate::{
     layout::{Layout, Tone},
-    measured::{FlowMeasured, Measured, Quantity},
     outline::Outline,
     report::RowReport,
-    shares::Shares,
-    units::three_digits,
     verdict::verdict_text,
 };
 

@@ -3,11 +3,15 @@
 //! Rule: the scenario first, then the result, then the verdict. Nothing is computed here
 //! except rounding.
 
-use super::Trial;
-use crate::{
-    layout::{Layout, Tone},
+use fullpipe_scenario::{
     measured::Outcome,
     units::{grouped, rate_text, seconds_text, three_digits},
+};
+
+use super::Trial;
+
+use crate::{
+    layout::{Layout, Tone},
     verdict::verdict_text,
 };
 

@@ -3,6 +3,7 @@
 //! Rule: the times that the stack charged to its limits decide; bounds only distinguish
 //! the causes that one limit can have. If the path is full, the limit is the path.
 
+use fullpipe_scenario::experiment::{HostPlan, Stop};
 use fullpipe_sim::app::ReadPlan;
 use fullpipe_tcp::{CongestionAlgorithm, Limit, ReceiveLimit};
 
@@ -13,7 +14,6 @@ use super::{
     evidence::Evidence,
     processor,
 };
-use crate::experiment::{HostPlan, Stop};
 
 /// A link that is busy for this share of the time is full: the contention for a radio
 /// leaves the rest idle.

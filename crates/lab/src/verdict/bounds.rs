@@ -4,6 +4,12 @@
 //! nothing else limited the flow. The same function therefore serves before and after a
 //! change.
 
+use fullpipe_scenario::{
+    experiment::{HostPlan, Setup},
+    path::Path,
+    response,
+    units::{grouped, rate_text, three_digits},
+};
 use fullpipe_sim::app::ReadPlan;
 use fullpipe_tcp::CongestionAlgorithm;
 
@@ -12,12 +18,6 @@ use super::{
     cause::Cause,
     evidence::{Scale, pool_bytes},
     processor,
-};
-use crate::{
-    experiment::{FlowPlan, HostPlan, Setup},
-    path::Path,
-    response,
-    units::{grouped, rate_text, three_digits},
 };
 
 /// The largest window without RFC 7323's scaling.
@@ -171,13 +171,6 @@ pub fn first_window(setup: &Setup, scale: &Scale) -> u64 {
     first.min(UNSCALED).min(Buffer::receiving(receiver).text())
 }
 
-/// Room in bytes that a blocked writer of `flow` waits for; 0 if the stack chooses. A
-/// percentage is of the send buffer, or of the packet memory if that is smaller.
-pub fn low_water(sender: &HostPlan, flow: &FlowPlan) -> u64 {
-    let held = Buffer::sending(sender).text().min(pool_bytes(sender));
-    flow.low_water().of(held)
-}
-
 /// Bytes that must be free before the first flow's writer continues; half of them are
 /// unused on average. A write that is accepted whole or not at all must fit.
 pub fn room_waited_for(setup: &Setup) -> u64 {
@@ -187,7 +180,7 @@ pub fn room_waited_for(setup: &Setup) -> u64 {
     } else {
         0
     };
-    low_water(sender, flow).max(whole)
+    setup.low_water(flow).max(whole)
 }
 
 /// Bytes of packet memory for written payload: the pool less what the sender's own

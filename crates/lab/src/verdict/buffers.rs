@@ -3,7 +3,7 @@
 //! Rule: computed as the stack computes it. A buffer with autotuning is bounded by its
 //! maximum, one without by the cap on what may be set; payload has its share of either.
 
-use crate::{experiment::HostPlan, units::grouped};
+use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
 /// A send or a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 //! settings and from published recommendations. Nothing is predicted here.
 
 use fullpipe::presets::alias;
+use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
 use super::evidence::pool_bytes;
-use crate::{experiment::HostPlan, units::grouped};
 
 /// Initial windows above this many segments are risky.
 const RISKY_WINDOW: u64 = 32;

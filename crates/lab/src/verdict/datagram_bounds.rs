@@ -4,14 +4,14 @@
 //! rate, its processor, the links and the receiver's processor. Queues are not bounds:
 //! they lose bursts and do not lower the rate.
 
+use fullpipe_scenario::{
+    experiment::{Setup, Stop},
+    path,
+};
 use fullpipe_sim::{Pace, link::ETHERNET_HEADER_LEN};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
 
 use super::{bounds::Bound, cause::Cause, predict::Predicted};
-use crate::{
-    experiment::{Setup, Stop},
-    path,
-};
 
 /// Payload of a fragment begins at a multiple of this many bytes.
 const PIECE: usize = 8;

@@ -4,6 +4,7 @@
 //! Rule: the needed length is measured: a datagram that found no room counts as waiting
 //! for as long as it would have waited. The advice is never less than the present length.
 
+use fullpipe_scenario::units::{grouped, rate_text, three_digits};
 use fullpipe_sim::Pace;
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     names,
     remedy::{Remedy, change, one},
 };
-use crate::units::{grouped, rate_text, three_digits};
 
 /// Returns the setting that removes `cause`, if there is one.
 pub fn of(evidence: &Evidence<'_>, cause: Cause) -> Option<Remedy> {

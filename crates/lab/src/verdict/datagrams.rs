@@ -6,6 +6,10 @@
 //! and nothing waits for an acknowledgment, so a buffer of the sender is never the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
+use fullpipe_scenario::{
+    experiment::HostPlan,
+    units::{grouped, rate_text, three_digits},
+};
 use fullpipe_sim::{Pace, link::Direction};
 
 use super::{
@@ -14,10 +18,6 @@ use super::{
     datagram_bounds::{self, Costs},
     datagram_remedy, names, with_remedy, without_advice,
     wording::percent,
-};
-use crate::{
-    experiment::HostPlan,
-    units::{grouped, rate_text, three_digits},
 };
 
 /// A link that is busy for at least this share of the time is full.

@@ -5,6 +5,11 @@
 //! are never the path. Other files decide which limit it is and whether a setting raises
 //! it.
 
+use fullpipe_scenario::{
+    experiment::Stop,
+    measured::Outcome,
+    units::{grouped, rate_text, seconds_text, three_digits},
+};
 use fullpipe_tcp::CongestionAlgorithm;
 use serde::Serialize;
 
@@ -15,11 +20,6 @@ use super::{
     cause::Cause,
     evidence::Evidence,
     gone, processor, wording,
-};
-use crate::{
-    experiment::Stop,
-    measured::Outcome,
-    units::{grouped, rate_text, seconds_text, three_digits},
 };
 
 /// Slow start takes at most this many round trips on any path.

@@ -4,16 +4,16 @@
 //! from these alone.
 
 use fullpipe_pool::Duration;
-use fullpipe_sim::DatagramDemand;
-
-use super::{buffers::Buffer, processor};
-use crate::{
+use fullpipe_scenario::{
+    Limits,
     experiment::{HostPlan, LinkPlan, Setup},
     measured::Measured,
     path::{self, Path},
-    report::Limits,
     scene::{Activity, Silence},
 };
+use fullpipe_sim::DatagramDemand;
+
+use super::{buffers::Buffer, processor};
 
 /// Setup and measured values of a run.
 #[derive(Clone, Copy, Debug)]
@@ -135,5 +135,5 @@ impl<'a> Evidence<'a> {
 
 /// All of a host's packet memory, in bytes.
 pub fn pool_bytes(host: &HostPlan) -> u64 {
-    u64::from(host.config.pool.blocks) * u64::from(host.config.pool.block_size)
+    host.pool_bytes()
 }

@@ -3,14 +3,14 @@
 //! Rule: nothing is predicted here. The next limit is a steady rate, and losses in the
 //! queues of the path are not predicted; the words say so where that matters.
 
+use fullpipe_scenario::{
+    experiment::Stop,
+    units::{rate_text, seconds_text},
+};
 use fullpipe_sim::link::Queue;
 use fullpipe_tcp::CongestionAlgorithm;
 
 use super::{bounds::Bound, cause::Cause, evidence::Evidence, predict::Predicted, wording::millis};
-use crate::{
-    experiment::Stop,
-    units::{rate_text, seconds_text},
-};
 
 /// A transfer whose predicted rate is below this share of its next limit is mostly opening
 /// and slow start.

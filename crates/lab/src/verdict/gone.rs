@@ -6,15 +6,15 @@
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
+use fullpipe_scenario::{
+    experiment::{FlowPlan, HostPlan, Setup, Stop},
+    scene::{MemoryWait, Silence, patience, timeouts_in_vain},
+    units::{grouped, three_digits},
+};
 
 use super::{
     Evidence, Next, SettingChange, Verdict, binding, bounds, cause::Cause, changed, changing,
     names, next_bound, predict, remedy, without_advice, wording,
-};
-use crate::{
-    experiment::{FlowPlan, HostPlan, Setup, Stop},
-    scene::{MemoryWait, Silence, patience, timeouts_in_vain},
-    units::{grouped, three_digits},
 };
 
 /// A share of all connections' time above this is larger than any other.

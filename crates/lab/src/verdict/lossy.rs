@@ -8,14 +8,14 @@
 //! the round-trip time and the segment size of [`Scale`] are used.
 
 use fullpipe_pool::Rng;
-use fullpipe_tcp::CongestionAlgorithm;
-
-use super::{binding::is_window, bounds::Bound, cause::Cause, evidence::Scale};
-use crate::{
+use fullpipe_scenario::{
     experiment::{Setup, Stop},
     path::Path,
     response::{CUBIC_BETA, CUBIC_C},
 };
+use fullpipe_tcp::CongestionAlgorithm;
+
+use super::{binding::is_window, bounds::Bound, cause::Cause, evidence::Scale};
 
 /// Number of simulations of a transfer; their median counts.
 const DRAWS: u64 = 41;

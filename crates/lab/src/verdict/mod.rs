@@ -41,9 +41,14 @@ mod wording;
 mod tests;
 
 use fullpipe_diagnose::facts::VerdictParts;
+use fullpipe_scenario::{
+    experiment::{Setup, Stop},
+    measured::Outcome,
+    units::grouped,
+};
 use serde::Serialize;
 
-pub(crate) use bounds::{first_window, low_water, most_window};
+pub(crate) use bounds::{first_window, most_window};
 pub(crate) use buffers::Buffer;
 pub use cause::Cause;
 pub use ending::Bottleneck;
@@ -54,11 +59,6 @@ pub use predict::Predicted;
 pub use remedy::SettingChange;
 pub use render::verdict_text;
 
-use crate::{
-    experiment::{Setup, Stop},
-    measured::Outcome,
-    units::grouped,
-};
 use bounds::Bound;
 use remedy::Remedy;
 

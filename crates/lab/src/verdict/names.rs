@@ -6,12 +6,12 @@
 
 use fullpipe::presets::alias::{self, Meaning};
 use fullpipe_pool::Duration;
-
-use super::caution;
-use crate::{
+use fullpipe_scenario::{
     experiment::{HostPlan, other_names},
     units::grouped,
 };
+
+use super::caution;
 
 /// A setting by the names of its host's system.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! losses, rounds with losses replace slow start and bound. Of the measured run only the
 //! smallest round-trip time and the segment size are used, so a prediction can be wrong.
 
+use fullpipe_scenario::experiment::{Setup, Stop};
 use serde::Serialize;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     evidence::Scale,
     lossy::{Course, Lossy},
 };
-use crate::experiment::{Setup, Stop};
 
 /// Rounds of slow start after which any window exceeds any path.
 const ROUNDS: usize = 40;

@@ -4,15 +4,15 @@
 //! calls are excluded from bounds and from a receiver's busy share, because a busier
 //! receiver makes fewer of them.
 
-use fullpipe_sim::{CpuModel, FrameCost, link::ETHERNET_HEADER_LEN};
-use fullpipe_wire::{Ipv4Header, TcpHeader};
-
-use super::{binding::underway, bounds, buffers::Buffer, cause::Cause, evidence::Evidence};
-use crate::{
+use fullpipe_scenario::{
     experiment::{HostPlan, Setup},
     measured::{HostMeasured, Measured},
     path::TIMESTAMPS,
 };
+use fullpipe_sim::{CpuModel, FrameCost, link::ETHERNET_HEADER_LEN};
+use fullpipe_wire::{Ipv4Header, TcpHeader};
+
+use super::{binding::underway, bounds, buffers::Buffer, cause::Cause, evidence::Evidence};
 
 /// Bytes of a frame's headers.
 const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + TcpHeader::LEN + TIMESTAMPS as usize;

@@ -6,6 +6,10 @@
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
+use fullpipe_scenario::{
+    experiment::{HostPlan, LowWater, Stop},
+    units::{grouped, three_digits},
+};
 use fullpipe_tcp::{CongestionAlgorithm, SentArena};
 use serde::Serialize;
 
@@ -17,10 +21,6 @@ use super::{
     evidence::{Evidence, Scale},
     names::{self, NamedSetting},
     processor,
-};
-use crate::{
-    experiment::{HostPlan, LowWater, Stop},
-    units::{grouped, three_digits},
 };
 
 /// Words for the gain of small writes that are no longer delayed.

@@ -3,14 +3,13 @@
 mod several;
 
 use fullpipe_pool::Duration;
+use fullpipe_scenario::{
+    Limits, Shares, experiment::Experiment, measured::Measured, scene::Activity,
+};
 use fullpipe_sim::DatagramDemand;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::*;
-
-use crate::{
-    experiment::Experiment, measured::Measured, report::Limits, scene::Activity, shares::Shares,
-};
 
 const FILE: &str = r#"
 title = "t"

@@ -4,6 +4,10 @@
 //! sentence says what was measured. `binding` decides the limit.
 
 use fullpipe_diagnose::facts::VerdictParts;
+use fullpipe_scenario::{
+    measured::Outcome,
+    units::{grouped, rate_text, seconds_text, three_digits},
+};
 use fullpipe_sim::link::{Direction, LinkModel};
 use fullpipe_tcp::Limit;
 
@@ -14,10 +18,6 @@ use super::{
     cause::Cause,
     evidence::{Evidence, pool_bytes},
     gone, names, processor,
-};
-use crate::{
-    measured::Outcome,
-    units::{grouped, rate_text, seconds_text, three_digits},
 };
 
 /// A share of at least this counts as all of the time: for a transfer between opening and

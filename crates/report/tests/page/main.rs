@@ -280,7 +280,7 @@ fn a_sweep_is_curves_and_each_point_shows_its_row() {
     experiment.set("workload.duration", "200ms").unwrap();
     let axes = [("pool.blocks", "16..128*2"), ("link.loss", "0%,2%")];
     let axes = axes.map(|(path, values)| Axis::parse(path, values).unwrap());
-    experiment.sweep(&axes).unwrap();
+    fullpipe_lab::sweep(&mut experiment, &axes).unwrap();
     let page = Page::new("sweep", &observed(&experiment));
     let mut browser = Browser::start("sweep", 1_300, 1_000);
     browser.open(&page.url());

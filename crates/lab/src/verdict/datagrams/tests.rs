@@ -1,8 +1,9 @@
 //! Verdicts on datagrams, and the results of their advice.
 
+use fullpipe_scenario::experiment::Experiment;
+
 use crate::{
     advise::{Advice, advise},
-    experiment::Experiment,
     run::RunOptions,
     verdict::Cause,
 };

@@ -1,9 +1,10 @@
 //! The built-in experiments in which peers vanish or are not heard.
 
+use fullpipe_scenario::experiment::Experiment;
+
 use crate::{
     advise::{Advice, MOST_STEPS, advise},
     catalogue::BUILT_IN,
-    experiment::Experiment,
     run::RunOptions,
     verdict::{Cause, Verdict},
 };

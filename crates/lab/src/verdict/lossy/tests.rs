@@ -1,10 +1,10 @@
 //! Predictions beside simulated results.
 
 use fullpipe_pool::Duration;
+use fullpipe_scenario::experiment::{Experiment, Row};
 
 use super::*;
 use crate::{
-    experiment::{Experiment, Row},
     run::{RunOptions, run},
     verdict::{Predicted, bounds, predict},
 };

@@ -1,7 +1,8 @@
 //! Several connections of one host: shared and separate resources.
 
+use fullpipe_scenario::experiment::Experiment;
+
 use crate::{
-    experiment::Experiment,
     run::{RunOptions, run},
     verdict::{Cause, Verdict},
 };

@@ -7,7 +7,6 @@ pub mod counters;
 pub mod events;
 mod seconds;
 pub mod sockets;
-mod text;
 pub mod udp;
 
 #[cfg(test)]
@@ -22,8 +21,6 @@ use sockets::Socket;
 use udp::UdpSocket;
 
 use crate::experiment::{Experiment, FlowPlan};
-
-pub use text::{events_json_lines, events_text, watched_text};
 
 /// Records to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

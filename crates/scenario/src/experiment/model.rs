@@ -76,7 +76,7 @@ impl Row {
 
 /// A row's label with the point of a sweep and the settings that replaced its own:
 /// `unlimited buffers [pool.blocks=24 by --set]`.
-pub(crate) fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String {
+pub fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String {
     let mut title = label.to_string();
     for at in point {
         title.push_str(&format!(", {at}"));

@@ -25,7 +25,7 @@ const RARE: Duration = Duration::from_millis(100);
 
 /// A connection that has not yet filled its path.
 #[derive(Debug)]
-pub(crate) struct Climb {
+pub struct Climb {
     start: Instant,
     rtt_s: f64,
     /// Times and bytes read, over the last two round trips.
@@ -37,7 +37,7 @@ pub(crate) struct Climb {
 
 impl Climb {
     /// Starts at `start` on a path whose round trip takes `rtt_s`.
-    pub(crate) fn new(start: Instant, rtt_s: f64) -> Self {
+    pub fn new(start: Instant, rtt_s: f64) -> Self {
         Self {
             start,
             rtt_s,
@@ -48,7 +48,7 @@ impl Climb {
     }
 
     /// Time until the next check; `None` if the path is full.
-    pub(crate) fn step(&self) -> Option<Duration> {
+    pub fn step(&self) -> Option<Duration> {
         let often = Duration::from_micros((self.rtt_s / LOOKS * 1e6).max(1.0) as u64);
         let step = if self.idle < PATIENT_LOOKS {
             often
@@ -60,7 +60,7 @@ impl Climb {
 
     /// Records that `bytes` have been read in total, on a path that carries `path_bps` of
     /// payload.
-    pub(crate) fn look(&mut self, now: Instant, bytes: u64, path_bps: f64) {
+    pub fn look(&mut self, now: Instant, bytes: u64, path_bps: f64) {
         if self.full_after.is_some() {
             return;
         }
@@ -82,7 +82,7 @@ impl Climb {
     }
 
     /// Time from the start until the path was full, if it ever was.
-    pub(crate) fn full_after_s(&self) -> Option<f64> {
+    pub fn full_after_s(&self) -> Option<f64> {
         self.full_after.map(Duration::as_secs_f64)
     }
 }

@@ -3,15 +3,18 @@
 //! Rule: a line is one event or one counter, for `grep` and `jq`; a socket has two lines,
 //! as in `ss`. Every record is printed.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write;
 
+use fullpipe_scenario::units::three_digits;
 use serde::Serialize;
 
-use super::{events::WatchEvent, sockets::Socket};
-use crate::{
-    report::{Report, RowReport},
-    units::three_digits,
-};
+pub use fullpipe_scenario::watch::{Watch, Watched, counters, events, sockets, udp};
+use fullpipe_scenario::watch::{events::WatchEvent, sockets::Socket};
+
+use crate::report::{Report, RowReport};
 
 /// Every record of `report`, row by row; empty without records.
 pub fn watched_text(report: &Report) -> String {

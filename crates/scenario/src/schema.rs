@@ -20,12 +20,11 @@ use crate::{
         ROW_KEYS, TOP_KEYS,
     },
     measured::Quantity,
-    report::pretty,
 };
 
 /// The schema (draft 7) of an experiment, indented.
 pub fn schema() -> String {
-    pretty(&json!({
+    let schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "An experiment of fullpipe",
         "type": "object",
@@ -49,7 +48,8 @@ pub fn schema() -> String {
             "axis": axis(),
             "row": with(closed(keyed(ROW_KEYS, row)), "required", json!(["label"])),
         },
-    }))
+    });
+    serde_json::to_string_pretty(&schema).expect("string keys and finite numbers")
 }
 
 fn top(key: &str) -> Value {

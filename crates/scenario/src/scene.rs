@@ -32,7 +32,6 @@ use crate::{
     observer::{self, Observer},
     response,
     shares::Times,
-    verdict::low_water,
     watch::{
         Watch, Watched,
         counters::HostCounters,
@@ -699,7 +698,7 @@ fn schedule_connection(
     plan: &FlowPlan,
 ) -> FlowId {
     // No send buffer is larger than 1 GiB.
-    let low_water = low_water(&setup.hosts[plan.from], plan).min(1 << 30) as u32;
+    let low_water = setup.low_water(plan).min(1 << 30) as u32;
     let write = plan.write_plan(low_water);
     let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());
     let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());

@@ -2,9 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use crate::{Experiment, Report, RunOptions, run, scene::Scene, watch::Watch};
+use crate::{Experiment, Measured, Played, Scene, Shares, watch::Watch};
 
-fn report(omit: &str, flows: &str) -> Report {
+/// The first row of `experiment`, run with seed 1.
+fn first_row(experiment: &Experiment) -> Played {
+    let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
+    let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
+    played.expect("nothing breaks the run")
+}
+
+fn played(omit: &str, flows: &str) -> Played {
     let text = format!(
         r#"
 title = "t"
@@ -15,14 +22,13 @@ workload = {{ from = "near", to = "far", duration = "4s"{omit}{flows} }}
 rows = [{{ label = "row", set.near.tcp.send_buffer = "1M", set.far.tcp.receive_buffer = "1M" }}]
 "#
     );
-    let experiment = Experiment::parse("t", "t.toml", &text).unwrap();
-    run(&experiment, &RunOptions::plain(1)).unwrap()
+    first_row(&Experiment::parse("t", "t.toml", &text).unwrap())
 }
 
 #[test]
 fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
-    let whole = &report("", "").rows[0];
-    let rest = &report(r#", omit = "2s""#, "").rows[0];
+    let whole = played("", "");
+    let rest = played(r#", omit = "2s""#, "");
     let (all, later) = (&whole.measured, &rest.measured);
     assert!(all.goodput_mbps < 9.2, "{}", all.goodput_mbps);
     assert!(
@@ -41,22 +47,22 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
         "counted from the start"
     );
     // The last frame is in flight for 50 ms.
-    let idle = |row: &crate::Measured| (1.0 - row.link_busy_share) * row.elapsed_s;
+    let idle = |row: &Measured| (1.0 - row.link_busy_share) * row.elapsed_s;
     assert!(
         idle(all) > 0.2 && (0.049..0.052).contains(&idle(later)),
         "{} {}",
         idle(all),
         idle(later)
     );
-    let worked_s = |row: &crate::Measured| row.cpu_busy_share.unwrap() * row.elapsed_s;
+    let worked_s = |row: &Measured| row.cpu_busy_share.unwrap() * row.elapsed_s;
     let less = worked_s(later) / worked_s(all);
     assert!((0.3..0.6).contains(&less), "{less}");
-    let seconds = |row: &crate::RowReport| -> f64 {
-        let times = row.account.sender.times();
+    let seconds = |row: &Played| -> f64 {
+        let times = row.sender.times();
         times.map(|(_, time)| time.as_secs_f64()).sum()
     };
-    assert!((seconds(whole) - seconds(rest) - 2.0).abs() < 1e-9);
-    assert!(rest.limits.sender.share("handshake") == 0.0);
+    assert!((seconds(&whole) - seconds(&rest) - 2.0).abs() < 1e-9);
+    assert!(Shares::of(rest.sender.times()).share("handshake") == 0.0);
 }
 
 #[test]
@@ -70,9 +76,7 @@ workload = { from = "near", to = "far", duration = "4s", omit = "3s" }
 rows = [{ label = "row" }]
 "#;
     let experiment = Experiment::parse("t", "t.toml", text).unwrap();
-    let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
-    let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
-    let played = played.expect("nothing breaks the run");
+    let played = first_row(&experiment);
     let measured = &played.measured;
     let segments = measured.delivered_bytes / measured.segment_bytes;
     let counted = measured.data_segments as f64 * played.activity.payload_share;
@@ -107,8 +111,7 @@ fn all_flows_count_from_one_common_moment() {
         r#"duration = "4s", omit = "1s", start = "1s""#,
         r#"duration = "3s""#,
     );
-    let report = run(&experiment.unwrap(), &RunOptions::plain(1)).unwrap();
-    let measured = &report.rows[0].measured;
+    let measured = first_row(&experiment.unwrap()).measured;
     assert!((2.99..3.1).contains(&measured.elapsed_s), "{measured:?}");
     let [one, other] = &measured.flows[..] else {
         panic!("{measured:?}");
@@ -139,7 +142,7 @@ fn a_flow_that_may_be_over_before_anything_counts_is_refused() {
 
 #[test]
 fn each_of_several_connections_is_measured_over_the_rest() {
-    let rest = &report(r#", omit = "2s""#, ", count = 2").rows[0].measured;
+    let rest = played(r#", omit = "2s""#, ", count = 2").measured;
     let sum: f64 = rest.flows[0].connections_mbps.iter().sum();
     assert!((9.4..9.6).contains(&rest.goodput_mbps), "{rest:?}");
     assert!((sum - rest.goodput_mbps).abs() < 0.5, "{rest:?}");

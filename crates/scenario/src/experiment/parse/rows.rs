@@ -50,7 +50,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
 }
 
 /// Keys of a row.
-pub(crate) const ROW_KEYS: &[&str] = &[
+pub const ROW_KEYS: &[&str] = &[
     "label",
     "set",
     "seeds",

@@ -138,3 +138,22 @@ impl Serialize for Shares {
         map.end()
     }
 }
+
+/// Both ends' limits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// Limits of the sender.
+    pub sender: Shares,
+    /// Limits that the receiver set.
+    pub receiver: Shares,
+}
+
+/// Limits of both ends in seconds and bytes. They add up to the connections' lifetime and
+/// to the bytes that moved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Account {
+    /// Limits of the sender.
+    pub sender: Times,
+    /// Limits that the receiver set.
+    pub receiver: Times,
+}

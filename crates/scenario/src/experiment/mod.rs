@@ -19,16 +19,16 @@ mod setup;
 mod tests;
 
 pub use cpu::{CPU_FIELDS, CpuField};
-pub(crate) use flow::omitted_until;
+pub use flow::omitted_until;
 pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, LowWater, Stop};
 pub use link::{LINK_FIELDS, LinkField, LinkPlan, Place};
-pub(crate) use model::title;
+pub use model::title;
 pub use model::{Experiment, Row};
 pub use published::{Peer, Published};
-pub(crate) use published::{is_published, peers_with};
+pub use published::{is_published, peers_with};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 
-pub(crate) use device::DEVICE_FIELDS;
-pub(crate) use other_names::{OTHER_NAMES, OtherName, of_preset as other_names};
-pub(crate) use parse::{HOST_KEYS, ROW_KEYS, TOP_KEYS};
+pub use device::DEVICE_FIELDS;
+pub use other_names::{OTHER_NAMES, OtherName, of_preset as other_names};
+pub use parse::{HOST_KEYS, ROW_KEYS, TOP_KEYS};

@@ -14,7 +14,7 @@ mod parts;
 mod rows;
 mod topology;
 
-pub(crate) use rows::ROW_KEYS;
+pub use rows::ROW_KEYS;
 
 use super::{
     link::LinkPlan,
@@ -163,7 +163,7 @@ fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
 }
 
 /// Keys at the top of a file.
-pub(crate) const TOP_KEYS: &[&str] = &[
+pub const TOP_KEYS: &[&str] = &[
     "title", "source", "columns", "seeds", "hosts", "switches", "links", "workload", "flows",
     "subject", "peers", "matrix", "rows",
 ];
@@ -227,7 +227,7 @@ fn host(entry: &KeyValue<'_>) -> Result<HostPlan, Mistake> {
 }
 
 /// Keys of a host's table.
-pub(crate) const HOST_KEYS: &[&str] = &[
+pub const HOST_KEYS: &[&str] = &[
     "preset",
     setup::DEVICE_QUEUE,
     setup::DEVICE,

@@ -16,8 +16,9 @@ use crate::{experiment::Setup, path::Path};
 #[cfg(test)]
 mod tests;
 
-/// RFC 9438 §5: C in segments per second cubed, and β.
+/// CUBIC's constant C, in segments per second cubed. RFC 9438 §5.
 pub const CUBIC_C: f64 = 0.4;
+/// CUBIC's multiplicative decrease factor β. RFC 9438 §5.
 pub const CUBIC_BETA: f64 = 0.7;
 
 /// Goodput in Mbit/s that the response function allows the only connection of `setup`,

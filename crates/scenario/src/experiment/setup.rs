@@ -74,6 +74,23 @@ impl HostPlan {
         }
     }
 
+    /// Packet memory, in bytes.
+    pub fn pool_bytes(&self) -> u64 {
+        u64::from(self.config.pool.blocks) * u64::from(self.config.pool.block_size)
+    }
+
+    /// Most bytes of payload that a connection's send buffer holds. With autotuning its
+    /// maximum counts, without it the cap on what may be set.
+    pub fn send_capacity(&self) -> u64 {
+        let tcp = &self.config.tcp;
+        let size = if tcp.send_buffer_max > tcp.send_buffer {
+            tcp.send_buffer_max
+        } else {
+            tcp.send_buffer.min(tcp.send_buffer_limit)
+        };
+        u64::from(size) * u64::from(tcp.send_text_share) / 100
+    }
+
     /// The simulator's model of the host's device.
     pub fn device_model(&self) -> DeviceModel {
         self.device.model(self.device_queue)
@@ -229,6 +246,14 @@ impl Setup {
         &self.flows[0]
     }
 
+    /// Room in bytes that a blocked writer of `flow` waits for; 0 if the stack chooses. A
+    /// percentage is of the send buffer, or of the packet memory if that is smaller.
+    pub fn low_water(&self, flow: &FlowPlan) -> u64 {
+        let sender = &self.hosts[flow.from];
+        flow.low_water()
+            .of(sender.send_capacity().min(sender.pool_bytes()))
+    }
+
     /// The links from one host to another, in order, with the direction of each. Empty if
     /// there is no route.
     pub fn route(&self, from: usize, to: usize) -> Vec<(usize, Direction)> {
@@ -282,10 +307,7 @@ impl Setup {
     /// `None` if the path has neither a rate nor a delay.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
-        let memory = |host: &HostPlan| {
-            u64::from(host.config.pool.blocks) * u64::from(host.config.pool.block_size)
-        };
-        let memory = self.hosts.iter().map(memory).min()?;
+        let memory = self.hosts.iter().map(HostPlan::pool_bytes).min()?;
         let by_rate = rate_bps.is_finite().then_some(rate_bps);
         let by_memory =
             (rtt_s > 0.0).then(|| memory.saturating_sub(MEMORY_KEPT) as f64 * 8.0 / rtt_s);

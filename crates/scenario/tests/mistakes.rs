@@ -9,8 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fullpipe_lab::Experiment;
 use fullpipe_pool::Rng;
+use fullpipe_scenario::Experiment;
 
 fn corpus() -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes");
