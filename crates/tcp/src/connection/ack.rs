@@ -147,6 +147,7 @@ impl Connection {
         self.wants_output = true;
         // A SACK, too, changes the time of a tail loss probe.
         if advanced || out.delivered > 0 {
+            self.ack_is_overdue = false;
             self.arm_tail(env);
         }
         if fin_acked {
@@ -323,20 +324,27 @@ impl Connection {
         self.timers.retransmit.set(deadline);
     }
 
-    /// Starts the timer of the tail loss probe if SACK is in use and no loss is known
-    /// (RFC 8985 §7.2), or if the last retransmission may be lost and nothing sent after
-    /// it could show that.
+    /// Starts the timer that finds an ACK overdue. With SACK a tail loss probe then leaves:
+    /// no loss is known (RFC 8985 §7.2), or the last retransmission may be lost and nothing
+    /// sent after it could show that.
     pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
-        let board = self.recovery.board();
-        let useful = self.agreed.sack
-            && env.config.tail_loss_probe
+        let in_flight = self.recovery.board().in_flight();
+        let useful = self.state.is_synchronized()
             && self.recovery.phase() != RecoveryPhase::Timeout
             && !self.recovery.is_probing()
-            && board.in_flight() > 0;
+            && in_flight > 0;
         if useful {
+            let mss = self.mss(env);
+            // A peer may delay the ACK of less than two segments (RFC 9293 §3.8.6.3); a probe
+            // waits that long only for the ACK of one (RFC 8985 §7.2).
+            let may_be_delayed = if self.probes_tails(env) {
+                in_flight <= mss
+            } else {
+                in_flight < 2 * mss
+            };
             // An ACK for a retransmission that fills a hole is not delayed.
-            let lone = !self.is_repairing() && board.in_flight() <= self.mss(env);
+            let lone = !self.is_repairing() && may_be_delayed;
             let rto = self.rtt.rto(env.config);
             let at = env.now + TailLoss::timeout(self.rtt.srtt(), lone, rto);
             // A probe never leaves after the timeout (RFC 8985 §7.2). The probe restarts
@@ -344,6 +352,11 @@ impl Connection {
             let timeout = self.timers.retransmit.get().unwrap_or(at);
             self.timers.tail.set(at.min(timeout));
         }
+    }
+
+    /// Returns true if an overdue ACK makes a tail loss probe due. RFC 8985 §7.1.
+    pub(super) const fn probes_tails(&self, env: &Env<'_>) -> bool {
+        self.agreed.sack && env.config.tail_loss_probe
     }
 
     /// Returns true during fast recovery, or while ranges are SACKed.

@@ -379,6 +379,7 @@ impl Connection {
             unanswered: 0,
             probes: 0,
             orphan: false,
+            ack_is_overdue: false,
             busy: BusyClock::default(),
             wants_output: true,
             totals: Totals::default(),

@@ -8,6 +8,7 @@
 //! returns `None`; sleep until `next_timeout`.
 
 mod ack;
+mod allowance;
 mod buffers;
 mod busy;
 mod ecn;

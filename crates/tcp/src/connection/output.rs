@@ -10,9 +10,8 @@ use fullpipe_wire::{Ecn, SackBlocks, TcpFlags, TcpOptions};
 
 use super::{Connection, Env, TcpState, mtu_probing::Probing};
 use crate::{
-    Allowance, Limit, SegmentOut, SeqNum,
+    Limit, SegmentOut, SeqNum,
     congestion::FlightStart,
-    limit::tightest,
     recovery::{RecoveryPhase, SentStatus},
     send::{Decision, Situation, Writer},
     trace::TraceEvent,
@@ -79,25 +78,18 @@ impl Connection {
         if new_bytes { self.poll_ack(env) } else { None }
     }
 
-    /// Returns a retransmission of the lowest lost range, as far as the
-    /// congestion window, the pacer and the peer's window allow. New payload
-    /// that follows the range fills the segment up.
+    /// Returns a retransmission of the lowest lost range, as far as its allowance goes.
+    /// New payload that follows the range fills the segment up.
     fn poll_lost(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let lost = self.recovery.next_lost(env.sent)?;
         let mss = self.mss(env);
-        let nothing_in_flight = self.recovery.board().in_flight() == 0;
         let is_new_data_next =
             self.recovery.frto_prefers_new_data() && self.send_allowance(env).room >= mss;
-        // While nothing is in flight no ACK can resolve F-RTO: retransmit.
-        let frto_waits = self.recovery.frto_awaits_new_data() && !nothing_in_flight;
-        if is_new_data_next || frto_waits {
+        if is_new_data_next || self.frto_awaits_ack() {
             return None;
         }
-        let edge = self.send.snd_una + self.send.snd_wnd;
-        let blocked = lost.start.at_or_after(edge)
-            || !(self.cwnd_room() >= mss || nothing_in_flight)
-            || !self.may_leave_now(env);
-        if blocked {
+        let room = self.repair_allowance(&lost, env).room;
+        if room == 0 {
             return None;
         }
         self.timers.persist.clear();
@@ -106,8 +98,7 @@ impl Connection {
         } else {
             lost.end.earliest(self.send.payload_end())
         };
-        let end = end.earliest(edge);
-        let len = mss.min(lost.start.room_to(end));
+        let len = mss.min(lost.start.room_to(end)).min(room);
         Some(self.data_segment(lost.start, len, env))
     }
 
@@ -211,28 +202,6 @@ impl Connection {
         self.send.window_room() > 0 || self.send.outstanding() > 0
     }
 
-    /// Returns true if the pacer lets a segment leave now; otherwise sets the
-    /// timer.
-    fn may_leave_now(&mut self, env: &Env<'_>) -> bool {
-        if self.pacer.may_send(env.now) {
-            return true;
-        }
-        self.timers.pacing.set(self.pacer.release_at());
-        false
-    }
-
-    /// Returns the bytes that the congestion window, or PRR, lets leave.
-    fn cwnd_room(&self) -> u32 {
-        let paced_by_prr =
-            self.recovery.phase() == RecoveryPhase::Fast && !self.congestion.controls_recovery();
-        let cwnd = if paced_by_prr {
-            self.recovery.window()
-        } else {
-            self.congestion.cwnd()
-        };
-        cwnd.saturating_sub(self.recovery.board().in_flight())
-    }
-
     /// Returns the inputs of segmentation.
     fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let full = self.mss(env);
@@ -263,59 +232,19 @@ impl Connection {
         }
     }
 
-    /// Returns the tightest of the bounds, which names the limit.
-    pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
-        let window = if self.send.snd_wnd == 0 && self.recovery.board().in_flight() == 0 {
-            Limit::ZeroWindow
-        } else {
-            Limit::ReceiveWindow
-        };
-        let (congestion, source) = if self.is_recovering() {
-            (Limit::Recovery, Limit::Recovery)
-        } else {
-            (self.congestion.limit(), self.source_limit())
-        };
-        // Lost ranges go first: while one waits to be retransmitted, no new payload
-        // leaves, except the new data of F-RTO.
-        let is_repair_next =
-            self.recovery.board().lost() > 0 && !self.recovery.frto_prefers_new_data();
-        let repair = if is_repair_next { 0 } else { u32::MAX };
-        let pace = if self.pacer.may_send(env.now) {
-            u32::MAX
-        } else {
-            0
-        };
-        let unacknowledged = env
-            .config
-            .unacknowledged
-            .saturating_sub(self.send.outstanding());
-        tightest(&[
-            (source, self.send.unsent()),
-            (Limit::SendBuffer, unacknowledged),
-            (window, self.send.window_room()),
-            (Limit::Recovery, repair),
-            (congestion, self.cwnd_room()),
-            (Limit::Pacing, pace),
-            (Limit::Device, self.device_room()),
-        ])
-    }
-
-    /// Returns the limit of a sender that has sent everything written.
-    fn source_limit(&self) -> Limit {
-        match self.send.blocked {
-            _ if self.send.fin_queued => Limit::Closing,
-            Some(blocked) => blocked.by,
-            None => Limit::Application,
-        }
-    }
-
     /// Charges time to `limit` while nothing leaves, and starts the timers that will end
     /// the wait.
     fn hold(&mut self, limit: Limit, situation: &Situation, env: &mut Env<'_>) {
-        self.set_limit(limit, env);
+        self.set_limit(self.charged_to(limit), env);
         self.pending.override_sws = false;
         match limit {
-            Limit::Pacing => self.timers.pacing.set(self.pacer.release_at()),
+            Limit::Pacing => {
+                self.timers.pacing.set(self.pacer.release_at());
+                if self.recovery.board().lost() > 0 {
+                    // The window is in use: its rate delays the repair.
+                    self.window_use.on_full();
+                }
+            }
             Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
                 self.window_use.on_full();
             }
@@ -644,7 +573,7 @@ impl Connection {
 
     /// Notes that the device or the next hop cannot take the segment that is due.
     pub fn on_device_full(&mut self, env: &mut Env<'_>) {
-        if self.wants_output && self.state.is_synchronized() && self.send_allowance(env).room > 0 {
+        if self.wants_output && self.state.is_synchronized() && self.may_send_payload(env) {
             self.set_limit(Limit::Device, env);
         }
     }

@@ -33,9 +33,7 @@ impl Connection {
             self.on_reordering_timeout(env);
         }
         if self.timers.tail.take_if_due(env.now) {
-            self.timers.retransmit.clear();
-            self.pending.tail_probe = true;
-            self.wants_output = true;
+            self.on_tail_timeout(env);
         }
         if self.timers.retransmit.take_if_due(env.now) {
             self.on_retransmit_timeout(env);
@@ -65,6 +63,17 @@ impl Connection {
             | TcpState::Closing
             | TcpState::LastAck
             | TcpState::Closed => {}
+        }
+    }
+
+    /// Notes that the ACK is overdue: a tail loss probe is due, or without SACK only the
+    /// retransmission timer will end the wait.
+    fn on_tail_timeout(&mut self, env: &Env<'_>) {
+        self.ack_is_overdue = true;
+        self.wants_output = true;
+        if self.probes_tails(env) {
+            self.timers.retransmit.clear();
+            self.pending.tail_probe = true;
         }
     }
 

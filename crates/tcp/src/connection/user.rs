@@ -149,7 +149,7 @@ impl Connection {
             self.wants_output = true;
             if self.send.unsent() == 0 {
                 let limit = self.send_allowance(env).bound_by;
-                self.set_limit(limit, env);
+                self.set_limit(self.charged_to(limit), env);
             }
         }
     }

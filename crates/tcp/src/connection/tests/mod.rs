@@ -10,6 +10,7 @@ mod calls;
 mod closing;
 mod ecn;
 mod half_open;
+mod limits;
 mod opening;
 mod readers;
 mod reports;
