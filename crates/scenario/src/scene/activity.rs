@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 
-use super::{Ended, over};
+use super::ended::{Ended, over};
 
 /// Time in which connections were active.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,19 +7,18 @@
 use std::ops::ControlFlow;
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::{
-    DatagramDemand, DatagramFacts, DatagramFlowId, Overflow, OverflowPlace, WorldFailure,
-};
+use fullpipe_sim::{DatagramDemand, DatagramFacts, WorldFailure};
 
-use super::{Activity, Played, SLICE, Scene, over};
+use super::{
+    SLICE, Scene,
+    activity::Activity,
+    ended::over,
+    played::{Played, larger},
+};
 use crate::{
     experiment::{FlowPlan, Stop},
     measured::{Measured, Outcome, jain},
     shares::Times,
-    watch::{
-        events::{EventKind, WatchEvent},
-        udp::UdpSocket,
-    },
 };
 
 /// Time after the last transmission in which datagrams may still arrive.
@@ -46,41 +45,41 @@ impl Scene<'_> {
         &mut self,
         progress: &dyn Fn(f64) -> ControlFlow<()>,
     ) -> Result<Option<Played>, WorldFailure> {
-        let setup = self.setup;
+        let setup = self.built.setup;
         let ends = setup.flows.iter().map(|plan| match plan.stop {
             Stop::After(length) => plan.start + length,
             Stop::Bytes(_) => plan.latest_end(),
         });
         let end = Instant::ZERO + ends.max().unwrap_or(Duration::ZERO);
-        while self.world.now() < end && !self.is_all_sent() {
-            let rest = end - self.world.now();
+        while self.built.world.now() < end && !self.is_all_sent() {
+            let rest = end - self.built.world.now();
             self.run_for(SLICE.min(rest))?;
-            let share = self.age().as_secs_f64() / end.since(Instant::ZERO).as_secs_f64();
+            let share = self.built.age().as_secs_f64() / end.since(Instant::ZERO).as_secs_f64();
             if progress(share.min(1.0)).is_break() {
                 return Ok(None);
             }
         }
         let sent: Vec<_> = self.datagram_facts();
         self.run_for(UNDER_WAY)?;
-        self.world.try_run_for(Duration::ZERO)?;
+        self.built.world.try_run_for(Duration::ZERO)?;
         let arrived = self.datagram_facts();
-        let places = self.datagrams.iter().map(|(place, _)| *place);
+        let places = self.built.datagrams.iter().map(|(place, _)| *place);
         let ended: Vec<_> = places
             .zip(sent.into_iter().zip(arrived))
             .map(|(place, (sent, arrived))| ended(&setup.flows[place], sent, arrived))
             .collect();
-        let (busiest, busy) = self.busiest_link();
+        let (busiest, busy) = self.finished().busiest_link();
         let mut sender = Times::default();
         let mut receiver = Times::default();
         let mut demand = DatagramDemand::default();
-        for (_, id) in &self.datagrams {
-            let account = self.world.datagram_account(*id);
+        for (_, id) in &self.built.datagrams {
+            let account = self.built.world.datagram_account(*id);
             sender.add(account.sender());
             receiver.add(account.receiver());
-            demand = larger(demand, self.world.datagram_demand(*id));
+            demand = larger(demand, self.built.world.datagram_demand(*id));
         }
         let measured = self.datagrams_measured(&ended, busy);
-        let (observed, watched) = self.take_observations(measured.elapsed_s);
+        let (observed, watched) = self.watching.take(&self.built, measured.elapsed_s);
         Ok(Some(Played {
             sender,
             receiver,
@@ -101,77 +100,17 @@ impl Scene<'_> {
         }))
     }
 
-    /// Records every UDP socket.
-    pub(super) fn record_udp_sockets(&mut self) {
-        let at_ns = self.world.now().as_nanos();
-        for (index, (place, id)) in self.datagrams.iter().enumerate() {
-            let plan = &self.setup.flows[*place];
-            let before = self.datagrams[..index].iter();
-            let number = before.filter(|(other, _)| other == place).count() + 1;
-            let name = match plan.count {
-                1 => plan.name.clone(),
-                _ => format!("{}#{number}", plan.name),
-            };
-            let [from, to] = [plan.from, plan.to].map(|host| &self.setup.hosts[host].name);
-            let [sending, receiving] = self.world.datagram_sockets(*id);
-            self.udp_sockets.extend([
-                UdpSocket::of(at_ns, from, to, name.clone(), sending),
-                UdpSocket::of(at_ns, to, from, name, receiving),
-            ]);
-        }
-    }
-
-    /// Overflows of receive queues and receive rings, as events.
-    pub(super) fn overflow_events(&self) -> Vec<WatchEvent> {
-        let mut events = Vec::new();
-        for (host, place, Overflow { from, until, lost }) in self.world.overflows() {
-            let (connection, full, room) = match place {
-                OverflowPlace::ReceiveQueue(id) => (
-                    Some(self.socket_number(id)),
-                    EventKind::ReceiveQueueFull,
-                    EventKind::ReceiveQueueRoom { lost },
-                ),
-                OverflowPlace::Ring => (None, EventKind::RingFull, EventKind::RingRoom { lost }),
-            };
-            let plans = self.setup.hosts.iter().zip(&self.hosts);
-            let mut names = plans.filter(|(_, own)| **own == host);
-            let name = names.next().map_or("", |(plan, _)| plan.name.as_str());
-            let ends = [(Some(from), full), (until, room)];
-            let timed = ends.into_iter().filter_map(|(at, what)| Some((at?, what)));
-            events.extend(timed.map(|(at, what)| WatchEvent {
-                at_ns: at.as_nanos(),
-                host: name.to_string(),
-                connection,
-                what,
-            }));
-        }
-        events
-    }
-
-    /// Number of the receiver's socket among its host's UDP sockets, from 1.
-    fn socket_number(&self, id: DatagramFlowId) -> u32 {
-        let flow = |place: usize| &self.setup.flows[place];
-        let own = self.datagrams.iter().find(|(_, other)| *other == id);
-        let host = own.map_or(0, |(place, _)| flow(*place).to);
-        let before = self.datagrams.iter().take_while(|(_, other)| *other != id);
-        let opened = before.map(|(place, _)| {
-            let FlowPlan { from, to, .. } = flow(*place);
-            u32::from(*from == host) + u32::from(*to == host)
-        });
-        opened.sum::<u32>() + 1
-    }
-
     fn is_all_sent(&self) -> bool {
         let mut facts = self.datagram_facts().into_iter();
-        let amounts = self.setup.flows.iter();
+        let amounts = self.built.setup.flows.iter();
         let mut amounts = amounts.map(|plan| matches!(plan.stop, Stop::Bytes(_)));
         amounts.all(|is_amount| is_amount) && facts.all(|facts| facts.is_sent)
     }
 
     fn datagram_facts(&self) -> Vec<DatagramFacts> {
-        let datagrams = self.datagrams.iter();
+        let datagrams = self.built.datagrams.iter();
         datagrams
-            .map(|(_, id)| self.world.datagram_facts(*id))
+            .map(|(_, id)| self.built.world.datagram_facts(*id))
             .collect()
     }
 
@@ -188,11 +127,16 @@ impl Scene<'_> {
             .iter()
             .map(|end| (end.plan, end.goodput_mbps(), end.arrived.received_bytes))
             .collect();
-        let refused = self.hosts.iter().map(|&host| {
-            let mib = &self.world.stack(host).counters().mib;
+        let refused = self.built.hosts.iter().map(|&host| {
+            let mib = &self.built.world.stack(host).counters().mib;
             mib.udp_rcvbuf_errors
         });
-        let subject = self.world.stack(self.hosts[self.setup.subject]).pool();
+        let subject = self
+            .built
+            .world
+            .stack(self.built.hosts[self.built.setup.subject])
+            .pool();
+        let finished = self.finished();
         let mut measured = Measured {
             outcome: if read > 0 {
                 Outcome::Complete
@@ -209,23 +153,13 @@ impl Scene<'_> {
             lost_share: Some(over((sent - read) as f64, sent as f64)),
             udp_rcvbuf_errors: Some(refused.sum::<u64>() as f64),
             jain: jain(&goodputs),
-            flows: self.flows_measured(&flows),
+            flows: finished.flows_measured(&flows),
             ..Measured::default()
         };
         let secs = measured.elapsed_s;
-        self.add_hosts(&mut measured, secs);
-        self.add_counters(&mut measured);
+        finished.add_hosts(&mut measured, secs);
+        finished.add_counters(&mut measured);
         measured
-    }
-}
-
-/// Returns the larger value of each field.
-pub(super) fn larger(one: DatagramDemand, other: DatagramDemand) -> DatagramDemand {
-    DatagramDemand {
-        queue: one.queue.max(other.queue),
-        ring: one.ring.max(other.ring),
-        without_memory: one.without_memory.max(other.without_memory),
-        without_neighbour: one.without_neighbour.max(other.without_neighbour),
     }
 }
 

@@ -7,13 +7,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::ops::ControlFlow;
-
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::WorldFailure;
 
-use super::{SLICE, Scene, facts_of, times};
-use crate::{experiment::omitted_until, shares::Times};
+use super::built::{Built, times};
+use crate::shares::Times;
 
 /// Values at the moment at which the measurement starts; zero if it starts with the row.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +30,30 @@ pub(super) struct Omitted {
 }
 
 impl Omitted {
+    /// The values of this moment, at which the measurement starts.
+    pub fn at_present(built: &mut Built<'_>) -> Self {
+        let until = built.world.now();
+        let facts: Vec<_> = (0..built.flows.len())
+            .map(|number| built.facts(number))
+            .collect();
+        let (sender, receiver) = times(facts.iter());
+        Self {
+            until,
+            sender,
+            receiver,
+            read: facts
+                .iter()
+                .map(|facts| (facts.bytes, facts.server.last_read.unwrap_or(until)))
+                .collect(),
+            link_busy: (0..built.links.len())
+                .map(|number| built.link_busy(number))
+                .collect(),
+            cpu_busy: (0..built.hosts.len())
+                .map(|place| built.cpu_busy(place))
+                .collect(),
+        }
+    }
+
     /// Time from which a connection counts that began at `start`: its last read before
     /// the measurement starts. Payload then counts with all of the time in which it
     /// arrived, and a rate never exceeds the path's.
@@ -63,47 +84,5 @@ impl Omitted {
     /// Time for which the processor of a host worked.
     pub fn cpu_busy(&self, place: usize) -> Duration {
         self.cpu_busy.get(place).copied().unwrap_or_default()
-    }
-}
-
-impl Scene<'_> {
-    /// Runs until the measurement starts, if a flow omits something, and stores the
-    /// values of that moment.
-    pub(super) fn omit(
-        &mut self,
-        progress: &dyn Fn(f64) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, WorldFailure> {
-        let Some(last) = omitted_until(&self.setup.flows) else {
-            return Ok(ControlFlow::Continue(()));
-        };
-        let until = Instant::ZERO + last;
-        while self.world.now() < until {
-            self.run_for(SLICE.min(until - self.world.now()))?;
-            if progress(0.0).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        let setup = self.setup;
-        let flows = self.flows.clone().into_iter();
-        let facts: Vec<_> = flows
-            .map(|(place, flow)| facts_of(&mut self.world, &setup.flows[place], flow))
-            .collect();
-        let (sender, receiver) = times(facts.iter());
-        self.omitted = Omitted {
-            until,
-            sender,
-            receiver,
-            read: facts
-                .iter()
-                .map(|facts| (facts.bytes, facts.server.last_read.unwrap_or(until)))
-                .collect(),
-            link_busy: (0..self.links.len())
-                .map(|number| self.link_busy(number))
-                .collect(),
-            cpu_busy: (0..self.hosts.len())
-                .map(|place| self.cpu_busy(place))
-                .collect(),
-        };
-        Ok(ControlFlow::Continue(()))
     }
 }

@@ -9,7 +9,7 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::Stage;
 use fullpipe_tcp::{CloseReason, Info, TcpConfig};
 
-use super::{Ended, Scene, facts_of};
+use super::{built::Built, ended::Ended};
 
 /// Samples of all connections, taken while a scene runs.
 #[derive(Clone, Debug, Default)]
@@ -89,24 +89,22 @@ fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
     (info.srtt + (info.rttvar * 4).max(config.rto_min)).min(config.rto_max)
 }
 
-impl Scene<'_> {
+impl SilenceNotes {
     /// Stores the memory of every connection, and the time at which its peer was last
     /// heard from.
-    pub(super) fn note_silence(&mut self) {
+    pub(super) fn note(&mut self, built: &mut Built<'_>) {
         let mut held = 0;
-        self.silence_notes
-            .heard
-            .resize(self.flows.len(), Default::default());
-        for (number, (place, flow)) in self.flows.clone().into_iter().enumerate() {
-            let plan = &self.setup.flows[place];
-            let Some(info) = facts_of(&mut self.world, plan, flow).client.info else {
+        self.heard.resize(built.flows.len(), Default::default());
+        for number in 0..built.flows.len() {
+            let plan = built.plan(number);
+            let Some(info) = built.facts(number).client.info else {
                 continue;
             };
-            if info.close_reason.is_some() || info.at != self.world.now() {
+            if info.close_reason.is_some() || info.at != built.world.now() {
                 continue;
             }
-            let config = &self.setup.hosts[plan.from].config;
-            let known = &mut self.silence_notes.heard[number];
+            let config = &built.setup.hosts[plan.from].config;
+            let known = &mut self.heard[number];
             if info.last_received_at != known.0 {
                 *known = (info.last_received_at, info.timeouts);
             }
@@ -116,11 +114,11 @@ impl Scene<'_> {
                 held += blocks * u64::from(config.pool.block_size);
             }
         }
-        self.silence_notes.held = self.silence_notes.held.max(held);
+        self.held = self.held.max(held);
     }
 
     /// Connections whose peers fell silent, and those that waited for their memory.
-    pub(super) fn silence(&self, ended: &[Ended<'_>]) -> Option<Silence> {
+    pub(super) fn silence(&self, built: &Built<'_>, ended: &[Ended<'_>]) -> Option<Silence> {
         let begun = ended
             .iter()
             .map(|end| Instant::ZERO + end.plan.start)
@@ -128,7 +126,7 @@ impl Scene<'_> {
         let mut silence = Silence {
             of: ended.len(),
             heard_s: [f64::INFINITY, 0.0],
-            held_bytes: self.silence_notes.held,
+            held_bytes: self.held,
             ..Silence::default()
         };
         let mut is_heard = vec![true; ended.len()];
@@ -137,15 +135,10 @@ impl Scene<'_> {
                 continue;
             };
             silence.lifetime_s += info.age().as_secs_f64();
-            let config = &self.setup.hosts[end.plan.from].config.tcp;
+            let config = &built.setup.hosts[end.plan.from].config.tcp;
             if is_silent(end, info, config) {
                 is_heard[number] = false;
-                let (_, before) = self
-                    .silence_notes
-                    .heard
-                    .get(number)
-                    .copied()
-                    .unwrap_or_default();
+                let (_, before) = self.heard.get(number).copied().unwrap_or_default();
                 silence.add(end, info, before, begun);
                 silence.rto = silence.rto.max(first_timeout(info, config));
             }
@@ -155,43 +148,43 @@ impl Scene<'_> {
             .enumerate()
             .filter(|(number, _)| is_heard[*number]);
         silence.waiting = heard
-            .filter_map(|(number, end)| self.waiting(self.flows[number].0, end))
-            .filter(|waiting| self.setup.flows[waiting.flow].from == silence.host)
+            .filter_map(|(number, end)| waiting(built, number, end))
+            .filter(|waiting| built.setup.flows[waiting.flow].from == silence.host)
             .collect();
         (silence.connections > 0).then_some(silence)
     }
+}
 
-    /// The time for which a connection waited for packet memory, either for payload that
-    /// was written or for the window that it needs to open.
-    fn waiting(&self, flow: usize, end: &Ended<'_>) -> Option<MemoryWait> {
-        let host = self.world.stack(self.hosts[end.plan.from]);
-        let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
-        let facts = &end.facts;
-        let limits = facts.client.info.as_deref().map(|info| &info.limit);
-        let time = |limit| {
-            let info = facts.client.info.as_deref()?;
-            Some(limits?.time_at(limit, info.at).as_secs_f64())
-        };
-        let opening = match facts.client.stage {
-            Stage::NoRoom => Some(0.0),
-            Stage::Waiting | Stage::Broken(_) if refused && facts.bytes == 0 => {
-                time(fullpipe_tcp::Limit::Handshake)
-            }
-            Stage::Waiting
-            | Stage::Open
-            | Stage::Finished
-            | Stage::Left
-            | Stage::Vanished
-            | Stage::Broken(_) => None,
-        };
-        let writing = time(fullpipe_tcp::Limit::Memory).unwrap_or(0.0);
-        (opening.is_some() || writing > 0.0).then(|| MemoryWait {
-            flow,
-            waited_s: opening.unwrap_or(0.0) + writing,
-            is_dropped: matches!(facts.client.stage, Stage::Broken(_) | Stage::NoRoom),
-            delivered_bytes: facts.bytes,
-        })
-    }
+/// The time for which a connection waited for packet memory, either for payload that
+/// was written or for the window that it needs to open.
+fn waiting(built: &Built<'_>, number: usize, end: &Ended<'_>) -> Option<MemoryWait> {
+    let host = built.world.stack(built.hosts[end.plan.from]);
+    let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
+    let facts = &end.facts;
+    let limits = facts.client.info.as_deref().map(|info| &info.limit);
+    let time = |limit| {
+        let info = facts.client.info.as_deref()?;
+        Some(limits?.time_at(limit, info.at).as_secs_f64())
+    };
+    let opening = match facts.client.stage {
+        Stage::NoRoom => Some(0.0),
+        Stage::Waiting | Stage::Broken(_) if refused && facts.bytes == 0 => {
+            time(fullpipe_tcp::Limit::Handshake)
+        }
+        Stage::Waiting
+        | Stage::Open
+        | Stage::Finished
+        | Stage::Left
+        | Stage::Vanished
+        | Stage::Broken(_) => None,
+    };
+    let writing = time(fullpipe_tcp::Limit::Memory).unwrap_or(0.0);
+    (opening.is_some() || writing > 0.0).then(|| MemoryWait {
+        flow: built.flows[number].0,
+        waited_s: opening.unwrap_or(0.0) + writing,
+        is_dropped: matches!(facts.client.stage, Stage::Broken(_) | Stage::NoRoom),
+        delivered_bytes: facts.bytes,
+    })
 }
 
 impl Silence {

@@ -1,0 +1,180 @@
+//! The built world of a setup, and the ids of its parts.
+//!
+//! Rule: every part of the setup has its id at the same index. Nothing is run or judged
+//! here.
+
+use fullpipe_pool::{Duration, Instant};
+use fullpipe_sim::{
+    DatagramFlowId, Facts, FlowId, HostId, LinkId, Seed, World,
+    app::{QueryClient, QueryServer, ReadPlan, Transfer},
+    link::Direction,
+};
+
+use crate::{
+    experiment::{FlowPlan, Place, Setup},
+    observer,
+    shares::Times,
+};
+
+/// The world of a setup, and the ids of its parts.
+#[derive(Debug)]
+pub(super) struct Built<'a> {
+    pub setup: &'a Setup,
+    pub world: World,
+    /// Links, in the order of the setup.
+    pub links: Vec<LinkId>,
+    /// Hosts, in the order of the setup.
+    pub hosts: Vec<HostId>,
+    /// Connections, each with the index of its flow, in the order of the setup.
+    pub flows: Vec<(usize, FlowId)>,
+    /// Senders of datagrams, each with the index of its flow.
+    pub datagrams: Vec<(usize, DatagramFlowId)>,
+}
+
+impl<'a> Built<'a> {
+    /// The world of `setup` at time zero. `traces` gives each host a trace ring.
+    pub fn new(setup: &'a Setup, seed: u64, traces: bool) -> Self {
+        let mut world = World::new(Seed(seed));
+        let (links, hosts) = connect(&mut world, setup, traces);
+        let (flows, datagrams) = schedule(&mut world, setup, &hosts);
+        Self {
+            setup,
+            world,
+            links,
+            hosts,
+            flows,
+            datagrams,
+        }
+    }
+
+    /// The flow of connection number `number`.
+    pub fn plan(&self, number: usize) -> &'a FlowPlan {
+        &self.setup.flows[self.flows[number].0]
+    }
+
+    /// The facts of connection number `number`, with the sender as the client.
+    pub fn facts(&mut self, number: usize) -> Facts {
+        let facts = self.world.facts(self.flows[number].1);
+        if self.plan(number).question().is_some() {
+            facts.turned()
+        } else {
+            facts
+        }
+    }
+
+    /// Time since the start of the world.
+    pub fn age(&self) -> Duration {
+        self.world.now().since(Instant::ZERO)
+    }
+
+    /// Time for which each direction of a link was in use until now.
+    pub fn link_busy(&self, number: usize) -> [Duration; 2] {
+        let engine = self.world.link_engine(self.links[number]);
+        Direction::ALL.map(|direction| engine.counters(direction).busy)
+    }
+
+    /// Time for which the processor of a host worked until now.
+    pub fn cpu_busy(&self, place: usize) -> Duration {
+        self.world.cpu_busy(self.hosts[place])
+    }
+}
+
+/// Connects the hosts and switches of `setup` by its links. Returns links and hosts in
+/// the order of the setup. `traces` gives each host a trace ring.
+fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<HostId>) {
+    let switches: Vec<_> = setup.switches.iter().map(|_| world.switch()).collect();
+    let mut hosts = vec![None; setup.hosts.len()];
+    let mut links = Vec::new();
+    for plan in &setup.links {
+        let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
+        let link = world.link_asymmetric(forward, back);
+        // The end that is plugged in first becomes the simulator's first end of the link.
+        for place in plan.between {
+            match place {
+                Place::Host(number) => {
+                    let host = &setup.hosts[number];
+                    let mut config = host.config.clone();
+                    if traces {
+                        config.trace.records = observer::RECORDS;
+                    }
+                    hosts[number] = Some(world.host_with(&link, config, host.device_model()));
+                }
+                Place::Switch(number) => world.plug(&link, switches[number]),
+            }
+        }
+        links.push(link);
+    }
+    let hosts: Vec<HostId> = hosts
+        .into_iter()
+        .map(|host| host.expect("every host of a checked experiment is on a link"))
+        .collect();
+    for (plan, &host) in setup.hosts.iter().zip(&hosts) {
+        world.set_cpu(host, plan.cpu);
+        for &other in hosts
+            .iter()
+            .filter(|&&other| plan.acquainted && other != host)
+        {
+            world.acquaint(host, other);
+        }
+    }
+    (links, hosts)
+}
+
+/// Connections and senders of datagrams, each with the index of its flow.
+type Scheduled = (Vec<(usize, FlowId)>, Vec<(usize, DatagramFlowId)>);
+
+/// Schedules every flow of `setup`, in the order of the setup.
+fn schedule(world: &mut World, setup: &Setup, hosts: &[HostId]) -> Scheduled {
+    let mut flows = Vec::new();
+    let mut datagrams = Vec::new();
+    for (place, plan) in setup.flows.iter().enumerate() {
+        for _ in 0..plan.count {
+            if plan.is_udp() {
+                let (from, to) = (hosts[plan.from], hosts[plan.to]);
+                let id = world.datagrams(from, to, plan.datagram_plan(), plan.start);
+                datagrams.push((place, id));
+            } else {
+                flows.push((place, schedule_connection(world, setup, hosts, plan)));
+            }
+        }
+    }
+    (flows, datagrams)
+}
+
+/// Schedules a connection of `plan` in `world`.
+fn schedule_connection(
+    world: &mut World,
+    setup: &Setup,
+    hosts: &[HostId],
+    plan: &FlowPlan,
+) -> FlowId {
+    // No send buffer is larger than 1 GiB.
+    let low_water = setup.low_water(plan).min(1 << 30) as u32;
+    let write = plan.write_plan(low_water);
+    let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());
+    let reader = Transfer::new(None, plan.read_plan(), plan.reader_ending());
+    let (from, to) = (hosts[plan.from], hosts[plan.to]);
+    if let Some((bytes, think)) = plan.question() {
+        let client = QueryClient::new(bytes, reader);
+        let server = QueryServer::new(bytes, think, writer);
+        return world.converse(to, from, Box::new(client), Box::new(server), plan.start);
+    }
+    world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
+}
+
+/// Time charged to the limits of the senders and of the receivers of `all`.
+pub(super) fn times<'a>(all: impl Iterator<Item = &'a Facts>) -> (Times, Times) {
+    let mut sender = Times::default();
+    let mut receiver = Times::default();
+    for facts in all {
+        if let Some(info) = &facts.client.info {
+            let sent = info.limit.shares(info.at);
+            sender.add(sent.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+        }
+        if let Some(info) = &facts.server.info {
+            let received = info.receive_limit.shares(info.at);
+            receiver.add(received.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+        }
+    }
+    (sender, receiver)
+}

@@ -1,0 +1,83 @@
+//! Results of a world, and of several that differ only in their seed.
+//!
+//! Rule: of several seeds the measured quantities are summarised and times are added;
+//! everything else is that of the first seed, or the largest.
+
+use fullpipe_diagnose::facts::Observed;
+use fullpipe_pool::Duration;
+use fullpipe_sim::DatagramDemand;
+
+use super::{activity::Activity, silence::Silence};
+use crate::{measured::Measured, shares::Times, watch::Watched};
+
+/// Results of a world.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The measured quantities.
+    pub measured: Measured,
+    /// Time charged to each limit of the senders.
+    pub sender: Times,
+    /// Time charged to each limit of the receivers.
+    pub receiver: Times,
+    /// Queue lengths that datagrams needed at their receivers; 0 for streams.
+    pub demand: DatagramDemand,
+    /// The largest window that a receiver advertised to the first flow, in bytes.
+    pub peer_window: u64,
+    /// The congestion window of the first flow at the end, in bytes.
+    pub cwnd: u64,
+    /// The smallest round-trip time that the first flow's sender measured.
+    pub min_rtt: Option<Duration>,
+    /// Index of the link that was busy longest.
+    pub busiest: usize,
+    /// Time in which connections were active.
+    pub activity: Activity,
+    /// Connections whose peers fell silent; `None` without any.
+    pub silence: Option<Silence>,
+    /// Every segment and every series, if they were asked for.
+    pub observed: Option<Observed>,
+    /// Events, sockets and counters, if they were asked for.
+    pub watched: Watched,
+}
+
+impl Played {
+    /// Summarises the worlds of a row, which differ only in their seed.
+    ///
+    /// # Panics
+    /// If `runs` is empty.
+    pub fn of_seeds(mut runs: Vec<Self>) -> Self {
+        let measured: Vec<_> = runs.iter().map(|run| run.measured.clone()).collect();
+        let mut sender = Times::default();
+        let mut receiver = Times::default();
+        for run in &runs {
+            sender.add(run.sender.parts());
+            receiver.add(run.receiver.parts());
+        }
+        let mut windows: Vec<_> = runs.iter().map(|run| run.cwnd).collect();
+        windows.sort_unstable();
+        let demands = runs.iter().map(|run| run.demand);
+        Self {
+            measured: Measured::of_seeds(&measured),
+            sender,
+            receiver,
+            demand: demands.fold(DatagramDemand::default(), larger),
+            peer_window: runs.iter().map(|run| run.peer_window).max().unwrap_or(0),
+            cwnd: windows[windows.len() / 2],
+            min_rtt: runs.iter().filter_map(|run| run.min_rtt).min(),
+            busiest: runs[0].busiest,
+            activity: runs[0].activity,
+            silence: runs[0].silence.take(),
+            observed: runs[0].observed.take(),
+            watched: std::mem::take(&mut runs[0].watched),
+        }
+    }
+}
+
+/// Returns the larger value of each field.
+pub(super) fn larger(one: DatagramDemand, other: DatagramDemand) -> DatagramDemand {
+    DatagramDemand {
+        queue: one.queue.max(other.queue),
+        ring: one.ring.max(other.ring),
+        without_memory: one.without_memory.max(other.without_memory),
+        without_neighbour: one.without_neighbour.max(other.without_neighbour),
+    }
+}
