@@ -42,7 +42,7 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
     match (&arguments.package, arguments.filter.as_deref()) {
         (Some(package), _) => command.args(["-p", package, "--benches"]),
         // This benchmark takes minutes and its own arguments, so only its crate is built.
-        (None, Some("kernel")) => command.args(["-p", "fullpipe-lab", "--bench", "kernel"]),
+        (None, Some("kernel")) => command.args(["-p", "fullpipe-perf", "--bench", "kernel"]),
         (None, Some("page")) => command.args(["-p", "fullpipe-report", "--bench", "page"]),
         (None, Some(_) | None) => command.args(["--workspace", "--benches"]),
     };

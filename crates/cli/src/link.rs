@@ -2,16 +2,16 @@
 //! machine.
 //!
 //! Rule: a wrong request is refused before a device is created, and a device that
-//! this command created is always removed. `fullpipe-lab` runs the link.
+//! this command created is always removed. `fullpipe-perf` runs the link.
 
 use std::time::{Duration, Instant};
 
 use fullpipe_host::{DeviceOptions, DeviceSpec};
-use fullpipe_lab::{
-    experiment::{LinkPlan, Place},
+use fullpipe_lab::experiment::{LinkPlan, Place};
+use fullpipe_perf::{
+    Stop,
     live::{LiveEnd, LiveLink, LiveReport},
 };
-use fullpipe_perf::Stop;
 use fullpipe_sim::{LinkModel, link::Direction};
 
 use crate::{arguments::LinkArguments, failure::Failure, files::LiveCapture, output::print};

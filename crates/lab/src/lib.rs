@@ -6,8 +6,7 @@
 //! verdict for each row.
 //!
 //! Rule: a file and a seed are the whole input, so the same file and seed give the same
-//! bytes of output. Nothing here depends on a terminal. Only [`live`], which runs the
-//! same links between devices of this machine, uses a clock and devices.
+//! bytes of output. Nothing here depends on a terminal, a clock or a device.
 //!
 //! ```
 //! use fullpipe_lab::{Experiment, RunOptions, layout::Layout, report_text, run};
@@ -68,7 +67,6 @@ mod grid;
 pub mod knobs_page;
 pub mod known_cause;
 pub mod layout;
-pub mod live;
 mod outline;
 mod path_facts;
 mod records;

@@ -2,17 +2,21 @@
 //!
 //! Rule: a test uses only the traits in [`sockets`], so the same code measures the
 //! kernel's stack and fullpipe's. This crate parses no command line and opens no network
-//! device. Experiments in virtual time are in `fullpipe-lab`.
+//! device. Transfers in virtual time are in `fullpipe-scenario`.
 //!
 //! [`iperf2`] is the only test so far. It has the wire format and the output of iperf
 //! 2.1.8, as client and as server, and prints one more line at the end: the limits of the
 //! connection, largest first. [`KernelSockets`] and [`FullpipeSockets`] implement the
 //! traits; another kind of socket is another file that implements them. [`Stop`] ends a
 //! test early, for example on Ctrl-C.
+//!
+//! [`live`] carries frames between two devices of this machine through a link of the
+//! simulator.
 
 pub mod fullpipe_sockets;
 pub mod iperf2;
 pub mod kernel;
+pub mod live;
 pub mod sockets;
 pub mod stop;
 

@@ -50,13 +50,12 @@ const SCENARIO_CRATES: [&str; 6] = [
     "fullpipe-sim",
     "fullpipe-diagnose",
 ];
-const LAB_CRATES: [&str; 8] = [
+const LAB_CRATES: [&str; 7] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
     "fullpipe",
     "fullpipe-sim",
-    "fullpipe-host",
     "fullpipe-diagnose",
     "fullpipe-scenario",
 ];

@@ -19,7 +19,7 @@ use std::{
 
 use apart::apart;
 use fullpipe_host::run_at_once;
-use fullpipe_lab::live::LiveReport;
+use fullpipe_perf::live::LiveReport;
 use fullpipe_perf::{
     KernelSockets,
     sockets::{SocketOptions, Sockets, Stream, StreamListener, would_block},

@@ -1,6 +1,6 @@
 //! Statistics of a link in real time, as a line a second and as JSON.
 //!
-//! Rule: the JSON is a stable interface, as the experiments' is: fields are
+//! Rule: the JSON is a stable interface, as the experiments' is (`docs/json.md`): fields are
 //! added, never renamed, and a quantity has its unit in its name.
 
 use std::time::Duration;
@@ -9,6 +9,9 @@ use fullpipe_pool::Duration as LinkTime;
 use fullpipe_sim::link::LinkCounters;
 use serde::Serialize;
 
+/// Version of the JSON, in `schema`. Incremented when a key changes its meaning or is
+/// removed, not when one is added.
+const JSON_SCHEMA: u32 = 1;
 /// Width of a lateness class, in microseconds.
 const CLASS_US: u64 = 10;
 /// Number of lateness classes; the last one has everything later.
@@ -200,6 +203,16 @@ impl LiveReport {
 
     /// This report as JSON, indented.
     pub fn json(&self) -> String {
-        crate::report::pretty(&crate::report::versioned(self))
+        #[derive(Serialize)]
+        struct Versioned<'a> {
+            schema: u32,
+            #[serde(flatten)]
+            report: &'a LiveReport,
+        }
+        let versioned = Versioned {
+            schema: JSON_SCHEMA,
+            report: self,
+        };
+        serde_json::to_string_pretty(&versioned).expect("string keys and finite numbers")
     }
 }

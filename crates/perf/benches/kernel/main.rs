@@ -17,7 +17,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use fullpipe_host::run_at_once;
-use fullpipe_lab::experiment::{LinkPlan, Place};
+use fullpipe_scenario::experiment::{LinkPlan, Place};
 use fullpipe_sim::{LinkModel, link::Direction};
 use round::{Measurement, Pair, Round};
 use serde_json::{Value, json};

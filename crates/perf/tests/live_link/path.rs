@@ -14,7 +14,7 @@ use std::{
 };
 
 use fullpipe_host::{DeviceOptions, Namespace, Tap};
-use fullpipe_lab::live::{LiveEnd, LiveLink, LiveReport};
+use fullpipe_perf::live::{LiveEnd, LiveLink, LiveReport};
 use fullpipe_sim::LinkModel;
 
 /// The kernel's address on each bridge.
