@@ -57,6 +57,8 @@ function proofOf(which, name, model, vocabulary, from, until) {
     case "congestion_window_slow_start":
     case "congestion_window_steady":
     case "congestion_window_after_loss":
+    case "congestion_window_after_mark":
+    case "congestion_window_after_idle":
       return `${of(flight)} in flight, of a congestion window of ${of(cwnd)}. The receive window was ${of(window)}.${perRtt(cwnd)}`;
     case "recovery":
       return `${counted(again, "retransmission")} in this band, after ${counted(timeouts, "timeout")}.`;

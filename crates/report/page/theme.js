@@ -26,6 +26,8 @@ const STYLES = {
   congestion_window_slow_start: ["#009e73", "rising", "cwnd, in slow start"],
   congestion_window_steady: ["#009e73", SOLID, "cwnd"],
   congestion_window_after_loss: ["#009e73", "cross", "cwnd, after a loss"],
+  congestion_window_after_mark: ["#009e73", "dots", "cwnd, after a congestion mark"],
+  congestion_window_after_idle: ["#009e73", "level", "cwnd, after idle time"],
   pacing: ["#f0e442", "upright", "pacing"],
   device: ["#a6761d", "level", "the device"],
   nagle: ["#cc79a7", SOLID, "a full segment (Nagle)"],

@@ -76,10 +76,17 @@ reasons! {
         ZeroWindow = "zero_window",
         /// The congestion window is full, in slow start.
         CwndSlowStart = "congestion_window_slow_start",
-        /// The congestion window is full; no congestion event has set its size.
+        /// The congestion window is full. Slow start ended without a loss and without a mark:
+        /// HyStart++ found a growing delay, or BBR a full pipe.
         CwndSteady = "congestion_window_steady",
-        /// The congestion window is full, and a congestion event set its size.
+        /// The congestion window is full, and the response to a loss or to a retransmission
+        /// timeout set its size. An undo of the response also takes this limit back.
         CwndAfterLoss = "congestion_window_after_loss",
+        /// The congestion window is full, and the response to a congestion mark set its size.
+        CwndAfterMark = "congestion_window_after_mark",
+        /// The congestion window is full, and smaller than before an idle time of more than a
+        /// retransmission timeout, which reduced it. RFC 5681 §4.1.
+        CwndAfterIdle = "congestion_window_after_idle",
         /// The pacing rate delays the next segment.
         Pacing = "pacing",
         /// The device's queue is full, or the neighbour is not resolved yet.

@@ -209,7 +209,7 @@ fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> String {
     let waited = format!("The sender waited for {what} {share} of the time");
     let slow_start = evidence.limits.sender.share(Limit::CwndSlowStart.name());
     match limit {
-        Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery
+        Limit::CwndSteady | Limit::CwndAfterLoss | Limit::CwndAfterMark | Limit::Recovery
             if slow_start >= WORTH_SAYING =>
         {
             let slow_start = percent(shown(evidence, slow_start).0);
@@ -222,6 +222,8 @@ fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> String {
         | Limit::CwndSlowStart
         | Limit::CwndSteady
         | Limit::CwndAfterLoss
+        | Limit::CwndAfterMark
+        | Limit::CwndAfterIdle
         | Limit::Pacing
         | Limit::Device
         | Limit::Nagle
@@ -715,7 +717,12 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
         Limit::SendBuffer => "room in the send buffer",
         Limit::ReceiveWindow => "the peer's receive window",
         Limit::ZeroWindow => "the peer to open its window",
-        Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
+        Limit::CwndSlowStart
+        | Limit::CwndSteady
+        | Limit::CwndAfterLoss
+        | Limit::CwndAfterMark
+        | Limit::CwndAfterIdle
+        | Limit::Recovery => {
             return window_and_its_followers(evidence);
         }
         Limit::Pacing => "the pacing rate",

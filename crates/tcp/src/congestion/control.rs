@@ -144,6 +144,9 @@ pub trait CongestionControl {
     }
 
     /// Returns the limit to which time is charged while the congestion window is full.
+    ///
+    /// [`Limit::CwndAfterLoss`] means that some event set the size of the window. The
+    /// connection knows the last one and has a limit for each.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart

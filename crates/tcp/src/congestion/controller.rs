@@ -56,6 +56,23 @@ pub struct Controller {
     response_until: Option<SeqNum>,
     /// The last response was to a mark, and no loss of the same window came yet.
     responded_to_mark: bool,
+    /// Cause of the last reduction that was not undone.
+    reduced_by: Reduction,
+    /// `reduced_by` before the response that may still be undone.
+    reduced_before: Reduction,
+    /// Congestion window before idle time reduced it, in bytes; 0 after any other reduction.
+    before_idle: u32,
+}
+
+/// Cause of a reduction of the congestion window and of `ssthresh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduction {
+    /// Nothing was reduced.
+    None,
+    /// A loss or a retransmission timeout.
+    Loss,
+    /// A congestion mark.
+    Mark,
 }
 
 impl Controller {
@@ -82,6 +99,9 @@ impl Controller {
             algorithm,
             response_until: None,
             responded_to_mark: false,
+            reduced_by: Reduction::None,
+            reduced_before: Reduction::None,
+            before_idle: 0,
         }
     }
 
@@ -90,6 +110,8 @@ impl Controller {
         self.algorithm_mut().start(start);
         self.response_until = None;
         self.responded_to_mark = false;
+        self.set_reduction(Reduction::None);
+        self.reduced_before = Reduction::None;
     }
 
     /// Replaces the algorithm by that of `choice`, which starts with the window
@@ -106,7 +128,14 @@ impl Controller {
             ..*start
         };
         self.release(registry);
-        *self = Self::new(choice, &start, registry);
+        *self = Self {
+            // The window and the threshold keep their sizes, and the new algorithm has
+            // nothing to undo.
+            reduced_by: self.reduced_by,
+            reduced_before: self.reduced_by,
+            before_idle: self.before_idle,
+            ..Self::new(choice, &start, registry)
+        };
     }
 
     /// Gives the instance of a registered algorithm back to `registry`.
@@ -121,9 +150,19 @@ impl Controller {
         }
     }
 
-    /// Returns the limit that time with a full congestion window is charged to.
+    /// Returns the limit that time with a full congestion window is charged to: that of the
+    /// algorithm, or of the event that set the size of the window.
     pub fn limit(&self) -> Limit {
-        self.algorithm().limit()
+        match (self.algorithm().limit(), self.reduced_by) {
+            (Limit::CwndSlowStart, _) if self.cwnd() < self.before_idle => Limit::CwndAfterIdle,
+            // A timeout restarts slow start towards the threshold that it set.
+            (Limit::CwndSlowStart, Reduction::Loss) if self.ssthresh() != u32::MAX => {
+                Limit::CwndAfterLoss
+            }
+            (Limit::CwndAfterLoss, Reduction::None) => Limit::CwndSteady,
+            (Limit::CwndAfterLoss, Reduction::Mark) => Limit::CwndAfterMark,
+            (limit, Reduction::None | Reduction::Loss | Reduction::Mark) => limit,
+        }
     }
 
     /// Returns the rate in bytes a second at which segments should leave; `u64::MAX`
@@ -193,6 +232,9 @@ impl Controller {
             self.response_until = Some(window.end);
             self.responded_to_mark = true;
             self.algorithm_mut().on_ecn(&event);
+            self.set_reduction(Reduction::Mark);
+            // A mark is never spurious.
+            self.reduced_before = Reduction::Mark;
         }
         self.algorithm_mut().on_ack(sample);
         reduced
@@ -212,6 +254,8 @@ impl Controller {
             core::mem::take(&mut self.responded_to_mark) && self.has_responded(window.start + 1);
         if self.controls_recovery() || !marked {
             self.algorithm_mut().on_loss(event);
+            self.reduced_before = self.reduced_by;
+            self.set_reduction(Reduction::Loss);
         }
         self.response_until = Some(window.end);
     }
@@ -227,17 +271,26 @@ impl Controller {
         self.responded_to_mark = false;
         self.response_until = Some(window.end);
         self.algorithm_mut().on_timeout(event, first);
+        if first {
+            self.reduced_before = self.reduced_by;
+        }
+        self.set_reduction(Reduction::Loss);
     }
 
     /// Restores the state from before a spurious recovery or timeout.
     pub fn on_undo(&mut self) {
         self.response_until = None;
         self.algorithm_mut().on_undo();
+        self.reduced_by = self.reduced_before;
     }
 
     /// Lowers the congestion window after a retransmission timeout without use.
     pub fn on_idle(&mut self, restart_window: u32) {
+        let before = self.cwnd();
         self.algorithm_mut().on_idle(restart_window);
+        if self.cwnd() < before {
+            self.before_idle = self.before_idle.max(before);
+        }
     }
 
     /// Returns true if a congestion mark has reduced the window, and an ACK of `snd_una` is
@@ -254,6 +307,11 @@ impl Controller {
     fn has_responded(&self, snd_una: SeqNum) -> bool {
         self.response_until
             .is_some_and(|end| snd_una.at_or_before(end))
+    }
+
+    fn set_reduction(&mut self, cause: Reduction) {
+        self.reduced_by = cause;
+        self.before_idle = 0;
     }
 
     /// Returns the state of the algorithm if it is a built-in one.

@@ -84,6 +84,8 @@ impl Connection {
             | Limit::CwndSlowStart
             | Limit::CwndSteady
             | Limit::CwndAfterLoss
+            | Limit::CwndAfterMark
+            | Limit::CwndAfterIdle
             | Limit::Nagle
             | Limit::Recovery
             | Limit::Memory

@@ -245,7 +245,12 @@ impl Connection {
                     self.window_use.on_full();
                 }
             }
-            Limit::CwndSlowStart | Limit::CwndSteady | Limit::CwndAfterLoss | Limit::Recovery => {
+            Limit::CwndSlowStart
+            | Limit::CwndSteady
+            | Limit::CwndAfterLoss
+            | Limit::CwndAfterMark
+            | Limit::CwndAfterIdle
+            | Limit::Recovery => {
                 self.window_use.on_full();
             }
             Limit::Application

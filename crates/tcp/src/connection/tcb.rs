@@ -159,9 +159,9 @@ pub(crate) struct Totals {
     pub segments_sent: u64,
     pub segments_retransmitted: u64,
     pub full_sized_sent: u64,
-    pub fast_recoveries: u64,
-    pub timeouts: u64,
-    pub zero_window_probes: u64,
+    pub fast_recoveries: u32,
+    pub timeouts: u32,
+    pub zero_window_probes: u32,
 }
 
 impl Connection {

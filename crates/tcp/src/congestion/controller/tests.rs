@@ -1,8 +1,11 @@
 //! Properties of every algorithm.
 
 use super::*;
-use crate::congestion::tests::path::{Path, World, config};
-use fullpipe_pool::Duration;
+use crate::congestion::{
+    RateSample,
+    tests::path::{Path, World, config},
+};
+use fullpipe_pool::{Duration, Instant};
 
 const MSS: u32 = 1_448;
 
@@ -85,6 +88,76 @@ fn a_full_window_is_a_limit_with_a_name() {
         if algorithm != CongestionAlgorithm::Bbr {
             controller.on_loss(&event(), window(0));
             assert_eq!(controller.limit(), Limit::CwndAfterLoss, "{algorithm}");
+        }
+    }
+}
+
+/// Passes ACKs of whole windows until the window has at least `bytes`.
+fn grow_to(controller: &mut Controller, bytes: u32) {
+    for round in 1..1_000 {
+        if controller.cwnd() >= bytes {
+            return;
+        }
+        let sample = AckSample {
+            acked: controller.cwnd(),
+            now: Instant::from_millis(100 * round),
+            srtt_us: 100_000,
+            cwnd_limited: true,
+            ece: false,
+            ..marked()
+        };
+        controller.on_ack(&sample, 10 * MSS, window(100 * MSS));
+    }
+    panic!("{controller:?}");
+}
+
+#[test]
+fn a_full_window_is_charged_to_the_event_that_set_its_size() {
+    use Limit::{CwndAfterIdle, CwndAfterLoss, CwndAfterMark, CwndSlowStart};
+    type Step = (&'static str, fn(&mut Controller), Limit);
+    let steps: [Step; 12] = [
+        ("start", |_| (), CwndSlowStart),
+        ("idle", |it| it.on_idle(2 * MSS), CwndAfterIdle),
+        (
+            "the window before the pause",
+            |it| grow_to(it, 12 * MSS),
+            CwndSlowStart,
+        ),
+        (
+            "timeout",
+            |it| it.on_timeout(&event(), window(0), true),
+            CwndAfterLoss,
+        ),
+        ("undo", Controller::on_undo, CwndSlowStart),
+        (
+            "mark",
+            |it| _ = it.on_ack(&marked(), 10 * MSS, window(0)),
+            CwndAfterMark,
+        ),
+        (
+            "loss of the same window",
+            |it| it.on_loss(&event(), window(0)),
+            CwndAfterMark,
+        ),
+        (
+            "loss",
+            |it| it.on_loss(&event(), window(20 * MSS)),
+            CwndAfterLoss,
+        ),
+        ("undo", Controller::on_undo, CwndAfterMark),
+        (
+            "loss",
+            |it| it.on_loss(&event(), window(40 * MSS)),
+            CwndAfterLoss,
+        ),
+        ("idle", |it| it.on_idle(MSS), CwndAfterIdle),
+        ("grown", |it| grow_to(it, 60 * MSS), CwndAfterLoss),
+    ];
+    for algorithm in [CongestionAlgorithm::NewReno, CongestionAlgorithm::Cubic] {
+        let mut controller = started(algorithm);
+        for (name, call, expected) in steps {
+            call(&mut controller);
+            assert_eq!(controller.limit(), expected, "{algorithm}: {name}");
         }
     }
 }
@@ -366,7 +439,7 @@ fn every_event_reaches_the_algorithm() {
     assert_eq!(controller.cwnd(), 32 + 2, "the mark first, then the ACK");
     assert!(!controller.controls_recovery());
     assert_eq!(controller.pacing_rate(1_000_000, true), 34);
-    assert_eq!(controller.limit(), Limit::CwndAfterLoss);
+    assert_eq!(controller.limit(), Limit::CwndAfterMark);
     controller.release(&mut registry);
 }
 

@@ -4,7 +4,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::{
-    CongestionAlgorithm, TcpConfig,
+    CongestionAlgorithm, Limit, TcpConfig,
     congestion::{
         RateSample,
         tests::path::{Path, World, config},
@@ -459,9 +459,8 @@ fn after_idle_time_slow_start_leads_to_three_quarters_of_the_window() {
 }
 
 /// Runs three seconds from the start on 100 Mbit/s and 40 ms with a queue of
-/// `bdps` bandwidth-delay products. Returns the segments dropped, and true if
-/// slow start is over.
-fn start(hystart: bool, bdps: u64) -> (u64, bool) {
+/// `bdps` bandwidth-delay products. Returns the segments dropped and the limit at the end.
+fn start(hystart: bool, bdps: u64) -> (u64, Limit) {
     let mut path = Path::wide();
     path.buffer = path.bdp() * bdps;
     let config = TcpConfig {
@@ -470,15 +469,14 @@ fn start(hystart: bool, bdps: u64) -> (u64, bool) {
     };
     let mut world = World::new(path, &[config], 1);
     world.run(Duration::from_secs(3));
-    let is_over = world.flows[0].controller.ssthresh() != u32::MAX;
-    (world.queue_drops, is_over)
+    (world.queue_drops, world.flows[0].controller.limit())
 }
 
 #[test]
 fn hystart_leaves_slow_start_before_a_queue_with_room_for_css_overflows() {
     // The growth is detected in the round trip after the one that began to
     // queue, near four BDP; five rounds of CSS at a quarter lead to eleven.
-    assert_eq!(start(true, 12), (0, true));
+    assert_eq!(start(true, 12), (0, Limit::CwndSteady));
     assert!(start(false, 12).0 > 1_000);
     let (with, without) = (start(true, 2).0, start(false, 2).0);
     assert!(with * 2 < without, "{with} with, {without} without");
