@@ -36,10 +36,10 @@ pub fn run(arguments: LabArguments, terminal: &Terminal) -> Result<(), Failure> 
 }
 
 fn play_attacks(arguments: &LabAttacksArguments) -> Result<(), Failure> {
-    let rows = fullpipe_lab::attacks(&arguments.attacks).map_err(Failure::usage)?;
+    let rows = fullpipe_attacks::attacks(&arguments.attacks).map_err(Failure::usage)?;
     print(&match arguments.json {
-        true => fullpipe_lab::attacks_json(&rows),
-        false => fullpipe_lab::attacks_text(&rows),
+        true => fullpipe_attacks::attacks_json(&rows, fullpipe_lab::JSON_SCHEMA),
+        false => fullpipe_attacks::attacks_text(&rows),
     })
 }
 

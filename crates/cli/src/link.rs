@@ -53,7 +53,7 @@ pub fn run(arguments: &LinkArguments) -> Result<(), Failure> {
     let captured = capture.map_or(Ok(()), LiveCapture::finish);
     told?;
     if arguments.json {
-        print(&report.json())?;
+        print(&report.json(fullpipe_lab::JSON_SCHEMA))?;
     } else {
         print(&format!("in all {}", report.line(None)))?;
     }

@@ -52,20 +52,16 @@
 //! [`facts()`] then has every segment and every series. With [`RunOptions::watch`] a row
 //! also has its events, sockets and counters.
 //!
-//! [`attacks()`] runs attacks against a host, and makes `docs/attacks.md`.
-//!
 //! [`catalogue`] finds an experiment by name: those of the checkout, and those that are
 //! built in. [`knobs_markdown`] makes `docs/knobs.md` from the table of knobs.
 #![forbid(unsafe_code)]
 
 mod advise;
-mod attacks;
 pub mod catalogue;
 mod facts;
 pub mod goodput_page;
 mod grid;
 pub mod knobs_page;
-pub mod known_cause;
 pub mod layout;
 mod outline;
 mod path_facts;
@@ -81,9 +77,6 @@ pub mod watch;
 mod whole_file;
 
 pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_text, advise};
-pub use attacks::{
-    AttackRow, UnknownAttack, attacks, attacks_json, attacks_markdown, attacks_text,
-};
 pub use facts::facts;
 pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
 pub use fullpipe_scenario::{

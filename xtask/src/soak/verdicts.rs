@@ -3,7 +3,7 @@
 //! The one rule: the shares that are promised are checked here, and for each world with a
 //! wrong verdict the command that shows it is printed.
 //!
-//! `fullpipe-lab` makes and judges the worlds.
+//! `fullpipe-known-cause` makes and judges the worlds.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use fullpipe_lab::known_cause::{Judged, KnownWorld, judge, tally};
+use fullpipe_known_cause::{Judged, KnownWorld, judge, tally};
 use indicatif::ProgressBar;
 
 /// Least share of worlds whose cause must be named.

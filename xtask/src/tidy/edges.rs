@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, and the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 14] = [
+const DRAWN: [(&str, &[&str]); 16] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -25,7 +25,12 @@ const DRAWN: [(&str, &[&str]); 14] = [
     ("fullpipe-capi", &RUNNING_CRATES),
     ("fullpipe-perf", &RUNNING_CRATES),
     ("fullpipe-scenario", &SCENARIO_CRATES),
+    ("fullpipe-attacks", &ATTACK_CRATES),
     ("fullpipe-lab", &LAB_CRATES),
+    (
+        "fullpipe-known-cause",
+        &["fullpipe-pool", "fullpipe-scenario", "fullpipe-lab"],
+    ),
     ("fullpipe-diagnose", &["fullpipe-wire", "fullpipe-tcp"]),
     ("fullpipe-report", &["fullpipe-diagnose"]),
     ("fullpipe-cli", &ALL_CRATES),
@@ -50,6 +55,12 @@ const SCENARIO_CRATES: [&str; 6] = [
     "fullpipe-sim",
     "fullpipe-diagnose",
 ];
+const ATTACK_CRATES: [&str; 4] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe",
+    "fullpipe-scenario",
+];
 const LAB_CRATES: [&str; 7] = [
     "fullpipe-wire",
     "fullpipe-pool",
@@ -59,7 +70,7 @@ const LAB_CRATES: [&str; 7] = [
     "fullpipe-diagnose",
     "fullpipe-scenario",
 ];
-const ALL_CRATES: [&str; 12] = [
+const ALL_CRATES: [&str; 14] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -69,6 +80,8 @@ const ALL_CRATES: [&str; 12] = [
     "fullpipe-capi",
     "fullpipe-perf",
     "fullpipe-scenario",
+    "fullpipe-attacks",
+    "fullpipe-known-cause",
     "fullpipe-lab",
     "fullpipe-diagnose",
     "fullpipe-report",

@@ -9,9 +9,6 @@ use fullpipe_pool::Duration as LinkTime;
 use fullpipe_sim::link::LinkCounters;
 use serde::Serialize;
 
-/// Version of the JSON, in `schema`. Incremented when a key changes its meaning or is
-/// removed, not when one is added.
-const JSON_SCHEMA: u32 = 1;
 /// Width of a lateness class, in microseconds.
 const CLASS_US: u64 = 10;
 /// Number of lateness classes; the last one has everything later.
@@ -201,8 +198,9 @@ impl LiveReport {
         format!("{:7.1} s  {there}   {back}", self.seconds)
     }
 
-    /// This report as JSON, indented.
-    pub fn json(&self) -> String {
+    /// This report as JSON, indented, with `schema`, the version of the keys
+    /// (`docs/json.md`).
+    pub fn json(&self, schema: u32) -> String {
         #[derive(Serialize)]
         struct Versioned<'a> {
             schema: u32,
@@ -210,7 +208,7 @@ impl LiveReport {
             report: &'a LiveReport,
         }
         let versioned = Versioned {
-            schema: JSON_SCHEMA,
+            schema,
             report: self,
         };
         serde_json::to_string_pretty(&versioned).expect("string keys and finite numbers")

@@ -8,10 +8,10 @@ mod datagrams;
 
 use std::fmt::Write;
 
+use fullpipe_lab::Cause;
 use fullpipe_pool::Rng;
 
 use super::KnownWorld;
-use crate::verdict::Cause;
 
 /// Approximate payload of a full segment, in bytes.
 const SEGMENT: u64 = 1_448;

@@ -5,6 +5,8 @@
 //! measured values. A world is a file like any other experiment, and its number
 //! determines it.
 
+#![forbid(unsafe_code)]
+
 mod draw;
 mod judge;
 mod tally;
@@ -15,9 +17,8 @@ mod tests;
 pub use judge::{Judged, Treated, judge};
 pub use tally::{Tally, tally};
 
-use fullpipe_scenario::{Mistake, experiment::Experiment};
-
-use crate::verdict::Cause;
+use fullpipe_lab::Cause;
+use fullpipe_scenario::{Experiment, Mistake};
 
 /// A world with one known bottleneck.
 #[derive(Clone, Debug)]

@@ -10,7 +10,6 @@ use fullpipe_scenario::units::grouped;
 use serde_json::{Map, Value, json};
 
 use super::{AttackRow, KNOBS};
-use crate::report::JSON_SCHEMA;
 
 const HEADINGS: [&str; 9] = [
     "attack",
@@ -76,7 +75,7 @@ pub fn attacks_markdown(rows: &[AttackRow]) -> String {
         .collect();
     let mut page = format!(
         "# Attacks\n\n\
-         <!-- Written by `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab attacks`; `fullpipe lab attacks` prints the same. -->\n\n\
+         <!-- Written by `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-attacks`; `fullpipe lab attacks` prints the same. -->\n\n\
          Cost of attacks to a host with these settings: {}. All other settings have their defaults.\n\n\
          {LEGEND}\n| {} |\n|{}\n",
         knobs.join(", "),
@@ -118,8 +117,9 @@ pub fn attacks_text(rows: &[AttackRow]) -> String {
     text
 }
 
-/// An array, one object an attack.
-pub fn attacks_json(rows: &[AttackRow]) -> String {
+/// An array, one object an attack, each with `schema`, the version of the keys
+/// (`docs/json.md`).
+pub fn attacks_json(rows: &[AttackRow], schema: u32) -> String {
     let row = |row: &AttackRow| {
         let counters: Map<String, Value> = row
             .counters
@@ -127,7 +127,7 @@ pub fn attacks_json(rows: &[AttackRow]) -> String {
             .map(|(name, count)| ((*name).to_owned(), json!(count)))
             .collect();
         json!({
-            "schema": JSON_SCHEMA,
+            "schema": schema,
             "label": row.attack,
             "measured": {
                 "packets": row.toll.packets,

@@ -5,6 +5,8 @@
 //! Results are counts in virtual time, so `docs/attacks.md` is the same on every
 //! machine.
 
+#![forbid(unsafe_code)]
+
 mod arena;
 mod attackers;
 mod forge;

@@ -3,12 +3,11 @@
 //! Rule: the world runs like any experiment, and the cause that the verdict names is
 //! compared with the cause that was built in. The advice is followed once.
 
-use super::KnownWorld;
-use crate::{
-    advise::{Advice, AdviceStep, advise},
-    run::{RunError, RunOptions},
-    verdict::{Cause, Predicted, SettingChange},
+use fullpipe_lab::{
+    Advice, AdviceStep, Cause, Predicted, RunError, RunOptions, SettingChange, advise,
 };
+
+use super::KnownWorld;
 
 /// The advice has helped if goodput grew by more than this share.
 const HELP: f64 = 0.05;

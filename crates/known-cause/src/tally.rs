@@ -5,9 +5,9 @@
 use std::fmt;
 
 use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+use fullpipe_lab::Cause;
 
 use super::Judged;
-use crate::verdict::Cause;
 
 /// Counts over many worlds.
 #[derive(Clone, Debug, Default, PartialEq)]
