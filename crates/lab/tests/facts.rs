@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use fullpipe_diagnose::facts::{Mark, Observed};
+use fullpipe_diagnose::facts::{Episode, Mark, Observed};
 use fullpipe_lab::{Report, RunOptions, catalogue, facts, run};
 
 /// `nuttx` for a short time, with `settings` applied to every row.
@@ -55,6 +55,23 @@ fn observed_segments_match_the_counters() {
         assert!(lost > 0 && lost <= again + 1, "{lost} lost, {again} again");
         let timeouts = connection.first.marks.places(Mark::Timeout).count();
         assert_eq!(timeouts as u64, measured.timeouts);
+        let episodes = &connection.first.episodes;
+        let of = |kinds: &[Episode]| {
+            let places = (0..episodes.len()).filter(|place| kinds.contains(&episodes.kind(*place)));
+            places.collect::<Vec<_>>()
+        };
+        let counted = |kinds: &[Episode]| -> u64 {
+            let places = of(kinds).into_iter();
+            places.map(|place| u64::from(episodes.count[place])).sum()
+        };
+        let of_timer = [Episode::Timeout, Episode::LostHandshake];
+        assert_eq!(counted(&of_timer), measured.timeouts, "{}", row.label);
+        let fast = [Episode::FastRecovery];
+        assert!(!of(&fast).is_empty() && counted(&fast) <= again as u64);
+        for place in of(&fast) {
+            let lasted = episodes.end_ns[place] - episodes.at_ns[place];
+            assert!(lasted > 0 && episodes.end_ns[place] <= observed.end_ns);
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use fullpipe_diagnose::facts::{
-    Bands, BusyPeriods, DirectionUsage, Endpoint, Mark, PoolLevels, Run, Segments,
+    Bands, BusyPeriods, DirectionUsage, Endpoint, Episode, Mark, PoolLevels, Run, Segments,
 };
 use fullpipe_diagnose::vocabulary::{Limit, ReceiveLimit};
 
@@ -98,6 +98,12 @@ fn end_series(lines: &mut Lines<'_>, end: &Endpoint) {
     let kind = |kind: &u8| Mark::ALL[usize::from(*kind)].name();
     lines.series("mark", &end.marks.at_ns, end.marks.kind.iter().map(kind));
     lines.series("mark_value", &end.marks.at_ns, &end.marks.value);
+    let episodes = &end.episodes;
+    let kind = |kind: &u8| Episode::ALL[usize::from(*kind)].name();
+    let kinds = episodes.kind.iter().map(kind);
+    lines.series("episode", &episodes.at_ns, kinds);
+    lines.series("episode_until_ns", &episodes.at_ns, &episodes.end_ns);
+    lines.series("episode_count", &episodes.at_ns, &episodes.count);
 }
 
 fn segment_series(lines: &mut Lines<'_>, name: &str, table: &Segments) {

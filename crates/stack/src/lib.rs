@@ -341,7 +341,7 @@ pub mod limit {
 /// [`Stack::drain_trace`] read it.
 pub mod trace {
     #[doc(inline)]
-    pub use fullpipe_tcp::trace::{Trace, TraceEvent, TraceRecord};
+    pub use fullpipe_tcp::trace::{RecoveryEvent, Trace, TraceEvent, TraceRecord};
     #[doc(inline)]
     pub use fullpipe_wire::TcpFlags;
 

@@ -25,7 +25,7 @@ use fullpipe::{
     },
     counters::{Counters, Discard, DiscardReason, Discards, MibCounters, TcpCounters},
     device::{Capabilities, Device, Medium, Received, RxMeta, TxChecksum, TxMeta},
-    trace::{TcpFlags, Trace, TraceEvent, TraceRecord},
+    trace::{RecoveryEvent, TcpFlags, Trace, TraceEvent, TraceRecord},
     turn,
 };
 
@@ -205,6 +205,7 @@ fn name_record(record: TraceRecord) {
         TraceEvent::Retransmission { seq, len } => typed::<[u32; 2]>([seq, len]),
         TraceEvent::Limit(limit) => typed::<Limit>(limit),
         TraceEvent::ReceiveLimit(limit) => typed::<ReceiveLimit>(limit),
+        TraceEvent::Recovery(event) => typed::<RecoveryEvent>(event),
         TraceEvent::Window {
             cwnd,
             ssthresh,

@@ -95,6 +95,8 @@ pub enum TraceEvent {
     Discard(DiscardReason),
     /// The retransmission timer expired; the value counts consecutive timeouts.
     Timeout(u32),
+    /// Loss recovery or congestion control changed its state.
+    Recovery(RecoveryEvent),
     /// A write was refused or cut short.
     WriterBlocked {
         /// Bytes that the application wanted to write.
@@ -120,6 +122,22 @@ pub enum TraceEvent {
         /// Blocks reserved.
         promised: u32,
     },
+}
+
+/// A change in loss recovery or congestion control other than a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryEvent {
+    /// A loss was found: fast recovery began. RFC 5681 §3.2, RFC 8985.
+    FastRecovery,
+    /// Everything that was outstanding when fast recovery began, or at a timeout, has
+    /// arrived.
+    Recovered,
+    /// The fast recovery or the timeout was spurious: the congestion window is as before.
+    Undone,
+    /// A tail loss probe was sent. RFC 8985 §7.
+    TailProbe,
+    /// A congestion mark reduced the congestion window. RFC 3168 §6.1.2.
+    MarkResponse,
 }
 
 /// One record.

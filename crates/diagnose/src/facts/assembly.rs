@@ -15,7 +15,8 @@ use fullpipe_tcp::{
 use fullpipe_wire::TcpFlags;
 
 use super::{
-    Connection, Endpoint, Host, LinkUsage, Mark, Observed, Segments, lost, unwrap::Unwrap,
+    Connection, Endpoint, Host, LinkUsage, Mark, Observed, Segments, episodes::EpisodeLog, lost,
+    unwrap::Unwrap,
 };
 
 /// An end whose records are still being read.
@@ -33,6 +34,7 @@ struct Open {
     /// next belongs to it.
     sent_last: bool,
     window_is_closed: bool,
+    episodes: EpisodeLog,
 }
 
 /// Connections whose records are still being read.
@@ -163,16 +165,19 @@ impl Open {
             snd_max: 0,
             sent_last: false,
             window_is_closed: false,
+            episodes: EpisodeLog::default(),
         }
     }
 
     fn finish(mut self, end_ns: u64) -> Endpoint {
         self.end.limits.close(end_ns);
         self.end.receive_limits.close(end_ns);
+        self.end.episodes = self.episodes.finish(end_ns);
         self.end
     }
 
     fn record(&mut self, at_ns: u64, event: TraceEvent) {
+        self.episodes.record(at_ns, event);
         let end = &mut self.end;
         match event {
             TraceEvent::SegmentIn {
@@ -220,6 +225,7 @@ impl Open {
             TraceEvent::Opened { .. }
             | TraceEvent::Pool { .. }
             | TraceEvent::Pressure(_)
+            | TraceEvent::Recovery(_)
             | TraceEvent::State(_) => {}
         }
     }

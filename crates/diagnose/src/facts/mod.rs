@@ -6,6 +6,7 @@
 
 mod assembly;
 mod columns;
+mod episodes;
 mod lost;
 mod marks;
 mod unwrap;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use assembly::Assembly;
 pub use columns::{Bands, PoolLevels, RttSamples, SackBlocks, Segments, Windows};
+pub use episodes::{Episode, Episodes};
 pub use marks::{Mark, Marks};
 pub use usage::{BusyPeriods, DirectionUsage, LinkUsage, QueueLevels};
 pub use verdict_parts::{ChangeLine, VerdictParts};
@@ -204,6 +206,8 @@ pub struct Endpoint {
     pub receive_limits: Bands,
     /// Events.
     pub marks: Marks,
+    /// Episodes of recovery and of congestion control.
+    pub episodes: Episodes,
 }
 
 impl Connection {

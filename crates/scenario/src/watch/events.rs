@@ -1,4 +1,4 @@
-//! Events: state changes, blocked writers, closed windows, timeouts, drops.
+//! Events: state changes, blocked writers, closed windows, timeouts, recoveries, drops.
 //!
 //! Rule: an event is a record of a host's trace, or a change between two records. A
 //! writer that tries again while it is blocked makes no second event. Segments are not
@@ -9,7 +9,7 @@ use std::{collections::HashMap, fmt};
 use fullpipe_pool::Pressure;
 use fullpipe_tcp::{
     DiscardReason, TcpState,
-    trace::{TraceEvent, TraceRecord},
+    trace::{RecoveryEvent, TraceEvent, TraceRecord},
 };
 use fullpipe_wire::TcpFlags;
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -83,6 +83,8 @@ pub enum EventKind {
         /// Number of timeouts in a row.
         count: u32,
     },
+    /// Loss recovery or congestion control changed its state.
+    Recovery(RecoveryEvent),
     /// A segment from the peer was discarded.
     Discarded(DiscardReason),
     /// A datagram was lost because the receive queue was full.
@@ -121,6 +123,11 @@ impl EventKind {
             Self::PeerWindowOpened { .. } => "peer-window-opened",
             Self::Probe { .. } => "probe",
             Self::Timeout { .. } => "timeout",
+            Self::Recovery(RecoveryEvent::FastRecovery) => "fast-recovery",
+            Self::Recovery(RecoveryEvent::Recovered) => "recovered",
+            Self::Recovery(RecoveryEvent::Undone) => "undone",
+            Self::Recovery(RecoveryEvent::TailProbe) => "tail-loss-probe",
+            Self::Recovery(RecoveryEvent::MarkResponse) => "mark-response",
             Self::Discarded(_) => "discarded",
             Self::ReceiveQueueFull => "receive-queue-full",
             Self::ReceiveQueueRoom { .. } => "receive-queue-room",
@@ -154,6 +161,13 @@ impl fmt::Display for EventKind {
             }
             Self::Probe { count } => write!(f, "zero window probe {count}"),
             Self::Timeout { count } => write!(f, "retransmission timeout {count} in a row"),
+            Self::Recovery(RecoveryEvent::FastRecovery) => f.write_str("fast recovery begins"),
+            Self::Recovery(RecoveryEvent::Recovered) => f.write_str("recovered"),
+            Self::Recovery(RecoveryEvent::Undone) => f.write_str("spurious recovery undone"),
+            Self::Recovery(RecoveryEvent::TailProbe) => f.write_str("tail loss probe"),
+            Self::Recovery(RecoveryEvent::MarkResponse) => {
+                f.write_str("congestion mark: window reduced")
+            }
             Self::Discarded(reason) => write!(f, "segment discarded: {}", reason.name()),
             Self::ReceiveQueueFull => f.write_str("receive queue full: a datagram was lost"),
             Self::ReceiveQueueRoom { lost } => {
@@ -198,6 +212,7 @@ impl Serialize for WatchEvent {
             EventKind::Pressure(level) => map.serialize_entry("level", level.name())?,
             EventKind::WindowClosed
             | EventKind::PeerWindowClosed
+            | EventKind::Recovery(_)
             | EventKind::ReceiveQueueFull
             | EventKind::RingFull
             | EventKind::ResetSent
@@ -314,6 +329,7 @@ impl EventLog {
             TraceEvent::SegmentOut {
                 flags, window, len, ..
             } => self.end(key).and_then(|end| end.sent(flags, window, len)),
+            TraceEvent::Recovery(event) => Some(EventKind::Recovery(event)),
             TraceEvent::Discard(reason) => Some(EventKind::Discarded(reason)),
             TraceEvent::Sack { .. }
             | TraceEvent::Retransmission { .. }

@@ -11,7 +11,7 @@ use crate::{
     CloseReason, DiscardReason, Limit, Segment, SeqNum,
     congestion::{AckSample, CongestionEvent, initial_window},
     recovery::{AckIn, AckOut, PathState, RecoveryChange, RecoveryPhase, TailLoss, tick},
-    trace::TraceEvent,
+    trace::{RecoveryEvent, TraceEvent},
 };
 
 impl Connection {
@@ -140,6 +140,7 @@ impl Connection {
         };
         let window = self.send.window_of_data();
         if self.congestion.on_ack(&sample, flight_size, window) {
+            env.record(TraceEvent::Recovery(RecoveryEvent::MarkResponse));
             self.owe_cwr();
         }
         self.size_send_buffer(env);
@@ -223,14 +224,19 @@ impl Connection {
             // The retransmission of a lost probe counts its loss.
             RecoveryChange::Unchanged | RecoveryChange::MtuProbeLost => {}
             RecoveryChange::LossFound => {
+                env.record(TraceEvent::Recovery(RecoveryEvent::FastRecovery));
                 env.counters.fast_retrans += 1;
                 self.totals.fast_recoveries += 1;
                 self.timers.tail.clear();
                 self.owe_cwr();
                 self.respond_to_loss(flight_size, env);
             }
-            RecoveryChange::Recovered => self.congestion.on_recovery_exit(),
+            RecoveryChange::Recovered => {
+                env.record(TraceEvent::Recovery(RecoveryEvent::Recovered));
+                self.congestion.on_recovery_exit();
+            }
             RecoveryChange::Spurious => {
+                env.record(TraceEvent::Recovery(RecoveryEvent::Undone));
                 env.counters.undos += 1;
                 self.congestion.on_undo();
             }

@@ -14,7 +14,7 @@ use crate::{
     congestion::FlightStart,
     recovery::{RecoveryPhase, SentStatus},
     send::{Decision, Situation, Writer},
-    trace::TraceEvent,
+    trace::{RecoveryEvent, TraceEvent},
 };
 
 impl Connection {
@@ -128,6 +128,7 @@ impl Connection {
             (last.earliest(self.send.payload_end()) - len, len)
         };
         env.counters.loss_probes += 1;
+        env.record(TraceEvent::Recovery(RecoveryEvent::TailProbe));
         let mut segment = self.data_segment(seq, len, env);
         if new > 0 {
             self.mark_ect(&mut segment);
@@ -150,6 +151,7 @@ impl Connection {
             .room_to(head.end.earliest(self.send.payload_end()));
         let len = self.mss(env).min(available);
         env.counters.loss_probes += 1;
+        env.record(TraceEvent::Recovery(RecoveryEvent::TailProbe));
         let segment = self.data_segment(head.start, len, env);
         // In fast recovery congestion control has already responded.
         let needs_response = self.recovery.phase() == RecoveryPhase::Open;

@@ -3,7 +3,11 @@
 use fullpipe_pool::knobs::KnobTable;
 
 use super::*;
-use crate::{SettingError, trace::TraceEvent};
+use crate::{
+    SettingError,
+    config::EcnMode,
+    trace::{RecoveryEvent, TraceEvent},
+};
 
 fn events(pair: &Pair, end: usize) -> Vec<TraceEvent> {
     let records = pair.ends[end].trace.iter();
@@ -201,4 +205,53 @@ fn every_setting_out_of_its_range_is_refused_by_name() {
         unit: "ms",
     };
     assert_eq!(tuning.check(&registry), Err(refused));
+}
+
+/// Timeouts and changes of recovery that the client has recorded, without its first `skip`.
+fn recoveries(pair: &Pair, skip: usize) -> Vec<TraceEvent> {
+    let all = events(pair, CLIENT);
+    let kept =
+        |event: &&TraceEvent| matches!(event, TraceEvent::Recovery(_) | TraceEvent::Timeout(_));
+    all.iter().filter(kept).skip(skip).copied().collect()
+}
+
+#[test]
+fn the_trace_has_the_begin_and_the_end_of_recoveries_and_their_causes() {
+    use RecoveryEvent::{FastRecovery, MarkResponse, Recovered, TailProbe, Undone};
+    let config = TcpConfig {
+        ecn: EcnMode::On,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(config.clone(), config);
+    let mut expected = Vec::new();
+    let mut step = |pair: &mut Pair, name: &str, bytes: usize, news: &[TraceEvent]| {
+        pair.write(CLIENT, &alloc::vec![5; bytes]);
+        pair.run_for(Duration::from_secs(5));
+        pair.read(SERVER);
+        assert_eq!(recoveries(pair, expected.len()), news, "{name}");
+        expected.extend_from_slice(news);
+        pair.lose = Box::new(|_| false);
+        pair.change = Box::new(|_| {});
+        pair.delay = Duration::from_millis(10);
+    };
+    let of = TraceEvent::Recovery;
+    pair.lose = lose_nth_data(SERVER, 3);
+    step(
+        &mut pair,
+        "a loss",
+        14_480,
+        &[of(FastRecovery), of(Recovered)],
+    );
+    pair.change = Box::new(|it| {
+        if !it.payload.is_empty() && it.ecn == Ecn::Ect0 {
+            it.ecn = Ecn::Ce;
+        }
+    });
+    step(&mut pair, "a mark", 2_896, &[of(MarkResponse)]);
+    pair.lose = lose_nth_data(SERVER, 10);
+    step(&mut pair, "a lost tail", 10 * 1_448, &[of(TailProbe)]);
+    pair.delay = Duration::from_secs(1);
+    let late = [1, 2, 3].map(TraceEvent::Timeout);
+    let late = [&late[..], &[of(Undone)]].concat();
+    step(&mut pair, "a delay", 1_448, &late);
 }
