@@ -12,7 +12,7 @@ use fullpipe_scenario::{
     measured::{Form, Quantity},
     units::{Amount, Unit},
 };
-use fullpipe_tcp::{Limit, ReceiveLimit};
+use fullpipe_tcp::{Limit, ReceiveLimit, limit::Reason};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
@@ -100,14 +100,10 @@ impl Records {
             largest(&row.limits.receiver)
         }));
         for limit in Limit::ALL {
-            columns.push(share(rows, "sender", limit.name(), &|row| {
-                &row.limits.sender
-            }));
+            columns.push(share(rows, "sender", *limit, &|row| &row.limits.sender));
         }
         for limit in ReceiveLimit::ALL {
-            columns.push(share(rows, "receiver", limit.name(), &|row| {
-                &row.limits.receiver
-            }));
+            columns.push(share(rows, "receiver", *limit, &|row| &row.limits.receiver));
         }
         columns.push(words("verdict", &|row| row.verdict.parts.line()));
         Self {
@@ -222,8 +218,13 @@ fn figures(rows: &[RowReport], quantity: &Quantity) -> Column {
     }
 }
 
-fn share(rows: &[RowReport], end: &str, limit: &str, of: &dyn Fn(&RowReport) -> &Shares) -> Column {
-    let name = format!("{end}_{}_share", limit.replace('-', "_"));
+fn share<R: Reason>(
+    rows: &[RowReport],
+    end: &str,
+    limit: R,
+    of: &dyn Fn(&RowReport) -> &Shares<R>,
+) -> Column {
+    let name = format!("{end}_{}_share", limit.name());
     decimal(rows, &name, &|row| Some(of(row).share(limit)))
 }
 
@@ -243,9 +244,12 @@ fn decimal(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<f64
     }
 }
 
-fn largest(shares: &Shares) -> String {
+fn largest<R: Reason>(shares: &Shares<R>) -> String {
     let largest = shares.largest_first();
-    largest.first().map_or("", |(name, _)| name).to_string()
+    largest
+        .first()
+        .map_or("", |(limit, _)| limit.name())
+        .to_string()
 }
 
 /// Quotes a field that contains a comma, a quotation mark or a line break.

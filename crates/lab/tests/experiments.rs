@@ -363,7 +363,10 @@ fn seven_kilobytes_and_more_give_what_is_possible_in_both_directions() {
         assert!(fraction >= wanted, "{}: {fraction} < {wanted}", row.label);
         let small_peer = row.label.contains(" rx ") && row.label.contains("100M");
         if small_peer {
-            let memory = row.limits.receiver.share("memory");
+            let memory = row
+                .limits
+                .receiver
+                .share(fullpipe_tcp::ReceiveLimit::Memory);
             assert!(memory > 0.9, "{}: {memory} charged to memory", row.label);
         }
     }

@@ -93,9 +93,9 @@ fn the_bands_add_up_to_the_shares_of_the_limits() {
                 .sum()
         };
         let all: u64 = (0..closing).map(limited_ns).sum();
-        let of_account = 1.0 - row.limits.sender.share("closing");
+        let of_account = 1.0 - row.limits.sender.share(fullpipe_tcp::Limit::Closing);
         for limit in &fullpipe_tcp::Limit::ALL[..usize::from(closing)] {
-            let expected = row.limits.sender.share(limit.name()) / of_account;
+            let expected = row.limits.sender.share(*limit) / of_account;
             let seen = limited_ns(*limit as u8) as f64 / all as f64;
             assert!(
                 (seen - expected).abs() < 1e-4,

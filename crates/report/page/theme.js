@@ -35,6 +35,8 @@ const STYLES = {
   memory: ["#7b4fb3", "dots", "packet memory"],
   handshake: ["#bdbdbd", "rising", "the handshake"],
   closing: ["#bdbdbd", "falling", "closing"],
+  processor: ["#882255", "level", "the processor"],
+  descriptors: ["#a6761d", "dots", "receive descriptors"],
   none: ["#bdbdbd", SOLID, "nothing: the window was open"],
   receive_buffer: ["#56b4e9", SOLID, "the receive buffer"],
   slow_reader: ["#0072b2", "upright", "a slow reader"],

@@ -27,7 +27,7 @@
 //!     let mut scene = Scene::new(setup, 1, false, Watch::NONE);
 //!     let played = scene.play(&|_share| ControlFlow::Continue(()));
 //!     let played = played.expect("every checker is content").expect("nothing breaks the run");
-//!     assert!(Shares::of(played.sender.times()).share("send_buffer") > 0.5);
+//!     assert!(Shares::of(played.sender.times()).share(fullpipe_tcp::Limit::SendBuffer) > 0.5);
 //!     played.measured.goodput_mbps
 //! };
 //! let before = goodput_mbps(&setup);

@@ -9,98 +9,13 @@
 mod tests;
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_tcp::limit::{Clock, Reason};
-
-/// The limit of a sender of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DatagramSendLimit {
-    /// Every due datagram has been handed to the device.
-    Application,
-    /// The processor is working while a datagram waits.
-    Processor,
-    /// The device's queue is full because the link is busy, or the neighbour's
-    /// address is being resolved.
-    Device,
-    /// Every datagram has been sent.
-    Closing,
-}
-
-/// The limit of a receiver of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DatagramReceiveLimit {
-    /// No datagram waits, and the queues have room.
-    None,
-    /// The processor is working while a datagram waits.
-    Processor,
-    /// The receive queue is full.
-    ReceiveQueue,
-    /// The receive ring is full.
-    Descriptors,
-}
-
-impl DatagramSendLimit {
-    const ALL: [Self; 4] = [
-        Self::Application,
-        Self::Processor,
-        Self::Device,
-        Self::Closing,
-    ];
-
-    /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Processor => "processor",
-            Self::Device => "device",
-            Self::Closing => "closing",
-        }
-    }
-}
-
-impl DatagramReceiveLimit {
-    const ALL: [Self; 4] = [
-        Self::None,
-        Self::Processor,
-        Self::ReceiveQueue,
-        Self::Descriptors,
-    ];
-
-    /// The name in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Processor => "processor",
-            Self::ReceiveQueue => "receive_queue",
-            Self::Descriptors => "descriptors",
-        }
-    }
-}
-
-impl Reason for DatagramSendLimit {
-    fn index(self) -> usize {
-        self as usize
-    }
-
-    fn all() -> &'static [Self] {
-        &Self::ALL
-    }
-}
-
-impl Reason for DatagramReceiveLimit {
-    fn index(self) -> usize {
-        self as usize
-    }
-
-    fn all() -> &'static [Self] {
-        &Self::ALL
-    }
-}
+use fullpipe_tcp::{Limit, ReceiveLimit, limit::Clock};
 
 /// Time and bytes of both ends by limit, until `at`.
 #[derive(Clone, Debug)]
 pub struct DatagramAccount {
-    sending: Clock<DatagramSendLimit, 4>,
-    receiving: Clock<DatagramReceiveLimit, 4>,
+    sending: Clock<Limit, { Limit::COUNT }>,
+    receiving: Clock<ReceiveLimit, { ReceiveLimit::COUNT }>,
     at: Instant,
 }
 
@@ -108,19 +23,14 @@ impl DatagramAccount {
     /// An account that begins at `now`.
     pub(crate) fn start(now: Instant) -> Self {
         Self {
-            sending: Clock::start(DatagramSendLimit::Application, now),
-            receiving: Clock::start(DatagramReceiveLimit::None, now),
+            sending: Clock::start(Limit::Application, now),
+            receiving: Clock::start(ReceiveLimit::None, now),
             at: now,
         }
     }
 
     /// Charges the time from `now` on to these limits.
-    pub(crate) fn set(
-        &mut self,
-        sending: DatagramSendLimit,
-        receiving: DatagramReceiveLimit,
-        now: Instant,
-    ) {
+    pub(crate) fn set(&mut self, sending: Limit, receiving: ReceiveLimit, now: Instant) {
         self.sending.set(sending, now);
         self.receiving.set(receiving, now);
         self.at = now;
@@ -141,16 +51,14 @@ impl DatagramAccount {
         self.receiving.charge_bytes(bytes);
     }
 
-    /// Name, time and bytes of each of the sender's limits.
-    pub fn sender(&self) -> impl Iterator<Item = (&'static str, Duration, u64)> + '_ {
-        let shares = self.sending.shares(self.at);
-        shares.map(|(held, time, bytes)| (held.name(), time, bytes))
+    /// Time and bytes of each of the sender's limits.
+    pub fn sender(&self) -> impl Iterator<Item = (Limit, Duration, u64)> + '_ {
+        self.sending.shares(self.at)
     }
 
-    /// Name, time and bytes of each of the receiver's limits.
-    pub fn receiver(&self) -> impl Iterator<Item = (&'static str, Duration, u64)> + '_ {
-        let shares = self.receiving.shares(self.at);
-        shares.map(|(held, time, bytes)| (held.name(), time, bytes))
+    /// Time and bytes of each of the receiver's limits.
+    pub fn receiver(&self) -> impl Iterator<Item = (ReceiveLimit, Duration, u64)> + '_ {
+        self.receiving.shares(self.at)
     }
 }
 

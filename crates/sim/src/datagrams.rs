@@ -8,7 +8,9 @@ use fullpipe::{Stack, UdpId};
 use fullpipe_pool::{Duration, Instant};
 use std::net::SocketAddr;
 
-use crate::account::{DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, QueueDemand};
+use fullpipe_tcp::{Limit, ReceiveLimit};
+
+use crate::account::{DatagramAccount, QueueDemand};
 use crate::app::Amount;
 use crate::check::Violation;
 use crate::event_queue::Wakeup;
@@ -147,12 +149,7 @@ impl DatagramFlow {
     }
 
     /// Charges the time from `now` on to these limits, unless the flow has ended.
-    pub fn account_until(
-        &mut self,
-        sending: DatagramSendLimit,
-        receiving: DatagramReceiveLimit,
-        now: Instant,
-    ) {
+    pub fn account_until(&mut self, sending: Limit, receiving: ReceiveLimit, now: Instant) {
         if now >= self.started {
             self.account.set(sending, receiving, now.min(self.end()));
         }

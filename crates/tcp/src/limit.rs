@@ -49,6 +49,10 @@ macro_rules! reasons {
             fn all() -> &'static [Self] {
                 Self::ALL
             }
+
+            fn name(self) -> &'static str {
+                Self::name(self)
+            }
         }
     };
 }
@@ -60,6 +64,9 @@ pub trait Reason: Copy + PartialEq + 'static {
 
     /// Returns all reasons.
     fn all() -> &'static [Self];
+
+    /// Returns the name used in tables, traces and JSON.
+    fn name(self) -> &'static str;
 }
 
 reasons! {
@@ -102,6 +109,9 @@ reasons! {
         Handshake = "handshake",
         /// Everything has been sent, including FIN.
         Closing = "closing",
+        /// A datagram is due, and the processor works on something else. A connection knows
+        /// no processor: its clock has no place for this limit, the last one.
+        Processor = "processor",
     }
 }
 
@@ -111,7 +121,8 @@ reasons! {
         /// The window has room for a segment: the receiver does not limit the
         /// sender.
         None = "none",
-        /// The window is full although the application reads in time.
+        /// The window, or the queue of received datagrams, is full although the application
+        /// reads in time.
         Buffer = "receive_buffer",
         /// The window is full of payload that the application has not read.
         Reader = "slow_reader",
@@ -120,10 +131,15 @@ reasons! {
         /// The window is smaller than the buffer allows, because packet memory
         /// could not back more.
         Memory = "memory",
+        /// A datagram waits, and the processor works on something else. Like the one below,
+        /// not a limit of a connection, whose clock has no place for it.
+        Processor = "processor",
+        /// The device's receive ring is full.
+        Descriptors = "descriptors",
     }
 }
 
-/// Time and bytes by reason. The times add up to the clock's age exactly.
+/// Time and bytes by the first `N` reasons. The times add up to the clock's age exactly.
 #[derive(Clone, Debug)]
 pub struct Clock<R: Reason, const N: usize> {
     current: R,
@@ -132,10 +148,10 @@ pub struct Clock<R: Reason, const N: usize> {
     bytes: [u64; N],
 }
 
-/// Clock of a sender.
-pub type LimitClock = Clock<Limit, { Limit::COUNT }>;
-/// Clock of a receiver.
-pub type ReceiveClock = Clock<ReceiveLimit, { ReceiveLimit::COUNT }>;
+/// Clock of a connection's sender: all limits but [`Limit::Processor`].
+pub type LimitClock = Clock<Limit, { Limit::Processor as usize }>;
+/// Clock of a connection's receiver: all limits before [`ReceiveLimit::Processor`].
+pub type ReceiveClock = Clock<ReceiveLimit, { ReceiveLimit::Processor as usize }>;
 
 impl<R: Reason, const N: usize> Clock<R, N> {
     /// Creates a clock that charges time to `reason` from `now` on.
@@ -189,6 +205,7 @@ impl<R: Reason, const N: usize> Clock<R, N> {
     pub fn shares(&self, now: Instant) -> impl Iterator<Item = (R, Duration, u64)> + '_ {
         R::all()
             .iter()
+            .take(N)
             .map(move |&reason| (reason, self.time_at(reason, now), self.bytes(reason)))
     }
 }

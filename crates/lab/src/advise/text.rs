@@ -10,6 +10,7 @@ use fullpipe_scenario::{
     Times,
     units::{grouped, rate_text, seconds_text},
 };
+use fullpipe_tcp::limit::Reason;
 
 use super::{Advice, AdviceEnd, AdviceStep};
 use crate::{
@@ -174,14 +175,14 @@ fn is_warning(note: &str) -> bool {
 }
 
 /// Every limit with its time and its bytes.
-fn account(times: &Times) -> String {
+fn account<R: Reason>(times: &Times<R>) -> String {
     let parts = times
         .parts()
         .filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
     let words: Vec<_> = parts
-        .map(|(name, time, bytes)| {
+        .map(|(limit, time, bytes)| {
             let seconds = seconds_text(time.as_secs_f64());
-            format!("{name} {seconds} {} bytes", grouped(bytes))
+            format!("{} {seconds} {} bytes", limit.name(), grouped(bytes))
         })
         .collect();
     format!("{}.", words.join(", "))

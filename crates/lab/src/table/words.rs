@@ -8,6 +8,7 @@ use fullpipe_scenario::{
     measured::{FlowMeasured, Measured, Quantity},
     units::three_digits,
 };
+use fullpipe_tcp::{ReceiveLimit, limit::Reason};
 
 use crate::{
     layout::{Layout, Tone},
@@ -114,7 +115,7 @@ fn flow(flow: &FlowMeasured) -> String {
 pub(super) fn limits(row: &RowReport) -> String {
     let sender = largest(&row.limits.sender);
     let receiver = &row.limits.receiver;
-    if receiver.share("none") > 1.0 - SMALLEST_SHOWN {
+    if receiver.share(ReceiveLimit::None) > 1.0 - SMALLEST_SHOWN {
         return sender;
     }
     match largest(receiver) {
@@ -123,12 +124,12 @@ pub(super) fn limits(row: &RowReport) -> String {
     }
 }
 
-fn largest(shares: &Shares) -> String {
+fn largest<R: Reason>(shares: &Shares<R>) -> String {
     let mut largest = shares.largest_first();
     largest.retain(|(_, share)| *share >= SMALLEST_SHOWN);
     let shown = largest.iter().take(LIMITS_SHOWN);
     let words: Vec<_> = shown
-        .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+        .map(|(limit, share)| format!("{} {:.0} %", limit.name(), share * 100.0))
         .collect();
     words.join(", ")
 }

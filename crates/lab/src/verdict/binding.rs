@@ -148,7 +148,7 @@ fn meant(evidence: &Evidence<'_>, held: Binding) -> Binding {
 /// Returns the group of limits with the most time, without `except`.
 fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
     let shares = &evidence.limits.sender;
-    let share = |limit: Limit| shares.share(limit.name());
+    let share = |limit: Limit| shares.share(limit);
     let mut groups: Vec<(Cause, f64, Limit)> = Vec::new();
     for &limit in Limit::ALL {
         let cause = of_limit(limit);
@@ -226,6 +226,7 @@ fn of_limit(limit: Limit) -> Cause {
         Limit::Nagle => Cause::Nagle,
         Limit::Handshake => Cause::Handshake,
         Limit::Closing => Cause::Closing,
+        Limit::Processor => Cause::Cpu,
     }
 }
 
@@ -280,7 +281,7 @@ fn repairs_badly(evidence: &Evidence<'_>) -> bool {
     let measured = evidence.measured;
     let again = measured.retransmitted_segments;
     let spurious = measured.needless_share * measured.data_segments as f64;
-    let repair = evidence.limits.sender.share(Limit::Recovery.name());
+    let repair = evidence.limits.sender.share(Limit::Recovery);
     again > 0
         && (spurious >= MOSTLY_SPURIOUS * again as f64
             || measured.timeouts * RETRANSMISSIONS_PER_TIMEOUT >= again
@@ -377,6 +378,8 @@ fn receiving(evidence: &Evidence<'_>, limit: Limit) -> Cause {
         ReceiveLimit::Reader => Cause::SlowReader,
         ReceiveLimit::Hole => Cause::Reassembly,
         ReceiveLimit::Memory => Cause::PeerMemory,
+        ReceiveLimit::Processor => Cause::Cpu,
+        ReceiveLimit::Descriptors => Cause::Descriptors,
         ReceiveLimit::None | ReceiveLimit::Buffer if limit == Limit::ZeroWindow => {
             Cause::ZeroWindow
         }
@@ -456,7 +459,7 @@ pub fn is_window(cause: Cause) -> bool {
 /// Returns true if a window large enough for the path did not fill it and its reader was
 /// sometimes behind, so that the reader is the limit.
 fn is_left_by_reader(evidence: &Evidence<'_>) -> bool {
-    let behind = evidence.limits.receiver.share(ReceiveLimit::Reader.name());
+    let behind = evidence.limits.receiver.share(ReceiveLimit::Reader);
     let may_be = !waits_for_a_call(evidence) && evidence.is_alone();
     behind >= BEHIND && may_be && holds_the_path(evidence, Cause::ReceiveWindow)
 }
@@ -471,7 +474,7 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
         ReceiveLimit::Memory,
     ]
     .into_iter()
-    .map(|limit| (limit, shares.share(limit.name())))
+    .map(|limit| (limit, shares.share(limit)))
     .max_by(|a, b| a.1.total_cmp(&b.1))
     .filter(|(_, share)| *share > 0.0)
     .unwrap_or((ReceiveLimit::None, 0.0))
@@ -525,14 +528,14 @@ fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
 pub fn underway(evidence: &Evidence<'_>) -> f64 {
     let opening = [Limit::Handshake, Limit::CwndSlowStart, Limit::Closing];
     let shares = &evidence.limits.sender;
-    let idle: f64 = opening.iter().map(|limit| shares.share(limit.name())).sum();
+    let idle: f64 = opening.iter().map(|limit| shares.share(*limit)).sum();
     (1.0 - idle - thinking(evidence)).max(0.0)
 }
 
 /// Share of the time in which a link or a processor had work: slow start included, but
 /// without handshake, the last byte's delay and think time.
 pub fn at_work(evidence: &Evidence<'_>) -> f64 {
-    let share = |limit: Limit| evidence.limits.sender.share(limit.name());
+    let share = |limit: Limit| evidence.limits.sender.share(limit);
     let elapsed_s = evidence.measured.elapsed_s.max(f64::MIN_POSITIVE);
     // After the last byte is sent, the queue still drains; the propagation delay passes
     // even without a queue.

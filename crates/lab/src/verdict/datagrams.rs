@@ -11,6 +11,7 @@ use fullpipe_scenario::{
     units::{grouped, rate_text, three_digits},
 };
 use fullpipe_sim::{Pace, link::Direction};
+use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::{
     Cause, Evidence, Verdict,
@@ -107,12 +108,11 @@ fn lossy(evidence: &Evidence<'_>, lost: f64, later: u64) -> (Cause, Proof) {
     };
     let mut because = vec![all_lost];
     if cause != Cause::PeerMemory {
-        let share = evidence.limits.receiver.share(cause.name());
-        let holder = match cause {
-            Cause::Descriptors => "ring",
-            _ => "queue",
+        let (holder, limit) = match cause {
+            Cause::Descriptors => ("ring", ReceiveLimit::Descriptors),
+            _ => ("queue", ReceiveLimit::Buffer),
         };
-        let share = percent(share);
+        let share = percent(evidence.limits.receiver.share(limit));
         because.push(format!("The {holder} was full {share} of the time."));
     }
     because.push(format!(
@@ -187,14 +187,14 @@ fn is_overloaded(evidence: &Evidence<'_>) -> bool {
 fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
     let shares = &evidence.limits.sender;
     let held = shares.largest_first();
-    let mut names = held.iter().map(|(name, _)| *name);
-    let longest = names
-        .find(|name| *name != "closing")
-        .unwrap_or("application");
+    let mut limits = held.iter().map(|(limit, _)| *limit);
+    let longest = limits
+        .find(|limit| *limit != Limit::Closing)
+        .unwrap_or(Limit::Application);
     let full = evidence.measured.link_busy_share > USED_UP;
-    if full || longest == "device" {
+    if full || longest == Limit::Device {
         // The device's queue may accept everything and still never be empty.
-        let waited = match shares.share("device") {
+        let waited = match shares.share(Limit::Device) {
             share if share < WORTH_SAYING => offered(evidence).filter(|_| full),
             share => Some(format!(
                 "The device's queue was full {} of the time.",
@@ -203,7 +203,7 @@ fn lossless(evidence: &Evidence<'_>) -> (Cause, Proof) {
         };
         let cause = if full { Cause::Path } else { Cause::Device };
         (cause, (link_busy(evidence), waited.into_iter().collect()))
-    } else if longest == "processor" {
+    } else if longest == Limit::Processor {
         let costs = Costs::of(evidence.setup);
         (
             Cause::Cpu,
@@ -240,7 +240,7 @@ fn no_more_sent(evidence: &Evidence<'_>) -> Proof {
     let because = vec![
         format!(
             "{} of the time the sender's network device had accepted every datagram that was due.",
-            percent(evidence.limits.sender.share("application"))
+            percent(evidence.limits.sender.share(Limit::Application))
         ),
         format!(
             "Link `{}` was {} busy.",

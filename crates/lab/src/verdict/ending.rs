@@ -249,7 +249,7 @@ fn application(evidence: &Evidence<'_>, cause: Cause) -> String {
     let share = evidence
         .limits
         .sender
-        .share(fullpipe_tcp::Limit::Application.name());
+        .share(fullpipe_tcp::Limit::Application);
     let thinking = thinking(evidence);
     format!(
         "Limited by {who}: {} of the time everything that it had written was already sent",

@@ -207,7 +207,7 @@ fn busy_as_well(evidence: &Evidence<'_>) -> Option<String> {
 fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> String {
     let what = waiting_for(evidence, limit);
     let waited = format!("The sender waited for {what} {share} of the time");
-    let slow_start = evidence.limits.sender.share(Limit::CwndSlowStart.name());
+    let slow_start = evidence.limits.sender.share(Limit::CwndSlowStart);
     match limit {
         Limit::CwndSteady | Limit::CwndAfterLoss | Limit::CwndAfterMark | Limit::Recovery
             if slow_start >= WORTH_SAYING =>
@@ -229,7 +229,8 @@ fn waited_for(evidence: &Evidence<'_>, limit: Limit, share: &str) -> String {
         | Limit::Nagle
         | Limit::Recovery
         | Limit::Handshake
-        | Limit::Closing => format!("{waited}."),
+        | Limit::Closing
+        | Limit::Processor => format!("{waited}."),
     }
 }
 
@@ -521,7 +522,7 @@ fn at_the_receiver(evidence: &Evidence<'_>, cause: Cause, share: &str) -> Proof 
             vec![window, rate],
         ),
         Cause::SlowReader => {
-            let closed = evidence.limits.sender.share(Limit::ZeroWindow.name());
+            let closed = evidence.limits.sender.share(Limit::ZeroWindow);
             let mut because = if closed >= MOSTLY_CLOSED {
                 // The window's size would prove nothing.
                 vec![format!(
@@ -731,13 +732,14 @@ fn waiting_for(evidence: &Evidence<'_>, limit: Limit) -> String {
         Limit::Memory => "packet memory",
         Limit::Handshake => "the handshake",
         Limit::Closing => "the end",
+        Limit::Processor => "the processor",
     };
     words.to_string()
 }
 
 /// The congestion window in words, with pacing and loss recovery if they took time.
 fn window_and_its_followers(evidence: &Evidence<'_>) -> String {
-    let shown = |limit: Limit| evidence.limits.sender.share(limit.name()) >= WORTH_SAYING;
+    let shown = |limit: Limit| evidence.limits.sender.share(limit) >= WORTH_SAYING;
     let followers = match (shown(Limit::Pacing), shown(Limit::Recovery)) {
         (false, false) => "",
         (true, false) => " or the pacing rate derived from it",

@@ -9,6 +9,7 @@ use fullpipe_sim::{
     app::{QueryClient, QueryServer, ReadPlan, Transfer},
     link::Direction,
 };
+use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
     experiment::{FlowPlan, Place, Setup},
@@ -163,17 +164,17 @@ fn schedule_connection(
 }
 
 /// Time charged to the limits of the senders and of the receivers of `all`.
-pub(super) fn times<'a>(all: impl Iterator<Item = &'a Facts>) -> (Times, Times) {
+pub(super) fn times<'a>(
+    all: impl Iterator<Item = &'a Facts>,
+) -> (Times<Limit>, Times<ReceiveLimit>) {
     let mut sender = Times::default();
     let mut receiver = Times::default();
     for facts in all {
         if let Some(info) = &facts.client.info {
-            let sent = info.limit.shares(info.at);
-            sender.add(sent.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+            sender.add(info.limit.shares(info.at));
         }
         if let Some(info) = &facts.server.info {
-            let received = info.receive_limit.shares(info.at);
-            receiver.add(received.map(|(limit, time, bytes)| (limit.name(), time, bytes)));
+            receiver.add(info.receive_limit.shares(info.at));
         }
     }
     (sender, receiver)

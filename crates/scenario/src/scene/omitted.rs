@@ -8,6 +8,7 @@
 mod tests;
 
 use fullpipe_pool::{Duration, Instant};
+use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::built::{Built, times};
 use crate::shares::Times;
@@ -18,9 +19,9 @@ pub(super) struct Omitted {
     /// The moment at which the measurement starts.
     pub until: Instant,
     /// Limits of the senders.
-    pub sender: Times,
+    pub sender: Times<Limit>,
     /// Limits of the receivers.
-    pub receiver: Times,
+    pub receiver: Times<ReceiveLimit>,
     /// Bytes read by each connection, and the time of its last read.
     read: Vec<(u64, Instant)>,
     /// Time for which each direction of each link was in use.

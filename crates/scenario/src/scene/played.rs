@@ -6,6 +6,7 @@
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::Duration;
 use fullpipe_sim::DatagramDemand;
+use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::{activity::Activity, silence::Silence};
 use crate::{measured::Measured, shares::Times, watch::Watched};
@@ -16,9 +17,9 @@ pub struct Played {
     /// The measured quantities.
     pub measured: Measured,
     /// Time charged to each limit of the senders.
-    pub sender: Times,
+    pub sender: Times<Limit>,
     /// Time charged to each limit of the receivers.
-    pub receiver: Times,
+    pub receiver: Times<ReceiveLimit>,
     /// Queue lengths that datagrams needed at their receivers; 0 for streams.
     pub demand: DatagramDemand,
     /// The largest window that a receiver advertised to the first flow, in bytes.

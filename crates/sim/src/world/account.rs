@@ -6,14 +6,13 @@
 
 use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
+use fullpipe_tcp::{Limit, ReceiveLimit};
 use fullpipe_wire::{Ipv4Header, UdpHeader};
 
 use super::demand::{DatagramDemand, OverflowPlace};
 use super::host::Host;
 use super::network::World;
-use crate::account::{
-    DatagramAccount, DatagramReceiveLimit, DatagramSendLimit, Overflow, QueueLevel,
-};
+use crate::account::{DatagramAccount, Overflow, QueueLevel};
 use crate::cpu::Cpu;
 use crate::datagrams::{DatagramFlow, DatagramFlowId};
 use crate::ids::HostId;
@@ -146,40 +145,40 @@ impl World {
 }
 
 /// The sender's limit at `now`.
-fn sending(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramSendLimit {
+fn sending(host: &Host, datagrams: &DatagramFlow, now: Instant) -> Limit {
     let unsent = host.stack.udp_info(datagrams.sockets[0]);
     let is_queued = unsent.is_ok_and(|info| info.unsent.datagrams > 0);
     let is_made = host.device.making().is_some();
     if datagrams.is_due(now) || is_queued || is_made {
         if is_made {
-            DatagramSendLimit::Processor
+            Limit::Processor
         } else if !host.device.has_room() {
-            DatagramSendLimit::Device
+            Limit::Device
         } else if is_busy(host, now) {
-            DatagramSendLimit::Processor
+            Limit::Processor
         } else {
-            DatagramSendLimit::Device
+            Limit::Device
         }
     } else if datagrams.facts.is_sent {
-        DatagramSendLimit::Closing
+        Limit::Closing
     } else {
-        DatagramSendLimit::Application
+        Limit::Application
     }
 }
 
 /// The receiver's limit at `now`.
-fn receiving(host: &Host, datagrams: &DatagramFlow, now: Instant) -> DatagramReceiveLimit {
+fn receiving(host: &Host, datagrams: &DatagramFlow, now: Instant) -> ReceiveLimit {
     let unread = host.stack.udp_info(datagrams.sockets[1]);
     let size = datagrams.plan.size.into();
     let (waiting, most) = host.device.ring();
     if waiting >= most {
-        DatagramReceiveLimit::Descriptors
+        ReceiveLimit::Descriptors
     } else if unread.is_ok_and(|info| info.unread.is_full(size)) {
-        DatagramReceiveLimit::ReceiveQueue
+        ReceiveLimit::Buffer
     } else if is_busy(host, now) {
-        DatagramReceiveLimit::Processor
+        ReceiveLimit::Processor
     } else {
-        DatagramReceiveLimit::None
+        ReceiveLimit::None
     }
 }
 

@@ -90,7 +90,11 @@ impl Connection {
             | Limit::Recovery
             | Limit::Memory
             | Limit::Closing => Limit::Recovery,
-            Limit::ZeroWindow | Limit::Pacing | Limit::Device | Limit::Handshake => limit,
+            Limit::ZeroWindow
+            | Limit::Pacing
+            | Limit::Device
+            | Limit::Handshake
+            | Limit::Processor => limit,
         }
     }
 

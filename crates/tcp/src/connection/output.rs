@@ -263,7 +263,8 @@ impl Connection {
             | Limit::ZeroWindow
             | Limit::Device
             | Limit::Handshake
-            | Limit::Closing => {}
+            | Limit::Closing
+            | Limit::Processor => {}
         }
         let board = self.recovery.board();
         let waiting = situation.unsent > 0 || self.send.fin_is_next() || board.lost() > 0;

@@ -51,3 +51,16 @@ fn bytes_are_charged_to_the_limit_that_ended_when_they_left() {
         (1_460, 40)
     );
 }
+
+/// The last limits are of datagrams, so that they take no memory of a connection.
+#[test]
+fn the_clock_of_a_connection_has_no_place_for_the_limits_of_a_host() {
+    let now = Instant::from_secs(1);
+    let sender = LimitClock::start(Limit::Application, now);
+    let limits: alloc::vec::Vec<_> = sender.shares(now).map(|(limit, ..)| limit).collect();
+    assert_eq!(limits, Limit::ALL[..Limit::COUNT - 1]);
+    assert_eq!(Limit::ALL.last(), Some(&Limit::Processor));
+    let receiver = ReceiveClock::start(ReceiveLimit::None, now);
+    let last = receiver.shares(now).last().map(|(limit, ..)| limit);
+    assert_eq!(last, Some(ReceiveLimit::Memory));
+}

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use fullpipe_tcp::Limit;
+
 use crate::{Experiment, Measured, Played, Scene, Shares, watch::Watch};
 
 /// The first row of `experiment`, run with seed 1.
@@ -62,7 +64,7 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
         times.map(|(_, time)| time.as_secs_f64()).sum()
     };
     assert!((seconds(&whole) - seconds(&rest) - 2.0).abs() < 1e-9);
-    assert!(Shares::of(rest.sender.times()).share("handshake") == 0.0);
+    assert!(Shares::of(rest.sender.times()).share(Limit::Handshake) == 0.0);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Datagrams sent at a rate, in bursts, or faster than they are read.
 
+use fullpipe_tcp::Limit;
+
 use super::*;
 use crate::app::Amount;
 use crate::{CpuModel, DatagramPlan, FrameCost, Pace};
@@ -130,9 +132,9 @@ fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
     };
     let slow = paced(1_472, 1_000_000, Duration::ZERO);
     for (name, model, plan, held) in [
-        ("rate", CpuModel::FREE, slow, "application"),
-        ("processor", work(100), unpaced, "processor"),
-        ("link", CpuModel::FREE, unpaced, "device"),
+        ("rate", CpuModel::FREE, slow, Limit::Application),
+        ("processor", work(100), unpaced, Limit::Processor),
+        ("link", CpuModel::FREE, unpaced, Limit::Device),
     ] {
         let (mut world, [one, other]) = acquainted(Config::default());
         world.set_cpu(one, model);
