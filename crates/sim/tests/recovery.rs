@@ -8,7 +8,7 @@ use fullpipe::Config;
 use fullpipe_pool::Duration;
 use fullpipe_sim::{
     Deadline, Facts, LinkModel, MIB, Seed, World,
-    link::{Direction, Queue, Reordering},
+    link::{Direction, Outage, Queue, Reordering},
     rule::drop_when,
 };
 use fullpipe_tcp::{CongestionAlgorithm, Info, Limit, TcpCounters};
@@ -105,6 +105,40 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
             "{limits:?}"
         );
         assert!(waited(Limit::Recovery) > Some(Duration::ZERO), "{limits:?}");
+    }
+}
+
+/// A small window is full all the time, and a larger one would change nothing.
+#[test]
+fn an_outage_in_the_first_flight_is_charged_to_recovery_and_not_to_the_window() {
+    for sack in [true, false] {
+        let mut config = Config::default();
+        config.tcp.sack = sack;
+        config.tcp.receive_buffer = 8 << 10;
+        let broken = LinkModel {
+            outage: Some(Outage {
+                after_us: 100_000,
+                length_us: 10_000_000,
+            }),
+            ..path()
+        };
+        let mut world = World::new(Seed(1));
+        let link = world.link_asymmetric(broken, path());
+        let (client, server) = world.pair(&link, config);
+        let flow = world.send(client, server, 64 << 10);
+        world.run_until(flow.done(), Deadline::secs(60));
+        let limits = world.facts(flow).client.limits();
+        let seconds = |limit| {
+            let mut all = limits.iter();
+            let found = all.find(|known| known.0 == limit);
+            found.map_or(0.0, |known| known.2.as_secs_f64())
+        };
+        let recovery = seconds(Limit::Recovery);
+        assert!(recovery > 9.7, "sack {sack}: {limits:?}");
+        assert!(
+            seconds(Limit::ReceiveWindow) < 1.0,
+            "sack {sack}: {limits:?}"
+        );
     }
 }
 
