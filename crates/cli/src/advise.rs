@@ -8,14 +8,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use fullpipe_lab::{
-    Advice, Experiment, MOST_STEPS, RunOptions, advice_json, advice_text, catalogue,
-    experiment::Row,
-};
+use fullpipe_lab::{Advice, MOST_STEPS, RunOptions, advice_json, advice_text, catalogue};
 
 use crate::{
     arguments::{Bytes, LabAdviseArguments},
-    experiments::{refused, with_settings},
+    experiments::{refused, rows_called, with_settings},
     failure::Failure,
     output::{Terminal, print},
     progress::Progress,
@@ -57,30 +54,4 @@ fn locked(advice: &Mutex<Vec<Advice>>) -> MutexGuard<'_, Vec<Advice>> {
     advice
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Returns the row of this label; without a label, all rows.
-fn rows_called<'a>(
-    experiment: &'a Experiment,
-    label: Option<&str>,
-) -> Result<Vec<&'a Row>, Failure> {
-    let rows: Vec<_> = experiment
-        .rows
-        .iter()
-        .filter(|row| label.is_none_or(|label| row.label == label))
-        .collect();
-    if rows.is_empty() {
-        let labels: Vec<_> = experiment
-            .rows
-            .iter()
-            .map(|row| format!("`{}`", row.label))
-            .collect();
-        let label = label.unwrap_or_default();
-        return Err(Failure::usage(format!(
-            "--row {label}: {} has no such row; there are {}",
-            experiment.name,
-            labels.join(", ")
-        )));
-    }
-    Ok(rows)
 }

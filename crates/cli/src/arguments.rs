@@ -25,7 +25,9 @@ use clap::{
 use fullpipe_lab::layout::{Layout, PIPED};
 
 use crate::failure::Failure;
-pub use advice::{Bytes, LabAdviseArguments, SizeArguments, TryArguments, TryDirection};
+pub use advice::{
+    Bytes, LabAdviseArguments, LabExplainArguments, SizeArguments, TryArguments, TryDirection,
+};
 pub use iperf::{IperfArguments, NetworkDevice};
 pub use lab::{
     LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,

@@ -8,6 +8,7 @@ use std::io;
 use fullpipe_lab::{
     Experiment,
     catalogue::{CatalogueError, ExperimentFile},
+    experiment::Row,
 };
 
 use crate::{arguments::Setting, failure::Failure};
@@ -39,4 +40,30 @@ pub fn refused(error: CatalogueError) -> Failure {
             }
         }
     }
+}
+
+/// Returns the row of this label; without a label, all rows.
+pub fn rows_called<'a>(
+    experiment: &'a Experiment,
+    label: Option<&str>,
+) -> Result<Vec<&'a Row>, Failure> {
+    let rows: Vec<_> = experiment
+        .rows
+        .iter()
+        .filter(|row| label.is_none_or(|label| row.label == label))
+        .collect();
+    if rows.is_empty() {
+        let labels: Vec<_> = experiment
+            .rows
+            .iter()
+            .map(|row| format!("`{}`", row.label))
+            .collect();
+        let label = label.unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "--row {label}: {} has no such row; there are {}",
+            experiment.name,
+            labels.join(", ")
+        )));
+    }
+    Ok(rows)
 }

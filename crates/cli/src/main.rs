@@ -7,6 +7,7 @@
 mod advise;
 mod arguments;
 mod experiments;
+mod explain;
 mod failure;
 mod files;
 mod generate;

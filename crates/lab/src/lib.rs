@@ -63,6 +63,7 @@ pub mod goodput_page;
 mod grid;
 pub mod knobs_page;
 pub mod layout;
+mod matrix_text;
 mod outline;
 mod path_facts;
 mod records;
@@ -79,12 +80,16 @@ mod whole_file;
 pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_text, advise};
 pub use facts::facts;
 pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
+pub use fullpipe_explain::{
+    Change, LeverKind, Matrix, MatrixLine, Together, Tried, TwinFailure, matrix,
+};
 pub use fullpipe_scenario::{
     Account, Coordinate, Experiment, FlowMeasured, Form, Limits, Measured, Mistake, Outcome,
     Quantity, Shares, Spread, Summary, Times, experiment, hint, schema, template, units,
 };
 pub use goodput_page::goodput_markdown;
 pub use knobs_page::knobs_markdown;
+pub use matrix_text::{matrix_json, matrix_text};
 pub use outline::{Outline, OutlineRow};
 pub use records::{Column, Records, Values};
 pub use report::{JSON_SCHEMA, Report, RowReport, json_array};

@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, and the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 16] = [
+const DRAWN: [(&str, &[&str]); 17] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -26,6 +26,7 @@ const DRAWN: [(&str, &[&str]); 16] = [
     ("fullpipe-perf", &RUNNING_CRATES),
     ("fullpipe-scenario", &SCENARIO_CRATES),
     ("fullpipe-attacks", &ATTACK_CRATES),
+    ("fullpipe-explain", &EXPLAIN_CRATES),
     ("fullpipe-lab", &LAB_CRATES),
     (
         "fullpipe-known-cause",
@@ -61,7 +62,7 @@ const ATTACK_CRATES: [&str; 4] = [
     "fullpipe",
     "fullpipe-scenario",
 ];
-const LAB_CRATES: [&str; 7] = [
+const EXPLAIN_CRATES: [&str; 7] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -70,7 +71,17 @@ const LAB_CRATES: [&str; 7] = [
     "fullpipe-diagnose",
     "fullpipe-scenario",
 ];
-const ALL_CRATES: [&str; 14] = [
+const LAB_CRATES: [&str; 8] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-diagnose",
+    "fullpipe-scenario",
+    "fullpipe-explain",
+];
+const ALL_CRATES: [&str; 15] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -82,6 +93,7 @@ const ALL_CRATES: [&str; 14] = [
     "fullpipe-scenario",
     "fullpipe-attacks",
     "fullpipe-known-cause",
+    "fullpipe-explain",
     "fullpipe-lab",
     "fullpipe-diagnose",
     "fullpipe-report",

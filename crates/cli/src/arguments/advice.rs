@@ -62,6 +62,38 @@ pub struct LabAdviseArguments {
     pub json: bool,
 }
 
+/// Try every lever of a row: what each change of a setting would do
+///
+/// A lever is one thing that somebody could change: a buffer, a window, a rule, the applications, a processor, or the path.
+/// The row is run again with each, at about twice of what is there and at as much as can be used, and the gain in goodput is
+/// printed, the largest first. Every resource of the hosts together, with each rule in turn, finds levers that only help
+/// together. This takes a hundred times as long as the row.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe lab explain linux-buffers-e --row \"RTT 5 ms\" --matrix\n  \
+    fullpipe lab explain ./mine.toml --matrix --json\n  \
+    fullpipe lab explain ./mine.toml --matrix --set link.loss=1%")]
+pub struct LabExplainArguments {
+    /// An experiment's name, or a file
+    #[arg(value_name = "NAME|FILE")]
+    pub experiment: String,
+    /// Only this row
+    #[arg(long, value_name = "LABEL")]
+    pub row: Option<String>,
+    /// Print every lever with its gain
+    #[arg(long, required = true)]
+    pub matrix: bool,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
+    pub seed: u64,
+    /// Change a knob, a link or the transfer before the first run; repeatable
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<Setting>,
+    /// Print a JSON array, one object a row
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Direction of the transfer, seen from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TryDirection {

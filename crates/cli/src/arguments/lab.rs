@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use fullpipe_lab::{Columns, units::Time};
 
 use super::{
-    advice::LabAdviseArguments,
+    advice::{LabAdviseArguments, LabExplainArguments},
     fail_on::FailOn,
     values::{Setting, interval, seed, setting},
 };
@@ -21,6 +21,7 @@ use super::{
     fullpipe lab run nuttx             published figures beside ours\n  \
     fullpipe lab run --all --json      everything, for programs\n  \
     fullpipe lab advise nuttx          the knobs to change, one after the other\n  \
+    fullpipe lab explain nuttx --matrix  what each change would do\n  \
     fullpipe lab new mine              write a file to start from: mine.toml\n  \
     fullpipe lab check mine.toml       every mistake in it\n  \
     fullpipe lab attacks               the cost of attacks on a host")]
@@ -34,6 +35,7 @@ pub struct LabArguments {
 pub enum LabAction {
     Run(Box<LabRunArguments>),
     Advise(LabAdviseArguments),
+    Explain(LabExplainArguments),
     New(LabNewArguments),
     Check(LabCheckArguments),
     Schema(LabSchemaArguments),

@@ -12,6 +12,7 @@ mod model;
 mod other_names;
 mod parse;
 mod published;
+mod relief;
 mod setting;
 mod setup;
 
@@ -26,6 +27,7 @@ pub use model::title;
 pub use model::{Experiment, Row};
 pub use published::{Peer, Published};
 pub use published::{is_published, peers_with};
+pub use relief::{RELIEFS, Relief, ReliefValues};
 pub use setting::SettingError;
 pub use setup::{HostPlan, Setup};
 

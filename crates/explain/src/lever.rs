@@ -1,0 +1,102 @@
+//! A lever: one thing that somebody could change, and two values to try.
+//!
+//! Rule: a lever changes settings by the paths that `--set` takes, so that each run can be
+//! repeated from the command line. `levers` lists them.
+
+use serde::Serialize;
+
+use fullpipe_scenario::experiment::Setup;
+
+/// The part of the transfer that a lever changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeverKind {
+    /// An amount that a host can have more of: buffers, caps, tables, memory, rings.
+    Resource,
+    /// A rule of a host: congestion control, Nagle, delayed ACK, options, timers.
+    Rule,
+    /// The sending or the receiving application.
+    Application,
+    /// A host's processor.
+    Processor,
+    /// A link, in one direction or in both.
+    Path,
+}
+
+impl LeverKind {
+    /// Returns true for what can be set on a host.
+    pub const fn is_of_host(self) -> bool {
+        matches!(self, Self::Resource | Self::Rule)
+    }
+}
+
+/// One setting and its new value, as `--set` takes them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Change {
+    /// Path of the setting.
+    pub set: String,
+    /// New value.
+    pub to: String,
+}
+
+/// A change that can be tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lever {
+    /// Its name: the path of its first setting, with the value if that is a choice.
+    pub name: String,
+    /// The name of that setting in its host's system, if that has one.
+    pub called: Option<&'static str>,
+    /// The part of the transfer that it changes.
+    pub kind: LeverKind,
+    /// Settings for about twice of what is there; absent if there is only one other value.
+    pub twice: Option<Vec<Change>>,
+    /// Settings for as much as can be used, or the other value of a rule.
+    pub ample: Vec<Change>,
+}
+
+/// Amounts that are ample for a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Ample {
+    /// Bytes of a buffer: sixteen bandwidth-delay products, queues included.
+    pub bytes: u64,
+    /// Entries of a table.
+    pub entries: u64,
+}
+
+impl Ample {
+    /// Bandwidth-delay products in an ample buffer.
+    const PRODUCTS: f64 = 16.0;
+    /// Fewest and most bytes of an ample buffer.
+    const BYTES: (u64, u64) = (1 << 20, 1 << 28);
+    /// Shortest segment for which an ample table has an entry, in bytes.
+    const PIECE: u64 = 256;
+
+    /// The amounts for `setup`, whose measured rate is `bps` and whose round-trip time is
+    /// `rtt_s`.
+    pub fn of(setup: &Setup, bps: f64, rtt_s: f64) -> Self {
+        let (rate_bps, bare_rtt_s) = setup.bare_path();
+        let rate = if rate_bps.is_finite() {
+            rate_bps
+        } else {
+            bps * 4.0
+        };
+        let product = rate.max(bps) / 8.0 * rtt_s.max(bare_rtt_s).max(1e-3);
+        let bytes = (product * Self::PRODUCTS) as u64;
+        let bytes = bytes
+            .clamp(Self::BYTES.0, Self::BYTES.1)
+            .next_power_of_two();
+        Self {
+            bytes,
+            entries: (bytes / Self::PIECE).min(65_536),
+        }
+    }
+}
+
+/// Returns `setup` with `changes`; `None` if one is refused or they contradict each other.
+pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
+    let mut setup = setup.clone();
+    for change in changes {
+        setup.set(&change.set, &change.to).ok()?;
+    }
+    setup.validate().ok().map(|()| setup)
+}

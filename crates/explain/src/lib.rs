@@ -1,0 +1,47 @@
+//! The effect of each change of a setting: every lever is tried by running the transfer
+//! with it.
+//!
+//! Rule: nothing here knows the stack's rules. A lever changes settings by name, and the
+//! simulator says what follows, so that a new knob, impairment or congestion control needs
+//! one row of a table.
+//!
+//! ```
+//! use fullpipe_explain::matrix;
+//! use fullpipe_scenario::Experiment;
+//!
+//! let text = r#"
+//! title = "A small receive buffer"
+//! hosts.near = {}
+//! hosts.far = { set.tcp.receive_buffer = "8K" }
+//! links.path = { between = ["near", "far"], rate = "10mbit", delay = "20ms" }
+//! workload = { from = "near", to = "far", bytes = 100000 }
+//! rows = [{ label = "8 KB" }]
+//! "#;
+//! let experiment = Experiment::parse("buffer", "buffer.toml", text).expect("no mistake");
+//! let row = &experiment.rows[0];
+//! let found = matrix(&row.label, &row.setup, 1, &|_done, _all| ()).expect("the stack is right");
+//! let buffer = found.levers.iter().find(|line| line.lever == "far.tcp.receive_buffer");
+//! assert!(buffer.expect("it is a lever").best_gain() > 0.5);
+//! ```
+//!
+//! | question | module |
+//! | --- | --- |
+//! | what can be changed, and to which values | `levers`, with `host`, `path`, `application` |
+//! | how fast the transfer is with a change | `twin` |
+//! | every lever with its gain | [`matrix()`] |
+#![forbid(unsafe_code)]
+
+mod application;
+mod host;
+mod lever;
+mod levers;
+mod matrix;
+mod path;
+mod twin;
+
+#[cfg(test)]
+mod tests;
+
+pub use lever::{Change, LeverKind};
+pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
+pub use twin::TwinFailure;

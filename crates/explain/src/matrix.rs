@@ -1,0 +1,238 @@
+//! Every lever of a row with its gain, alone and together.
+//!
+//! Rule: each figure is a run. Levers that help only together are found from the other
+//! end: every resource of the hosts is made ample at once, with each rule in turn, and
+//! then each lever is taken back that is not missed.
+
+use serde::Serialize;
+
+use crate::{
+    lever::{Ample, Change, Lever, LeverKind},
+    levers,
+    twin::{Speed, Twin, TwinFailure},
+};
+use fullpipe_scenario::experiment::Setup;
+
+/// A combination is named if it is faster than each of its levers alone by this factor.
+const WORTH: f64 = 1.02;
+/// A lever is taken back if at least this share of the combination's gain stays.
+const KEPT: f64 = 0.98;
+
+/// Every lever of a row, tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Matrix {
+    /// Label of the row.
+    pub row: String,
+    /// First seed.
+    pub seed: u64,
+    /// Number of seeds of each run; 1 if chance plays no part.
+    pub seeds: usize,
+    /// Goodput of the unchanged row, in Mbit/s: the mean over the seeds.
+    pub goodput_mbps: f64,
+    /// Every lever, the largest gain first.
+    pub levers: Vec<MatrixLine>,
+    /// The best combination of levers of the hosts, if it is better than each of them
+    /// alone.
+    pub together: Option<Together>,
+    /// Number of worlds that ran.
+    pub runs: usize,
+}
+
+/// A lever and its gains.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatrixLine {
+    /// Its name: the path of its first setting, with the value if that is a choice.
+    pub lever: String,
+    /// The name of its setting in its host's system, if that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called: Option<&'static str>,
+    /// The part of the transfer that it changes.
+    pub kind: LeverKind,
+    /// Result at about twice of what is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub twice: Option<Tried>,
+    /// Result at as much as can be used.
+    pub ample: Tried,
+}
+
+/// Result of one change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// The changed settings, as `--set` takes them.
+    pub changes: Vec<Change>,
+    /// Goodput, in Mbit/s: the mean over the seeds.
+    pub goodput_mbps: f64,
+    /// Gain as a share of the unchanged goodput; 0.1 is 10 % more.
+    pub gain: f64,
+    /// Standard error of the gain; 0 if chance plays no part.
+    pub error: f64,
+    /// False if the transfer did not end with all bytes.
+    pub is_complete: bool,
+}
+
+/// Levers that are changed together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Together {
+    /// Their names.
+    pub levers: Vec<String>,
+    /// The result.
+    pub tried: Tried,
+}
+
+impl MatrixLine {
+    /// The larger of both gains.
+    pub fn best_gain(&self) -> f64 {
+        let twice = self.twice.as_ref().map_or(f64::NEG_INFINITY, |it| it.gain);
+        twice.max(self.ample.gain)
+    }
+}
+
+/// Runs `setup` with every lever. `progress` is called with the numbers of runs that are
+/// done and to be done.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn matrix(
+    row: &str,
+    setup: &Setup,
+    seed: u64,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Matrix, TwinFailure> {
+    let twin = Twin::of(setup, seed)?;
+    let base = twin.speed(&[])?.expect("the row itself is valid");
+    let measured = &twin.first.measured;
+    let ample = Ample::of(setup, measured.goodput_mbps * 1e6, measured.srtt_ms / 1e3);
+    let levers = levers::all(setup, ample);
+    let combinations = combinations(&levers);
+    let singles = levers.iter().flat_map(|lever| {
+        let twice = lever.twice.as_deref();
+        twice.into_iter().chain([lever.ample.as_slice()])
+    });
+    let together = combinations.iter().map(|(_, changes)| changes.as_slice());
+    let all: Vec<&[Change]> = singles.chain(together).collect();
+    twin.run(&all, &|done| progress(done, all.len()))?;
+    let tried = |changes: &[Change]| -> Result<Option<Tried>, TwinFailure> {
+        let speed = twin.speed(changes)?;
+        Ok(speed.map(|speed| tried(changes, &speed, &base)))
+    };
+    let mut lines = Vec::new();
+    for lever in &levers {
+        let twice = lever.twice.as_deref().map(&tried).transpose()?.flatten();
+        let Some(ample) = tried(&lever.ample)? else {
+            continue;
+        };
+        lines.push(MatrixLine {
+            lever: lever.name.clone(),
+            called: lever.called,
+            kind: lever.kind,
+            twice,
+            ample,
+        });
+    }
+    lines.sort_by(|a, b| b.best_gain().total_cmp(&a.best_gain()));
+    let together = best_together(&twin, &base, &levers, &combinations)?;
+    Ok(Matrix {
+        row: row.to_string(),
+        seed,
+        seeds: twin.seeds(),
+        goodput_mbps: base.mean_mbps(),
+        levers: lines,
+        together,
+        runs: twin.runs(),
+    })
+}
+
+fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
+    Tried {
+        changes: changes.to_vec(),
+        goodput_mbps: speed.mean_mbps(),
+        gain: speed.over(base) - 1.0,
+        error: speed.error(base),
+        is_complete: speed.is_complete,
+    }
+}
+
+/// Indices of the levers that are changed together, and their changes.
+type Combination = (Vec<usize>, Vec<Change>);
+
+/// Every resource of the hosts at once; and the same with each rule.
+fn combinations(levers: &[Lever]) -> Vec<Combination> {
+    let of = |kind: LeverKind| -> Vec<usize> {
+        let places = levers.iter().enumerate();
+        places
+            .filter(|(_, lever)| lever.kind == kind)
+            .map(|(place, _)| place)
+            .collect()
+    };
+    let resources = of(LeverKind::Resource);
+    let with_rule = of(LeverKind::Rule).into_iter().map(|rule| {
+        let all = [rule].into_iter().chain(resources.iter().copied());
+        all.collect::<Vec<_>>()
+    });
+    let sets = [resources.clone()].into_iter().chain(with_rule);
+    sets.map(|places| {
+        let changes = changes_of(levers, &places);
+        (places, changes)
+    })
+    .collect()
+}
+
+fn changes_of(levers: &[Lever], places: &[usize]) -> Vec<Change> {
+    let all = places.iter().flat_map(|place| levers[*place].ample.iter());
+    all.cloned().collect()
+}
+
+/// Returns the fewest levers that together have the gain of the best combination; `None`
+/// if one lever of the hosts has nearly that gain.
+fn best_together(
+    twin: &Twin<'_>,
+    base: &Speed,
+    levers: &[Lever],
+    combinations: &[Combination],
+) -> Result<Option<Together>, TwinFailure> {
+    let mut best: Option<(Vec<usize>, f64)> = None;
+    for (places, changes) in combinations {
+        let Some(speed) = twin.speed(changes)? else {
+            continue;
+        };
+        let ratio = speed.over(base);
+        if best.as_ref().is_none_or(|(_, most)| ratio > *most) {
+            best = Some((places.clone(), ratio));
+        }
+    }
+    let mut alone = 1.0_f64;
+    for lever in levers.iter().filter(|lever| lever.kind.is_of_host()) {
+        let speed = twin.speed(&lever.ample)?;
+        alone = alone.max(speed.map_or(0.0, |speed| speed.over(base)));
+    }
+    let Some((mut places, ratio)) = best.filter(|(_, ratio)| *ratio > alone * WORTH) else {
+        return Ok(None);
+    };
+    let enough = 1.0 + (ratio - 1.0) * KEPT;
+    // Large parts first, so that most levers go with few runs.
+    let mut part = places.len().div_ceil(2);
+    while part > 0 && places.len() > 1 {
+        let mut from = 0;
+        while from < places.len() && places.len() > 1 {
+            let to = (from + part).min(places.len());
+            let mut fewer = places.clone();
+            fewer.drain(from..to);
+            let speed = twin.speed(&changes_of(levers, &fewer))?;
+            let is_enough = speed.is_some_and(|speed| speed.over(base) >= enough);
+            match is_enough && !fewer.is_empty() {
+                true => places = fewer,
+                false => from = to,
+            }
+        }
+        part /= 2;
+    }
+    let changes = changes_of(levers, &places);
+    let speed = twin.speed(&changes)?;
+    Ok(speed.filter(|_| places.len() > 1).map(|speed| Together {
+        levers: places
+            .iter()
+            .map(|place| levers[*place].name.clone())
+            .collect(),
+        tried: tried(&changes, &speed, base),
+    }))
+}

@@ -1,0 +1,59 @@
+//! Levers of the path: each link, each direction.
+//!
+//! Rule: an impairment is taken away by the row that describes it (`Relief` in
+//! `experiment::link`), so that a new impairment is tried without a change here.
+
+use fullpipe_sim::link::Direction;
+
+use crate::lever::{Change, Lever, LeverKind};
+use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Setup};
+
+const DIRECTIONS: [(&str, Direction); 2] =
+    [("forward", Direction::Forward), ("back", Direction::Back)];
+
+/// Returns the levers of the links between both ends of the first flow.
+pub fn levers(setup: &Setup) -> Vec<Lever> {
+    let flow = setup.flow();
+    let route = setup.route(flow.from, flow.to).into_iter();
+    let links = route.map(|(number, _)| &setup.links[number]);
+    links.flat_map(of_link).collect()
+}
+
+fn of_link(link: &LinkPlan) -> Vec<Lever> {
+    let mut levers = Vec::new();
+    for relief in RELIEFS {
+        for (word, direction) in DIRECTIONS {
+            let Some(values) = (relief.values)(&link.link(direction)) else {
+                continue;
+            };
+            // Both directions share the air.
+            let ways: &[&str] = match relief.is_of_both {
+                true if direction == Direction::Back => continue,
+                true => &["forward", "back"],
+                false => &[word],
+            };
+            let path = |way: &str, field: &str| format!("{}.{way}.{field}", link.name);
+            let changes = |values: Vec<(&'static str, String)>| -> Vec<Change> {
+                let all = ways.iter().flat_map(|way| {
+                    values.iter().map(|(field, to)| Change {
+                        set: path(way, field),
+                        to: to.clone(),
+                    })
+                });
+                all.collect()
+            };
+            let name = match relief.is_of_both {
+                true => format!("{}.{}", link.name, relief.name),
+                false => path(word, relief.name),
+            };
+            levers.push(Lever {
+                name,
+                called: None,
+                kind: LeverKind::Path,
+                twice: values.twice.map(&changes),
+                ample: changes(values.ample),
+            });
+        }
+    }
+    levers
+}

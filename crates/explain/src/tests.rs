@@ -1,0 +1,187 @@
+//! Tests of the levers and of the matrix.
+//!
+//! Rule: the worlds have one known limit each, and each table of levers covers the table
+//! of settings that it belongs to.
+
+use fullpipe::config::Config;
+
+use super::{
+    host,
+    lever::{Ample, Lever},
+    matrix, path,
+    twin::Twin,
+};
+use fullpipe_scenario::experiment::{Experiment, LINK_FIELDS, RELIEFS, Setup};
+
+/// Knobs that change no transfer's speed by themselves: limits on other connections, on
+/// attackers, and on answers; timers of idle and closed connections.
+const NO_LEVERS: &[&str] = &[
+    "pool.block_size",
+    "pool.cells",
+    "pool.overcommit_percent",
+    "pool.pressure_low",
+    "pool.pressure_high",
+    "tcp.mss_min",
+    "tcp.base_mss",
+    "tcp.probe_interval",
+    "tcp.push",
+    "tcp.retries1",
+    "tcp.orphan_retries",
+    "tcp.synack_retries",
+    "tcp.keepalive_time",
+    "tcp.keepalive_interval",
+    "tcp.keepalive_probes",
+    "tcp.time_wait",
+    "tcp.fin_wait2",
+    "tcp.challenge_ack_interval",
+    "tcp.receive_tuning",
+    "ip.ttl",
+    "ip.routes",
+    "ip.reassembly_largest",
+    "ip.reassembly_timeout",
+    "ip.path_mtu_min",
+    "arp.entries",
+    "arp.requests",
+    "arp.request_interval",
+    "arp.requests_per_second",
+    "arp.reachable_time",
+    "arp.failed_time",
+    "arp.replies",
+    "udp.sockets",
+    "trace.records",
+];
+
+fn setup(text: &str) -> Setup {
+    let head = "title = \"t\"\nhosts.near = {}\nhosts.far = {}\n";
+    let tail = "workload = { from = \"near\", to = \"far\", bytes = 400000 }\nrows = [{ label = \"row\" }]\n";
+    let file = format!("{head}{tail}\n{text}");
+    let experiment = Experiment::parse("t", "t.toml", &file).expect("no mistake");
+    experiment.rows[0].setup.clone()
+}
+
+const LINK: &str =
+    "[links.path]\nbetween = [\"near\", \"far\"]\nrate = \"10mbit\"\ndelay = \"20ms\"\n";
+
+fn with(settings: &str) -> Setup {
+    let mut setup = setup(LINK);
+    for line in settings.lines() {
+        let (path, value) = line.split_once('=').expect("a setting");
+        setup.set(path.trim(), value.trim()).expect("it is legal");
+    }
+    setup
+}
+
+/// The levers with a gain, the largest first, and those that help together.
+fn best(settings: &str) -> (Vec<String>, Vec<String>) {
+    let found = matrix("row", &with(settings), 1, &|_, _| ());
+    let found = found.unwrap_or_else(|failure| panic!("{settings}\n{failure}"));
+    let helps = found.levers.iter().filter(|line| line.best_gain() > 0.02);
+    let together = found.together.map_or_else(Vec::new, |found| found.levers);
+    (helps.map(|line| line.lever.clone()).collect(), together)
+}
+
+/// The impairment of the path whose end helps most.
+fn worst_impairment(settings: &str) -> String {
+    let setup = with(settings);
+    let twin = Twin::of(&setup, 1).expect("the stack is right");
+    let mut levers = path::levers(&setup);
+    levers.retain(|lever| {
+        !["rate", "delay", "mtu"]
+            .iter()
+            .any(|of_all| lever.name.ends_with(of_all))
+    });
+    let speed = |lever: &Lever| {
+        let speed = twin.speed(&lever.ample).expect("the stack is right");
+        speed.expect("it is legal").mean_mbps()
+    };
+    let speeds = levers.iter().map(|lever| (speed(lever), &lever.name));
+    let best = speeds.max_by(|a, b| a.0.total_cmp(&b.0));
+    best.expect("there are impairments").1.clone()
+}
+
+fn position(levers: &[String], name: &str) -> usize {
+    let place = levers.iter().position(|lever| lever == name);
+    place.unwrap_or_else(|| panic!("{name} is not among {levers:?}"))
+}
+
+#[test]
+fn every_knob_of_the_path_of_data_has_a_lever() {
+    let tried: Vec<_> = host::knobs().collect();
+    let rows = Config::rows();
+    let known = |name: &str| tried.contains(&name) || NO_LEVERS.contains(&name);
+    let missing: Vec<_> = rows
+        .iter()
+        .map(|row| row.name.as_str())
+        .filter(|name| !known(name) && !name.starts_with("stack.") && !name.starts_with("icmp."))
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    let is_knob = |name: &&&str| rows.iter().any(|row| row.name == **name);
+    let mut stale = NO_LEVERS.iter().filter(|name| !is_knob(name));
+    assert_eq!(stale.next(), None);
+}
+
+#[test]
+fn every_impairment_of_a_link_has_a_relief() {
+    for field in LINK_FIELDS.iter().filter(|field| field.name != "rtt") {
+        let group = field.name.split('.').next().expect("a name");
+        let has = RELIEFS.iter().any(|relief| relief.name == group);
+        assert!(has, "{}", field.name);
+    }
+}
+
+#[test]
+fn the_receive_window_that_limits_is_the_first_lever_of_the_hosts() {
+    let (helps, _) = best("far.tcp.receive_buffer = 8K");
+    let own = helps
+        .iter()
+        .find(|name| name.starts_with("near.") || name.starts_with("far."));
+    assert_eq!(own.map(String::as_str), Some("far.tcp.receive_buffer"));
+    position(&helps, "path.forward.delay");
+}
+
+#[test]
+fn two_windows_of_one_size_help_only_together() {
+    let (helps, together) = best("far.tcp.receive_buffer = 8K\nnear.tcp.send_buffer = 8K");
+    let alone = helps.iter().any(|name| name == "near.tcp.send_buffer");
+    assert!(!alone, "{helps:?}");
+    position(&together, "near.tcp.send_buffer");
+    position(&together, "far.tcp.receive_buffer");
+}
+
+#[test]
+fn a_full_link_is_freed_by_its_rate_alone() {
+    let (helps, together) =
+        best("workload.bytes = 2M\nnear.tcp.send_buffer = 256K\nfar.tcp.receive_buffer = 256K");
+    assert_eq!(helps[0], "path.forward.rate");
+    assert_eq!(together, Vec::<String>::new());
+}
+
+#[test]
+fn each_impairment_is_named_by_its_own_lever() {
+    for (settings, lever) in [
+        ("path.forward.loss = 3%", "path.forward.loss"),
+        (
+            "path.forward.burst_loss.enter = 0.01\npath.forward.burst_loss.leave = 0.3\npath.forward.burst_loss.loss_bad = 0.9",
+            "path.forward.burst_loss",
+        ),
+        ("path.forward.corruption = 3%", "path.forward.corruption"),
+        (
+            "path.forward.token_bucket.rate = 1mbit\npath.forward.token_bucket.burst = 4K\npath.forward.token_bucket.latency = 50ms",
+            "path.forward.token_bucket",
+        ),
+        (
+            "path.forward.outage.after = 100ms\npath.forward.outage.length = 2s",
+            "path.forward.outage",
+        ),
+    ] {
+        // Another impairment beside it, which hardly matters.
+        let both = format!("{settings}\npath.back.duplication = 1%\npath.back.jitter = 100us");
+        assert_eq!(worst_impairment(&both), lever);
+    }
+}
+
+#[test]
+fn amounts_are_sixteen_bandwidth_delay_products() {
+    let ample = Ample::of(&setup(LINK), 1e6, 0.04);
+    assert_eq!(ample.bytes, 1 << 20); // 16 x 50,000 bytes, rounded up
+}

@@ -1,0 +1,112 @@
+//! The matrix of levers as text and as JSON.
+
+use fullpipe_explain::{Matrix, MatrixLine, Tried};
+use fullpipe_scenario::units::{rate_text, three_digits};
+
+use crate::{
+    layout::Layout,
+    report::{pretty, versioned_each},
+};
+
+/// Columns of both gains, and the gaps after them.
+const INDENT: usize = 32;
+/// A gain below this share is printed as none.
+const NOTHING: f64 = 0.0005;
+
+/// The matrices as a JSON array, indented.
+pub fn matrix_json(matrices: &[Matrix]) -> String {
+    pretty(&versioned_each(matrices))
+}
+
+/// The matrix as a table: each lever with its gain at twice and at ample, then the levers
+/// that change nothing.
+pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
+    let mut text = String::new();
+    let head = format!(
+        "{}: {} unchanged; {} levers, {} runs, {} each",
+        matrix.row,
+        rate_text(matrix.goodput_mbps * 1e6),
+        matrix.levers.len(),
+        matrix.runs,
+        match matrix.seeds {
+            1 => "1 seed".to_string(),
+            seeds => format!("{seeds} seeds"),
+        },
+    );
+    layout.paragraph(&mut text, "", 2, &head);
+    let (changing, idle): (Vec<_>, Vec<_>) = matrix
+        .levers
+        .iter()
+        .partition(|line| changes_something(line));
+    if !changing.is_empty() {
+        text.push('\n');
+        let head = figures("twice", "ample");
+        layout.paragraph(&mut text, &head, INDENT, "change (its ample value)");
+    }
+    for line in changing {
+        of_line(&mut text, line, layout);
+    }
+    if !idle.is_empty() {
+        let names: Vec<_> = idle.into_iter().map(name).collect();
+        text.push('\n');
+        let line = format!("No change: {}.", names.join(", "));
+        layout.paragraph(&mut text, "", 2, &line);
+    }
+    if let Some(together) = &matrix.together {
+        text.push('\n');
+        let line = format!(
+            "Together {}: {}.",
+            together.levers.join(" and "),
+            gain(&together.tried)
+        );
+        layout.paragraph(&mut text, "", 2, &line);
+    }
+    text
+}
+
+/// Returns true if a run with the lever had another goodput, beyond chance.
+fn changes_something(line: &MatrixLine) -> bool {
+    let all = line.twice.iter().chain([&line.ample]);
+    all.into_iter()
+        .any(|tried| !tried.is_complete || tried.gain.abs() >= NOTHING.max(tried.error * 2.0))
+}
+
+/// The lever's name, and the name of its setting in its host's system.
+fn name(line: &MatrixLine) -> String {
+    match &line.called {
+        Some(called) => format!("{} ({called})", line.lever),
+        None => line.lever.clone(),
+    }
+}
+
+fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
+    let twice = line.twice.as_ref().map_or_else(|| "-".to_string(), gain);
+    let first = line.ample.changes.first();
+    let value = first.map_or("", |change| change.to.as_str());
+    let words = match line.lever.contains('=') {
+        true => name(line),
+        false => format!("{} = {value}", name(line)),
+    };
+    layout.paragraph(text, &figures(&twice, &gain(&line.ample)), INDENT, &words);
+}
+
+fn figures(twice: &str, ample: &str) -> String {
+    format!("{twice:>14}  {ample:>14}  ")
+}
+
+/// The gain in percent, with its standard error.
+fn gain(tried: &Tried) -> String {
+    if tried.gain.is_infinite() {
+        return "from nothing".to_string();
+    }
+    let sign = if tried.gain >= NOTHING { "+" } else { "" };
+    let percent = if tried.gain.abs() < NOTHING {
+        "0".to_string()
+    } else {
+        three_digits(tried.gain * 100.0)
+    };
+    match tried.error {
+        0.0 => format!("{sign}{percent} %"),
+        error => format!("{sign}{percent} ± {} %", three_digits(error * 100.0)),
+    }
+}
