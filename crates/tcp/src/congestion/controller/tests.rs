@@ -1,10 +1,7 @@
 //! Properties of every algorithm.
 
 use super::*;
-use crate::congestion::{
-    RateSample,
-    tests::path::{Path, World, config},
-};
+use crate::congestion::tests::path::{Path, World, config};
 use fullpipe_pool::{Duration, Instant};
 
 const MSS: u32 = 1_448;
