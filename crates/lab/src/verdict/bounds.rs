@@ -261,7 +261,7 @@ pub fn rate_words(setup: &Setup, segment: f64, bound: Bound) -> String {
             let host = processor::slower_end(setup, segment);
             let calls = if has_calls(setup, host) {
                 format!(
-                    ", calls of its writer included, with a send buffer of {}",
+                    " with the calls of its writer for a send buffer of {}",
                     held_words(host)
                 )
             } else {

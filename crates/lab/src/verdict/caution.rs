@@ -64,8 +64,8 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
         None => (limit, cap.to_string()),
     };
     Some(format!(
-        "An application cannot set more than {name} = {present} allows. Gives counts with that cap; raise \
-         it next."
+        "An application cannot set more than {name} = {present} allows. The prediction \
+         includes that cap; raise the cap next."
     ))
 }
 

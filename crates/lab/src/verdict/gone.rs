@@ -249,7 +249,7 @@ fn patience_words(host: &HostPlan) -> String {
     let setting = names::number(host, "tcp.retries2", retries);
     if host.config.tcp.user_timeout.is_zero() {
         format!(
-            "{} = {} ends such a wait, because {} = {} sets no limit.",
+            "Only {} = {} ends such a wait, because {} = {} means no limit.",
             setting.name, setting.present, user.name, user.present
         )
     } else {

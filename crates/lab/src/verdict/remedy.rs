@@ -313,8 +313,8 @@ fn above_low_water(evidence: &Evidence<'_>, present: u64) -> Option<Window> {
         LowWater::Percent(percent) if percent > 0 => {
             needed.bytes = (needed.bytes * 100).div_ceil(u64::from(100 - percent));
             needed.formula += &format!(
-                ". These are {} % of the send buffer, because a blocked writer resumes when {percent} % is \
-                 free",
+                ". The send buffer must be larger: a blocked writer resumes when {percent} % is free, so \
+                 these are the other {} %",
                 100 - percent
             );
         }
@@ -690,8 +690,10 @@ fn model_instead_of_loss(evidence: &Evidence<'_>) -> Option<Remedy> {
         let needed = ((percent * LOSS_HEADROOM * 10.0).round() / 10.0).ceil() as u64;
         let raised = names::number(sender, "tcp.bbr_loss_threshold", needed);
         let formula = format!(
-            "bbr slows down when more than tcp.bbr_loss_threshold of the segments of a round trip are \
-             lost; {needed} % is twice the path's random loss of {lost} %"
+            "bbr does not reduce its rate for each loss as {} does. It does so for a round trip with \
+             more lost than tcp.bbr_loss_threshold, which therefore becomes {needed} %, twice the \
+             path's random loss of {lost} %",
+            setting.present
         );
         let mut remedy = one(sender, setting, formula);
         remedy.changes.push(change(sender, &raised));

@@ -305,9 +305,11 @@ fn buffer(
         return (of(cause, &figure), vec![a_round_trip(evidence, payload)]);
     }
     let resumes = format!(
-        "A blocked writer resumed when {} were free, so at most {} were in flight on average.",
+        "A blocked writer resumed when {} were free, so {} to {} were in flight, {} on average.",
         bytes(free),
-        bytes(payload - free / 2),
+        grouped(payload - free),
+        bytes(payload),
+        grouped(payload - free / 2),
     );
     let because = vec![resumes, a_round_trip(evidence, payload - free / 2)];
     (of(cause, &figure), because)
