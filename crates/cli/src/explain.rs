@@ -1,6 +1,6 @@
 //! `fullpipe lab explain`: what each change of a setting would do to a row.
 //!
-//! Rule: wrong arguments are refused before the first run. `fullpipe-lab` tries the
+//! Rule: wrong arguments are refused before the first run. `fullpipe-explain` tries the
 //! levers.
 
 use std::env;

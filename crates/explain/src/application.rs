@@ -63,8 +63,8 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     match flow.read_plan() {
         ReadPlan::Rate { bytes, every } => {
             let faster = vec![
-                change("read.bytes", (bytes.max(ample.bytes)).to_string()),
                 change("read.every", "1us".into()),
+                change("read.bytes", (bytes.max(ample.bytes)).to_string()),
             ];
             let twice = Some((every / 2).to_string());
             levers.push(lever("read.every", twice, faster));

@@ -106,7 +106,10 @@ const ROWS: &[Row] = &[
     resource("pool.ranges", Receiver, Unbounded("0")),
     resource("pool.send_floor", Each, Entries),
     resource("pool.receive_floor", Each, Entries),
-    resource("pool.pressure", Each, Unbounded("100")),
+    with(
+        resource("pool.pressure", Each, Unbounded("100")),
+        &[("pool.pressure_high", Some("100"))],
+    ),
     resource("tcp.window_share", Receiver, Unbounded("100")),
     resource("tcp.idle_window_share", Receiver, Unbounded("100")),
     resource("stack.sent_ranges", Sender, Unbounded("0")),
@@ -192,8 +195,12 @@ impl Row {
 
     /// The levers of this row at `hosts`, which are changed together.
     fn levers(&self, hosts: &[&HostPlan], info: Option<&KnobInfo>, ample: Ample) -> Vec<Lever> {
-        let present = present(hosts[0], self.knob);
-        let number = present.as_deref().and_then(parse_count);
+        // Of hosts that are changed together the smallest counts.
+        let numbers = hosts.iter().map(|host| {
+            let present = present(host, self.knob);
+            present.as_deref().and_then(parse_count)
+        });
+        let number = numbers.flatten().min();
         let most = info.and_then(|info| parse_count(&info.legal.1));
         let within = |value: u64| most.map_or(value, |most| value.min(most)).to_string();
         let twice = number.map(|number| within(number.saturating_mul(2)));

@@ -29,6 +29,8 @@ pub struct Matrix {
     pub seeds: usize,
     /// Goodput of the unchanged row, in Mbit/s: the mean over the seeds.
     pub goodput_mbps: f64,
+    /// False if the unchanged transfer does not end with all bytes.
+    pub is_complete: bool,
     /// Every lever, the largest gain first.
     pub levers: Vec<MatrixLine>,
     /// The best combination of levers of the hosts, if it is better than each of them
@@ -80,10 +82,13 @@ pub struct Together {
 }
 
 impl MatrixLine {
-    /// The larger of both gains.
+    /// The larger of both gains; of a run that did not end with all bytes, no gain.
     pub fn best_gain(&self) -> f64 {
-        let twice = self.twice.as_ref().map_or(f64::NEG_INFINITY, |it| it.gain);
-        twice.max(self.ample.gain)
+        let runs = self.twice.iter().chain([&self.ample]);
+        let gains = runs
+            .filter(|tried| tried.is_complete)
+            .map(|tried| tried.gain);
+        gains.fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
@@ -136,6 +141,7 @@ pub fn matrix(
         seed,
         seeds: twin.seeds(),
         goodput_mbps: base.mean_mbps(),
+        is_complete: base.is_complete,
         levers: lines,
         together,
         runs: twin.runs(),
@@ -195,15 +201,21 @@ fn best_together(
         let Some(speed) = twin.speed(changes)? else {
             continue;
         };
-        let ratio = speed.over(base);
+        let ratio = if speed.is_complete {
+            speed.over(base)
+        } else {
+            0.0
+        };
         if best.as_ref().is_none_or(|(_, most)| ratio > *most) {
             best = Some((places.clone(), ratio));
         }
     }
     let mut alone = 1.0_f64;
     for lever in levers.iter().filter(|lever| lever.kind.is_of_host()) {
-        let speed = twin.speed(&lever.ample)?;
-        alone = alone.max(speed.map_or(0.0, |speed| speed.over(base)));
+        for changes in lever.twice.iter().chain([&lever.ample]) {
+            let speed = twin.speed(changes)?.filter(|speed| speed.is_complete);
+            alone = alone.max(speed.map_or(0.0, |speed| speed.over(base)));
+        }
     }
     let Some((mut places, ratio)) = best.filter(|(_, ratio)| *ratio > alone * WORTH) else {
         return Ok(None);
@@ -218,7 +230,8 @@ fn best_together(
             let mut fewer = places.clone();
             fewer.drain(from..to);
             let speed = twin.speed(&changes_of(levers, &fewer))?;
-            let is_enough = speed.is_some_and(|speed| speed.over(base) >= enough);
+            let is_enough =
+                speed.is_some_and(|speed| speed.is_complete && speed.over(base) >= enough);
             match is_enough && !fewer.is_empty() {
                 true => places = fewer,
                 false => from = to,

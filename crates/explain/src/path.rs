@@ -1,7 +1,7 @@
 //! Levers of the path: each link, each direction.
 //!
 //! Rule: an impairment is taken away by the row that describes it (`Relief` in
-//! `experiment::link`), so that a new impairment is tried without a change here.
+//! `fullpipe-scenario`), so that a new impairment is tried without a change here.
 
 use fullpipe_sim::link::Direction;
 

@@ -1,7 +1,7 @@
 //! Runs of a row with changed settings, and their speed.
 //!
 //! Rule: a run is repeated with the same seeds as the unchanged row, so that a gain
-//! compares like with like. Equal settings run once.
+//! compares like with like. Equal changes run once.
 
 use std::{
     collections::HashMap,
@@ -67,7 +67,7 @@ impl Speed {
         }
     }
 
-    /// Standard error of that ratio, from the pairs of equal seeds.
+    /// Standard error of the mean of the ratios of equal seeds.
     pub fn error(&self, base: &Self) -> f64 {
         let ratios: Vec<f64> = self
             .mbps

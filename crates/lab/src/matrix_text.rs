@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Columns of both gains, and the gaps after them.
-const INDENT: usize = 32;
+const INDENT: usize = 40;
 /// A gain below this share is printed as none.
 const NOTHING: f64 = 0.0005;
 
@@ -23,9 +23,14 @@ pub fn matrix_json(matrices: &[Matrix]) -> String {
 pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     let mut text = String::new();
     let head = format!(
-        "{}: {} unchanged; {} levers, {} runs, {} each",
+        "{}: {} unchanged{}; {} levers, {} runs, {} each",
         matrix.row,
         rate_text(matrix.goodput_mbps * 1e6),
+        if matrix.is_complete {
+            ""
+        } else {
+            ", and the transfer does not end"
+        },
         matrix.levers.len(),
         matrix.runs,
         match matrix.seeds {
@@ -64,11 +69,11 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     text
 }
 
-/// Returns true if a run with the lever had another goodput, beyond chance.
+/// Returns true if a run with the lever had, or by chance may have had, another goodput.
 fn changes_something(line: &MatrixLine) -> bool {
     let all = line.twice.iter().chain([&line.ample]);
     all.into_iter()
-        .any(|tried| !tried.is_complete || tried.gain.abs() >= NOTHING.max(tried.error * 2.0))
+        .any(|tried| !tried.is_complete || tried.gain.abs() + tried.error * 2.0 >= NOTHING)
 }
 
 /// The lever's name, and the name of its setting in its host's system.
@@ -91,11 +96,14 @@ fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
 }
 
 fn figures(twice: &str, ample: &str) -> String {
-    format!("{twice:>14}  {ample:>14}  ")
+    format!("{twice:>18}  {ample:>18}  ")
 }
 
 /// The gain in percent, with its standard error.
 fn gain(tried: &Tried) -> String {
+    if !tried.is_complete {
+        return "does not end".to_string();
+    }
     if tried.gain.is_infinite() {
         return "from nothing".to_string();
     }

@@ -193,12 +193,12 @@ impl<R: Reason, const N: usize> Clock<R, N> {
         } else {
             Duration::ZERO
         };
-        self.time[reason.index()] + running
+        self.time.get(reason.index()).copied().unwrap_or_default() + running
     }
 
     /// Returns the bytes charged to `reason`.
     pub fn bytes(&self, reason: R) -> u64 {
-        self.bytes[reason.index()]
+        self.bytes.get(reason.index()).copied().unwrap_or_default()
     }
 
     /// Returns each reason with its time as of `now` and its bytes.

@@ -254,6 +254,10 @@ impl Connection {
             | Limit::CwndAfterIdle
             | Limit::Recovery => {
                 self.window_use.on_full();
+                // The pacer may delay a repair although another bound is as tight.
+                if self.recovery.board().lost() > 0 && !self.pacer.may_send(env.now) {
+                    self.timers.pacing.set(self.pacer.release_at());
+                }
             }
             Limit::Application
             | Limit::SendBuffer
@@ -268,7 +272,9 @@ impl Connection {
         }
         let board = self.recovery.board();
         let waiting = situation.unsent > 0 || self.send.fin_is_next() || board.lost() > 0;
-        if waiting && board.in_flight() == 0 && !self.pending.probe {
+        // Device and pacer end their waits themselves, and the retransmission timer runs on.
+        let ends_itself = matches!(limit, Limit::Device | Limit::Pacing);
+        if waiting && board.in_flight() == 0 && !self.pending.probe && !ends_itself {
             self.arm_persist(env);
         }
         let corked = situation.corked && limit == Limit::Nagle;
