@@ -78,6 +78,38 @@ fn a_retransmission_waits_for_the_device_and_its_limit_is_the_device() {
     assert!(pair.ends[CLIENT].counters.retrans_segs > 0, "it leaves");
 }
 
+/// The window of 8 KiB is full, everything is lost, and the device is busy meanwhile.
+#[test]
+fn a_repair_that_waits_for_the_device_is_no_probe_of_a_closed_window() {
+    let config = TcpConfig {
+        receive_buffer: 8 << 10,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.lose = Box::new(|_| true);
+    pair.write(CLIENT, &alloc::vec![7; 60_000]);
+    let backlog = |pair: &mut Pair, bytes: u32| {
+        pair.at(CLIENT, |connection, env| {
+            connection.on_device_backlog(bytes, 1_460, env)
+        })
+    };
+    backlog(&mut pair, 1 << 20);
+    let until = pair.now + Duration::from_secs(3);
+    while pair.step(until) {
+        backlog(&mut pair, 1 << 20);
+    }
+    let counters = &pair.ends[CLIENT].counters;
+    assert_eq!((counters.win_probe, counters.retrans_segs), (0, 0));
+    let is_set = pair.at(CLIENT, |connection, _| {
+        connection.timers.retransmit.is_set()
+    });
+    assert!(is_set, "the retransmission timer runs on");
+    pair.lose = Box::new(|_| false);
+    backlog(&mut pair, 0);
+    pair.transmit();
+    assert!(pair.ends[CLIENT].counters.retrans_segs > 0, "it leaves");
+}
+
 /// The window is full and a larger one would change nothing: no ACK comes.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery() {
