@@ -328,7 +328,7 @@ impl Arena {
         self.client_transfers.begun = Some(now);
     }
 
-    /// True once the client has connected.
+    /// Returns true while the client's transfers run.
     pub fn has_client(&self) -> bool {
         self.client_transfers.begun.is_some() && self.client_transfers.ended.is_none()
     }

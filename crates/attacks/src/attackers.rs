@@ -22,7 +22,7 @@ pub const PORT: u16 = 2_000;
 /// The window of a scripted peer.
 pub const WINDOW: u16 = 60_000;
 
-/// An attacker: called once a millisecond with the number of the call.
+/// An attacker: called at each step, which takes 1 ms or 50 ms, with the step's number.
 pub type Attacker = Box<dyn FnMut(&mut Arena, u32)>;
 
 /// An unused address.
@@ -114,12 +114,13 @@ pub enum SackReport {
     AnyOrder,
     /// One new byte each time, and two more bytes acknowledged.
     OneMore,
-    /// As `OneMore`, and a DSACK of every retransmission, one for each answer of the
-    /// host.
+    /// As `OneMore`, and each ACK carries a DSACK of everything sent and not yet
+    /// acknowledged.
     AllSpurious,
 }
 
-/// Bytes after the hole that a reader keeps reporting while it acknowledges.
+/// Distance in bytes from the ACK number to the newest SACK block, above which a reader
+/// that acknowledges moves the ACK number by two.
 const BACKLOG: u32 = 1_000;
 
 /// A reader with the smallest segments who SACKs single bytes.
@@ -147,7 +148,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
             let flight = scripted.seen.wrapping_sub(acked);
             let mut blocks = SackBlocks::NONE;
             if report == SackReport::AllSpurious {
-                // A block for everything, which contains all other blocks. RFC 2883 §4.
+                // The second block contains the first, which is then a DSACK. RFC 2883 §4.
                 let twice = SackBlock {
                     left: acked,
                     right: scripted.seen,
@@ -163,7 +164,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
                         let pairs = (flight / 2).saturating_sub(1).max(1);
                         acked.wrapping_add(2 + 2 * arena.rng.below(pairs.into()) as u32)
                     }
-                    // The acknowledgment stays in front of the reported bytes.
+                    // The byte at the ACK number is never reported: it is the hole.
                     _ if acknowledges && ahead == 0 => acked.wrapping_add(1),
                     _ if acknowledges && ahead + 3 >= flight => next,
                     SackReport::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
@@ -248,8 +249,10 @@ pub fn overlapping_fragments() -> Attacker {
     })
 }
 
-/// Resets, SYNs, payload and ICMP errors in the client's name. The attacker knows the
-/// client's ports and hits its window, but never the exact sequence number.
+/// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's
+/// own. The attacker knows the port of one connection of the client. Its segments begin
+/// after the expected sequence number, at most the receive window later; the sequence
+/// numbers quoted in ICMP errors are random.
 pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {
         let Some((port, info)) = arena.clients_numbers() else {

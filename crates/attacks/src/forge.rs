@@ -1,7 +1,8 @@
 //! Packets made by hand, and a scripted peer that uses them.
 //!
-//! Rule: every packet has valid checksums; any other error in it is intended. Only what
-//! an attacker can see is stored.
+//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet for its
+//! checksum. A [`ScriptedPeer`] stores only numbers that it chose itself or read from the
+//! host's segments.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +13,7 @@ use fullpipe_wire::{
 
 use super::arena::{Arena, CLIENT, HOST, STRANGER, tcp_of};
 
-/// A packet from `src` to the host.
+/// An IP packet with this header and payload.
 pub fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0; Ipv4Header::LEN + payload.len()];
     header.write(&mut packet);

@@ -1,9 +1,9 @@
 //! Attacks on a host that serves an honest client: cost and effect of each.
 //!
-//! Rule: each row is one attack against a fresh host with the same small pool, while
-//! the client reads 2 MiB from the host and writes 2 MiB to it, each byte verified.
-//! Results are counts in virtual time, so `docs/attacks.md` is the same on every
-//! machine.
+//! Rule: each row is one attack on a fresh host with the same small pool; the first row
+//! has no attack. During the attack a client connects, reads 2 MiB from the host and
+//! writes 2 MiB to it. The client verifies every byte that it reads. Results are counts
+//! and virtual times, so `docs/attacks.md` is the same on every machine.
 
 #![forbid(unsafe_code)]
 
@@ -24,19 +24,21 @@ use fullpipe_pool::{Duration, knobs::nearest};
 use arena::{Arena, Peaks, Toll};
 use attackers::{Attacker, SackReport};
 
-/// Steps of the attack before the client connects, one millisecond each. Attacks that
-/// hold memory have a minute instead.
+/// Step at which the client connects, half a second after the attack begins.
 const HEAD_START: u32 = 500;
+/// Step at which the client connects in an attack that holds memory, a minute after the
+/// attack begins: 10,000 steps of 1 ms and 1,000 of 50 ms.
 const CAMPED: u32 = 11_000;
 /// Steps of an attack that does not end by itself.
 const LENGTH: u32 = 2_000;
-/// Step from which a step takes more than a millisecond.
+/// Step from which a step takes [`SLOW_STEP`], except while the client's transfers run.
 const SLOW: u32 = 10_000;
 const STEP: Duration = Duration::from_millis(1);
 const SLOW_STEP: Duration = Duration::from_millis(50);
-/// Steps of an attack that holds memory: ten minutes, longer than an orphan is kept.
+/// Steps of an attack that holds memory: about ten minutes, longer than the host keeps an
+/// orphan.
 const CAMPING: u32 = 22_000;
-/// Steps after which a client that has not finished counts as not served.
+/// Steps after the end of the attack in which the client can still finish.
 const LIMIT: u32 = 30_000;
 
 /// Result of one attack.
@@ -59,8 +61,8 @@ pub struct AttackRow {
     pub counters: Vec<(&'static str, u64)>,
 }
 
-/// An attack: its name, its length in steps, the kind of link, its attacker, and the
-/// counters to report.
+/// An attack: its name, its length in steps, the step at which the client connects, the
+/// kind of link, its attacker, and the counters to report.
 struct Attack {
     name: &'static str,
     length: u32,
@@ -235,7 +237,8 @@ pub(crate) const KNOBS: [(&str, &str); 5] = [
 /// none.
 ///
 /// # Errors
-/// No attack's name contains one of `parts`: that part, and a name near it.
+/// Returns the first of `parts` that no attack's name contains, with the most similar
+/// name.
 pub fn attacks(parts: &[String]) -> Result<Vec<AttackRow>, UnknownAttack> {
     let names = || ATTACKS.iter().map(|attack| attack.name);
     if let Some(part) = parts

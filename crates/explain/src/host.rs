@@ -1,7 +1,8 @@
 //! Levers of the hosts at both ends of the flow.
 //!
-//! Rule: a lever is one row of [`ROWS`]. The values come from the knob's present value and
-//! its legal range; only rules have values of their own.
+//! Rule: every lever derives from a row of [`ROWS`]. A row may make several levers, one
+//! for each host, value or congestion control, or none. The values derive from the knob's
+//! present value, its legal range and the ample amount, or are listed in the row.
 
 use fullpipe::{config::Config, presets::alias};
 use fullpipe_pool::knobs::{KnobInfo, parse_count};
@@ -26,7 +27,7 @@ enum Try {
     Bytes,
     /// Twice the present number, and as many entries as can be used.
     Entries,
-    /// Twice the present number, and this one, which has no effect.
+    /// Twice the present number, and this value, at which the knob limits nothing.
     Unbounded(&'static str),
     /// Half of the present number, and this one.
     Less(&'static str),

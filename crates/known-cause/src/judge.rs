@@ -9,7 +9,9 @@ use fullpipe_lab::{
 
 use super::KnownWorld;
 
-/// The advice has helped if goodput grew by more than this share.
+/// The advice has helped if goodput grew by more than this share. Advice against Nagle or
+/// a cork has also helped if the application is the limit afterwards and goodput did not
+/// fall by this share.
 const HELP: f64 = 0.05;
 
 /// A world and the verdict on it.
@@ -38,12 +40,13 @@ pub struct Treated {
     pub after_mbps: f64,
     /// True if the advice helped.
     pub helped: bool,
-    /// Predicted and measured time, in seconds.
+    /// Predicted result, and the measured time in seconds.
     pub predicted: Option<(Predicted, f64)>,
 }
 
 impl Treated {
-    /// Relative error of the predicted time or goodput.
+    /// Relative error of the predicted time or of the predicted goodput, whichever is
+    /// larger; `None` without a prediction.
     pub fn error(&self) -> Option<f64> {
         let (predicted, elapsed_s) = self.predicted?;
         let of_time = (predicted.elapsed_s / elapsed_s - 1.0).abs();

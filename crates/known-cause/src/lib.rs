@@ -1,9 +1,9 @@
 //! Worlds with one limit, which is known because it was built in.
 //!
-//! Rule: the cause is drawn first, and every other resource is at least twice what the
-//! transfer needs. A verdict can therefore be judged by the built-in cause and not by
-//! measured values. A world is a file like any other experiment, and its number
-//! determines it.
+//! Rule: a world is drawn with ample resources on a random path. Then one cause is built
+//! in: a resource becomes scarce, for example, or the sending application slow. A verdict
+//! can therefore be judged by the built-in cause and not by measured values. A world is a
+//! file like any other experiment. Its number determines everything that is drawn.
 
 #![forbid(unsafe_code)]
 

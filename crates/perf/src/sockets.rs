@@ -204,9 +204,9 @@ pub trait DatagramSocket: Send + Sync {
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
-/// Returns true for an error after which the call can be repeated: nothing arrived in
-/// time, or a signal interrupted it. It is false for `TimedOut`, which means that the
-/// peer no longer answers.
+/// Returns true for an error after which the call can be repeated: nothing arrived or
+/// could be sent in time, or a signal interrupted the call. Returns false for `TimedOut`,
+/// which means that the peer no longer answers.
 pub fn would_block(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! Packet memory, time and random numbers: the arguments of every layer.
+//! Packet memory, time and random numbers, which every layer takes as arguments.
 //!
 //! The one rule: everything is allocated by [`Pool::new`]; from then on bytes
 //! only move between a free list and named holders, and the sum of what is

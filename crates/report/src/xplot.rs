@@ -1,10 +1,11 @@
 //! Time-sequence graphs for xplot, with tcptrace's marks.
 //!
 //! Rule: a file is one graph: one direction of one connection, as the sending end saw it.
-//! Times are seconds with nine digits; sequence numbers count from the initial one. White
-//! bars with arrows are segments, and red ones with an R are retransmissions. The green
-//! line is the highest byte acknowledged, the yellow line the right edge of the peer's
-//! window. Purple bars are SACK blocks.
+//! Times are seconds with nine decimals; sequence numbers count from the initial one.
+//! White bars with arrows are segments with payload, and red ones with an R are
+//! retransmissions. The green line is the acknowledgment number last received, with a tick
+//! where it was repeated; the yellow line is the right edge of the peer's window. Purple
+//! bars are SACK blocks. SYN, FIN and RTO are labels.
 
 use std::fmt::Write;
 
@@ -89,7 +90,8 @@ fn write_graph(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     writeln!(out, "go")
 }
 
-/// The step lines of the highest byte acknowledged and of the window's right edge.
+/// Writes the step lines of the acknowledgment number last received and of the window's
+/// right edge.
 fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     let received = &end.received;
     let mut last: Option<(Seconds, u64, u64)> = None;

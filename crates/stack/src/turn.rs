@@ -17,8 +17,8 @@ pub struct Turn {
     pub sent: usize,
     /// The budget was used up or a timer is due: call [`turn()`] again at once.
     pub more_work: bool,
-    /// The device lent no memory, or the device backlog of a connection is full: call
-    /// [`turn()`] again when the device has sent some.
+    /// The device lent no memory for a frame, or the device backlog of a connection is
+    /// full: call [`turn()`] again when the device has sent a frame.
     pub device_full: bool,
 }
 

@@ -20,7 +20,7 @@ pub enum WireError {
     /// The IPv4 total length is below the header length, the UDP length is below eight or
     /// beyond the packet, or a fragment would end past the largest datagram.
     BadLength,
-    /// A TCP option has an impossible length. RFC 9293 §3.1, MUST-7.
+    /// An IPv4 or TCP option has an impossible length. RFC 791 §3.1; RFC 9293 §3.1, MUST-7.
     BadOption,
     /// ARP for something other than IPv4 over Ethernet. RFC 826.
     BadAddressFormat,
@@ -72,7 +72,7 @@ impl fmt::Display for WireError {
             Self::BadVersion => "the IP version is not the expected one",
             Self::BadHeaderLength => "the header length is below the minimum or beyond the packet",
             Self::BadLength => "the length field contradicts the packet",
-            Self::BadOption => "a TCP option has an impossible length",
+            Self::BadOption => "an IPv4 or TCP option has an impossible length",
             Self::BadAddressFormat => "ARP for something other than IPv4 over Ethernet",
             Self::BadOperation => "an ARP operation other than request and reply",
         })

@@ -166,7 +166,7 @@ impl Ipv4Header {
     /// contradict each other or a fragment would end past 65,535 bytes.
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (header, options_end) = Self::parse_header(packet)?;
-        // Checked before the lengths: a bit flipped in a length counts as a bad checksum.
+        // Checked before the total length: a bit flipped there counts as a bad checksum.
         if checksum == ChecksumPolicy::Verify && !Checksum::of(options_end.header).is_valid() {
             return Err(WireError::BadChecksum);
         }
@@ -271,8 +271,8 @@ impl Ipv4Header {
     /// Writes the 20-byte header, checksum included, to the start of `packet`.
     ///
     /// # Panics
-    /// If `packet` is shorter, `dscp` above 63, `fragment_offset` not a
-    /// multiple of 8, or the payload too long for a header without options.
+    /// If `packet` is shorter than 20 bytes, `dscp` is above 63, or `fragment_offset`
+    /// is not a multiple of 8.
     pub fn write(&self, packet: &mut [u8]) {
         assert!(self.dscp < 64, "DSCP {} has more than six bits", self.dscp);
         assert!(

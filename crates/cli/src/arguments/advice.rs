@@ -1,4 +1,5 @@
-//! Arguments of `fullpipe try`, `fullpipe lab advise` and `fullpipe size`.
+//! Arguments of `fullpipe try`, `fullpipe lab advise`, `fullpipe lab explain` and
+//! `fullpipe size`.
 //!
 //! Rule: a wrong number, rate, time or share is refused here. Names, such as those of
 //! presets and settings, and queues are checked by the code that uses them.

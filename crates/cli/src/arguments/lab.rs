@@ -1,4 +1,4 @@
-//! Arguments of `fullpipe lab` and its subcommands, except `advise`.
+//! Arguments of `fullpipe lab` and its subcommands, except `advise` and `explain`.
 
 use std::path::PathBuf;
 
@@ -164,9 +164,9 @@ pub struct LabRunArguments {
     pub output: Option<PathBuf>,
     /// Print the events of each row, or write them to FILE: text, or .jsonl
     ///
-    /// Events are writers that block and go on, packet memory that is used up,
-    /// windows that close and open, retransmission timeouts, states. Times are
-    /// virtual, of the first seed.
+    /// Events are state changes, blocked writers, exhausted packet memory, closed
+    /// windows, retransmission timeouts, loss recovery, discarded segments and
+    /// full queues. Times are virtual. Only the run with the first seed has events.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub events: Option<Option<PathBuf>>,
     /// Print every connection as `ss -tinm` does, every INTERVAL of virtual time
@@ -184,7 +184,7 @@ pub struct LabRunArguments {
     /// Write time-sequence graphs to DIR/EXPERIMENT-ROW-CONNECTION-HOST.xpl
     #[arg(long, value_name = "DIR")]
     pub xplot: Option<PathBuf>,
-    /// Write every series of every connection to FILE, one value a line
+    /// Write every series of connections, hosts and links to FILE, one value a line
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 }

@@ -98,8 +98,8 @@ impl Assembly {
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
             return;
         }
-        // Without an `Opened`, the beginning of the connection was overwritten: its
-        // records are ignored.
+        // If no `Opened` with this number was read, it was overwritten: the record is
+        // ignored. If the number was used before, the record goes to the earlier end.
         let place = self.numbers.get(&(host, record.connection));
         if let Some(&place) = place {
             self.ends[place].record(at_ns, record.event);

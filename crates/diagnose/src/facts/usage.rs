@@ -60,7 +60,7 @@ impl QueueLevels {
         self.at_ns.len()
     }
 
-    /// Returns true if no frame ever left another one waiting.
+    /// Returns true if the queue was empty each time a frame had left it.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }
@@ -71,7 +71,7 @@ impl QueueLevels {
 pub struct DirectionUsage {
     /// Periods in which its frames occupied the wire or the air.
     pub busy: BusyPeriods,
-    /// Number of frames that waited.
+    /// Length of its queue.
     pub queue: QueueLevels,
 }
 

@@ -11,7 +11,7 @@ const SIZE: u64 = 1_472;
 /// Datagrams that an ample queue holds.
 const AMPLE: u64 = 2_048;
 
-/// Bursts, and the time that a receiver may take for each datagram.
+/// Load of a burst on the receiver.
 struct Bursts {
     /// Processing time of a datagram at the receiver, in nanoseconds.
     cost_ns: u64,
@@ -19,8 +19,8 @@ struct Bursts {
     left: u64,
 }
 
-/// Datagrams at `share` thousandths of the path's rate, and queues with room for all of
-/// them.
+/// Makes the sender send datagrams for 2 s at `share` thousandths of the path's rate. The
+/// receive queue holds [`AMPLE`] datagrams.
 fn sent(plan: &mut Plan, share: u64) {
     plan.workload.retain(|(field, _)| *field != "bytes");
     plan.workload("protocol", "\"udp\"");
@@ -32,8 +32,9 @@ fn sent(plan: &mut Plan, share: u64) {
     plan.receiver("pool.blocks", AMPLE * 2);
 }
 
-/// Bursts that use a fifth to two fifths of the path, and a receiver that needs three to
-/// four fifths of the interval between two bursts for each.
+/// Makes the sender send bursts at 20 % to 40 % of the path's rate. Returns the processing
+/// time with which the receiver needs 60 % to 80 % of the interval between two bursts for
+/// one burst.
 fn bursts(plan: &mut Plan) -> Bursts {
     let share = plan.rng.between(200, 400);
     sent(plan, share);

@@ -1,7 +1,7 @@
 //! The payload that a host's buffers hold, from all knobs that affect it.
 //!
-//! Rule: computed as the stack computes it. A buffer with autotuning is bounded by its
-//! maximum, one without by the cap on what may be set; payload has its share of either.
+//! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has
+//! the size that was set, at most the cap. Payload may use its share of that size.
 
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
@@ -91,7 +91,8 @@ impl Buffer {
         (text * 100).div_ceil(self.share)
     }
 
-    /// The size for `text` bytes of payload in words, if payload may not use all of it.
+    /// Returns a sentence with the size that holds `text` bytes of payload; empty if payload
+    /// may use the whole buffer.
     pub fn share_words(&self, text: u64) -> String {
         match self.share {
             100 => String::new(),

@@ -66,7 +66,7 @@ causes! {
     Reassembly = "reassembly", "Reassembly", "out-of-order payload in the receive buffer";
     /// The receiver's cap on out-of-order payload.
     OutOfOrder = "out_of_order", "Out-of-order buffer", "the out-of-order buffer";
-    /// A table of ranges, of the sender's or of the receiver's, is too small for the losses.
+    /// The sender's or the receiver's table of ranges is too small for the losses.
     RangeTable = "range_table", "Range table", "a table of ranges";
     /// A closed window, for a reason that the receiver's limits do not show.
     ZeroWindow = "zero_window", "Zero window", "the peer's closed window";

@@ -25,10 +25,10 @@ use crate::{
     sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, Stream, would_block},
 };
 
-/// Number of times that a UDP client sends its last datagram, until the server answers
-/// with its report.
+/// Largest number of times that a UDP client sends a datagram until the server answers: its
+/// last one, answered by the report, or the first one of a reversed test.
 const LAST_TRIES: u32 = 10;
-/// Time to wait for the server's report before the last datagram is sent again.
+/// Time to wait for the server's answer before that datagram is sent again.
 const LAST_WAIT: Duration = Duration::from_millis(250);
 /// Silence of the server after which a reversed UDP test is over.
 const SILENCE: Duration = Duration::from_secs(2);

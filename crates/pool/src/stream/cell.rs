@@ -16,9 +16,9 @@ impl Stream {
         self.cell != NONE
     }
 
-    /// Moves an empty stream that has reserved at most a cell to a cell, and gives back
-    /// the blocks that it was promised. Returns false, and changes nothing, if it is not
-    /// empty, has reserved more, or no cell can be had.
+    /// Moves an empty stream to a cell and gives back the blocks that it was promised.
+    /// Returns true if the stream is in a cell. Returns false, and changes nothing, if the
+    /// stream is not empty, its window is larger than a cell, or the pool has no free cell.
     ///
     /// # Panics
     /// If the stream does not count for [`Holder::Receive`].
@@ -73,7 +73,7 @@ impl Stream {
         true
     }
 
-    /// Writes `bytes`, which are inside the reservation, at `offset` of the ring.
+    /// Writes `bytes` at `offset` of the stream. The bytes are inside the reservation.
     pub(super) fn write_in_cell(&mut self, pool: &mut Pool, offset: u64, bytes: &[u8]) {
         let from = self.within_cell(pool, offset);
         let ring = pool.cell_mut(self.cell);

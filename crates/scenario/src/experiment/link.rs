@@ -313,7 +313,8 @@ impl LinkPlan {
         Ok(())
     }
 
-    /// Returns the error message for fields that exclude each other.
+    /// Returns the error message for the first field that is out of range, contradicts
+    /// another or lacks one that it needs.
     pub fn contradiction(&self) -> Option<String> {
         let name = &self.name;
         let [forward, back] = &self.directions;

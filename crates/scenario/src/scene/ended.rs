@@ -1,6 +1,7 @@
 //! The end of one connection.
 //!
-//! Rule: the outcome follows from the stages of both ends and from the flow's own end.
+//! Rule: the outcome derives from the stages of both applications, the bytes read, and
+//! whether the flow is done or has reached its time limit.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{Facts, Goal, Stage, app::Ending};
@@ -17,8 +18,8 @@ pub(super) struct Ended<'a> {
     pub facts: Facts,
     pub outcome: Outcome,
     pub elapsed: Duration,
-    /// Longest time without arriving payload. If the rest was still missing, it extends
-    /// to the end of the run.
+    /// Longest time between two arrivals of payload. If the flow is not done, the time from
+    /// the last arrival to the end of the run counts too.
     pub longest_gap: Duration,
     /// Bytes that are not excluded, and the time in which they arrived.
     pub counted: (u64, Duration),

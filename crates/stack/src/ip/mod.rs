@@ -1,8 +1,8 @@
 //! The internet layer: IP packets received and sent, for every IP version.
 //!
 //! Rule: outside the folder `v4` (a later `v6` would be beside it) an address is an
-//! `IpAddr`, and a match on the family has an arm for each. Only those folders read and
-//! write headers. No state of a connection is kept here.
+//! `IpAddr`, and a match on the family has an arm for each. Packet headers are parsed in
+//! `receiver` and written in `sender`. No state of a connection is kept here.
 
 pub(crate) mod audience;
 pub(crate) mod packet;

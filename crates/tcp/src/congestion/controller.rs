@@ -1,9 +1,11 @@
 //! The congestion control of one connection: the algorithm, and what applies to
 //! every algorithm.
-//! Rule: the default pacing rate is computed here, and each window of data causes at most
-//! one reduction, by loss or by a mark. Recovery decides which segments are lost and
-//! lowers the window gradually (PRR), unless the algorithm [controls
-//! recovery](CongestionControl::controls_recovery).
+//!
+//! Rule: the default pacing rate is computed here. In one window of data, loss and marks
+//! together cause at most one reduction; a retransmission timeout always causes one.
+//! Recovery decides which segments are lost and lowers the window gradually (PRR). An
+//! algorithm that [controls recovery](CongestionControl::controls_recovery) lowers its
+//! window itself and receives every loss.
 
 use core::{fmt, ops::Range};
 
@@ -51,8 +53,8 @@ enum Algorithm {
 pub struct Controller {
     algorithm: Algorithm,
     /// `snd_nxt` at the last response: the end of the window of data that caused it.
-    /// `None` once more is acknowledged, so that it is never compared with a sequence
-    /// number half the sequence space away.
+    /// Cleared when an ACK passes it, so that it is never compared with a sequence number
+    /// half the sequence space away.
     response_until: Option<SeqNum>,
     /// The last response was to a mark, and no loss of the same window came yet.
     responded_to_mark: bool,
@@ -168,17 +170,16 @@ impl Controller {
     /// Returns the rate in bytes a second at which segments should leave; `u64::MAX`
     /// before the first round-trip time.
     ///
-    /// This is the algorithm's own rate. For an algorithm without one it is a multiple of
-    /// cwnd / SRTT, which spreads the window without bounding it: 200 % while the window is
-    /// below half of `ssthresh`, otherwise 120 %. In fast recovery it is 100 %: the bytes
-    /// in flight are no longer spread over the round trip, and a faster rate would overflow
-    /// a short queue before the path is full.
+    /// This is the algorithm's own rate. For an algorithm without one it is cwnd / SRTT
+    /// times a percentage: 200 % while the window is below half of `ssthresh`, otherwise
+    /// 120 %, which spreads the window without limiting it. In fast recovery it is 100 %,
+    /// because a higher rate would overflow a short queue before the path is full.
     pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
         if let Some(rate) = self.algorithm().pacing_rate() {
             return rate;
         }
-        // 200 % only while the window can still double; in the last round trip of slow
-        // start it is already as large as the path carried before.
+        // From half of `ssthresh` on, slow start ends within a round trip, so the window no
+        // longer doubles.
         let percent = if recovering {
             100
         } else if self.cwnd() < self.ssthresh() / 2 {
@@ -248,8 +249,9 @@ impl Controller {
     /// Responds to loss: fast recovery begins. Called once for each `window` of data,
     /// `snd_una..snd_nxt`.
     pub fn on_loss(&mut self, event: &CongestionEvent, window: Range<SeqNum>) {
-        // A loss does not reduce a window again that a mark has just reduced (RFC 3168
-        // §6.1.2). What begins at the end of that window is part of the next.
+        // After a mark has reduced the window, a loss in the same window of data does not
+        // reduce it again (RFC 3168 §6.1.2). If `snd_una` has reached `response_until`, the
+        // loss is in the next window of data.
         let marked =
             core::mem::take(&mut self.responded_to_mark) && self.has_responded(window.start + 1);
         if self.controls_recovery() || !marked {
@@ -284,7 +286,8 @@ impl Controller {
         self.reduced_by = self.reduced_before;
     }
 
-    /// Lowers the congestion window after a retransmission timeout without use.
+    /// Lowers the congestion window after nothing was sent for longer than the
+    /// retransmission timeout. RFC 5681 §4.1.
     pub fn on_idle(&mut self, restart_window: u32) {
         let before = self.cwnd();
         self.algorithm_mut().on_idle(restart_window);

@@ -10,8 +10,8 @@ use crate::congestion::SegmentPacer;
 const MOST_RUNS: usize = 4;
 
 /// Returns the payload that should leave as one frame at `rate` bytes a second: the whole
-/// segments in a millisecond of the rate, at least two, at most `device_max`. One segment
-/// if the device cannot take two.
+/// segments in a millisecond of the rate, at most 64 KiB but at least two segments. The
+/// whole segments in `device_max` bound it; it is never less than one segment.
 pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }

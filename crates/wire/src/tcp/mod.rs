@@ -158,7 +158,7 @@ impl TcpHeader {
 /// `header` is exactly the header with its options.
 ///
 /// # Panics
-/// If `header` is shorter than 20 bytes.
+/// If `header` ends before its checksum field does, below 18 bytes.
 pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
     let field = CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2;
     header[field.clone()].fill(0);

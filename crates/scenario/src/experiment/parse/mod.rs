@@ -63,7 +63,7 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     // A mistake without a place in the file comes last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
-    // Every row of a matrix makes the same mistake.
+    // A mistake in a matrix is found once for each of its rows; only the first is kept.
     mistakes.dedup_by(|b, a| (a.line, a.column, &a.key) == (b.line, b.column, &b.key));
     match read {
         Ok(Some(experiment)) if mistakes.is_empty() => Ok(experiment),

@@ -1,7 +1,7 @@
 //! IPv4: addresses, routes, fragmentation and reassembly.
 //!
-//! Rule: only this folder depends on the fields of an IPv4 header; its results do not
-//! depend on the version.
+//! Rule: code here depends on the rules of IPv4; a later `v6` would be beside this folder.
+//! Headers are not parsed here: `ip::receiver` and `icmp::quoted` parse them.
 
 pub(crate) mod fragment;
 pub(crate) mod identification;
