@@ -1,9 +1,9 @@
 //! A host under attack, an honest client that uses it, and an attacker who sends
 //! arbitrary packets.
 //!
-//! Rule: the attacker is on the host's network; the client is 5 ms away. The link has link
-//! addresses (Ethernet) only in attacks on their resolution. Work is counted
-//! in visited list nodes, never timed, so an attack gives the same results on every
+//! Rule: the attacker is on the host's network; the client is 5 ms away. The link is
+//! Ethernet only in attacks that involve ARP; in all others it carries bare IP packets.
+//! Work is counted in visited list nodes, never timed, so an attack gives the same results on every
 //! machine. `attackers` and `forge` make the packets of an attack.
 
 use std::{
@@ -154,7 +154,7 @@ pub struct Peaks {
     pub blocks: u32,
     /// Reassembly ranges of TCP and IP.
     pub ranges: u32,
-    /// Ranges in flight that are tracked.
+    /// Ranges of sent, unacknowledged payload that the host tracks.
     pub pieces: u32,
 }
 

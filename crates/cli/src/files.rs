@@ -1,7 +1,8 @@
 //! Files of a run: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: a destination whose folder is missing, or whose ending is no format of records,
-//! is refused before the first run. A regular file appears whole or not at all:
+//! Rule: before the first run, a destination is refused if its folder is missing or, for
+//! records, its extension is not that of a records format. The folder of `--xplot` is
+//! created. A regular file appears whole or not at all:
 //! `fullpipe_lab::WholeFile` writes it.
 
 use std::{

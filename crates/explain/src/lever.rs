@@ -42,7 +42,8 @@ pub struct Change {
 /// A change that can be tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lever {
-    /// Its name: the path of its first setting, with the value if that is a choice.
+    /// Its name: the path of its first setting, followed by the value if the setting takes
+    /// one of several named values.
     pub name: String,
     /// The name of that setting in its host's system, if that has one.
     pub called: Option<&'static str>,
@@ -68,7 +69,7 @@ impl Ample {
     const PRODUCTS: f64 = 16.0;
     /// Fewest and most bytes of an ample buffer.
     const BYTES: (u64, u64) = (1 << 20, 1 << 28);
-    /// Shortest segment for which an ample table has an entry, in bytes.
+    /// An ample table has one entry for this many bytes of an ample buffer.
     const PIECE: u64 = 256;
 
     /// The amounts for `setup`, whose measured rate is `bps` and whose round-trip time is

@@ -1,8 +1,8 @@
 //! Every lever of a row with its gain, alone and together.
 //!
-//! Rule: each figure is a run. Levers that help only together are found from the other
-//! end: every resource of the hosts is made ample at once, with each rule in turn, and
-//! then each lever is taken back that is not missed.
+//! Rule: each figure is a run. To find levers that help only together, all
+//! resources of the hosts are first made ample at once, alone and with each rule. Then each
+//! lever whose removal costs almost nothing is removed from the best of these combinations.
 
 use serde::Serialize;
 
@@ -43,7 +43,8 @@ pub struct Matrix {
 /// A lever and its gains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatrixLine {
-    /// Its name: the path of its first setting, with the value if that is a choice.
+    /// Its name: the path of its first setting, followed by the value if the setting takes
+    /// one of several named values.
     pub lever: String,
     /// The name of its setting in its host's system, if that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +83,7 @@ pub struct Together {
 }
 
 impl MatrixLine {
-    /// The larger of both gains; of a run that did not end with all bytes, no gain.
+    /// The larger of the two gains; a run that did not end with all bytes is ignored.
     pub fn best_gain(&self) -> f64 {
         let runs = self.twice.iter().chain([&self.ample]);
         let gains = runs
@@ -221,7 +222,7 @@ fn best_together(
         return Ok(None);
     };
     let enough = 1.0 + (ratio - 1.0) * KEPT;
-    // Large parts first, so that most levers go with few runs.
+    // Tries to remove large groups first, so that few runs remove most levers.
     let mut part = places.len().div_ceil(2);
     while part > 0 && places.len() > 1 {
         let mut from = 0;

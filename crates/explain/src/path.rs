@@ -1,7 +1,7 @@
 //! Levers of the path: each link, each direction.
 //!
-//! Rule: an impairment is taken away by the row that describes it (`Relief` in
-//! `fullpipe-scenario`), so that a new impairment is tried without a change here.
+//! Rule: each row of the table `RELIEFS` (in `fullpipe-scenario`) says how to remove one
+//! impairment, so a new impairment needs no change here.
 
 use fullpipe_sim::link::Direction;
 

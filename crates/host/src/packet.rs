@@ -96,8 +96,9 @@ impl PacketSocket {
     /// Returns the error of a read without a frame. `is_down`: the kernel has just
     /// reported that the interface went down.
     ///
-    /// That report alone does not tell of a deletion: the kernel gives it once, to a write
-    /// if one comes first, and nothing follows when an interface that is down is deleted.
+    /// ENETDOWN is not enough to detect a deletion. The kernel reports it once, to whichever
+    /// call comes first, and reports nothing more if the interface, already down, is then
+    /// deleted.
     fn nothing(&self, is_down: bool) -> io::Error {
         let now_ns = self.opened.elapsed().as_nanos() as u64;
         let since_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));

@@ -28,7 +28,7 @@ pub fn path_facts(evidence: &Evidence<'_>, cause: Cause) -> PathFacts {
     }
 }
 
-/// The setting that bounds the flow, if `cause` is one.
+/// The setting that bounds the flow; `None` if no setting is behind `cause`.
 fn bound(evidence: &Evidence<'_>, cause: Cause) -> Option<SettingBound> {
     let (sender, receiver) = (evidence.sender(), evidence.receiver());
     let sending = Buffer::sending(sender);
@@ -99,7 +99,7 @@ fn knob_of(buffer: &Buffer) -> &'static str {
     }
 }
 
-/// The knob by the name of its host's system, with its value.
+/// The knob's name in the operating system that the host imitates, and its value.
 fn setting(host: &HostPlan, knob: &'static str) -> String {
     let named = named(host, knob, pool_bytes(host));
     format!("{} = {}", named.name, named.present)

@@ -238,7 +238,9 @@ impl Stack {
         self.turn_budget
     }
 
-    /// Returns the counters below TCP and of demultiplexing, with every discard.
+    /// Returns the counters of the layers below TCP and of demultiplexing, with their
+    /// discards by reason. Segments that connections discard are in
+    /// [`tcp_discards`](Self::tcp_discards).
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -50,7 +50,7 @@ pub(crate) struct TimerWheel {
     heads: Vec<u32>,
     /// Bit mask of the slots in use, for each level.
     occupied: [u64; LEVELS],
-    /// Time of the wheel in ticks; no timer before it is in a slot.
+    /// Time of the wheel in ticks. Slots contain only timers with a later deadline.
     elapsed: u64,
 }
 

@@ -1,7 +1,8 @@
 //! Episodes of a sender: recoveries, probes and responses to congestion, with their times.
 //!
-//! Rule: an episode is one of recovery or of congestion control, as the sender knew it. One
-//! that begins ends the recovery before it. A probe, an undo and the response to a mark have
+//! Rule: an episode is an event of the sender's loss recovery or congestion control, from
+//! the sender's own records. A new recovery or an undo ends the recovery that is open;
+//! probes and marks do not. A probe, an undo and the response to a mark have
 //! no length. Segments and limits in it are in their own tables.
 
 use fullpipe_tcp::{
@@ -23,7 +24,8 @@ pub enum Episode {
     FastRecovery,
     /// A tail loss probe was sent. The count is 0.
     TailProbe,
-    /// The recovery that ended at this time was spurious and was undone. The count is 0.
+    /// A recovery proved spurious, possibly after it ended, and its response was undone. The
+    /// count is 0.
     Undo,
     /// A congestion mark reduced the congestion window. The count is 0.
     Mark,

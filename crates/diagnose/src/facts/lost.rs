@@ -1,8 +1,9 @@
 //! Finds segments that never arrived, if both ends were observed.
 //!
-//! Rule: only bytes that were retransmitted are examined. Of the segments that carried
-//! such a byte, as many are lost as did not arrive, the earliest first. A segment that
-//! was sent only once is never found lost, because it may still be in flight.
+//! Rule: only bytes that were retransmitted are examined. If such
+//! a byte was sent n times and arrived m times, the first n − m segments that carried it
+//! are marked lost. A segment that was sent only once is never found lost,
+//! because it may still be in flight.
 
 use super::{Connection, Segments};
 

@@ -1,7 +1,7 @@
 //! The limit of a transfer.
 //!
-//! Rule: the times that the stack charged to its limits decide; bounds only distinguish
-//! the causes that one limit can have. If the path is full, the limit is the path.
+//! Rule: the limit to which the stack charged the most time decides; bounds only
+//! distinguish the causes that one limit can have. If the path is full, the limit is the path.
 
 use fullpipe_scenario::experiment::{HostPlan, Stop};
 use fullpipe_sim::app::ReadPlan;
@@ -25,14 +25,14 @@ const NEARLY_FULL: f64 = 0.9;
 const FULL_WINDOW: f64 = 0.97;
 /// If retransmissions exceed this many times the losses, they are not only repairs.
 const MUCH_MORE: f64 = 3.0;
-/// If the sender reached this share of what a window allows, the receiver did not keep
-/// the window closed.
+/// A goodput of at least this share of window / round-trip time means that the window's
+/// size limited it, not its reader.
 const ALL_OF_IT: f64 = 0.75;
-/// A reader that is behind for this share of the time is slow, and a sender that waits
-/// this share of the time for something else is limited by it.
+/// A reader that is behind for at least this share of the time is slow. If the device has
+/// the most time but was not the limit, another limit with at least this share replaces it.
 const BEHIND: f64 = 0.1;
-/// If pacing derives from the congestion window, time charged to the window is at least
-/// this part of the time charged to pacing.
+/// Pacing counts as derived from the congestion window if the window's time is at least
+/// this part of pacing's time.
 const OF_PACING: f64 = 0.2;
 
 /// A table of ranges is blamed if it was too small once in this many retransmissions.
@@ -60,7 +60,8 @@ pub struct Binding {
 pub enum TableKind {
     /// Pieces out of order of one connection.
     Holes,
-    /// Pieces out of order of all connections, and what else has ranges of the pool.
+    /// All users of the pool's ranges: out-of-order payload of all connections, IP
+    /// fragments.
     PoolRanges,
     /// Ranges in flight of all connections.
     SentRanges,
@@ -186,8 +187,8 @@ fn longest(evidence: &Evidence<'_>, except: Option<Cause>) -> Option<Binding> {
 }
 
 /// The pacing rate derives from the congestion window, so time limited by either is
-/// charged to the congestion window. BBR paces at the delivery rate, after slow start too,
-/// so slow start is charged only with its own time.
+/// charged to the congestion window. BBR also paces after slow start, so its pacing
+/// time is not added to slow start.
 fn join_pacing(groups: &mut [(Cause, f64, Limit)], is_bbr: bool) {
     let share = |groups: &[(Cause, f64, Limit)], cause| {
         groups
@@ -248,9 +249,9 @@ fn is_refused_early(evidence: &Evidence<'_>) -> bool {
 }
 
 /// Returns the table of ranges that made repairs slow, if one did. Every second
-/// retransmission must have had a table that was too small. For the sender's tables the
-/// repairs must show it too, because a range that is merged costs precision and often
-/// nothing else.
+/// retransmission must have had a table that was too small. A full table
+/// at the sender only merges ranges, which is often harmless, so it is blamed only if
+/// repairs were also bad (`repairs_badly`).
 pub fn short_table<'a>(evidence: &Evidence<'a>) -> Option<Table<'a>> {
     let again = evidence.measured.retransmitted_segments;
     let is_much =
@@ -397,8 +398,8 @@ fn window_or_cap(evidence: &Evidence<'_>) -> Cause {
     tighter(&bounds, &[Cause::ReceiveBufferLimit, Cause::ReceiveWindow])
 }
 
-/// Returns true if the receive buffer, which has its final size, holds all bytes to send,
-/// and the first window does not.
+/// Returns true if the receive buffer is not autotuned and holds all bytes to send, but
+/// the first window does not.
 fn holds_the_transfer(evidence: &Evidence<'_>) -> bool {
     let Stop::Bytes(bytes) = evidence.setup.flow().stop else {
         return false;
@@ -480,8 +481,8 @@ pub fn at_receiver(evidence: &Evidence<'_>) -> (ReceiveLimit, f64) {
     .unwrap_or((ReceiveLimit::None, 0.0))
 }
 
-/// Returns true if the path was full. The limit that the sender waited for then only
-/// decided where payload waited.
+/// Returns true if the path was full. In that case, the sender's limit only decided
+/// in which queue payload waited, not how fast it went.
 fn is_path(evidence: &Evidence<'_>, cause: Cause) -> bool {
     let busy = evidence.measured.link_busy_share;
     let path = evidence.path();
@@ -538,7 +539,8 @@ pub fn at_work(evidence: &Evidence<'_>) -> f64 {
     let share = |limit: Limit| evidence.limits.sender.share(limit);
     let elapsed_s = evidence.measured.elapsed_s.max(f64::MIN_POSITIVE);
     // After the last byte is sent, the queue still drains; the propagation delay passes
-    // even without a queue.
+    // even without a queue. So of the closing time only one propagation delay counts as
+    // idle.
     let way = evidence.scale().rtt_s / 2.0 / elapsed_s;
     let idle = share(Limit::Handshake) + share(Limit::Closing).min(way);
     (1.0 - idle - thinking(evidence)).max(0.0)

@@ -26,8 +26,8 @@ impl core::error::Error for NoBlock {}
 impl Stream {
     /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back
     /// the stream: it is less than `end` if the pool cannot promise enough, and greater
-    /// if more was reserved before. It never decreases. In a cell, which this does not
-    /// leave, it is at most the cell's end.
+    /// if more was reserved before. It never decreases. A stream in a cell stays in
+    /// it, so the result is at most the cell's end.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();

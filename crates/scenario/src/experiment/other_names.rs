@@ -12,7 +12,8 @@ pub struct OtherName {
     pub name: &'static str,
     /// The preset of that system.
     pub preset: &'static str,
-    /// Path that it sets, after the host's name or after `workload.`.
+    /// Path that it sets: a host's field without the host's name, or a path that begins with
+    /// `workload.`.
     pub path: &'static str,
     /// Call or configuration line that sets it.
     pub set_by: SetBy,

@@ -1,11 +1,11 @@
 //! Checks that no delivery rate sample exceeds the path's rate.
 //!
-//! Rule: the payload of a sample was sent after the measured flight began and arrived one
-//! propagation delay before the sample was taken. It therefore crossed the slowest link
-//! in the sample's interval plus the queueing time, which is the part of its round-trip
-//! time above that of the empty path. A queue that runs empty, or compressed ACKs, may
-//! yield more than the rate times the interval, but never more than the rate times this
-//! sum. draft-cheng-iccrg-delivery-rate-estimation §4.1.
+//! Rule: a sample's payload is at most the path's rate times (interval + queueing time),
+//! plus one frame. The interval is the sample's. The queueing time is the sample's
+//! round-trip time minus that of the empty path. All payload of the sample crossed the
+//! slowest link within this sum. A queue that runs empty, or compressed ACKs, can make the
+//! payload more than the rate times the interval alone.
+//! draft-cheng-iccrg-delivery-rate-estimation §4.1.
 //!
 //! The bound holds only without retransmissions and overtaking; the caller checks
 //! that.
@@ -25,7 +25,7 @@ pub struct PathCapacity {
     pub frame: u64,
 }
 
-/// Rounding error of two times, each in whole microseconds.
+/// Allowance for rounding the interval and the round-trip time to whole microseconds.
 const ROUNDING_US: u64 = 4;
 
 /// Checks the fastest sample of a connection.

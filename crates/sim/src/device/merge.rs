@@ -138,7 +138,7 @@ impl Merger {
         arrived.push_back((held.whole(), meta));
     }
 
-    /// Hands the segments to the stack whose time has ended at `now`.
+    /// Hands to the stack the segments whose waiting time has ended at `now`.
     pub fn interrupt(&mut self, now: Instant, arrived: &mut ReceivedFrames) {
         while let Some(place) = self.held.iter().position(|held| self.due(held) <= now) {
             self.give_up(place, arrived);

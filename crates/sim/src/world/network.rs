@@ -108,7 +108,8 @@ pub struct World {
     pub(super) capture_error: Option<io::Error>,
     pub(super) scratch: Scratch,
     pub(super) watch: ProgressChecker,
-    /// Connections whose peer was cut short are to be reset.
+    /// True after [`reset_abandoned_ends`](Self::reset_abandoned_ends): the world resets each
+    /// open connection whose peer is gone or whose flow has finished.
     pub(super) resets_abandoned: bool,
     /// A link's model was replaced after the link was added.
     pub(super) links_changed: bool,

@@ -145,8 +145,9 @@ pub trait CongestionControl {
 
     /// Returns the limit to which time is charged while the congestion window is full.
     ///
-    /// [`Limit::CwndAfterLoss`] means that some event set the size of the window. The
-    /// connection knows the last one and has a limit for each.
+    /// [`Limit::CwndAfterLoss`] means that an event set the size of the window. The
+    /// connection replaces it by [`Limit::CwndAfterMark`] if the last such event was a mark,
+    /// and by [`Limit::CwndSteady`] if there was none.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart

@@ -72,7 +72,7 @@ impl TailLoss {
     }
 
     /// Processes an ACK up to `ack`. `dsack`: it carries a DSACK block; `is_bare`: it
-    /// reports nothing else. RFC 8985 §7.4.
+    /// acknowledges nothing new, neither cumulatively nor by SACK. RFC 8985 §7.4.
     pub fn on_ack(&mut self, ack: SeqNum, dsack: bool, is_bare: bool) -> ProbeOutcome {
         let Some(probe) = self.probe.filter(|probe| ack.at_or_after(probe.end)) else {
             return ProbeOutcome::Nothing;
