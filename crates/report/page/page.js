@@ -158,8 +158,18 @@ async function modelOf(row, aspect) {
   return aspect.model;
 }
 
+// Reading a row takes time: choices are made one after the other, in the order of the clicks.
+let turn = Promise.resolve();
+
+function inTurn(act) {
+  turn = turn.then(act).catch(reportError);
+  return turn;
+}
+
+const choose = (...choice) => inTurn(() => put(...choice));
+
 // Puts a row on one side; null takes it away.
-async function choose(place, side, number = 0) {
+async function put(place, side, number = 0) {
   const stack = stacks[side === "a" ? 0 : 1];
   if (side === "b" && chosen.b?.place === place && number === chosen.b.number) place = null;
   const row = place === null ? null : facts.rows[place];
@@ -313,7 +323,7 @@ function connectControls() {
     change(`row-${side}`, ({ value }) => choose(value === "" ? null : Number(value), side));
     change(`aspect-${side}`, ({ value }) => choose(chosen[side].place, side, Number(value)));
   }
-  addEventListener("hashchange", () => follow(location.hash.slice(1)));
+  addEventListener("hashchange", () => inTurn(() => follow(location.hash.slice(1))));
   new ResizeObserver(() => view.ask()).observe(byId("stage"));
   let before = "";
   addEventListener("beforeprint", () => {
@@ -365,8 +375,8 @@ async function follow(link) {
   setTheme(asked.get("theme") ?? "");
   settings.detrended = byId("detrend").checked = asked.has("detrend");
   settings.common = byId("common").checked = !asked.has("own");
-  if (facts.rows.length > 0) await choose(row("a", first), "a");
-  if (row("b", null) !== null) await choose(row("b", null), "b");
+  if (facts.rows.length > 0) await put(row("a", first), "a");
+  if (row("b", null) !== null) await put(row("b", null), "b");
   if (asked.has("proof") && stacks[0].model) jump(stacks[0]);
   if (number("until") > number("from")) view.show(number("from") * 1e9, number("until") * 1e9);
   if (!Number.isFinite(number("at")) || !stacks[0].model) return;
@@ -377,9 +387,18 @@ async function follow(link) {
 async function start() {
   fillPage();
   connectControls();
-  await follow(location.hash.slice(1));
+  await inTurn(() => follow(location.hash.slice(1)));
   view.now();
   return performance.now();
 }
 
-window.fullpipe = { view, stacks, facts, choose, details, settings, jump, loaded: start() };
+// Waits until every choice that was made is shown.
+async function settled() {
+  let last;
+  do {
+    last = turn;
+    await last;
+  } while (last !== turn);
+}
+
+window.fullpipe = { view, stacks, facts, choose, details, settings, jump, settled, loaded: start() };

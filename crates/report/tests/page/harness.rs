@@ -93,10 +93,11 @@ pub fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
     std::array::from_fn(|at| place[at].as_f64().expect("four numbers"))
 }
 
-/// Waits until the next frame is drawn.
+/// Waits until what was chosen is read and the next frame is drawn; an empty page has no choices.
 pub fn frame(browser: &mut Browser) {
     browser.evaluate(
-        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
+        "Promise.resolve(window.fullpipe?.settled()).then(() =>
+            new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))",
     );
 }
 
