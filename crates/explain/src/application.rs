@@ -2,10 +2,13 @@
 
 use crate::lever::{Ample, Change, Lever, LeverKind};
 use fullpipe_scenario::experiment::{FlowPlan, HostPlan, LowWater, Setup, Stop};
-use fullpipe_sim::app::ReadPlan;
+use fullpipe_sim::{Pace, app::ReadPlan};
 
 /// Connections that are tried together in place of one.
 const CONNECTIONS: [u32; 2] = [2, 4];
+
+/// Times the datagrams that the sender offers.
+const OFFERED: u64 = 4;
 
 /// Returns the levers of both applications and both processors.
 pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
@@ -35,6 +38,13 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
         lever(field, twice, vec![change(field, ample)])
     };
     let mut levers = Vec::new();
+    if let Pace::Rate { bps, tick } = flow.datagram_plan().pace {
+        let rate = |times: u64| format!("{}bit", bps.saturating_mul(times));
+        levers.push(one("rate", Some(rate(2)), rate(OFFERED)));
+        if !tick.is_zero() {
+            levers.push(one("tick", Some((tick / 2).to_string()), "1us".into()));
+        }
+    }
     if !flow.is_udp() {
         let write = u64::from(flow.write);
         let most = ample.bytes.min(1 << 20);

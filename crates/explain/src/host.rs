@@ -5,7 +5,10 @@
 //! present value, its legal range and the ample amount, or are listed in the row.
 
 use fullpipe::{config::Config, presets::alias};
-use fullpipe_pool::knobs::{KnobInfo, parse_count};
+use fullpipe_pool::{
+    Duration,
+    knobs::{KnobInfo, parse_count},
+};
 use fullpipe_tcp::CongestionAlgorithm;
 
 use crate::lever::{Ample, Change, Lever, LeverKind};
@@ -29,8 +32,10 @@ enum Try {
     Entries,
     /// Twice the present number, and this value, at which the knob limits nothing.
     Unbounded(&'static str),
-    /// Half of the present number, and this one.
+    /// Half of the present number or time, and this one, if it is less.
     Less(&'static str),
+    /// Half of the present number: more is not always faster.
+    Half,
     /// Twice the present number, and this one.
     More(&'static str),
     /// These values, one lever each.
@@ -44,8 +49,8 @@ struct Row {
     end: End,
     kind: LeverKind,
     values: Try,
-    /// Knobs that must be set with it, and their values; `None`: the same value.
-    with: &'static [(&'static str, Option<&'static str>)],
+    /// Knobs that must be set with it, and their values.
+    with: &'static [(&'static str, &'static str)],
 }
 
 const fn resource(knob: &'static str, end: End, values: Try) -> Row {
@@ -68,19 +73,19 @@ const fn rule(knob: &'static str, end: End, values: Try) -> Row {
     }
 }
 
-const fn with(mut row: Row, with: &'static [(&'static str, Option<&'static str>)]) -> Row {
+const fn with(mut row: Row, with: &'static [(&'static str, &'static str)]) -> Row {
     row.with = with;
     row
 }
 
 use End::{Both, Each, Receiver, Sender};
-use Try::{Bytes, Congestion, Entries, Less, More, OneOf, Unbounded};
+use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Unbounded};
 
 const ROWS: &[Row] = &[
     // Buffers and their caps. A buffer that is set does not grow by itself.
     with(
         resource("tcp.send_buffer", Sender, Bytes),
-        &[("tcp.send_buffer_max", Some("0"))],
+        &[("tcp.send_buffer_max", "0")],
     ),
     resource("tcp.send_buffer_max", Sender, Bytes),
     resource("tcp.send_buffer_limit", Sender, Bytes),
@@ -88,33 +93,33 @@ const ROWS: &[Row] = &[
     resource("tcp.unacknowledged", Sender, Bytes),
     with(
         resource("tcp.receive_buffer", Receiver, Bytes),
-        &[("tcp.receive_buffer_max", Some("0"))],
+        &[("tcp.receive_buffer_max", "0")],
     ),
     with(
         resource("tcp.receive_buffer_max", Receiver, Bytes),
-        &[("tcp.receive_tuning", Some("true"))],
+        &[("tcp.receive_tuning", "true")],
     ),
     resource("tcp.receive_buffer_limit", Receiver, Bytes),
     resource("tcp.receive_text_share", Receiver, Unbounded("100")),
     resource("tcp.out_of_order", Receiver, Bytes),
-    resource("tcp.holes", Receiver, Unbounded("0")),
+    resource("tcp.holes", Receiver, Entries),
     resource("udp.receive_queue", Receiver, Entries),
     resource("udp.receive_buffer", Receiver, Bytes),
     resource("udp.send_queue", Sender, Entries),
     resource("udp.send_buffer", Sender, Bytes),
     // Memory and tables.
     resource("pool.blocks", Each, Entries),
-    resource("pool.ranges", Receiver, Unbounded("0")),
+    resource("pool.ranges", Receiver, Entries),
     resource("pool.send_floor", Each, Entries),
     resource("pool.receive_floor", Each, Entries),
     with(
         resource("pool.pressure", Each, Unbounded("100")),
-        &[("pool.pressure_high", Some("100"))],
+        &[("pool.pressure_high", "100")],
     ),
     resource("tcp.window_share", Receiver, Unbounded("100")),
     resource("tcp.idle_window_share", Receiver, Unbounded("100")),
-    resource("stack.sent_ranges", Sender, Unbounded("0")),
-    resource("stack.sent_ranges_each", Sender, Unbounded("0")),
+    resource("stack.sent_ranges", Sender, Entries),
+    resource("stack.sent_ranges_each", Sender, Entries),
     resource("arp.queue_packets", Each, More("1024")),
     resource("ip.reassembly_datagrams", Receiver, More("1024")),
     resource("ip.reassembly_per_source", Receiver, More("1024")),
@@ -125,6 +130,14 @@ const ROWS: &[Row] = &[
     resource("tcp.small_queue", Sender, Bytes),
     resource("tcp.initial_receive_window", Receiver, More("1000")),
     // Rules.
+    with(
+        rule("tcp.send_buffer", Sender, Half),
+        &[("tcp.send_buffer_max", "0")],
+    ),
+    with(
+        rule("tcp.receive_buffer", Receiver, Half),
+        &[("tcp.receive_buffer_max", "0")],
+    ),
     rule("tcp.congestion", Sender, Congestion),
     rule("tcp.initial_window", Sender, More("32")),
     rule("tcp.hystart", Sender, OneOf(&["false", "true"])),
@@ -196,22 +209,20 @@ impl Row {
 
     /// The levers of this row at `hosts`, which are changed together.
     fn levers(&self, hosts: &[&HostPlan], info: Option<&KnobInfo>, ample: Ample) -> Vec<Lever> {
+        let presents: Vec<_> = hosts
+            .iter()
+            .filter_map(|host| present(host, self.knob))
+            .collect();
         // Of hosts that are changed together the smallest counts.
-        let numbers = hosts.iter().map(|host| {
-            let present = present(host, self.knob);
-            present.as_deref().and_then(parse_count)
-        });
-        let number = numbers.flatten().min();
+        let number = presents.iter().filter_map(|text| parse_count(text)).min();
         let most = info.and_then(|info| parse_count(&info.legal.1));
         let within = |value: u64| most.map_or(value, |most| value.min(most)).to_string();
         let twice = number.map(|number| within(number.saturating_mul(2)));
-        let half = number.map(|number| within(number / 2));
+        let half = presents.first().and_then(|text| half(text));
         let raised = |amount: u64| number.is_none_or(|number| number < amount);
         let lever = |twice: Option<String>, ample: String| Lever {
             name: self.name(hosts),
-            called: alias::of_knob(hosts[0].preset.name, self.knob)
-                .first()
-                .copied(),
+            called: self.called(hosts[0], &ample),
             kind: self.kind,
             twice: twice.map(|value| self.changes(hosts, &value)),
             ample: self.changes(hosts, &ample),
@@ -237,7 +248,12 @@ impl Row {
                 let ample = ample.then(|| lever(twice, value.to_string()));
                 ample.into_iter().collect()
             }
-            Less(value) => vec![lever(half, value.to_string())],
+            Less(value) => {
+                let is_less = presents.iter().any(|text| is_more(text, value));
+                let less = is_less.then(|| lever(half, value.to_string()));
+                less.into_iter().collect()
+            }
+            Half => half.map(|value| choice(&value)).into_iter().collect(),
             OneOf(values) => values.iter().map(|value| choice(value)).collect(),
             Congestion => {
                 let all = CongestionAlgorithm::ALL.iter();
@@ -245,6 +261,24 @@ impl Row {
                     .collect()
             }
         }
+    }
+
+    /// The setting of `host`'s system that does the same as this row with `value`, and its
+    /// own value: `SO_SNDBUF=65536`.
+    fn called(&self, host: &HostPlan, value: &str) -> Option<String> {
+        let mut wanted = host.clone();
+        wanted.set(self.knob, value).ok()?;
+        for (knob, to) in self.with {
+            wanted.set(knob, to).ok()?;
+        }
+        let names = alias::of_knob(host.preset.name, self.knob).into_iter();
+        let mut same = names.filter_map(|name| {
+            let own = alias::find(name)?.value_for(&wanted.config, value)?;
+            let mut set = host.clone();
+            set.set(name, &own).ok()?;
+            (set == wanted).then(|| format!("{name}={own}"))
+        });
+        same.next()
     }
 
     fn name(&self, hosts: &[&HostPlan]) -> String {
@@ -259,7 +293,7 @@ impl Row {
             let with = self
                 .with
                 .iter()
-                .map(move |(knob, to)| (path(knob), to.unwrap_or(value).to_string()));
+                .map(move |(knob, to)| (path(knob), (*to).to_string()));
             own.into_iter().chain(with.collect::<Vec<_>>())
         };
         let changes = hosts.iter().flat_map(of_host);
@@ -274,6 +308,32 @@ fn present(host: &HostPlan, knob: &str) -> Option<String> {
         "device.rx_descriptors" => Some(host.device.rx_descriptors.to_string()),
         _ => host.config.get(knob),
     }
+}
+
+/// Half of a number or of a time.
+fn half(text: &str) -> Option<String> {
+    let time = || {
+        text.parse::<Duration>()
+            .ok()
+            .map(|time| (time / 2).to_string())
+    };
+    parse_count(text)
+        .map(|number| (number / 2).to_string())
+        .or_else(time)
+}
+
+/// Returns true if the number or time `text` is more than `other`.
+fn is_more(text: &str, other: &str) -> bool {
+    let numbers = parse_count(text).zip(parse_count(other));
+    let times = || {
+        text.parse::<Duration>()
+            .ok()
+            .zip(other.parse::<Duration>().ok())
+    };
+    numbers
+        .map(|(number, other)| number > other)
+        .or_else(|| times().map(|(time, other)| time > other))
+        .unwrap_or(false)
 }
 
 /// Blocks for buffers of both directions, and for overhead of the same size.

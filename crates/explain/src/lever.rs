@@ -45,8 +45,9 @@ pub struct Lever {
     /// Its name: the path of its first setting, followed by the value if the setting takes
     /// one of several named values.
     pub name: String,
-    /// The name of that setting in its host's system, if that has one.
-    pub called: Option<&'static str>,
+    /// The setting of its host's system that makes the ample change, with its value, if that
+    /// has one.
+    pub called: Option<String>,
     /// The part of the transfer that it changes.
     pub kind: LeverKind,
     /// Settings for about twice of what is there; absent if there is only one other value.

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::{
-    lever::{Ample, Change, Lever, LeverKind},
+    lever::{Ample, Change, Lever, LeverKind, changed},
     levers,
     twin::{Speed, Twin, TwinFailure},
 };
@@ -27,7 +27,7 @@ pub struct Matrix {
     pub seed: u64,
     /// Number of seeds of each run; 1 if chance plays no part.
     pub seeds: usize,
-    /// Goodput of the unchanged row, in Mbit/s: the mean over the seeds.
+    /// Goodput of the unchanged row's first flow, in Mbit/s: the mean over the seeds.
     pub goodput_mbps: f64,
     /// False if the unchanged transfer does not end with all bytes.
     pub is_complete: bool,
@@ -46,9 +46,10 @@ pub struct MatrixLine {
     /// Its name: the path of its first setting, followed by the value if the setting takes
     /// one of several named values.
     pub lever: String,
-    /// The name of its setting in its host's system, if that has one.
+    /// The setting of its host's system that makes the ample change, with its value, if that
+    /// has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub called: Option<&'static str>,
+    pub called: Option<String>,
     /// The part of the transfer that it changes.
     pub kind: LeverKind,
     /// Result at about twice of what is there.
@@ -63,12 +64,12 @@ pub struct MatrixLine {
 pub struct Tried {
     /// The changed settings, as `--set` takes them.
     pub changes: Vec<Change>,
-    /// Goodput, in Mbit/s: the mean over the seeds.
+    /// Goodput of the first flow, in Mbit/s: the mean over the seeds.
     pub goodput_mbps: f64,
     /// Gain as a share of the unchanged goodput; 0.1 is 10 % more.
-    pub gain: f64,
+    pub gain_share: f64,
     /// Standard error of the gain; 0 if chance plays no part.
-    pub error: f64,
+    pub error_share: f64,
     /// False if the transfer did not end with all bytes.
     pub is_complete: bool,
 }
@@ -88,7 +89,7 @@ impl MatrixLine {
         let runs = self.twice.iter().chain([&self.ample]);
         let gains = runs
             .filter(|tried| tried.is_complete)
-            .map(|tried| tried.gain);
+            .map(|tried| tried.gain_share);
         gains.fold(f64::NEG_INFINITY, f64::max)
     }
 }
@@ -109,7 +110,7 @@ pub fn matrix(
     let measured = &twin.first.measured;
     let ample = Ample::of(setup, measured.goodput_mbps * 1e6, measured.srtt_ms / 1e3);
     let levers = levers::all(setup, ample);
-    let combinations = combinations(&levers);
+    let combinations = combinations(setup, &levers);
     let singles = levers.iter().flat_map(|lever| {
         let twice = lever.twice.as_deref();
         twice.into_iter().chain([lever.ample.as_slice()])
@@ -129,7 +130,7 @@ pub fn matrix(
         };
         lines.push(MatrixLine {
             lever: lever.name.clone(),
-            called: lever.called,
+            called: lever.called.clone(),
             kind: lever.kind,
             twice,
             ample,
@@ -153,8 +154,8 @@ fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
     Tried {
         changes: changes.to_vec(),
         goodput_mbps: speed.mean_mbps(),
-        gain: speed.over(base) - 1.0,
-        error: speed.error(base),
+        gain_share: speed.over(base) - 1.0,
+        error_share: speed.error(base),
         is_complete: speed.is_complete,
     }
 }
@@ -162,8 +163,9 @@ fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
 /// Indices of the levers that are changed together, and their changes.
 type Combination = (Vec<usize>, Vec<Change>);
 
-/// Every resource of the hosts at once; and the same with each rule.
-fn combinations(levers: &[Lever]) -> Vec<Combination> {
+/// Every resource of the hosts at once; and the same with each rule. Resources that
+/// contradict those before them are left out.
+fn combinations(setup: &Setup, levers: &[Lever]) -> Vec<Combination> {
     let of = |kind: LeverKind| -> Vec<usize> {
         let places = levers.iter().enumerate();
         places
@@ -177,7 +179,14 @@ fn combinations(levers: &[Lever]) -> Vec<Combination> {
         all.collect::<Vec<_>>()
     });
     let sets = [resources.clone()].into_iter().chain(with_rule);
-    sets.map(|places| {
+    sets.map(|wanted| {
+        let mut places = Vec::new();
+        for place in wanted {
+            places.push(place);
+            if changed(setup, &changes_of(levers, &places)).is_none() {
+                places.pop();
+            }
+        }
         let changes = changes_of(levers, &places);
         (places, changes)
     })

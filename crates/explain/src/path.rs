@@ -19,6 +19,19 @@ pub fn levers(setup: &Setup) -> Vec<Lever> {
     links.flat_map(of_link).collect()
 }
 
+/// Returns true if a link between both ends of the first flow draws anything.
+pub fn is_random(setup: &Setup) -> bool {
+    let flow = setup.flow();
+    let route = setup.route(flow.from, flow.to).into_iter();
+    let links =
+        route.flat_map(|(number, _)| Direction::ALL.map(|way| setup.links[number].link(way)));
+    let mut links = links.collect::<Vec<_>>().into_iter();
+    links.any(|link| {
+        let mut drawn = RELIEFS.iter().filter(|relief| relief.is_random);
+        drawn.any(|relief| (relief.values)(&link).is_some())
+    })
+}
+
 fn of_link(link: &LinkPlan) -> Vec<Lever> {
     let mut levers = Vec::new();
     for relief in RELIEFS {

@@ -7,8 +7,8 @@ use fullpipe::config::Config;
 
 use super::{
     host,
-    lever::{Ample, Lever},
-    matrix, path,
+    lever::{Ample, Lever, changed},
+    levers, matrix, path,
     twin::Twin,
 };
 use fullpipe_scenario::experiment::{Experiment, LINK_FIELDS, RELIEFS, Setup};
@@ -118,6 +118,114 @@ fn every_knob_of_the_path_of_data_has_a_lever() {
     let is_knob = |name: &&&str| rows.iter().any(|row| row.name == **name);
     let mut stale = NO_LEVERS.iter().filter(|name| !is_knob(name));
     assert_eq!(stale.next(), None);
+}
+
+/// A row whose values are all refused would never be tried.
+#[test]
+fn every_row_of_a_host_makes_a_lever_on_some_host() {
+    let tight = [
+        ("near.device.super_segment", "64K"),
+        ("far.device.merge_quiet", "20us"),
+        ("far.device.rx_descriptors", "64"),
+        ("near.tcp.window_scaling", "false"),
+        ("near.tcp.sack", "false"),
+        ("far.tcp.timestamps", "false"),
+        ("near.tcp.mss_max", "1000"),
+        ("near.tcp.pacing_rate_max", "1000000"),
+        ("near.tcp.write_atomic", "true"),
+        ("near.tcp.segment_sizing", "write"),
+        ("near.tcp.tail_loss_probe", "false"),
+        ("near.tcp.user_timeout", "10s"),
+        ("near.tcp.mtu_probing", "off"),
+        ("near.tcp.send_text_share", "50"),
+        ("far.tcp.receive_text_share", "50"),
+        ("near.tcp.unacknowledged", "64K"),
+        ("near.tcp.send_buffer_limit", "64K"),
+        ("far.tcp.receive_buffer_limit", "64K"),
+        ("near.tcp.small_queue", "64K"),
+        ("far.tcp.out_of_order", "64K"),
+        ("far.tcp.receive_buffer_max", "128K"),
+        ("near.tcp.sws_override", "200ms"),
+        ("near.tcp.cork_timeout", "200ms"),
+    ];
+    let mut names = Vec::new();
+    for protocol in ["tcp", "udp"] {
+        let mut setup = setup(LINK);
+        setup
+            .set("workload.protocol", protocol)
+            .expect("a protocol");
+        if protocol == "udp" {
+            setup.set("workload.write", "1000").expect("a size");
+            setup.set("workload.rate", "1mbit").expect("a rate");
+        }
+        for (path, value) in tight {
+            setup
+                .set(path, value)
+                .unwrap_or_else(|error| panic!("{path}: {error}"));
+        }
+        let ample = Ample::of(&setup, 1e6, 0.04);
+        names.extend(
+            levers::all(&setup, ample)
+                .into_iter()
+                .map(|lever| lever.name),
+        );
+    }
+    let has = |knob: &str| {
+        names.iter().any(|name| {
+            name.split('=')
+                .next()
+                .is_some_and(|name| name.ends_with(knob))
+        })
+    };
+    let missing: Vec<_> = host::knobs().filter(|knob| !has(knob)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn the_setting_of_the_system_has_the_value_that_makes_the_same_change() {
+    let text = "title = \"t\"\nhosts.near = { preset = \"linux\" }\nhosts.far = { preset = \"netburner\" }\nworkload = { from = \"near\", to = \"far\", bytes = 400000 }\nrows = [{ label = \"row\" }]\n";
+    let file = format!("{text}{LINK}");
+    let experiment = Experiment::parse("t", "t.toml", &file).expect("no mistake");
+    let setup = &experiment.rows[0].setup;
+    let mut called = 0;
+    for lever in levers::all(setup, Ample::of(setup, 1e6, 0.04)) {
+        let Some((name, value)) = lever.called.as_ref().and_then(|own| own.split_once('=')) else {
+            continue;
+        };
+        let host = lever.name.split(['.', '+']).next().expect("a host");
+        let mut own = setup.clone();
+        own.set(&format!("{host}.{name}"), value)
+            .expect("it is legal");
+        let mine: Vec<_> = lever
+            .ample
+            .iter()
+            .filter(|change| change.set.starts_with(host))
+            .cloned()
+            .collect();
+        assert_eq!(changed(setup, &mine), Some(own), "{}", lever.name);
+        called += 1;
+    }
+    assert!(called > 15, "{called}");
+}
+
+#[test]
+fn rare_losses_are_chance_although_two_seeds_have_none() {
+    let setup = with("path.forward.loss = 0.001%");
+    let twin = Twin::of(&setup, 1).expect("the stack is right");
+    assert_eq!((twin.seeds(), twin.runs()), (5, 5));
+    let plain = with("workload.bytes = 300K");
+    let twin = Twin::of(&plain, 1).expect("the stack is right");
+    assert_eq!((twin.seeds(), twin.runs()), (1, 2));
+}
+
+#[test]
+fn a_transfer_that_does_not_end_is_no_gain() {
+    let settings = "path.forward.outage.after = 100ms\npath.forward.outage.length = 30s\nnear.tcp.retries2 = 6";
+    let found = matrix("row", &with(settings), 1, &|_, _| ()).expect("the stack is right");
+    let lever = found.levers.iter().find(|line| !line.ample.is_complete);
+    let lever = lever.expect("some lever makes the sender give up sooner");
+    assert!(lever.best_gain() < found.levers[0].best_gain(), "{lever:?}");
+    assert!(found.levers[0].ample.is_complete);
 }
 
 #[test]

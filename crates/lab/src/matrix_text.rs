@@ -52,7 +52,7 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
         of_line(&mut text, line, layout);
     }
     if !idle.is_empty() {
-        let names: Vec<_> = idle.into_iter().map(name).collect();
+        let names: Vec<_> = idle.iter().map(|line| line.lever.as_str()).collect();
         text.push('\n');
         let line = format!("No change: {}.", names.join(", "));
         layout.paragraph(&mut text, "", 2, &line);
@@ -72,26 +72,21 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
 /// Returns true if a run with the lever had, or by chance may have had, another goodput.
 fn changes_something(line: &MatrixLine) -> bool {
     let all = line.twice.iter().chain([&line.ample]);
-    all.into_iter()
-        .any(|tried| !tried.is_complete || tried.gain.abs() + tried.error * 2.0 >= NOTHING)
-}
-
-/// The lever's name, and the name of its setting in its host's system.
-fn name(line: &MatrixLine) -> String {
-    match &line.called {
-        Some(called) => format!("{} ({called})", line.lever),
-        None => line.lever.clone(),
-    }
+    all.into_iter().any(|tried| {
+        !tried.is_complete || tried.gain_share.abs() + tried.error_share * 2.0 >= NOTHING
+    })
 }
 
 fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
     let twice = line.twice.as_ref().map_or_else(|| "-".to_string(), gain);
-    let first = line.ample.changes.first();
-    let value = first.map_or("", |change| change.to.as_str());
-    let words = match line.lever.contains('=') {
-        true => name(line),
-        false => format!("{} = {value}", name(line)),
-    };
+    let mut words = line.lever.clone();
+    let value = line.ample.changes.first().map(|change| &change.to);
+    if let Some(value) = value.filter(|_| !line.lever.contains('=')) {
+        words += &format!(" = {value}");
+    }
+    if let Some(called) = &line.called {
+        words += &format!(" ({called})");
+    }
     layout.paragraph(text, &figures(&twice, &gain(&line.ample)), INDENT, &words);
 }
 
@@ -104,16 +99,16 @@ fn gain(tried: &Tried) -> String {
     if !tried.is_complete {
         return "does not end".to_string();
     }
-    if tried.gain.is_infinite() {
+    if tried.gain_share.is_infinite() {
         return "from nothing".to_string();
     }
-    let sign = if tried.gain >= NOTHING { "+" } else { "" };
-    let percent = if tried.gain.abs() < NOTHING {
+    let sign = if tried.gain_share >= NOTHING { "+" } else { "" };
+    let percent = if tried.gain_share.abs() < NOTHING {
         "0".to_string()
     } else {
-        three_digits(tried.gain * 100.0)
+        three_digits(tried.gain_share * 100.0)
     };
-    match tried.error {
+    match tried.error_share {
         0.0 => format!("{sign}{percent} %"),
         error => format!("{sign}{percent} ± {} %", three_digits(error * 100.0)),
     }

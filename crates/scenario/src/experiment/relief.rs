@@ -22,12 +22,14 @@ pub struct Relief {
     pub name: &'static str,
     /// True if both directions have it together.
     pub is_of_both: bool,
+    /// True if the link draws it at random.
+    pub is_random: bool,
     /// The values that ease it; `None` if the link does not have it.
     pub values: fn(&LinkModel) -> Option<ReliefValues>,
 }
 
-/// Times the present rate.
-const RATE: u64 = 100;
+/// Times the present rate. A run for a time carries this many times the bytes.
+const RATE: u64 = 10;
 /// A time that no run reaches.
 const NEVER: &str = "1000000s";
 
@@ -45,29 +47,29 @@ pub const RELIEFS: &[Relief] = &[
             ample: vec![("delay", micros(0))],
         })
     }),
-    relief("jitter", |link| {
+    random("jitter", |link| {
         some(link.jitter_us > 0, || without(&[("jitter", "0us")]))
     }),
-    relief("loss", |link| {
+    random("loss", |link| {
         some(link.loss > 0.0, || ReliefValues {
             twice: Some(vec![("loss", (link.loss / 2.0).to_string())]),
             ample: vec![("loss", "0".into())],
         })
     }),
-    relief("burst_loss", |link| {
+    random("burst_loss", |link| {
         some(link.burst_loss.is_some(), || {
             without(&[("burst_loss.loss_good", "0"), ("burst_loss.loss_bad", "0")])
         })
     }),
-    relief("reordering", |link| {
+    random("reordering", |link| {
         some(link.reordering.is_some(), || {
             without(&[("reordering.chance", "0")])
         })
     }),
-    relief("duplication", |link| {
+    random("duplication", |link| {
         some(link.duplication > 0.0, || without(&[("duplication", "0")]))
     }),
-    relief("corruption", |link| {
+    random("corruption", |link| {
         some(link.corruption > 0.0, || without(&[("corruption", "0")]))
     }),
     relief("queue", |link| {
@@ -116,7 +118,7 @@ pub const RELIEFS: &[Relief] = &[
     }),
     Relief {
         is_of_both: true,
-        ..relief("radio", |link| {
+        ..random("radio", |link| {
             some(link.radio.is_some(), || {
                 without(&[("radio.access", "0us"), ("radio.backoff", "0us")])
             })
@@ -142,7 +144,16 @@ const fn relief(name: &'static str, values: fn(&LinkModel) -> Option<ReliefValue
     Relief {
         name,
         is_of_both: false,
+        is_random: false,
         values,
+    }
+}
+
+/// As [`relief`], for a property that the link draws at random.
+const fn random(name: &'static str, values: fn(&LinkModel) -> Option<ReliefValues>) -> Relief {
+    Relief {
+        is_random: true,
+        ..relief(name, values)
     }
 }
 
