@@ -1,7 +1,8 @@
 //! The result of an experiment, and its JSON.
 //!
-//! Rule: the JSON is a stable interface (`docs/json.md`). Keys are added, never
-//! renamed; a quantity has its unit in its name; shares add up to 1.
+//! Rule: the JSON is a stable interface (`docs/json.md`). Keys are added; a key that is
+//! renamed, removed or changes its meaning needs a new [`JSON_SCHEMA`]. A quantity has its
+//! unit in its name; shares add up to 1.
 
 use fullpipe_diagnose::facts::{Observed, PathFacts};
 use fullpipe_scenario::{
@@ -15,8 +16,9 @@ use serde::{Serialize, Serializer};
 use crate::verdict::Verdict;
 
 /// Version of the JSON that this crate prints, in `schema` of each object.
-/// Incremented when a key changes its meaning or is removed, not when one is added.
-pub const JSON_SCHEMA: u32 = 1;
+/// Incremented when a key is renamed or removed or changes its meaning, not when one is
+/// added. `docs/json.md` lists the changes of each version.
+pub const JSON_SCHEMA: u32 = 2;
 
 /// One experiment's result. An array of these is the result of several.
 #[derive(Clone, Debug, PartialEq, Serialize)]

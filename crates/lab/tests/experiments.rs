@@ -15,7 +15,7 @@ use std::{
 };
 
 use fullpipe_lab::{
-    Experiment, Outcome, Report, RunError, RunOptions,
+    Experiment, JSON_SCHEMA, Outcome, Report, RunError, RunOptions,
     catalogue::{self, BUILT_IN},
     experiment::Setup,
     layout::Layout,
@@ -418,6 +418,18 @@ fn the_json_has_the_promised_shape_and_its_shares_add_up_to_one() {
         rows[0]["published"]["outcome"].as_str(),
         Some("does not work")
     );
+}
+
+#[test]
+fn the_page_about_json_has_the_version_that_is_printed_and_its_changes() {
+    let page = fs::read_to_string(root().join("docs/json.md")).unwrap();
+    let present = format!("[version](#versions) of this page: `{JSON_SCHEMA}`");
+    assert!(page.contains(&present), "{present}");
+    for (before, version) in (1..JSON_SCHEMA).zip(2..) {
+        let changes = format!("Version `{version}`, compared with `{before}`:");
+        assert!(page.contains(&changes), "{changes}");
+    }
+    assert_eq!(report("nuttx", 1).schema, JSON_SCHEMA);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Statistics of a link in real time, as a line a second and as JSON.
 //!
-//! Rule: the JSON is a stable interface, as the experiments' is (`docs/json.md`): fields are
-//! added, never renamed, and a quantity has its unit in its name.
+//! Rule: the JSON is a stable interface, as the experiments' is (`docs/json.md`): a field that
+//! is renamed, removed or changes its meaning needs a new version. A quantity has its unit in
+//! its name.
 
 use std::time::Duration;
 
