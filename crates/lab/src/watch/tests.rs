@@ -4,45 +4,27 @@ use fullpipe_pool::Duration;
 use fullpipe_scenario::Experiment;
 
 use super::{Watch, events_json_lines, watched_text};
-use crate::{Report, RunOptions, run};
+use crate::{Report, RunOptions, run, template};
 
-const TEXT: &str = r#"
-title = "t"
-hosts.a = { set.tcp.send_buffer = "16K" }
-hosts.b = { set.tcp.receive_buffer = "32K" }
-links.wire = { between = ["a", "b"], rate = "10mbit", rtt = "20ms" }
-workload = { from = "a", to = "b", bytes = "500K", write = "8K" }
-[[rows]]
-label = "small buffer"
-[[rows]]
-label = "slow reader"
-set.a.tcp.send_buffer = "256K"
-set.workload.read.stall_after = "100ms"
-set.workload.read.stall_for = "2s"
-"#;
+/// A writer that waits for its send buffer, and a reader that stalls until its window is
+/// full.
+const STREAM: &[(&str, &str)] = &[
+    ("workload.bytes", "1M"),
+    ("workload.read.stall_after", "100ms"),
+    ("workload.read.stall_for", "2s"),
+];
 
-const DATAGRAMS: &str = r#"
-title = "t"
-[hosts.a]
-[hosts.b]
-preset = "unet3"
-cpu = { call = "200us", receive_packet = "50us" }
-device.rx_descriptors = 3
-[links.wire]
-between = ["a", "b"]
-rate = "100mbit"
-delay = "1ms"
-[workload]
-from = "a"
-to = "b"
-protocol = "udp"
-write = 1000
-rate = "8mbit"
-tick = "10ms"
-duration = "1s"
-[[rows]]
-label = "bursts"
-"#;
+/// Bursts of eight datagrams, a receiver that takes ten times as long for each as the link,
+/// and a receive queue of one.
+const DATAGRAMS: &[(&str, &str)] = &[
+    ("workload.protocol", "udp"),
+    ("workload.write", "1000"),
+    ("workload.rate", "8mbit"),
+    ("workload.tick", "8ms"),
+    ("workload.duration", "1s"),
+    ("receiver.cpu.call", "900us"),
+    ("receiver.udp.receive_queue", "1"),
+];
 
 const ALL: Watch = Watch {
     events: true,
@@ -50,8 +32,12 @@ const ALL: Watch = Watch {
     counters: true,
 };
 
-fn report(text: &str) -> Report {
-    let experiment = Experiment::parse("t", "t.toml", text).unwrap();
+/// The template of `lab new`, with `settings` in every row.
+fn report(settings: &[(&str, &str)]) -> Report {
+    let mut experiment = Experiment::parse("t", "t.toml", &template("t")).unwrap();
+    for (path, value) in settings {
+        experiment.set(path, value).unwrap();
+    }
     let options = RunOptions {
         watch: ALL,
         ..RunOptions::plain(1)
@@ -61,15 +47,16 @@ fn report(text: &str) -> Report {
 
 #[test]
 fn the_text_uses_names_of_ss_and_nstat_and_each_json_line_is_an_event() {
-    let report = report(TEXT);
+    let report = report(STREAM);
     let all = watched_text(&report);
     for part in [
-        "events of row `small buffer`",
-        "a#1          writer blocked: ",
+        "events of row `unchanged`",
+        "events of row `64 KB send buffer`",
+        "sender#1     writer blocked: ",
         "skmem:(r0,rb",
         "delivery_rate ",
         "sndbuf_limited:",
-        "#a\nIpInReceives  ",
+        "#sender\nIpInReceives  ",
         "zero window advertised",
     ] {
         assert!(all.contains(part), "{part}");
@@ -78,7 +65,7 @@ fn the_text_uses_names_of_ss_and_nstat_and_each_json_line_is_an_event() {
     let events: usize = report.rows.iter().map(|row| row.watched.events.len()).sum();
     assert_eq!(lines.lines().count(), events);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
-    assert_eq!(first["row"], "small buffer");
+    assert_eq!(first["row"], "unchanged");
     assert_eq!(first["event"], "opened");
     let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     assert!(json["rows"][0]["sockets"][0]["skmem"]["tb"].is_number());
@@ -88,10 +75,10 @@ fn the_text_uses_names_of_ss_and_nstat_and_each_json_line_is_an_event() {
 fn udp_sockets_and_full_receive_queues_are_in_the_text() {
     let all = watched_text(&report(DATAGRAMS));
     for part in [
-        "UDP sockets of row `bursts`",
+        "UDP sockets of row `unchanged`",
         "UNCONN",
         "recv_datagrams:0/1",
-        "b#1          receive queue full",
+        "receiver#1   receive queue full",
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }
