@@ -42,6 +42,7 @@
 //! | the file, its rows, every setting by name | [`experiment`], [`Mistake`], [`schema()`] |
 //! | the first flow's path without traffic | [`path`], [`response`] |
 //! | the world, its run and its end | [`scene`] |
+//! | where frames were lost, and which direction was full | [`path_account`] |
 //! | the measured quantities, and the time by limit | [`Measured`], [`Times`], [`Shares`] |
 //! | events, sockets and counters of a run | [`watch`] |
 #![forbid(unsafe_code)]
@@ -54,6 +55,7 @@ pub mod measured;
 mod mistake;
 mod observer;
 pub mod path;
+pub mod path_account;
 pub mod response;
 pub mod scene;
 mod schema;
@@ -69,6 +71,7 @@ pub use measured::{
     FlowMeasured, Form, HostMeasured, Measured, Outcome, Quantity, Spread, Summary,
 };
 pub use mistake::Mistake;
+pub use path_account::PathAccount;
 pub use scene::{Played, Scene};
 pub use schema::schema;
 pub use shares::{Account, Limits, Shares, Times};

@@ -210,7 +210,10 @@ impl<'a> Scene<'a> {
             time_to_90_s: self.climb.as_ref().and_then(Climb::full_after_s),
             ..finished.measured(ended, busy)
         };
+        let activity = Activity::of(ended, self.omitted.until, measured.elapsed_s);
+        let active = Duration::from_secs_f64(activity.share * measured.elapsed_s);
         Played {
+            path: finished.path_account(active),
             sender: sender.since(&self.omitted.sender),
             receiver: receiver.since(&self.omitted.receiver),
             demand: DatagramDemand::default(),
@@ -218,7 +221,7 @@ impl<'a> Scene<'a> {
             cwnd: info.map_or(0, |info| u64::from(info.cwnd)),
             min_rtt: info.and_then(|info| info.min_rtt),
             busiest,
-            activity: Activity::of(ended, self.omitted.until, measured.elapsed_s),
+            activity,
             silence: self.silence_notes.silence(&self.built, ended),
             measured,
             observed: None,

@@ -10,6 +10,8 @@ use fullpipe_pool::Duration;
 use fullpipe_tcp::{Limit, ReceiveLimit, limit::Reason};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+use crate::path_account::PathAccount;
+
 const WHOLE: u64 = 1_000_000;
 
 /// Time and bytes charged to each limit, over any number of connections.
@@ -162,12 +164,14 @@ pub struct Limits {
     pub receiver: Shares<ReceiveLimit>,
 }
 
-/// Limits of both ends in seconds and bytes. They add up to the connections' lifetime and
-/// to the bytes that moved.
+/// Limits of both ends in seconds and bytes, and the frames of the path. The limits add up
+/// to the connections' lifetime and to the bytes that moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
     /// Limits of the sender.
     pub sender: Times<Limit>,
     /// Limits that the receiver set.
     pub receiver: Times<ReceiveLimit>,
+    /// Frames of every link, and losses at every host.
+    pub path: PathAccount,
 }

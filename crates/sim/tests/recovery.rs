@@ -8,7 +8,7 @@ use fullpipe::Config;
 use fullpipe_pool::Duration;
 use fullpipe_sim::{
     Deadline, Facts, LinkModel, MIB, Seed, World,
-    link::{Direction, Outage, Queue, Reordering},
+    link::{Direction, FrameLoss, Outage, Queue, Reordering},
     rule::drop_when,
 };
 use fullpipe_tcp::{CongestionAlgorithm, Info, Limit, TcpCounters};
@@ -57,7 +57,11 @@ fn transfer(
     Run {
         received_twice: receiver.dsack_old_sent + receiver.dsack_ofo_sent,
         sender: world.stack(client).tcp_counters().clone(),
-        lost: world.link_engine(link).counters(Direction::Forward).lost,
+        lost: world
+            .link_engine(link)
+            .counters(Direction::Forward)
+            .lost
+            .frames(FrameLoss::Random),
         facts: world.facts(flow),
     }
 }

@@ -4,10 +4,10 @@
 //! is renamed, removed or changes its meaning needs a new version. A quantity has its unit in
 //! its name.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use fullpipe_pool::Duration as LinkTime;
-use fullpipe_sim::link::LinkCounters;
+use fullpipe_sim::link::{FrameLoss, LinkCounters};
 use serde::Serialize;
 
 /// Width of a lateness class, in microseconds.
@@ -99,6 +99,8 @@ pub struct LiveDirection {
     pub marked: u64,
     /// Frames longer than the link carries.
     pub dropped_too_long: u64,
+    /// All frames that the link lost, by the name of the reason.
+    pub lost_by_reason: BTreeMap<&'static str, u64>,
     /// Frames delivered after frames that were sent later.
     pub reordered: u64,
     /// Frames delivered twice.
@@ -121,39 +123,38 @@ impl LiveDirection {
         refused: u64,
         late: Late,
     ) -> Self {
-        let LinkCounters {
-            offered,
-            delivered,
-            delivered_bytes,
-            lost,
-            lost_in_burst,
-            dropped_by_queue,
-            dropped_by_codel,
-            marked,
-            dropped_too_long,
-            dropped_while_down: _, // not reported: only an outage counts here
-            reordered,
-            duplicated,
-            corrupted,
-            longest_queue,
-            busy: _, // not reported: bytes over time show the load
-        } = *counters;
+        let sum = |reasons: &[FrameLoss]| -> u64 {
+            let frames = reasons.iter().map(|reason| counters.lost.frames(*reason));
+            frames.sum()
+        };
+        let by_reason = counters.lost.iter().filter(|(_, frames, _)| *frames > 0);
         Self {
             from: from.clone(),
             to: to.clone(),
-            offered,
-            delivered,
-            delivered_bytes,
-            lost,
-            lost_in_burst,
-            dropped_by_queue,
-            dropped_by_codel,
-            marked,
-            dropped_too_long,
-            reordered,
-            duplicated,
-            corrupted,
-            longest_queue,
+            offered: counters.offered,
+            delivered: counters.delivered,
+            delivered_bytes: counters.delivered_bytes,
+            lost: sum(&[FrameLoss::Random]),
+            lost_in_burst: sum(&[FrameLoss::Burst]),
+            dropped_by_queue: sum(&[
+                FrameLoss::Queue,
+                FrameLoss::TokenBucket,
+                FrameLoss::EcnThreshold,
+            ]),
+            dropped_by_codel: sum(&[FrameLoss::Codel]),
+            marked: counters.marked,
+            dropped_too_long: sum(&[
+                FrameLoss::TooLong,
+                FrameLoss::PacketTooBig,
+                FrameLoss::BlackHole,
+            ]),
+            lost_by_reason: by_reason
+                .map(|(reason, frames, _)| (reason.name(), frames))
+                .collect(),
+            reordered: counters.reordered,
+            duplicated: counters.duplicated,
+            corrupted: counters.corrupted,
+            longest_queue: counters.longest_queue,
             refused,
             late,
         }

@@ -79,10 +79,13 @@ impl Scene<'_> {
             demand = larger(demand, self.built.world.datagram_demand(*id));
         }
         let measured = self.datagrams_measured(&ended, busy);
+        let active = Duration::from_secs_f64(measured.elapsed_s);
+        let path = self.finished().path_account(active);
         let (observed, watched) = self.watching.take(&self.built, measured.elapsed_s);
         Ok(Some(Played {
             sender,
             receiver,
+            path,
             demand,
             peer_window: 0,
             cwnd: 0,

@@ -5,7 +5,7 @@
 
 use fullpipe::Stack;
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::{Facts, Stage, link::Direction};
+use fullpipe_sim::{Facts, HostId, Stage, link::Direction};
 use fullpipe_tcp::DiscardReason;
 
 use super::{
@@ -15,8 +15,9 @@ use super::{
     omitted::Omitted,
 };
 use crate::{
-    experiment::{FlowPlan, HostPlan},
+    experiment::{FlowPlan, HostPlan, LinkPlan},
     measured::{FlowMeasured, FullTables, HostMeasured, Measured, jain},
+    path_account::{DirectionAccount, HostAccount, LinkAccount, PathAccount},
     response,
 };
 
@@ -165,6 +166,39 @@ impl Finished<'_> {
             }
         };
         self.built.setup.flows.iter().map(flow).collect()
+    }
+
+    /// The account of the path over `active`, the time in which any connection was active.
+    pub fn path_account(&self, active: Duration) -> PathAccount {
+        let Built {
+            setup,
+            world,
+            links,
+            hosts,
+            ..
+        } = self.built;
+        let link = |(number, plan): (usize, &LinkPlan)| {
+            let [forward, back] = Direction::ALL.map(|direction| {
+                let counters = *world.link_engine(links[number]).counters(direction);
+                let omitted = self.omitted.link_busy(number)[direction.index()];
+                DirectionAccount {
+                    busy: counters.busy - omitted,
+                    active,
+                    counters,
+                }
+            });
+            LinkAccount {
+                link: plan.name.clone(),
+                shared: plan.link(Direction::Forward).radio.is_some(),
+                forward,
+                back,
+            }
+        };
+        let host = |(plan, id): (&HostPlan, &HostId)| HostAccount::of(&plan.name, world, *id);
+        PathAccount {
+            links: setup.links.iter().enumerate().map(link).collect(),
+            hosts: setup.hosts.iter().zip(hosts).map(host).collect(),
+        }
     }
 
     /// The link that was busy longest, and that time. For a radio both directions add up;

@@ -1,7 +1,7 @@
 //! Results of a world, and of several that differ only in their seed.
 //!
-//! Rule: of several seeds the measured quantities are summarised and times are added;
-//! everything else is that of the first seed, or the largest.
+//! Rule: of several seeds the measured quantities are summarised; times, and frames of the
+//! path, are added; everything else is that of the first seed, or the largest.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::Duration;
@@ -9,7 +9,7 @@ use fullpipe_sim::DatagramDemand;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::{activity::Activity, silence::Silence};
-use crate::{measured::Measured, shares::Times, watch::Watched};
+use crate::{measured::Measured, path_account::PathAccount, shares::Times, watch::Watched};
 
 /// Results of a world.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Played {
     pub sender: Times<Limit>,
     /// Time charged to each limit of the receivers.
     pub receiver: Times<ReceiveLimit>,
+    /// Frames of every link, and losses at every host.
+    pub path: PathAccount,
     /// Queue lengths that datagrams needed at their receivers; 0 for streams.
     pub demand: DatagramDemand,
     /// The largest window that a receiver advertised to the first flow, in bytes.
@@ -53,6 +55,8 @@ impl Played {
             sender.add(run.sender.parts());
             receiver.add(run.receiver.parts());
         }
+        let mut path = std::mem::take(&mut runs[0].path);
+        runs[1..].iter().for_each(|run| path.add(&run.path));
         let mut windows: Vec<_> = runs.iter().map(|run| run.cwnd).collect();
         windows.sort_unstable();
         let demands = runs.iter().map(|run| run.demand);
@@ -60,6 +64,7 @@ impl Played {
             measured: Measured::of_seeds(&measured),
             sender,
             receiver,
+            path,
             demand: demands.fold(DatagramDemand::default(), larger),
             peer_window: runs.iter().map(|run| run.peer_window).max().unwrap_or(0),
             cwnd: windows[windows.len() / 2],

@@ -41,13 +41,6 @@ impl Codel {
     }
 }
 
-/// Number of frames that CoDel dropped and marked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CodelCounts {
-    pub dropped: u64,
-    pub marked: u64,
-}
-
 /// The state of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodelState {
@@ -62,26 +55,28 @@ pub(super) struct CodelState {
 }
 
 impl CodelState {
-    /// Takes the frame that leaves `line` at `now`, and counts drops and marks. A frame
-    /// that leaves at most `maxpacket` bytes behind is never dropped.
+    /// Takes the frame that leaves `line` at `now`, and returns it with the number of frames
+    /// that were marked. Calls `dropped` with each frame that is dropped. A frame that
+    /// leaves at most `maxpacket` bytes behind is never dropped.
     pub fn deque(
         &mut self,
         model: Codel,
         line: &mut FrameQueue,
         maxpacket: usize,
         now: Instant,
-    ) -> (Option<QueuedFrame>, CodelCounts) {
-        let mut counts = CodelCounts::default();
+        mut dropped: impl FnMut(&QueuedFrame),
+    ) -> (Option<QueuedFrame>, u64) {
+        let mut marked = 0;
         let (mut first, mut ok_to_drop) = self.dodeque(model, line, maxpacket, now);
         if self.dropping {
             self.dropping &= ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
-                if marks(model, &mut first, &mut counts) {
+                if marks(model, &mut first, &mut marked) {
                     self.drop_next = model.control_law(self.drop_next, self.count);
                     break;
                 }
-                counts.dropped += 1;
+                first.iter().for_each(&mut dropped);
                 (first, ok_to_drop) = self.dodeque(model, line, maxpacket, now);
                 self.dropping = ok_to_drop;
                 if self.dropping {
@@ -89,8 +84,8 @@ impl CodelState {
                 }
             }
         } else if ok_to_drop {
-            if !marks(model, &mut first, &mut counts) {
-                counts.dropped += 1;
+            if !marks(model, &mut first, &mut marked) {
+                first.iter().for_each(&mut dropped);
                 (first, _) = self.dodeque(model, line, maxpacket, now);
             }
             self.dropping = true;
@@ -98,7 +93,7 @@ impl CodelState {
             self.lastcount = self.count;
             self.drop_next = model.control_law(now, self.count);
         }
-        (first, counts)
+        (first, marked)
     }
 
     /// The value of `count` at the start of a dropping state: the increase of `count` in
@@ -138,11 +133,11 @@ impl CodelState {
     }
 }
 
-/// Marks the frame if the settings allow marking and its sender uses ECN.
-fn marks(model: Codel, first: &mut Option<QueuedFrame>, counts: &mut CodelCounts) -> bool {
-    let marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
-    counts.marked += u64::from(marked);
-    marked
+/// Marks the frame if the settings allow marking and its sender uses ECN. Counts it in `marked`.
+fn marks(model: Codel, first: &mut Option<QueuedFrame>, marked: &mut u64) -> bool {
+    let is_marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
+    *marked += u64::from(is_marked);
+    is_marked
 }
 
 #[cfg(test)]

@@ -15,10 +15,12 @@ use fullpipe_pool::{Duration, Instant, Rng};
 use super::burst_loss::BurstLossState;
 use super::codel::CodelState;
 use super::corruption::Corruption;
+use super::counters::LinkCounters;
 use super::delay::Propagation;
 use super::duplication::Duplication;
 use super::ecn_threshold::QueueAction;
 use super::frame::{Direction, ETHERNET_HEADER_LEN};
+use super::frame_loss::FrameLoss;
 use super::loss::Loss;
 use super::model::LinkModel;
 use super::queue::{FrameQueue, Queue, QueuedFrame};
@@ -37,44 +39,6 @@ pub struct Delivery {
     pub direction: Direction,
     /// The frame, perhaps corrupted.
     pub frame: Vec<u8>,
-}
-
-/// Counts of the frames of one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// Frames given to the link.
-    pub offered: u64,
-    /// Frames that arrived, duplicates counted.
-    pub delivered: u64,
-    /// Bytes of the frames that arrived.
-    pub delivered_bytes: u64,
-    /// Lost on the wire, at random.
-    pub lost: u64,
-    /// Lost on the wire, in a burst.
-    pub lost_in_burst: u64,
-    /// Dropped because the queue or the shaper's queue was full, or longer than the ECN
-    /// threshold while the frame's sender does not use ECN.
-    pub dropped_by_queue: u64,
-    /// Dropped by CoDel.
-    pub dropped_by_codel: u64,
-    /// Marked with CE, by CoDel or above the ECN threshold.
-    pub marked: u64,
-    /// Dropped because they were longer than the link, the shaper or the hop
-    /// carries.
-    pub dropped_too_long: u64,
-    /// Dropped because the link was down, or in an outage.
-    pub dropped_while_down: u64,
-    /// Delivered late, after frames that were sent later.
-    pub reordered: u64,
-    /// Delivered twice.
-    pub duplicated: u64,
-    /// Delivered with flipped bits.
-    pub corrupted: u64,
-    /// Largest number of frames that waited in the queue at one time.
-    pub longest_queue: usize,
-    /// Time for which frames of this direction used the wire, or the radio's air (backoff
-    /// and access time included).
-    pub busy: Duration,
 }
 
 /// A frame in flight, ordered by arrival, then by sequence number.
@@ -130,6 +94,8 @@ struct DirectionState {
     duplication: Duplication,
     corruption: Corruption,
     counters: LinkCounters,
+    /// Highest sequence number of the frames that have arrived.
+    last_arrived: u64,
 }
 
 impl DirectionState {
@@ -148,6 +114,7 @@ impl DirectionState {
             duplication: Duplication(rng.fork(5)),
             corruption: Corruption(rng.fork(6)),
             counters: LinkCounters::default(),
+            last_arrived: 0,
         }
     }
 
@@ -170,16 +137,22 @@ impl DirectionState {
         len <= self.link.mtu + ETHERNET_HEADER_LEN && fits_bucket
     }
 
-    /// The queue's action on an arriving frame.
-    fn treat(&mut self, frame: &mut [u8]) -> QueueAction {
+    /// Marks an arriving frame if the queue is longer than the ECN threshold, and returns the
+    /// reason if the frame is dropped.
+    fn treat(&mut self, frame: &mut [u8]) -> Result<(), FrameLoss> {
         let shaper_bytes = self.link.token_bucket.map(|bucket| bucket.limit_bytes);
-        if !self.line.admits(frame.len(), self.link.queue, shaper_bytes) {
-            return QueueAction::Drop;
-        }
-        match self.link.ecn_threshold {
+        self.line
+            .admit(frame.len(), self.link.queue, shaper_bytes)?;
+        let action = match self.link.ecn_threshold {
             Some(threshold) => threshold.treat(frame, &self.line),
             None => QueueAction::Enqueue,
+        };
+        match action {
+            QueueAction::Enqueue => {}
+            QueueAction::EnqueueMarked => self.counters.marked += 1,
+            QueueAction::Drop => return Err(FrameLoss::EcnThreshold),
         }
+        Ok(())
     }
 
     /// Takes the frame that leaves the queue at `now`.
@@ -188,23 +161,38 @@ impl DirectionState {
             return self.line.leave();
         };
         let maxpacket = self.link.mtu + ETHERNET_HEADER_LEN;
-        let (first, counts) = self.codel.deque(model, &mut self.line, maxpacket, now);
-        self.counters.dropped_by_codel += counts.dropped;
-        self.counters.marked += counts.marked;
+        let lost = &mut self.counters.lost;
+        let dropped = |frame: &QueuedFrame| lost.count(FrameLoss::Codel, frame.frame.len());
+        let (first, marked) = self
+            .codel
+            .deque(model, &mut self.line, maxpacket, now, dropped);
+        self.counters.marked += marked;
         first
     }
 
-    /// Returns true if the frame that has just left is lost.
-    fn loses_frame(&mut self) -> bool {
+    /// Returns the reason for which a frame that is put on the wire at `start` is lost.
+    fn loses_frame(&mut self, start: Instant) -> Option<FrameLoss> {
+        if self.link.outage.is_some_and(|outage| outage.strikes(start)) {
+            return Some(FrameLoss::Outage);
+        }
         if self.channel.strikes(self.link.burst_loss) {
-            self.counters.lost_in_burst += 1;
-            return true;
+            return Some(FrameLoss::Burst);
         }
-        if self.loss.strikes(self.link.loss) {
-            self.counters.lost += 1;
-            return true;
-        }
-        false
+        self.loss
+            .strikes(self.link.loss)
+            .then_some(FrameLoss::Random)
+    }
+
+    /// Counts a frame of `bytes` that joined the queue at `since` and uses the wire from
+    /// `start` until `left`.
+    fn count_carried(&mut self, bytes: usize, since: Instant, [start, left]: [Instant; 2]) {
+        let waited = start.since(since);
+        let counters = &mut self.counters;
+        counters.carried += 1;
+        counters.carried_bytes += bytes as u64;
+        counters.waited += waited;
+        counters.longest_wait = counters.longest_wait.max(waited);
+        counters.busy += left.since(start);
     }
 }
 
@@ -308,29 +296,40 @@ impl LinkEngine {
         self.advance(now);
         let own = &mut self.directions[direction.index()];
         own.counters.offered += 1;
-        if !self.up {
-            own.counters.dropped_while_down += 1;
-        } else if !own.can_carry(frame.len()) {
-            own.counters.dropped_too_long += 1;
-        } else if let Some(hop) = own.link.hop.filter(|hop| hop.stops(&frame)) {
-            own.counters.dropped_too_long += 1;
-            if let Some(answer) = hop.answer(&frame) {
-                let there_and_back = Duration::from_micros(own.link.delay_us);
-                self.arrive(direction.reverse(), now + there_and_back, answer);
+        own.counters.offered_bytes += frame.len() as u64;
+        match Self::admit(own, self.up, &mut frame) {
+            Ok(()) => {
+                own.line.join(frame, now);
+                self.advance(now);
+                let DirectionState { line, counters, .. } = &mut self.directions[direction.index()];
+                counters.longest_queue = counters.longest_queue.max(line.len());
+                counters.longest_queue_bytes = counters.longest_queue_bytes.max(line.bytes());
             }
-        } else {
-            match own.treat(&mut frame) {
-                QueueAction::Enqueue => {}
-                QueueAction::EnqueueMarked => own.counters.marked += 1,
-                QueueAction::Drop => {
-                    own.counters.dropped_by_queue += 1;
-                    return;
+            Err(reason) => {
+                own.counters.lost.count(reason, frame.len());
+                let hop = own.link.hop.filter(|_| reason == FrameLoss::PacketTooBig);
+                if let Some(answer) = hop.and_then(|hop| hop.answer(&frame)) {
+                    let there_and_back = Duration::from_micros(own.link.delay_us);
+                    let back = direction.reverse();
+                    self.directions[back.index()].counters.hop_messages += 1;
+                    self.arrive(back, now + there_and_back, answer);
                 }
             }
-            own.line.join(frame, now);
-            self.advance(now);
-            let own = &mut self.directions[direction.index()];
-            own.counters.longest_queue = own.counters.longest_queue.max(own.line.len());
+        }
+    }
+
+    /// Returns the reason if a frame that is offered to `own` may not join its queue.
+    fn admit(own: &mut DirectionState, is_up: bool, frame: &mut [u8]) -> Result<(), FrameLoss> {
+        if !is_up {
+            return Err(FrameLoss::LinkDown);
+        }
+        if !own.can_carry(frame.len()) {
+            return Err(FrameLoss::TooLong);
+        }
+        match own.link.hop.filter(|hop| hop.stops(frame)) {
+            Some(hop) if hop.silent => Err(FrameLoss::BlackHole),
+            Some(_) => Err(FrameLoss::PacketTooBig),
+            None => own.treat(frame),
         }
     }
 
@@ -342,13 +341,15 @@ impl LinkEngine {
         }
         let InFlight {
             at,
+            sequence,
             direction,
             frame,
-            ..
         } = self.in_flight.pop()?.0;
-        let counters = &mut self.directions[direction.index()].counters;
-        counters.delivered += 1;
-        counters.delivered_bytes += frame.len() as u64;
+        let own = &mut self.directions[direction.index()];
+        own.counters.delivered += 1;
+        own.counters.delivered_bytes += frame.len() as u64;
+        own.counters.overtaken += u64::from(sequence < own.last_arrived);
+        own.last_arrived = own.last_arrived.max(sequence);
         Some(Delivery {
             at,
             direction,
@@ -421,7 +422,7 @@ impl LinkEngine {
         }
         let left = bits_from + own.serializer.time_for(frame.len(), own.link.rate_bps);
         own.free_at = left;
-        own.counters.busy += left.since(start);
+        own.count_carried(frame.len(), waiting.since, [start, left]);
         if let Some(transmissions) = &mut self.transmissions {
             transmissions.push(Transmission {
                 direction,
@@ -430,11 +431,8 @@ impl LinkEngine {
                 waiting: own.line.len(),
             });
         }
-        if own.link.outage.is_some_and(|outage| outage.strikes(start)) {
-            own.counters.dropped_while_down += 1;
-            return left;
-        }
-        if own.loses_frame() {
+        if let Some(reason) = own.loses_frame(start) {
+            own.counters.lost.count(reason, frame.len());
             return left;
         }
         let mut at = own

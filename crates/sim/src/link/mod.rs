@@ -11,11 +11,13 @@
 mod burst_loss;
 mod codel;
 mod corruption;
+mod counters;
 mod delay;
 mod duplication;
 mod ecn_threshold;
 mod engine;
 mod frame;
+mod frame_loss;
 mod hop;
 mod loss;
 mod mark;
@@ -33,9 +35,11 @@ mod tests;
 
 pub use burst_loss::BurstLoss;
 pub use codel::Codel;
+pub use counters::LinkCounters;
 pub use ecn_threshold::EcnThreshold;
-pub use engine::{Delivery, LinkCounters, LinkEngine};
+pub use engine::{Delivery, LinkEngine};
 pub use frame::{Direction, ETHERNET_HEADER_LEN};
+pub use frame_loss::{FrameLoss, LostFrames};
 pub use hop::Hop;
 pub use model::{LinkError, LinkModel};
 pub use outage::Outage;

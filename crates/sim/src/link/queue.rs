@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 
 use fullpipe_pool::Instant;
 
+use super::frame_loss::FrameLoss;
+
 /// The limit of each direction's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -39,17 +41,24 @@ pub(super) struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Returns true if a frame of `len` bytes may join the queue, within `limit` and
+    /// Returns the reason if a frame of `len` bytes may not join the queue, within `limit` and
     /// within `shaper_bytes`, the limit of the token bucket.
-    pub fn admits(&self, len: usize, limit: Queue, shaper_bytes: Option<u64>) -> bool {
+    pub fn admit(
+        &self,
+        len: usize,
+        limit: Queue,
+        shaper_bytes: Option<u64>,
+    ) -> Result<(), FrameLoss> {
         let bytes = self.bytes + len as u64;
-        let in_shaper = shaper_bytes.is_none_or(|limit| bytes <= limit);
-        in_shaper
-            && match limit {
-                Queue::Unlimited | Queue::Device => true,
-                Queue::Packets(packets) => self.frames.len() < packets as usize,
-                Queue::Bytes(limit) => bytes <= limit,
-            }
+        if shaper_bytes.is_some_and(|limit| bytes > limit) {
+            return Err(FrameLoss::TokenBucket);
+        }
+        let fits = match limit {
+            Queue::Unlimited | Queue::Device => true,
+            Queue::Packets(packets) => self.frames.len() < packets as usize,
+            Queue::Bytes(limit) => bytes <= limit,
+        };
+        if fits { Ok(()) } else { Err(FrameLoss::Queue) }
     }
 
     pub fn join(&mut self, frame: Vec<u8>, since: Instant) {

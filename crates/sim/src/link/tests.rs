@@ -34,6 +34,10 @@ fn offer_burst(engine: &mut LinkEngine, direction: Direction, count: usize, len:
     }
 }
 
+fn lost(engine: &LinkEngine, reason: FrameLoss) -> u64 {
+    engine.counters(Direction::Forward).lost.frames(reason)
+}
+
 fn micros(delivery: &Delivery) -> u64 {
     delivery.at.as_micros()
 }
@@ -127,7 +131,7 @@ fn random_losses_come_as_often_as_asked() {
         });
         offer_burst(&mut link, Direction::Forward, 10_000, 60);
         let arrived = arrivals(&mut link).len() as u64;
-        let lost = link.counters(Direction::Forward).lost;
+        let lost = lost(&link, FrameLoss::Random);
         assert_eq!(arrived + lost, 10_000);
         assert!(
             (low..=high).contains(&lost),
@@ -251,7 +255,7 @@ fn a_full_queue_drops_the_last() {
         offer_burst(&mut link, Direction::Forward, 20, 200);
         let arrived = arrivals(&mut link).len();
         assert_eq!(arrived, expected, "{queue:?}");
-        let dropped = link.counters(Direction::Forward).dropped_by_queue;
+        let dropped = lost(&link, FrameLoss::Queue);
         assert_eq!(dropped, 20 - expected as u64, "{queue:?}");
     }
 }
@@ -321,7 +325,7 @@ fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
     assert_eq!(arrivals(&mut link).len(), 15 + 18);
     // A frame longer than the bucket would wait for ever.
     link.offer(Direction::Forward, frame(15_001, 0), Instant::from_secs(9));
-    assert_eq!(link.counters(Direction::Forward).dropped_too_long, 1);
+    assert_eq!(lost(&link, FrameLoss::TooLong), 1);
 }
 
 #[test]
@@ -384,10 +388,10 @@ fn a_link_that_is_down_drops_and_one_that_is_too_narrow_does_too() {
         ..LinkModel::ideal()
     });
     link.offer(Direction::Forward, frame(115, 0), Instant::ZERO);
-    assert_eq!(link.counters(Direction::Forward).dropped_too_long, 1);
+    assert_eq!(lost(&link, FrameLoss::TooLong), 1);
     link.set_up(false);
     link.offer(Direction::Forward, frame(114, 0), Instant::ZERO);
-    assert_eq!(link.counters(Direction::Forward).dropped_while_down, 1);
+    assert_eq!(lost(&link, FrameLoss::LinkDown), 1);
     link.set_up(true);
     link.offer(Direction::Forward, frame(114, 0), Instant::ZERO);
     assert_eq!(arrivals(&mut link).len(), 1);
@@ -517,7 +521,11 @@ fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
         let counters = link.counters(Direction::Forward);
         assert_eq!(found.len(), arrived, "{ecn:?}");
         assert_eq!(counters.marked, marked, "{ecn:?}");
-        assert_eq!(counters.dropped_by_queue, 10 - arrived as u64, "{ecn:?}");
+        assert_eq!(
+            lost(&link, FrameLoss::EcnThreshold),
+            10 - arrived as u64,
+            "{ecn:?}"
+        );
         for (number, delivery) in found.iter().enumerate() {
             // One frame is on the wire and three wait; from then on the threshold is
             // reached.
@@ -549,7 +557,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
             }
             link.offer(Direction::Forward, frame, now);
         }
-        (longest, link.counters(Direction::Forward).dropped_by_codel)
+        (longest, lost(&link, FrameLoss::Codel))
     };
     let (tail, none) = run(None);
     let (controlled, dropped) = run(Some(Codel::internet()));
@@ -563,7 +571,10 @@ fn codel_keeps_a_standing_queue_near_its_target() {
 #[test]
 fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
     use fullpipe_wire::{ChecksumPolicy, Ecn, Icmpv4Message, UnreachableCode};
-    for silent in [false, true] {
+    for (silent, hop_reason) in [
+        (false, FrameLoss::PacketTooBig),
+        (true, FrameLoss::BlackHole),
+    ] {
         let mut link = engine(LinkModel {
             delay_us: 1_000,
             hop: Some(Hop { mtu: 1_000, silent }),
@@ -581,7 +592,7 @@ fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
             .iter()
             .partition(|delivery| delivery.direction == Direction::Forward);
         assert_eq!(forward.len(), 2);
-        assert_eq!(link.counters(Direction::Forward).dropped_too_long, 2);
+        assert_eq!(lost(&link, hop_reason), 2);
         assert_eq!(back.len(), if silent { 0 } else { 2 });
         for answer in back {
             assert_eq!(
@@ -625,7 +636,7 @@ fn in_an_outage_one_direction_loses_everything_and_the_other_nothing() {
         arrived.iter().filter(same_way).count()
     };
     assert_eq!((came(Direction::Forward), came(Direction::Back)), (3, 5));
-    assert_eq!(link.counters(Direction::Forward).dropped_while_down, 2);
+    assert_eq!(lost(&link, FrameLoss::Outage), 2);
 }
 
 #[test]

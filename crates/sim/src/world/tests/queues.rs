@@ -1,7 +1,7 @@
 //! Queues that mark instead of dropping, and senders with and without ECN.
 
 use super::*;
-use crate::link::{Codel, EcnThreshold};
+use crate::link::{Codel, EcnThreshold, FrameLoss};
 
 /// 20 Mbit/s and a round trip of 20 ms: 50 KB in flight.
 fn bottleneck() -> LinkModel {
@@ -61,7 +61,7 @@ fn a_marking_queue_loses_nothing_and_stays_full_and_short() {
             let case = format!("{name} {congestion}: {} {queue:?}", facts.goodput_bps);
             assert_eq!(facts.retransmissions, 0, "{case}");
             assert!(queue.marked > 0, "{case}");
-            assert_eq!(queue.dropped_by_queue + queue.dropped_by_codel, 0, "{case}");
+            assert_eq!(queue.lost.all(), 0, "{case}");
             assert!(facts.goodput_bps > 17_500_000.0, "{case}");
             assert!(queue.longest_queue < longest, "{case}");
         }
@@ -77,7 +77,10 @@ fn who_takes_no_part_is_dropped() {
     for congestion in ["newreno", "cubic", "bbr"] {
         let (facts, queue) = transfer(link, congestion, "accept");
         assert_eq!(queue.marked, 0, "{congestion}");
-        assert!(queue.dropped_by_queue > 0, "{congestion}");
+        assert!(
+            queue.lost.frames(FrameLoss::EcnThreshold) > 0,
+            "{congestion}"
+        );
         assert!(facts.retransmissions > 0, "{congestion}");
     }
 }

@@ -1,0 +1,454 @@
+//! The account of the path: frames, losses, busy shares and queue delays of each link and
+//! direction, and the losses at each host.
+//!
+//! Rule: every number is a counter of a link or of a host's stack. Counts are from the start
+//! of the row; busy times exclude the beginning that the results exclude. Over several
+//! seeds, counts and times are added, as those of the limits are, and the largest values
+//! remain.
+
+use std::{cmp::Reverse, fmt};
+
+use fullpipe::counters::{Discard, DiscardReason};
+use fullpipe_pool::Duration;
+use fullpipe_sim::{
+    HostId, World,
+    link::{Direction, FrameLoss, LinkCounters},
+};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+#[cfg(test)]
+mod tests;
+
+/// Frames of every link, and losses at every host, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PathAccount {
+    /// The links.
+    pub links: Vec<LinkAccount>,
+    /// The hosts.
+    pub hosts: Vec<HostAccount>,
+}
+
+/// Both directions of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkAccount {
+    /// Name in the file.
+    pub link: String,
+    /// Both directions share one medium, as on a radio.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
+    /// From the first end of `between` to the second.
+    pub forward: DirectionAccount,
+    /// From the second end to the first.
+    pub back: DirectionAccount,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DirectionAccount {
+    /// All counts of frames, and waiting times in the queue.
+    pub counters: LinkCounters,
+    /// Time for which its frames used the wire or the air, without the excluded beginning.
+    pub busy: Duration,
+    /// Time in which any connection was active, without the excluded beginning.
+    pub active: Duration,
+}
+
+impl PathAccount {
+    /// The directions of `route`, from first to last. For the path of a flow use
+    /// [`Setup::route`](crate::Setup::route).
+    pub fn along<'a>(
+        &'a self,
+        route: &'a [(usize, Direction)],
+    ) -> impl Iterator<Item = (&'a LinkAccount, &'a DirectionAccount)> {
+        route.iter().map(|&(number, direction)| {
+            let link = &self.links[number];
+            (link, link.direction(direction))
+        })
+    }
+
+    /// The path of acknowledgments: the directions of `route` against which the payload
+    /// travels, from the receiver to the sender.
+    pub fn against<'a>(
+        &'a self,
+        route: &'a [(usize, Direction)],
+    ) -> impl Iterator<Item = (&'a LinkAccount, &'a DirectionAccount)> {
+        route.iter().rev().map(|&(number, direction)| {
+            let link = &self.links[number];
+            (link, link.direction(direction.reverse()))
+        })
+    }
+
+    /// Each place and reason with lost frames, the most frames first.
+    pub fn losses(&self) -> Vec<PathLoss<'_>> {
+        let mut losses = Vec::new();
+        for link in &self.links {
+            for direction in Direction::ALL {
+                let counts = link.direction(direction).counters.lost;
+                losses.extend(
+                    FrameLoss::ALL
+                        .iter()
+                        .map(move |&reason| (counts.frames(reason), reason))
+                        .map(|(frames, reason)| PathLoss {
+                            frames,
+                            place: LossPlace::Link {
+                                link: &link.link,
+                                direction,
+                                reason,
+                            },
+                        }),
+                );
+            }
+        }
+        for host in &self.hosts {
+            losses.extend(host.losses().map(|(reason, frames)| PathLoss {
+                frames,
+                place: LossPlace::Host {
+                    host: &host.host,
+                    reason,
+                },
+            }));
+        }
+        losses.retain(|loss| loss.frames > 0);
+        losses.sort_by_key(|loss| Reverse(loss.frames));
+        losses
+    }
+
+    /// Adds the account of another seed.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (own, more) in self.links.iter_mut().zip(&other.links) {
+            own.forward.add(&more.forward);
+            own.back.add(&more.back);
+        }
+        for (own, more) in self.hosts.iter_mut().zip(&other.hosts) {
+            let counts = own.lost.iter_mut().zip(more.lost);
+            counts.for_each(|(own, more)| *own += more);
+        }
+    }
+}
+
+impl LinkAccount {
+    /// The account of `direction`.
+    pub const fn direction(&self, direction: Direction) -> &DirectionAccount {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Back => &self.back,
+        }
+    }
+
+    /// Share of the active time in which the link was in use: of the busier direction, or of
+    /// both directions together if they share a medium.
+    pub fn busy_share(&self) -> f64 {
+        let [forward, back] = [&self.forward, &self.back].map(DirectionAccount::busy_share);
+        match self.shared {
+            true => (forward + back).min(1.0),
+            false => forward.max(back),
+        }
+    }
+}
+
+impl DirectionAccount {
+    /// Share of the active time in which its frames used the wire or the air, from 0 to 1.
+    pub fn busy_share(&self) -> f64 {
+        let active = self.active.as_secs_f64();
+        if active > 0.0 {
+            (self.busy.as_secs_f64() / active).min(1.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// Share of the offered frames that the link lost, from 0 to 1.
+    pub fn lost_share(&self) -> f64 {
+        self.counters.lost.all() as f64 / self.counters.offered.max(1) as f64
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.counters.add(&other.counters);
+        self.busy += other.busy;
+        self.active += other.active;
+    }
+}
+
+/// Frames that were lost at one place for one reason.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathLoss<'a> {
+    /// Number of frames, segments or packets.
+    pub frames: u64,
+    /// The place and the reason.
+    pub place: LossPlace<'a>,
+}
+
+/// A place at which frames were lost, and the reason.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossPlace<'a> {
+    /// One direction of a link.
+    Link {
+        /// The link's name.
+        link: &'a str,
+        /// The direction.
+        direction: Direction,
+        /// The reason.
+        reason: FrameLoss,
+    },
+    /// A host.
+    Host {
+        /// The host's name.
+        host: &'a str,
+        /// The reason.
+        reason: HostLoss,
+    },
+}
+
+impl fmt::Display for PathLoss<'_> {
+    /// Writes "42 frames lost in the full queue of `path` (forward)".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.frames == 1 { "" } else { "s" };
+        write!(f, "{} frame{plural} lost ", self.frames)?;
+        match self.place {
+            LossPlace::Link {
+                link,
+                direction,
+                reason,
+            } => {
+                let direction = match direction {
+                    Direction::Forward => "forward",
+                    Direction::Back => "back",
+                };
+                write!(f, "{} `{link}` ({direction})", reason.words())
+            }
+            LossPlace::Host { host, reason } => write!(f, "{} `{host}`", reason.words()),
+        }
+    }
+}
+
+/// Declares [`HostLoss`] from its table.
+macro_rules! host_losses {
+    ($( $(#[doc = $doc:literal])+ $reason:ident = $name:literal, $words:literal, $count:expr; )+) => {
+        /// The reason for which a host lost a frame, a packet or a segment.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum HostLoss {
+            $( $(#[doc = $doc])+ $reason, )+
+        }
+
+        impl HostLoss {
+            /// Every reason, in declaration order.
+            pub const ALL: &'static [Self] = &[$( Self::$reason, )+];
+
+            /// Name in JSON.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$reason => $name, )+
+                }
+            }
+
+            /// Words between "42 frames lost" and the name of the host.
+            pub const fn words(self) -> &'static str {
+                match self {
+                    $( Self::$reason => $words, )+
+                }
+            }
+
+            /// The host's count until now.
+            fn count(self, world: &World, host: HostId) -> u64 {
+                let count: fn(&World, HostId) -> u64 = match self {
+                    $( Self::$reason => $count, )+
+                };
+                count(world, host)
+            }
+        }
+    };
+}
+
+host_losses! {
+    /// The receive ring was full.
+    ReceiveRing = "receive_ring", "in the receive ring of", |world, host| world.ring_drops(host);
+    /// A wrong checksum, or a header that is malformed or shorter than it says.
+    Corruption = "corruption", "to corruption, as discarded by", |world, host| {
+        discarded(world, host, &DAMAGED)
+    };
+    /// Fragments discarded, and datagrams of which fragments were missing.
+    Fragments = "fragments", "in the reassembly of fragments by", |world, host| {
+        world.stack(host).counters().mib.ip_reasm_fails
+    };
+    /// The connection held `tcp.holes` pieces out of order.
+    Holes = "holes", "in the full table of holes of", |world, host| {
+        segments(world, host, DiscardReason::TooManyHoles)
+    };
+    /// No range of the pool (`pool.ranges`) was free for payload out of order.
+    Ranges = "ranges", "in the full table of ranges of", |world, host| {
+        segments(world, host, DiscardReason::NoRange)
+    };
+    /// The connection held `tcp.out_of_order` bytes out of order.
+    OutOfOrder = "out_of_order", "in the full reassembly queue of", |world, host| {
+        segments(world, host, DiscardReason::OutOfOrderFull)
+    };
+    /// Packet memory had no block for a segment, a datagram or a new connection.
+    NoMemory = "memory", "in the full packet memory of", |world, host| {
+        segments(world, host, DiscardReason::NoMemory)
+            + discarded(world, host, &[Discard::UdpNoMemory, Discard::TcpNoMemory])
+    };
+    /// The receive queue of a UDP socket was full.
+    ReceiveQueue = "receive_queue", "in the full receive queue of", |world, host| {
+        discarded(world, host, &[Discard::UdpQueueFull])
+    };
+    /// A SYN or the ACK of a handshake for which a table or a backlog was full.
+    Backlog = "backlog", "in the full backlog of", |world, host| {
+        discarded(world, host, &[
+            Discard::TcpBacklogFull,
+            Discard::TcpHalfOpenFull,
+            Discard::TcpConnectionsFull,
+        ])
+    };
+    /// A packet to be sent to a neighbour whose address was unknown.
+    Neighbour = "neighbour", "before an answer to ARP, at", |world, host| {
+        discarded(world, host, &[
+            Discard::ArpWaitQueueFull,
+            Discard::ArpWaitNoMemory,
+            Discard::ArpUnresolved,
+            Discard::NeighbourNoRoom,
+            Discard::NeighbourUnreachable,
+        ])
+    };
+}
+
+/// Discards of packets that were damaged after they were sent.
+const DAMAGED: [Discard; 11] = [
+    Discard::IpTruncated,
+    Discard::IpBadVersion,
+    Discard::IpBadHeaderLength,
+    Discard::IpBadLength,
+    Discard::IpBadChecksum,
+    Discard::IcmpTruncated,
+    Discard::IcmpBadChecksum,
+    Discard::UdpMalformed,
+    Discard::UdpBadChecksum,
+    Discard::TcpMalformed,
+    Discard::TcpBadChecksum,
+];
+
+fn discarded(world: &World, host: HostId, reasons: &[Discard]) -> u64 {
+    let counters = world.stack(host).counters();
+    reasons
+        .iter()
+        .map(|&reason| counters.discarded(reason))
+        .sum()
+}
+
+fn segments(world: &World, host: HostId, reason: DiscardReason) -> u64 {
+    world.stack(host).tcp_discards().get(reason)
+}
+
+/// Losses at one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostAccount {
+    /// Name in the file.
+    pub host: String,
+    lost: [u64; HostLoss::ALL.len()],
+}
+
+impl HostAccount {
+    /// The counts of `host` until now.
+    pub(crate) fn of(name: &str, world: &World, host: HostId) -> Self {
+        let mut lost = [0; HostLoss::ALL.len()];
+        for &reason in HostLoss::ALL {
+            lost[reason as usize] = reason.count(world, host);
+        }
+        Self {
+            host: name.to_string(),
+            lost,
+        }
+    }
+
+    /// Frames, packets or segments lost for `reason`.
+    pub const fn lost(&self, reason: HostLoss) -> u64 {
+        self.lost[reason as usize]
+    }
+
+    /// Each reason with its count, in declaration order.
+    pub fn losses(&self) -> impl Iterator<Item = (HostLoss, u64)> + '_ {
+        HostLoss::ALL
+            .iter()
+            .map(|&reason| (reason, self.lost(reason)))
+    }
+}
+
+impl Serialize for HostAccount {
+    /// Writes the name, and the reasons whose counts are not 0.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Lost<'a>(&'a HostAccount);
+        impl Serialize for Lost<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let some = self.0.losses().filter(|(_, count)| *count > 0);
+                serializer.collect_map(some.map(|(reason, count)| (reason.name(), count)))
+            }
+        }
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("host", &self.host)?;
+        map.serialize_entry("lost", &Lost(self))?;
+        map.end()
+    }
+}
+
+/// Frames lost for one reason, in JSON.
+#[derive(Serialize)]
+struct LostInJson {
+    frames: u64,
+    bytes: u64,
+}
+
+impl Serialize for DirectionAccount {
+    /// Writes counts, shares and times in milliseconds; counts of rare events only if they
+    /// are not 0.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Lost<'a>(&'a LinkCounters);
+        impl Serialize for Lost<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let some = self.0.lost.iter().filter(|(_, frames, _)| *frames > 0);
+                serializer.collect_map(
+                    some.map(|(reason, frames, bytes)| {
+                        (reason.name(), LostInJson { frames, bytes })
+                    }),
+                )
+            }
+        }
+        let counters = &self.counters;
+        let mut map = serializer.serialize_map(None)?;
+        for (key, count) in [
+            ("offered_frames", counters.offered),
+            ("offered_bytes", counters.offered_bytes),
+            ("carried_frames", counters.carried),
+            ("carried_bytes", counters.carried_bytes),
+            ("delivered_frames", counters.delivered),
+            ("delivered_bytes", counters.delivered_bytes),
+        ] {
+            map.serialize_entry(key, &count)?;
+        }
+        map.serialize_entry("lost", &Lost(counters))?;
+        for (key, count) in [
+            ("marked_frames", counters.marked),
+            ("overtaken_frames", counters.overtaken),
+            ("duplicated_frames", counters.duplicated),
+            ("corrupted_frames", counters.corrupted),
+            ("hop_messages", counters.hop_messages),
+        ] {
+            if count > 0 {
+                map.serialize_entry(key, &count)?;
+            }
+        }
+        map.serialize_entry("busy_share", &millionths(self.busy_share()))?;
+        map.serialize_entry("mean_queue_ms", &millis(counters.mean_wait()))?;
+        map.serialize_entry("longest_queue_ms", &millis(counters.longest_wait))?;
+        map.serialize_entry("longest_queue_frames", &counters.longest_queue)?;
+        map.serialize_entry("longest_queue_bytes", &counters.longest_queue_bytes)?;
+        map.end()
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    millionths(time.as_secs_f64() * 1e3)
+}
+
+/// The number rounded to six decimals.
+fn millionths(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
