@@ -52,12 +52,15 @@ enum Algorithm {
 /// to the host.
 pub struct Controller {
     algorithm: Algorithm,
-    /// `snd_nxt` at the last response: the end of the window of data that caused it.
-    /// Cleared when an ACK passes it, so that it is never compared with a sequence number
-    /// half the sequence space away.
-    response_until: Option<SeqNum>,
-    /// The last response was to a mark, and no loss of the same window came yet.
-    responded_to_mark: bool,
+    /// `snd_nxt` at the last response to a loss or a timeout: the end of the window of data
+    /// that caused it.
+    loss_until: SeqNum,
+    /// `snd_nxt` at the last response to a mark.
+    mark_until: SeqNum,
+    /// The response to a loss or a timeout was not undone, and no ACK has passed
+    /// `loss_until`, so that it is never compared with a sequence number half the sequence
+    /// space away.
+    responded_to_loss: bool,
     /// Cause of the last reduction that was not undone.
     reduced_by: Reduction,
     /// `reduced_by` before the response that may still be undone.
@@ -75,6 +78,9 @@ enum Reduction {
     Loss,
     /// A congestion mark.
     Mark,
+    /// A congestion mark. No ACK has passed `mark_until`, and the same window of data has no
+    /// loss yet.
+    RecentMark,
 }
 
 impl Controller {
@@ -99,8 +105,9 @@ impl Controller {
         };
         Self {
             algorithm,
-            response_until: None,
-            responded_to_mark: false,
+            loss_until: SeqNum(0),
+            mark_until: SeqNum(0),
+            responded_to_loss: false,
             reduced_by: Reduction::None,
             reduced_before: Reduction::None,
             before_idle: 0,
@@ -110,8 +117,7 @@ impl Controller {
     /// Starts the same algorithm anew.
     pub fn restart(&mut self, start: &CongestionStart) {
         self.algorithm_mut().start(start);
-        self.response_until = None;
-        self.responded_to_mark = false;
+        self.responded_to_loss = false;
         self.set_reduction(Reduction::None);
         self.reduced_before = Reduction::None;
     }
@@ -131,8 +137,11 @@ impl Controller {
         };
         self.release(registry);
         *self = Self {
-            // The window and the threshold keep their sizes, and the new algorithm has
-            // nothing to undo.
+            // The window and the threshold keep their sizes, so nothing of the same window of
+            // data reduces them again. The new algorithm has nothing to undo.
+            loss_until: self.loss_until,
+            mark_until: self.mark_until,
+            responded_to_loss: self.responded_to_loss,
             reduced_by: self.reduced_by,
             reduced_before: self.reduced_by,
             before_idle: self.before_idle,
@@ -162,8 +171,11 @@ impl Controller {
                 Limit::CwndAfterLoss
             }
             (Limit::CwndAfterLoss, Reduction::None) => Limit::CwndSteady,
-            (Limit::CwndAfterLoss, Reduction::Mark) => Limit::CwndAfterMark,
-            (limit, Reduction::None | Reduction::Loss | Reduction::Mark) => limit,
+            (Limit::CwndAfterLoss, Reduction::Mark | Reduction::RecentMark) => Limit::CwndAfterMark,
+            (
+                limit,
+                Reduction::None | Reduction::Loss | Reduction::Mark | Reduction::RecentMark,
+            ) => limit,
         }
     }
 
@@ -224,18 +236,15 @@ impl Controller {
             mss: sample.mss,
             total_delivered: sample.rate.total_delivered,
         };
-        let responded = self.has_responded(window.start);
-        if !responded {
-            self.response_until = None;
-        }
+        self.forget_windows_before(window.start);
+        let responded = self.responded_to_loss || self.reduced_by == Reduction::RecentMark;
         let reduced = sample.ece && !sample.recovering && !responded;
         if reduced {
-            self.response_until = Some(window.end);
-            self.responded_to_mark = true;
+            self.mark_until = window.end;
             self.algorithm_mut().on_ecn(&event);
-            self.set_reduction(Reduction::Mark);
-            // A mark is never spurious.
-            self.reduced_before = Reduction::Mark;
+            self.set_reduction(Reduction::RecentMark);
+            // A mark is never spurious: the undo of an earlier loss keeps this response.
+            self.reduced_before = Reduction::RecentMark;
         }
         self.algorithm_mut().on_ack(sample);
         reduced
@@ -250,16 +259,17 @@ impl Controller {
     /// `snd_una..snd_nxt`.
     pub fn on_loss(&mut self, event: &CongestionEvent, window: Range<SeqNum>) {
         // After a mark has reduced the window, a loss in the same window of data does not
-        // reduce it again (RFC 3168 §6.1.2). If `snd_una` has reached `response_until`, the
+        // reduce it again (RFC 3168 §6.1.2). If `snd_una` has reached `mark_until`, the
         // loss is in the next window of data.
-        let marked =
-            core::mem::take(&mut self.responded_to_mark) && self.has_responded(window.start + 1);
+        let marked = self.is_reduced_by_mark(window.start + 1);
+        self.reduced_before = self.reduced_by;
         if self.controls_recovery() || !marked {
             self.algorithm_mut().on_loss(event);
-            self.reduced_before = self.reduced_by;
             self.set_reduction(Reduction::Loss);
+        } else {
+            self.reduced_by = Reduction::Mark;
         }
-        self.response_until = Some(window.end);
+        self.respond_to_loss(window.end);
     }
 
     /// Notes that everything outstanding when recovery began is repaired.
@@ -270,8 +280,7 @@ impl Controller {
     /// Responds to a retransmission timeout; `first` is false for the second and
     /// later timeouts of the same data. `window` is `snd_una..snd_nxt`.
     pub fn on_timeout(&mut self, event: &CongestionEvent, window: Range<SeqNum>, first: bool) {
-        self.responded_to_mark = false;
-        self.response_until = Some(window.end);
+        self.respond_to_loss(window.end);
         self.algorithm_mut().on_timeout(event, first);
         if first {
             self.reduced_before = self.reduced_by;
@@ -279,9 +288,10 @@ impl Controller {
         self.set_reduction(Reduction::Loss);
     }
 
-    /// Restores the state from before a spurious recovery or timeout.
+    /// Restores the state from before a spurious recovery or timeout. A mark that has
+    /// reduced the window keeps its effect: the rest of its window of data reduces nothing.
     pub fn on_undo(&mut self) {
-        self.response_until = None;
+        self.responded_to_loss = false;
         self.algorithm_mut().on_undo();
         self.reduced_by = self.reduced_before;
     }
@@ -298,18 +308,25 @@ impl Controller {
 
     /// Returns true if a congestion mark has reduced the window, and an ACK of `snd_una` is
     /// still of the window of data that was in flight then.
-    pub fn is_reduced_by_mark(&self, snd_una: SeqNum) -> bool {
-        self.responded_to_mark && self.has_responded(snd_una)
-    }
-
-    /// Returns true if an ACK of `snd_una` is of a window of data that has already caused a
-    /// reduction.
     ///
     /// The peer echoes a mark until it receives CWR, which leaves with the first new payload
     /// after the reduction, so the ACK of the whole window still carries the echo.
-    fn has_responded(&self, snd_una: SeqNum) -> bool {
-        self.response_until
-            .is_some_and(|end| snd_una.at_or_before(end))
+    pub fn is_reduced_by_mark(&self, snd_una: SeqNum) -> bool {
+        self.reduced_by == Reduction::RecentMark && snd_una.at_or_before(self.mark_until)
+    }
+
+    /// Forgets the responses to windows of data that an ACK of `snd_una` has passed.
+    fn forget_windows_before(&mut self, snd_una: SeqNum) {
+        self.responded_to_loss &= snd_una.at_or_before(self.loss_until);
+        if self.reduced_by == Reduction::RecentMark && !self.is_reduced_by_mark(snd_una) {
+            self.reduced_by = Reduction::Mark;
+        }
+    }
+
+    /// Notes a response to a loss or a timeout in the window of data that ends at `end`.
+    fn respond_to_loss(&mut self, end: SeqNum) {
+        self.loss_until = end;
+        self.responded_to_loss = true;
     }
 
     fn set_reduction(&mut self, cause: Reduction) {

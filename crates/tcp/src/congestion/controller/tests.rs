@@ -294,7 +294,8 @@ fn a_mark_counts_for_the_window_of_data_that_was_in_flight() {
     let last = window(end.0 + 1).end.0;
     assert!(!controller.on_ack(&marked(), 10 * MSS, window(last)));
     controller.on_undo();
-    assert!(controller.on_ack(&marked(), 10 * MSS, window(last)));
+    assert!(!controller.on_ack(&marked(), 10 * MSS, window(last)));
+    assert!(controller.on_ack(&marked(), 10 * MSS, window(last + 1)));
 }
 
 /// RFC 3168 §6.1.2: the window of data ends where it ended when a segment was lost, also if
@@ -305,6 +306,62 @@ fn a_mark_on_the_ack_that_ends_a_recovery_causes_no_reduction() {
     controller.on_loss(&event(), window(0));
     assert!(!controller.on_ack(&marked(), 10 * MSS, window(10 * MSS)));
     assert!(controller.on_ack(&marked(), 10 * MSS, window(11 * MSS)));
+}
+
+/// RFC 3168 §6.1.2: one reduction for each window of data. A spurious response to a loss
+/// takes the loss's reduction back, and not that of a mark.
+#[test]
+fn an_undo_keeps_the_response_to_a_mark_and_ends_that_to_a_loss() {
+    type Step = fn(&mut Controller);
+    let mark: Step = |it| assert!(it.on_ack(&marked(), 10 * MSS, window(0)));
+    let loss: Step = |it| it.on_loss(&event(), window(MSS));
+    let timeout: Step = |it| it.on_timeout(&event(), window(MSS), true);
+    let earlier_loss: Step = |it| {
+        it.on_loss(&event(), SeqNum(0) - 10 * MSS..SeqNum(0) - MSS);
+        it.on_recovery_exit();
+    };
+    let undo: Step = Controller::on_undo;
+    let (same, next) = (2 * MSS, 10 * MSS + 1);
+    let cases: [(&str, &[Step], u32, bool); 8] = [
+        ("mark, loss, undo", &[mark, loss, undo], same, false),
+        ("mark, timeout, undo", &[mark, timeout, undo], same, false),
+        ("loss, mark, undo", &[earlier_loss, mark, undo], same, false),
+        ("twice", &[mark, loss, undo, timeout, undo], same, false),
+        ("mark, loss", &[mark, loss], next, false),
+        ("the mark's window is over", &[mark, loss, undo], next, true),
+        ("loss, undo", &[loss, undo], same, true),
+        ("timeout, undo", &[timeout, undo], same, true),
+    ];
+    for algorithm in CongestionAlgorithm::ALL.iter().copied() {
+        for (name, steps, una, reduces) in cases {
+            let mut controller = started(algorithm);
+            for step in steps {
+                step(&mut controller);
+            }
+            let answer = controller.on_ack(&marked(), 10 * MSS, window(una));
+            assert_eq!(answer, reduces, "{algorithm}: {name}");
+        }
+    }
+}
+
+/// The window after an undo is as large as the mark left it, and a real loss of the same
+/// window of data reduces it no further.
+#[test]
+fn a_mark_and_a_spurious_loss_are_one_reduction() {
+    for algorithm in [CongestionAlgorithm::NewReno, CongestionAlgorithm::Cubic] {
+        let mut controller = started(algorithm);
+        controller.on_ack(&marked(), 10 * MSS, window(0));
+        let (cwnd, ssthresh) = (controller.cwnd(), controller.ssthresh());
+        controller.on_timeout(&event(), window(MSS), true);
+        controller.on_undo();
+        controller.on_ack(&marked(), 10 * MSS, window(MSS));
+        controller.on_loss(&event(), window(2 * MSS));
+        let after = (controller.cwnd(), controller.ssthresh());
+        assert_eq!(after, (cwnd, ssthresh), "{algorithm}");
+        controller.on_undo();
+        controller.on_loss(&event(), window(10 * MSS));
+        assert!(controller.cwnd() < cwnd, "{algorithm}: the next window");
+    }
 }
 
 #[test]
