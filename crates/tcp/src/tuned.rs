@@ -35,9 +35,14 @@ impl TunedSize {
     /// `max`: `share` percent of the buffer. A buffer that cannot grow has at most
     /// `limit` bytes.
     pub const fn for_payload(set: u32, max: u32, limit: u32, share: u32) -> Self {
-        let is_tuned = max > set;
-        let set = if is_tuned || set < limit { set } else { limit };
-        Self::new(payload_of(set, share), payload_of(max, share))
+        let (set, most) = if max > set {
+            (set, max)
+        } else if set > limit {
+            (limit, limit)
+        } else {
+            (set, set)
+        };
+        Self::new(payload_of(set, share), payload_of(most, share))
     }
 
     /// Returns the bytes that the buffer may hold now.

@@ -46,6 +46,11 @@ fn payload_has_its_share_of_the_buffer() {
         (524_288, 0, 266_240, 50, 133_120, 133_120),
         // A buffer that grows is bounded by its own maximum alone.
         (16_384, 4 << 20, 8_192, 75, 12_288, 3 << 20),
+        (16_384, 16_385, 8_192, 100, 16_384, 16_385),
+        // One whose maximum is no larger than its size does not grow.
+        (16_384, 16_384, 8_192, 100, 8_192, 8_192),
+        (16_384, 10_000, 8_192, 100, 8_192, 8_192),
+        (16_384, 16_384, 20_000, 100, 16_384, 16_384),
         // Some payload always fits.
         (300, 0, 1 << 30, 25, 128, 128),
         (100, 0, 1 << 30, 25, 100, 100),
