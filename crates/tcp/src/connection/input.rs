@@ -220,7 +220,8 @@ impl Connection {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
         self.answer_unacceptable(segment, env);
-        // A segment into a closed window may still carry a valid ACK.
+        // A segment into a closed window may still carry a valid ACK. If the ACK is not
+        // valid, it is the reason, as it would be with an open window.
         if window == 0 && segment.seq == self.receive.rcv_nxt && segment.has(TcpFlags::ACK) {
             self.check_ack(segment, env)?;
         }

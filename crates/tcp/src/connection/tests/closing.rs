@@ -160,3 +160,72 @@ fn the_user_timeout_bounds_the_time_payload_stays_unacknowledged() {
     pair.run_for(Duration::from_millis(200));
     assert_eq!(pair.states()[CLIENT], TcpState::Closed);
 }
+
+/// RFC 9293 §3.10.7.4, eighth step: a repeated FIN restarts the wait of TIME-WAIT, because the
+/// last ACK was lost. Nothing else does.
+#[test]
+fn a_repeated_fin_restarts_the_wait_of_time_wait() {
+    for (flags, len, expected) in [
+        (TcpFlags::ACK | TcpFlags::FIN, 0, TcpState::TimeWait),
+        (TcpFlags::ACK | TcpFlags::PSH, 9, TcpState::Closed),
+    ] {
+        let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+        pair.write(SERVER, b"the end");
+        shutdown(&mut pair, CLIENT);
+        pair.run_for(Duration::from_millis(50));
+        shutdown(&mut pair, SERVER);
+        pair.run_for(Duration::from_millis(50));
+        assert_eq!(pair.states(), [TcpState::TimeWait, TcpState::Closed]);
+        let fin = pair.sent.iter().rfind(|f| f.to == CLIENT).expect("a FIN");
+        assert!(fin.flags.contains(TcpFlags::FIN));
+        let mut repeated = fin.clone();
+        repeated.flags = flags;
+        repeated.seq = repeated.seq - len as u32;
+        repeated.payload = alloc::vec![7; len];
+        pair.run_for(Duration::from_secs(40));
+        pair.deliver(&repeated);
+        pair.run_for(Duration::from_secs(59));
+        assert_eq!(pair.states()[CLIENT], expected, "{flags:?}");
+        pair.run_for(Duration::from_secs(2));
+        assert_eq!(pair.states()[CLIENT], TcpState::Closed);
+    }
+}
+
+#[test]
+fn a_repeated_fin_before_time_wait_starts_no_wait() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    shutdown(&mut pair, CLIENT);
+    pair.run_for(Duration::from_millis(50));
+    let fin = pair.sent.iter().rfind(|f| f.flags.contains(TcpFlags::FIN));
+    let fin = fin.expect("a FIN").clone();
+    pair.deliver(&fin);
+    pair.run_for(Duration::from_secs(3_600));
+    assert_eq!(pair.states(), [TcpState::FinWait2, TcpState::CloseWait]);
+}
+
+/// RFC 9293 §3.8.4: the sequence number lies before the window, so that the peer answers.
+#[test]
+fn a_keepalive_probe_repeats_the_last_acknowledged_sequence_number() {
+    let client = TcpConfig {
+        keepalive_time: Duration::from_secs(10),
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(client, TcpConfig::default());
+    pair.write(CLIENT, b"request");
+    pair.run_for(Duration::from_secs(5));
+    pair.sent.clear();
+    pair.run_for(Duration::from_secs(6));
+    let una = pair.at(CLIENT, |connection, _| connection.send.snd_una);
+    let [probe, answer] = &pair.sent[..] else {
+        panic!("{:?}", pair.sent);
+    };
+    assert_eq!(
+        (probe.to, probe.seq, probe.flags),
+        (SERVER, una - 1, TcpFlags::ACK)
+    );
+    assert_eq!(
+        (answer.to, answer.ack, probe.payload.len()),
+        (CLIENT, una, 0)
+    );
+    assert_eq!(pair.ends[CLIENT].counters.keepalive, 1);
+}

@@ -1,5 +1,7 @@
 //! The half-open entry of a listener.
 
+use fullpipe_wire::Timestamps;
+
 use super::*;
 
 const ISS: u32 = u32::MAX - 3;
@@ -118,6 +120,25 @@ fn a_challenge_in_syn_received_repeats_the_advertised_window() {
     let challenge = half.challenge_ack(now);
     assert_eq!(challenge.window, syn_ack.window >> scale);
     assert_eq!((challenge.seq, challenge.ack), (half.iss + 1, half.irs + 1));
+}
+
+/// RFC 7323 §3.2: once timestamps are agreed, every segment but a reset carries one.
+#[test]
+fn a_challenge_in_syn_received_carries_the_timestamp_that_was_agreed() {
+    let stamp = Timestamps {
+        value: 1_234,
+        echo: 0,
+    };
+    for timestamps in [Some(stamp), None] {
+        let config = TcpConfig::default();
+        let mut syn = segment(TcpFlags::SYN, 0, 0);
+        syn.options.timestamps = timestamps;
+        let pool = Pool::new(&PoolConfig::default());
+        let half = HalfOpen::from_syn(&syn, open(&config, ISS), &config, &pool, u32::MAX);
+        let challenge = half.challenge_ack(Instant::from_secs(1));
+        let echo = challenge.options.timestamps.map(|stamp| stamp.echo);
+        assert_eq!(echo, timestamps.map(|stamp| stamp.value));
+    }
 }
 
 /// Every advertised byte is backed, wherever in a block the first one lies.

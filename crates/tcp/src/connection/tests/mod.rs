@@ -12,6 +12,7 @@ mod ecn;
 mod half_open;
 mod limits;
 mod opening;
+mod path_mtu;
 mod readers;
 mod reports;
 mod super_segments;

@@ -226,3 +226,18 @@ fn ecn_is_agreed_by_the_flags_of_both_syns() {
         assert_eq!(agrees, agreed, "{requested} {plain} {flags:?}");
     }
 }
+
+/// RFC 9293 §3.7.1: the smaller of what the link carries and what the socket allows.
+#[test]
+fn the_offered_mss_is_that_of_the_link_or_of_the_socket_if_that_is_less() {
+    for (mss_max, expected) in [(700, 700), (1_459, 1_459), (1_460, 1_460), (9_000, 1_460)] {
+        let mut end = Endpoint::new(TcpConfig::default(), PoolConfig::default());
+        let mut open = open(&end.config, 1);
+        open.tuning.mss_max = mss_max;
+        let now = Instant::from_secs(1);
+        end.connection = Some(Connection::connect(open, &mut end.env(now)));
+        let syn = end.with(now, |connection, env| connection.poll_segment(0, env));
+        let syn = syn.expect("a SYN");
+        assert_eq!(syn.options.mss, Some(expected), "{mss_max}");
+    }
+}

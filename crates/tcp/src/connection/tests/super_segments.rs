@@ -62,8 +62,9 @@ fn frames_sized_at_the_write_keep_the_size_of_two_segments() {
     assert!(frames >= bytes / (2 * FULL));
 }
 
-#[test]
-fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
+/// Returns a pair whose client has filled its window, and has got the ACK of the first segment
+/// of it after `delay`: there is room for less than a frame. The round trip takes 20 ms.
+fn with_room_for_a_segment(delay: Duration) -> Pair {
     let config = TcpConfig {
         pacing: false,
         ..large()
@@ -71,20 +72,17 @@ fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
     let mut pair = cutting(config);
     pair.transfer(CLIENT, 300_000, Duration::from_secs(10));
     pair.run_for(Duration::from_millis(60));
-    // The window is full and only the first segment is acknowledged: there is
-    // room for less than a frame.
     let payload = alloc::vec![7; 1 << 20];
     pair.at(CLIENT, |connection, env| {
         connection.write(&payload, env).expect("may write")
     });
     pair.transmit();
-    let (goal, before) = pair.at(CLIENT, |connection, env| {
-        let goal = connection.frame_goal(60_000, FULL as u32, env);
-        (goal as usize, connection.send.snd_nxt)
+    let goal = pair.at(CLIENT, |connection, env| {
+        connection.frame_goal(60_000, FULL as u32, env)
     });
-    assert!(goal >= 4 * FULL, "{goal}");
+    assert!(goal as usize >= 4 * FULL, "{goal}");
     pair.path.clear();
-    pair.now += Duration::from_millis(18);
+    pair.now += delay;
     let una = pair.at(CLIENT, |connection, _| connection.send.snd_una);
     let mut ack = pair.sent.last().expect("payload").clone();
     ack.payload.clear();
@@ -93,6 +91,13 @@ fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
     (ack.seq, ack.ack, ack.window) = (seq, una + FULL as u32, window);
     ack.options.timestamps = None;
     pair.deliver(&ack);
+    pair
+}
+
+#[test]
+fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
+    let mut pair = with_room_for_a_segment(Duration::from_millis(18));
+    let before = pair.at(CLIENT, |connection, _| connection.send.snd_nxt);
     let sent = pair.sent.len();
     pair.transmit();
     assert_eq!(pair.sent.len(), sent, "it waits");
@@ -108,6 +113,17 @@ fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
     assert_eq!(pair.sent.len(), sent, "it still waits");
     pair.run_for(Duration::from_millis(4));
     assert!(pair.sent.len() > sent, "it was sent");
+}
+
+/// The next ACK is due a round trip after the oldest segment in flight has left.
+#[test]
+fn a_frame_waits_for_an_ack_that_is_due_within_half_a_round_trip() {
+    for (delay_ms, waits) in [(4, false), (8, false), (12, true), (18, true)] {
+        let mut pair = with_room_for_a_segment(Duration::from_millis(delay_ms));
+        let sent = pair.sent.len();
+        pair.transmit();
+        assert_eq!(pair.sent.len() == sent, waits, "after {delay_ms} ms");
+    }
 }
 
 #[test]

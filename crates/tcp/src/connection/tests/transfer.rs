@@ -334,3 +334,75 @@ fn payload_larger_than_an_overcommitted_pool_arrives_in_parts() {
         .max();
     assert!(longest > Some(38), "{longest:?}: one that never fits");
 }
+
+/// Returns a pair whose client sends ten segments at once, of which those in `lost` are lost, and the
+/// first of them twice.
+fn with_a_hole_lost_twice(lost: core::ops::Range<u32>) -> Pair {
+    let config = TcpConfig {
+        send_buffer: 1 << 20,
+        receive_buffer: 1 << 20,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.transfer(CLIENT, 600_000, Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(1));
+    let una = pair.at(CLIENT, |connection, _| connection.send.snd_una);
+    let (first, end) = (una + lost.start * 1_448, una + lost.end * 1_448);
+    let (mut copies, mut highest) = (0, una);
+    pair.lose = Box::new(move |f| {
+        let is_new = f.seq.at_or_after(highest) && !f.payload.is_empty();
+        highest = highest.latest(f.seq + f.payload.len() as u32);
+        copies += u32::from(f.seq == first);
+        let is_hole = f.seq.at_or_after(first) && f.seq.before(end);
+        (is_new && is_hole) || (f.seq == first && copies <= 2)
+    });
+    pair.write(CLIENT, &alloc::vec![7; 10 * 1_448]);
+    pair
+}
+
+/// RFC 8985 §7.2 probes only outside of recovery. In recovery the same timer retransmits the
+/// first hole, which costs two round trips in place of a timeout.
+#[test]
+fn a_retransmission_that_is_lost_too_is_repaired_without_a_timeout() {
+    let mut pair = with_a_hole_lost_twice(2..3);
+    let start = pair.at(CLIENT, |connection, _| connection.send.snd_una) + 2 * 1_448;
+    pair.run_for(Duration::from_millis(30));
+    let ssthresh = pair.at(CLIENT, |connection, _| connection.congestion.ssthresh());
+    let copies = |pair: &Pair| data_sent(pair, CLIENT).filter(|f| f.seq == start).count();
+    assert_eq!(copies(&pair), 2, "both are lost");
+    pair.run_for(Duration::from_millis(100));
+    assert_eq!(copies(&pair), 3);
+    let counters = &pair.ends[CLIENT].counters;
+    assert_eq!((counters.loss_probes, counters.retrans_segs), (1, 2));
+    let (info, after) = pair.at(CLIENT, |connection, env| {
+        (connection.info(env), connection.congestion.ssthresh())
+    });
+    assert_eq!((info.timeouts, pair.read(SERVER).len()), (0, 10 * 1_448));
+    assert_eq!(after, ssthresh, "one response");
+}
+
+/// The device is busy after the first retransmission, which is lost: the next lost range is due
+/// before another copy of the first.
+#[test]
+fn a_recovery_with_a_lost_range_left_sends_no_probe() {
+    let mut pair = with_a_hole_lost_twice(2..6);
+    let backlog = |pair: &mut Pair, bytes: u32| {
+        pair.at(CLIENT, |connection, env| {
+            connection.on_device_backlog(bytes, 1_460, env)
+        })
+    };
+    let lost =
+        |pair: &mut Pair| pair.at(CLIENT, |connection, _| connection.recovery.board().lost());
+    let until = pair.now + Duration::from_millis(150);
+    backlog(&mut pair, 1 << 20);
+    while lost(&mut pair) == 0 {
+        assert!(pair.step(until), "no loss");
+    }
+    backlog(&mut pair, 0);
+    let copy = pair.poll(CLIENT).expect("a retransmission");
+    assert_eq!(copy.payload.len(), 1_448);
+    backlog(&mut pair, 1 << 20);
+    while pair.step(until) {}
+    assert_eq!(lost(&mut pair), 3 * 1_448);
+    assert_eq!(pair.ends[CLIENT].counters.loss_probes, 0);
+}

@@ -381,3 +381,44 @@ fn a_lost_window_probe_does_not_delay_the_tail_once_the_window_opens() {
     read += pair.read(SERVER).len();
     assert_eq!(read, 2_130);
 }
+
+/// RFC 9293 §3.10.7.4, first step: no segment is acceptable, but its ACK counts if it is valid.
+/// An ACK that is not valid would be the reason with an open window too.
+#[test]
+fn a_segment_into_a_closed_window_is_discarded_for_its_ack_or_for_the_window() {
+    for (beyond, shift, reason, is_acked) in [
+        (0, 0, DiscardReason::OutsideWindow, true),
+        (1, 0, DiscardReason::AckOfUnsent, false),
+        // Not the next byte: it may be old, and its ACK too.
+        (0, 1, DiscardReason::OutsideWindow, false),
+    ] {
+        let server = TcpConfig {
+            receive_buffer: 4_000,
+            ..TcpConfig::default()
+        };
+        let mut pair = Pair::established(TcpConfig::default(), server);
+        pair.write(CLIENT, &[5; 20_000]);
+        pair.run_for(Duration::from_secs(1));
+        pair.lose = Box::new(|_| true);
+        pair.write(SERVER, b"answer");
+        let (snd_nxt, window) = pair.at(SERVER, |connection, _| {
+            (connection.send.snd_nxt, connection.receive.window_left())
+        });
+        assert_eq!(window, 0);
+        let probe = pair.sent.iter().rfind(|f| f.to == SERVER);
+        let mut probe = probe.expect("a segment").clone();
+        probe.seq = pair.at(SERVER, |connection, _| connection.receive.rcv_nxt) + shift;
+        probe.ack = snd_nxt + beyond;
+        probe.options.timestamps = None;
+        probe.payload = alloc::vec![5; 1];
+        let before = pair.ends[SERVER].discards.get(reason);
+        pair.deliver(&probe);
+        assert_eq!(
+            pair.ends[SERVER].discards.get(reason),
+            before + 1,
+            "{reason}"
+        );
+        let outstanding = pair.at(SERVER, |connection, _| connection.send.outstanding());
+        assert_eq!(outstanding == 0, is_acked, "{reason}, {shift}");
+    }
+}
