@@ -203,6 +203,17 @@ fn a_repeated_fin_before_time_wait_starts_no_wait() {
     assert_eq!(pair.states(), [TcpState::FinWait2, TcpState::CloseWait]);
 }
 
+/// RFC 7323 §3.2: a reset may carry the timestamps that were agreed.
+#[test]
+fn the_reset_of_an_abort_carries_the_timestamps() {
+    let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
+    pair.at(CLIENT, |connection, env| connection.abort(env));
+    pair.transmit();
+    let reset = pair.sent.last().expect("a reset");
+    assert!(reset.flags.contains(TcpFlags::RST));
+    assert!(reset.options.timestamps.is_some());
+}
+
 /// RFC 9293 §3.8.4: the sequence number lies before the window, so that the peer answers.
 #[test]
 fn a_keepalive_probe_repeats_the_last_acknowledged_sequence_number() {

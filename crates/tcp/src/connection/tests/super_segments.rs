@@ -62,9 +62,10 @@ fn frames_sized_at_the_write_keep_the_size_of_two_segments() {
     assert!(frames >= bytes / (2 * FULL));
 }
 
-/// Returns a pair whose client has filled its window, and has got the ACK of the first segment
-/// of it after `delay`: there is room for less than a frame. The round trip takes 20 ms.
-fn with_room_for_a_segment(delay: Duration) -> Pair {
+/// Returns a pair whose client has filled its window, and has got the ACK of the first
+/// `segments` of it after `delay`: there is room for less than a frame. The round trip takes
+/// 20 ms.
+fn with_room_for(segments: usize, delay: Duration) -> Pair {
     let config = TcpConfig {
         pacing: false,
         ..large()
@@ -80,7 +81,7 @@ fn with_room_for_a_segment(delay: Duration) -> Pair {
     let goal = pair.at(CLIENT, |connection, env| {
         connection.frame_goal(60_000, FULL as u32, env)
     });
-    assert!(goal as usize >= 4 * FULL, "{goal}");
+    assert!(goal as usize > segments * FULL, "{goal}");
     pair.path.clear();
     pair.now += delay;
     let una = pair.at(CLIENT, |connection, _| connection.send.snd_una);
@@ -88,7 +89,7 @@ fn with_room_for_a_segment(delay: Duration) -> Pair {
     ack.payload.clear();
     ack.to = CLIENT;
     let (seq, window) = pair.at(SERVER, |connection, _| (connection.send.snd_nxt, 1 << 15));
-    (ack.seq, ack.ack, ack.window) = (seq, una + FULL as u32, window);
+    (ack.seq, ack.ack, ack.window) = (seq, una + (segments * FULL) as u32, window);
     ack.options.timestamps = None;
     pair.deliver(&ack);
     pair
@@ -96,7 +97,7 @@ fn with_room_for_a_segment(delay: Duration) -> Pair {
 
 #[test]
 fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
-    let mut pair = with_room_for_a_segment(Duration::from_millis(18));
+    let mut pair = with_room_for(1, Duration::from_millis(18));
     let before = pair.at(CLIENT, |connection, _| connection.send.snd_nxt);
     let sent = pair.sent.len();
     pair.transmit();
@@ -119,7 +120,7 @@ fn a_deferral_is_charged_to_the_window_and_ends_after_half_a_round_trip() {
 #[test]
 fn a_frame_waits_for_an_ack_that_is_due_within_half_a_round_trip() {
     for (delay_ms, waits) in [(4, false), (8, false), (12, true), (18, true)] {
-        let mut pair = with_room_for_a_segment(Duration::from_millis(delay_ms));
+        let mut pair = with_room_for(1, Duration::from_millis(delay_ms));
         let sent = pair.sent.len();
         pair.transmit();
         assert_eq!(pair.sent.len() == sent, waits, "after {delay_ms} ms");

@@ -335,7 +335,7 @@ fn payload_larger_than_an_overcommitted_pool_arrives_in_parts() {
     assert!(longest > Some(38), "{longest:?}: one that never fits");
 }
 
-/// Returns a pair whose client sends ten segments at once, of which those in `lost` are lost, and the
+/// Returns a pair whose client sends ten segments at once. Those in `lost` are lost, and the
 /// first of them twice.
 fn with_a_hole_lost_twice(lost: core::ops::Range<u32>) -> Pair {
     let config = TcpConfig {
@@ -379,6 +379,29 @@ fn a_retransmission_that_is_lost_too_is_repaired_without_a_timeout() {
     });
     assert_eq!((info.timeouts, pair.read(SERVER).len()), (0, 10 * 1_448));
     assert_eq!(after, ssthresh, "one response");
+}
+
+/// RFC 8985 §7.4 infers a loss from an ACK beyond a probe. In recovery congestion control has
+/// already responded to that loss.
+#[test]
+fn an_ack_beyond_a_probe_of_a_recovery_causes_no_second_response() {
+    let mut pair = with_a_hole_lost_twice(2..3);
+    let end = pair.at(CLIENT, |connection, _| connection.send.snd_nxt);
+    while pair.ends[CLIENT].counters.loss_probes == 0 {
+        assert!(pair.step(Instant::from_secs(200)), "no probe");
+    }
+    let window =
+        |pair: &mut Pair| pair.at(CLIENT, |connection, _| connection.congestion.ssthresh());
+    let ssthresh = window(&mut pair);
+    // The ACK of the probe is lost, and the next one covers what follows it.
+    pair.lose = Box::new(move |f| f.to == CLIENT && f.ack == end);
+    pair.write(CLIENT, &[7; 2 * 1_448]);
+    pair.run_for(Duration::from_millis(40));
+    let (una, probes) = pair.at(CLIENT, |connection, env| {
+        (connection.send.snd_una, env.counters.loss_probes)
+    });
+    assert_eq!((una, probes), (end + 2 * 1_448, 1));
+    assert_eq!(window(&mut pair), ssthresh);
 }
 
 /// The device is busy after the first retransmission, which is lost: the next lost range is due
