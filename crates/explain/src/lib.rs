@@ -42,6 +42,7 @@ mod twin;
 #[cfg(test)]
 mod tests;
 
-pub use lever::{Change, LeverKind};
+pub use lever::{Ample, Change, Lever, LeverKind};
+pub use levers::all as levers_of;
 pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
 pub use twin::TwinFailure;

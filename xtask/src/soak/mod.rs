@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or worlds of
-//! known bottlenecks, for the verdicts.
+//! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or explanations of
+//! random transfers, judged.
 //!
 //! The one rule: a failed world is written to a file of its own, the failure prints
 //! the command that replays that file, and `cargo xtask test` runs it from then on.
@@ -39,8 +39,12 @@ Examples:
   cargo xtask soak --replay crates/sim/worlds/window-from-old-ack-4095.toml
                                                 replay a world that failed
   cargo xtask soak --world 1234 --pcap w.pcapng capture the frames of its hosts
-  cargo xtask soak --verdicts                   200 worlds of known bottlenecks: are they named?
-  cargo xtask soak --verdicts --world 17        one of them, its file and its verdict")]
+  cargo xtask soak --verdicts                   explanations of 200 random transfers, judged
+  cargo xtask soak --verdicts --world 17        one of them, its file and its result
+  cargo xtask soak --verdicts --world 17 --save w.toml
+                                                keep the file, for `fullpipe lab explain`
+  cargo run --release --package xtask -- soak --verdicts --worlds 1000
+                                                the same, optimised")]
 pub struct SoakArguments {
     /// Number of worlds to run [default: 2000, or 200 with --verdicts]
     #[arg(long, value_name = "N")]
@@ -63,9 +67,12 @@ pub struct SoakArguments {
     /// Time for each fuzzer of the stack, and for all those of parsers together; 0 leaves them out
     #[arg(long, default_value_t = 60, value_name = "S")]
     fuzz_seconds: u64,
-    /// Run worlds with one known bottleneck instead, compare it with the verdict, and take the advice
+    /// Judge explanations of random transfers instead: try every lever of each, and take the advice
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds"])]
     verdicts: bool,
+    /// Write the experiment of this one world to a file
+    #[arg(long, value_name = "FILE", requires_all = ["world", "verdicts"])]
+    save: Option<PathBuf>,
     /// Worlds at the same time [default: one for each core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -76,7 +83,9 @@ pub struct SoakArguments {
 /// # Errors
 /// If a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
-    worlds::check_build()?;
+    if !arguments.verdicts {
+        worlds::check_build()?;
+    }
     if let Some(file) = &arguments.replay {
         return replay(&WorldSource::File(file.clone()), arguments.pcap.as_deref());
     }
@@ -85,7 +94,7 @@ pub fn run(arguments: &SoakArguments) -> Result<()> {
         "--pcap needs --world or --replay: it captures one world"
     );
     match (arguments.world, arguments.verdicts) {
-        (Some(number), true) => return verdicts::show(number),
+        (Some(number), true) => return verdicts::show(number, arguments.save.as_deref()),
         (Some(seed), false) => {
             return replay(&WorldSource::Seed(seed), arguments.pcap.as_deref());
         }

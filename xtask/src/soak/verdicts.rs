@@ -1,76 +1,113 @@
-//! Worlds whose bottleneck is known, and the verdicts on them.
+//! Explanations of random transfers, judged.
 //!
-//! The one rule: the shares that are promised are checked here, and for each world with a
-//! wrong verdict the command that shows it is printed.
+//! The one rule: every promised figure is checked here, and for each of the worst worlds the
+//! command that repeats it is printed.
 //!
-//! `fullpipe-known-cause` makes and judges the worlds.
+//! `fullpipe-judge` draws and judges the worlds.
 
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use fullpipe_known_cause::{Judged, KnownWorld, judge, tally};
-use indicatif::ProgressBar;
+use fullpipe_explain::matrix;
+use fullpipe_judge::{Answer, Judged, Tally, World, judge};
+use fullpipe_scenario::Setup;
+use indicatif::{ProgressBar, ProgressStyle};
+use rustix::time::{ClockId, clock_gettime};
 
-/// Least share of worlds whose cause must be named.
-const NAMED: f64 = 0.98;
-/// Least share of advice that must help.
-const HELPED: f64 = 0.95;
-/// Largest median error of the predictions, as a share.
-const MISSED: f64 = 0.15;
+/// Gain from which a lever helps.
+const HELP: f64 = 0.02;
 
-/// Judges `worlds` worlds from `first` on, and prints the built-in and the named causes.
+/// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
 ///
 /// # Errors
-/// If a share or the error misses its bound above, or a world broke the stack.
+/// If a figure misses its limit, or a world broke something.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
-    let start = Instant::now();
-    let judged = judge_all(first, worlds, jobs)?;
-    for world in judged.iter().filter(|world| is_remarkable(world)) {
-        println!("{}", in_a_line(world));
-    }
-    let tally = tally(&judged);
-    println!("{tally}");
-    println!("{worlds} worlds in {:.1} s", start.elapsed().as_secs_f64());
-    ensure!(
-        tally.right_share() >= NAMED,
-        "fewer than {} % named rightly",
-        NAMED * 100.0
-    );
-    ensure!(
-        tally.helped_share() >= HELPED,
-        "advice helped in fewer than {} %",
-        HELPED * 100.0
-    );
-    ensure!(
-        tally.median_error.is_none_or(|error| error <= MISSED),
-        "predictions missed by more than {} % at the median",
-        MISSED * 100.0
-    );
-    Ok(())
-}
-
-/// Prints one world's file and the verdict on it.
-///
-/// # Errors
-/// If the world broke the stack.
-pub fn show(number: u64) -> Result<()> {
-    println!("{}", KnownWorld::draw(number).file);
-    let judged = judge(number).map_err(|error| anyhow!("world {number}: {error}"))?;
-    println!("{}", in_a_line(&judged));
-    Ok(())
-}
-
-fn judge_all(first: u64, worlds: u64, jobs: Option<usize>) -> Result<Vec<Judged>> {
+    let (start, processor_start_s) = (Instant::now(), processor_s());
     let jobs = match jobs {
         Some(jobs) => jobs.max(1),
         None => thread::available_parallelism()
             .context("counting cores")?
             .get(),
     };
-    let bar = ProgressBar::new(worlds);
+    let clock = Clock::default();
+    let outcomes = judge_all(first, worlds, jobs, &clock);
+    let mut judged = Vec::new();
+    let mut broken = 0;
+    for outcome in outcomes {
+        match outcome {
+            Ok(world) => judged.push(world),
+            Err(error) => {
+                broken += 1;
+                println!("{error}");
+            }
+        }
+    }
+    let tally = Tally::new(&judged, broken);
+    println!("{tally}");
+    let engine_share = clock.engine().as_secs_f64() / clock.all().as_secs_f64().max(1e-9);
+    println!(
+        "{worlds} worlds in {:.1} s with {jobs} jobs; {:.2} s of processor time a world, {:.0} % of it for the explanation",
+        start.elapsed().as_secs_f64(),
+        (processor_s() - processor_start_s) / worlds.max(1) as f64,
+        engine_share * 100.0,
+    );
+    ensure!(tally.is_met(), "a figure misses its limit");
+    Ok(())
+}
+
+/// Judges one world; prints its file and the result, or saves the file.
+///
+/// # Errors
+/// If the world broke something, or the file cannot be written.
+pub fn show(number: u64, save: Option<&Path>) -> Result<()> {
+    let world = World::draw(number);
+    match save {
+        Some(path) => {
+            fs::write(path, &world.file).with_context(|| format!("writing {}", path.display()))?;
+        }
+        None => println!("{}", world.file),
+    }
+    println!("{}", outcome(number, &Clock::default())?);
+    Ok(())
+}
+
+/// Seconds of processor time that this process has used.
+fn processor_s() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Time that all workers spent, in microseconds.
+#[derive(Default)]
+struct Clock {
+    all: AtomicU64,
+    engine: AtomicU64,
+}
+
+impl Clock {
+    fn add(place: &AtomicU64, since: Instant) {
+        place.fetch_add(since.elapsed().as_micros() as u64, Ordering::Relaxed);
+    }
+
+    fn all(&self) -> Duration {
+        Duration::from_micros(self.all.load(Ordering::Relaxed))
+    }
+
+    fn engine(&self) -> Duration {
+        Duration::from_micros(self.engine.load(Ordering::Relaxed))
+    }
+}
+
+fn judge_all(first: u64, worlds: u64, jobs: usize, clock: &Clock) -> Vec<Result<Judged>> {
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} worlds, {elapsed}, {eta} left")
+        .expect("the template is written here");
+    let bar = ProgressBar::new(worlds).with_style(style);
     let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let work = || {
         loop {
@@ -78,7 +115,7 @@ fn judge_all(first: u64, worlds: u64, jobs: Option<usize>) -> Result<Vec<Judged>
             if place >= worlds {
                 return;
             }
-            let outcome = judge(first + place);
+            let outcome = outcome(first + place, clock);
             done.lock().expect("no worker died").push((place, outcome));
             bar.inc(1);
         }
@@ -87,48 +124,52 @@ fn judge_all(first: u64, worlds: u64, jobs: Option<usize>) -> Result<Vec<Judged>
     bar.finish_and_clear();
     let mut done = done.into_inner().expect("no worker died");
     done.sort_by_key(|(place, _)| *place);
-    done.into_iter()
-        .map(|(place, judged)| judged.map_err(|error| anyhow!("world {}: {error}", first + place)))
-        .collect()
+    done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Returns true for a world whose named cause or prediction is wrong, or whose advice did
-/// not help.
-fn is_remarkable(world: &Judged) -> bool {
-    let missed = world.treated.as_ref().is_some_and(|treated| {
-        !treated.helped || treated.error().is_some_and(|error| error > MISSED)
-    });
-    world.built != world.named || missed
-}
-
-fn in_a_line(world: &Judged) -> String {
-    let Judged {
-        number,
-        built,
-        named,
-        sentence,
-        treated,
-    } = world;
-    let mut line = format!(
-        "world {number}: {} was built, {} named",
-        built.name(),
-        named.name()
-    );
-    if let Some(treated) = treated {
-        let of = |seconds| format!("{seconds:.2} s");
-        let predicted = treated
-            .predicted
-            .map_or_else(String::new, |(predicted, elapsed_s)| {
-                format!(
-                    ", {} predicted, {} taken",
-                    of(predicted.elapsed_s),
-                    of(elapsed_s)
-                )
-            });
-        line += &format!(
-            "; advice: {:.2} to {:.2} Mbit/s{predicted}",
-            treated.before_mbps, treated.after_mbps
-        );
+/// The judged world of `number`. A panic is an error.
+fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
+    let engine = |setup: &Setup, seed: u64| {
+        let start = Instant::now();
+        let answer = engine(setup, seed);
+        Clock::add(&clock.engine, start);
+        answer
+    };
+    let start = Instant::now();
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| judge(&World::draw(number), &engine)));
+    Clock::add(&clock.all, start);
+    match outcome {
+        Ok(judged) => judged.map_err(|failure| anyhow!("world {number}: {failure}")),
+        Err(_) => Err(anyhow!("world {number} panicked, as printed above")),
     }
-    format!("{line}\n  {sentence}\n  again: cargo xtask soak --verdicts --world {number}")
+}
+
+/// The matrix as an engine: it names the lever with the largest gain.
+fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
+    let matrix = matrix("world", setup, seed, &|_, _| ()).map_err(|error| error.to_string())?;
+    let helps = |of_host: bool| {
+        let mut lines = matrix.levers.iter();
+        lines.find(|line| line.kind.is_of_host() == of_host && line.best_gain() >= HELP)
+    };
+    let best = helps(true).or_else(|| helps(false));
+    let refuted = matrix.levers.iter().filter(|line| line.best_gain() < HELP);
+    let mut answer = Answer {
+        levers: best.iter().map(|line| line.lever.clone()).collect(),
+        refuted: refuted.map(|line| line.lever.clone()).collect(),
+        ..Answer::default()
+    };
+    if let Some(line) = helps(true) {
+        let tries = line.twice.iter().chain([&line.ample]);
+        let tries = tries.filter(|tried| tried.is_complete);
+        if let Some(tried) = tries.max_by(|a, b| a.gain_share.total_cmp(&b.gain_share)) {
+            answer.advice = tried.changes.clone();
+            answer.predicted_mbps = Some(tried.goodput_mbps);
+        }
+    }
+    if let Some(together) = matrix.together {
+        answer.levers = together.levers;
+        answer.advice = together.tried.changes;
+        answer.predicted_mbps = Some(together.tried.goodput_mbps);
+    }
+    Ok(answer)
 }

@@ -1,0 +1,79 @@
+//! Random transfers: path, hosts, applications, and whatever limits them.
+//!
+//! Rule: each dimension is a row of a table and is drawn from a generator that is forked by
+//! its name, so a new dimension moves no other. A setting that the host or the path refuses is left out.
+//! A world is small: about 3,000 segments with payload and five minutes at most, as
+//! estimated from its settings, because a judge runs it hundreds of times.
+
+mod datagrams;
+mod dimension;
+mod hosts;
+mod path;
+mod plan;
+mod workload;
+
+use fullpipe_pool::Rng;
+
+use dimension::{Dimension, Protocol};
+use plan::Plan;
+
+/// Every dimension, in the order in which they are added.
+pub fn dimensions() -> impl Iterator<Item = &'static Dimension> {
+    let tables = [
+        path::DIMENSIONS,
+        hosts::DIMENSIONS,
+        workload::DIMENSIONS,
+        datagrams::DIMENSIONS,
+    ];
+    // Those whose time depends on the length of the transfer come last.
+    tables
+        .into_iter()
+        .flatten()
+        .chain(workload::IN_MID_TRANSFER)
+}
+
+/// Share of the worlds with datagrams.
+const DATAGRAMS: f64 = 0.14;
+
+/// Draws the file of the world of `number`, and the names of its dimensions; it has the
+/// dimension `wanted` even if it is not drawn.
+pub fn world(number: u64, wanted: Option<&str>) -> (String, Vec<&'static str>) {
+    let rng = Rng::seeded(number ^ 0x0c0f_fee0);
+    let of = |name: &str| rng.fork_named(name);
+    let wanted = dimensions().find(|dimension| Some(dimension.name) == wanted);
+    let is_udp = match wanted.map_or(Protocol::Any, |dimension| dimension.protocol) {
+        Protocol::Any => of("datagrams").chance(DATAGRAMS),
+        Protocol::Tcp => false,
+        Protocol::Udp => true,
+    };
+    let protocol = if is_udp { Protocol::Udp } else { Protocol::Tcp };
+    let mut plan = Plan::new(&rng, is_udp);
+    let mut found = Vec::new();
+    let fits = |dimension: &&Dimension| [Protocol::Any, protocol].contains(&dimension.protocol);
+    let mut is_sized = false;
+    for dimension in dimensions().filter(fits) {
+        let mut rng = of(dimension.name);
+        let is_wanted = wanted.is_some_and(|wanted| wanted.name == dimension.name);
+        // The generator is used for the chance first, whether or not the dimension is wanted.
+        if !(rng.chance(dimension.chance) || is_wanted) {
+            continue;
+        }
+        let is_late = workload::IN_MID_TRANSFER
+            .iter()
+            .any(|late| late.name == dimension.name);
+        if is_late && !is_sized {
+            plan.add_amount(of("amount"));
+            is_sized = true;
+        }
+        let before = plan.accepted();
+        (dimension.add)(&mut plan, rng);
+        if plan.accepted() > before {
+            found.push(dimension.name);
+        }
+    }
+    if !is_sized {
+        plan.add_amount(of("amount"));
+    }
+    let title = format!("World {number}: {}", found.join(", "));
+    (plan.file(&title), found)
+}

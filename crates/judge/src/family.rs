@@ -1,0 +1,89 @@
+//! Families of levers, for the table of best against named levers.
+//!
+//! Rule: a lever that no row names still has a family, from its kind and its name.
+
+use fullpipe_explain::LeverKind;
+
+/// First parts of the names of knobs and fields, and their family.
+const ROWS: &[(&str, &[&str])] = &[
+    (
+        "send buffer",
+        &[
+            "tcp.send_",
+            "tcp.unacknowledged",
+            "tcp.small_queue",
+            "udp.send_",
+        ],
+    ),
+    (
+        "receive window",
+        &[
+            "tcp.receive_",
+            "tcp.window_",
+            "tcp.idle_window_share",
+            "tcp.initial_receive_window",
+            "tcp.out_of_order",
+            "tcp.holes",
+            "udp.receive_",
+        ],
+    ),
+    ("memory", &["pool.", "stack.", "ip."]),
+    ("device", &["device", "arp."]),
+    (
+        "congestion",
+        &[
+            "tcp.congestion",
+            "tcp.initial_window",
+            "tcp.hystart",
+            "tcp.bbr",
+            "tcp.pacing",
+            "tcp.ecn",
+        ],
+    ),
+    (
+        "ACKs",
+        &[
+            "tcp.delayed_ack",
+            "tcp.ack_every",
+            "tcp.quick_acks",
+            "tcp.sack",
+        ],
+    ),
+    (
+        "timers",
+        &[
+            "tcp.rto",
+            "tcp.retries",
+            "tcp.syn_retries",
+            "tcp.tail_loss_probe",
+            "tcp.user_timeout",
+        ],
+    ),
+    ("segments", &["tcp."]),
+];
+
+/// Family of levers of which none helps.
+pub const NOTHING: &str = "nothing";
+/// Family of levers that help only together.
+pub const SEVERAL: &str = "several";
+/// Family of names that are no levers.
+pub const UNKNOWN: &str = "unknown";
+
+/// The family of the lever of this name and kind.
+pub fn family(name: &str, kind: LeverKind) -> String {
+    let (_, rest) = name.split_once('.').unwrap_or(("", name));
+    let setting = rest.split('=').next().unwrap_or(rest);
+    match kind {
+        LeverKind::Resource | LeverKind::Rule => {
+            let of = |row: &&(&str, &[&str])| row.1.iter().any(|first| setting.starts_with(first));
+            let row = ROWS.iter().find(of);
+            row.map_or("other knobs", |row| row.0).to_string()
+        }
+        LeverKind::Application => "application".into(),
+        LeverKind::Processor => "processor".into(),
+        LeverKind::Path => {
+            let field = setting.rsplit('.').next().unwrap_or(setting);
+            format!("path {field}")
+        }
+    }
+}

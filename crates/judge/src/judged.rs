@@ -1,0 +1,249 @@
+//! An answer about a world, compared with the truth.
+//!
+//! Rule: what was named, refuted, advised and predicted is judged by runs with other seeds
+//! than the engine's. A contradiction counts only if two sets of seeds show it.
+
+use fullpipe_explain::Change;
+use fullpipe_scenario::Setup;
+
+use crate::{
+    family::{NOTHING, SEVERAL, UNKNOWN, family},
+    runs::{CONFIRMING, FOLLOWING, Failure, Gain, LEAST, MEASURING, Runs},
+    truth::{Best, Truth},
+    world::World,
+};
+
+/// Part of the best gain that the named levers must have.
+pub const RIGHT: f64 = 0.8;
+/// Part of the best gain below which the named levers are wrong.
+pub const WRONG: f64 = 0.2;
+/// Best gain above which named levers without a gain of 2 % are wrong.
+pub const CLEAR: f64 = 0.05;
+/// Error of a gain that decides whether something refuted or advised is contradicted.
+const EXACT: f64 = 0.005;
+
+/// The parts of an explanation that can be judged. Levers have the names that
+/// `fullpipe lab explain --matrix` prints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Levers named as the cause: one, or several that help only together.
+    pub levers: Vec<String>,
+    /// A lever that was named too, as equal.
+    pub rival: Option<String>,
+    /// Advised settings.
+    pub advice: Vec<Change>,
+    /// Predicted goodput with them, in Mbit/s.
+    pub predicted_mbps: Option<f64>,
+    /// Levers of which the text says that they will not help.
+    pub refuted: Vec<String>,
+}
+
+/// Explains a setup, with this seed and those that follow it.
+pub type Engine<'a> = dyn Fn(&Setup, u64) -> Result<Answer, String> + Sync + 'a;
+
+/// Correctness of the named levers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// At least [`RIGHT`] of the best gain, or no lever where nothing helps.
+    Right,
+    /// Neither right nor wrong.
+    Missed,
+    /// Confident and wrong: less than [`WRONG`] of the best gain, or less than 2 % where the
+    /// best gain is above 5 %. No named lever counts as a gain of 0.
+    Wrong,
+}
+
+/// Advice that was followed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdviceResult {
+    /// Goodput before and after, in Mbit/s, with the judge's seeds; the second is 0 if the
+    /// settings were refused.
+    pub mbps: [f64; 2],
+    /// Gain as a share.
+    pub gain: f64,
+    /// True if the transfer was slower by more than 2 % and twice the error, with two sets
+    /// of seeds; or ended without all bytes more often; or was refused.
+    pub is_worse: bool,
+    /// Error of the prediction as a share of the measured goodput, if there is one.
+    pub missed: Option<f64>,
+}
+
+/// A world and what the answer about it is worth.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// Number of the world.
+    pub number: u64,
+    /// Names of what was drawn for it.
+    pub dimensions: Vec<&'static str>,
+    /// The truth.
+    pub best: Best,
+    /// The answer.
+    pub answer: Answer,
+    /// Correctness of the named levers.
+    pub verdict: Verdict,
+    /// Gain of the named levers, as a share.
+    pub named_gain: f64,
+    /// Family of the named levers.
+    pub named_family: String,
+    /// Levers that were refuted and help nevertheless, with their gain.
+    pub false_refutations: Vec<(String, f64)>,
+    /// Result of the advice, if there is some.
+    pub advice: Option<AdviceResult>,
+    /// Worlds that the judge ran.
+    pub runs: usize,
+}
+
+/// The engine's seed for a world. The judge's seeds have 63 random bits.
+pub const fn engine_seed(number: u64) -> u64 {
+    number + 1
+}
+
+/// Asks `engine` about `world`, and judges its answer.
+///
+/// # Errors
+/// A violation that a checker of the simulator found, or the engine's error.
+pub fn judge(world: &World, engine: &Engine<'_>) -> Result<Judged, Failure> {
+    let setup = world.setup();
+    let answer = engine(&setup, engine_seed(world.number)).map_err(Failure)?;
+    compare(world, &Truth::of(world)?, answer)
+}
+
+/// Judges `answer`, which is about `world`.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, Failure> {
+    let named = named_gain(truth, &answer)?;
+    let advice = match answer.advice.is_empty() {
+        true => None,
+        false => Some(followed(&truth.runs, &answer)?),
+    };
+    Ok(Judged {
+        number: world.number,
+        dimensions: world.dimensions.clone(),
+        best: truth.best.clone(),
+        verdict: verdict(&truth.best, &answer, named),
+        named_gain: named.share,
+        named_family: named_family(truth, &answer.levers),
+        false_refutations: false_refutations(truth, &answer.refuted)?,
+        advice,
+        runs: truth.runs.count(),
+        answer,
+    })
+}
+
+/// The gain of the named levers, or of the rival if that is better; 0 without a name.
+fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
+    let rival: Vec<String> = answer.rival.iter().cloned().collect();
+    let mut most = Gain::NONE;
+    for names in [&answer.levers, &rival] {
+        if names.is_empty() || hides_the_remedy(truth, names) {
+            continue;
+        }
+        for changes in truth.changes(names).into_iter().flatten() {
+            let within = (truth.best.gain * 0.1).max(EXACT);
+            let gain = truth.runs.exact_gain(&changes, MEASURING, within, 0.0)?;
+            most = gain.filter(|gain| gain.share > most.share).unwrap_or(most);
+        }
+    }
+    Ok(most)
+}
+
+/// Returns true if something was named that no host can set, although levers of the hosts
+/// help clearly.
+fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
+    let best = &truth.best;
+    let is_clear = best.is_of_host && best.gain - 2.0 * best.error >= LEAST;
+    let is_other = |name: &String| {
+        let lever = truth.lever(name);
+        lever.is_some_and(|lever| !lever.kind.is_of_host())
+    };
+    is_clear && names.iter().any(is_other)
+}
+
+fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
+    if best.levers.is_empty() {
+        // A named lever with a gain of nearly 2 % is no mistake either.
+        return match answer.levers.is_empty() || named.share >= LEAST / 2.0 {
+            true => Verdict::Right,
+            false => Verdict::Missed,
+        };
+    }
+    let error = best.error.hypot(named.error);
+    let is_right = named.share >= RIGHT * best.gain || best.gain - named.share < 2.0 * error;
+    let is_wrong = named.share < WRONG * best.gain || (named.share < LEAST && best.gain > CLEAR);
+    match (is_right, is_wrong) {
+        (true, _) if !answer.levers.is_empty() => Verdict::Right,
+        (_, true) => Verdict::Wrong,
+        _ => Verdict::Missed,
+    }
+}
+
+fn named_family(truth: &Truth, names: &[String]) -> String {
+    match names {
+        [] => NOTHING.into(),
+        [name] => truth
+            .lever(name)
+            .map_or(UNKNOWN.into(), |lever| family(&lever.name, lever.kind)),
+        [..] => SEVERAL.into(),
+    }
+}
+
+/// The refuted levers that help, as two sets of seeds show.
+fn false_refutations(truth: &Truth, refuted: &[String]) -> Result<Vec<(String, f64)>, Failure> {
+    let mut found = Vec::new();
+    for (place, lever) in truth.levers.iter().enumerate() {
+        if !refuted.contains(&lever.name) || truth.rough[place] < LEAST {
+            continue;
+        }
+        for changes in lever.twice.iter().chain([&lever.ample]) {
+            let rough = truth.runs.rough_gain(changes)?.unwrap_or(Gain::NONE);
+            let measured = |seeds| truth.runs.exact_gain(changes, seeds, EXACT, LEAST);
+            let is_real = |gain: Option<Gain>| gain.is_some_and(Gain::is_real);
+            if rough.share < LEAST || !is_real(measured(MEASURING)?) {
+                continue;
+            }
+            let confirmed = measured(CONFIRMING)?;
+            if let Some(gain) = confirmed.filter(|gain| gain.is_real()) {
+                found.push((lever.name.clone(), gain.share));
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn followed(runs: &Runs, answer: &Answer) -> Result<AdviceResult, Failure> {
+    let changes = &answer.advice;
+    let before = runs.goodput(&[], FOLLOWING)?.map_or(0.0, |(mbps, _)| mbps);
+    let Some((after, _)) = runs.goodput(changes, FOLLOWING)? else {
+        return Ok(AdviceResult {
+            mbps: [before, 0.0],
+            gain: -1.0,
+            is_worse: true,
+            missed: None,
+        });
+    };
+    let gain = |seeds| runs.exact_gain(changes, seeds, EXACT, f64::NEG_INFINITY);
+    let is_worse = |gain: Option<Gain>| {
+        gain.is_none_or(|gain| gain.share < -LEAST && gain.share < -2.0 * gain.error)
+    };
+    let first = gain(FOLLOWING)?;
+    Ok(AdviceResult {
+        mbps: [before, after],
+        gain: first.map_or(-1.0, |gain| gain.share),
+        is_worse: is_worse(first) && is_worse(gain(CONFIRMING)?),
+        missed: answer
+            .predicted_mbps
+            .map(|predicted| missed(predicted, after)),
+    })
+}
+
+/// Error of a prediction as a share of the measured goodput.
+pub(crate) fn missed(predicted: f64, measured: f64) -> f64 {
+    match measured {
+        0.0 if predicted == 0.0 => 0.0,
+        0.0 => f64::INFINITY,
+        _ => (predicted / measured - 1.0).abs(),
+    }
+}

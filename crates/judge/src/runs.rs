@@ -1,0 +1,303 @@
+//! Runs of a world with changed settings, and gains with their errors.
+//!
+//! Rule: a gain compares runs of equal seeds. Seeds that chose a lever do not measure it:
+//! of many levers without effect, chance makes one look best.
+
+use std::{cell::RefCell, collections::HashMap, fmt, ops::ControlFlow, ops::Range};
+
+use fullpipe_explain::Change;
+use fullpipe_pool::Rng;
+use fullpipe_scenario::{Measured, Outcome, Scene, Setup, watch::Watch};
+
+/// Smallest gain that counts, as a share.
+pub const LEAST: f64 = 0.02;
+/// Gain of a transfer that moves bytes over one that moves none.
+const FROM_NOTHING: f64 = 1e6;
+/// Numbers of the seeds that choose. Three runs tell a gain from chance badly, but all that
+/// might be best are measured again.
+pub const CHOOSING: Range<usize> = 0..3;
+/// Numbers of the seeds that measure.
+pub const MEASURING: Range<usize> = 8..32;
+/// Numbers of the seeds that confirm a contradiction.
+pub const CONFIRMING: Range<usize> = 32..56;
+/// Numbers of the seeds with which advice is followed.
+pub const FOLLOWING: Range<usize> = 56..80;
+/// Runs that measure before it is decided whether more are needed.
+const FIRST: usize = 4;
+
+/// A world that broke the stack or the simulator.
+#[derive(Clone, Debug)]
+pub struct Failure(pub String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Result of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Run {
+    /// Goodput of the flow under study.
+    mbps: f64,
+    is_complete: bool,
+}
+
+/// A gain as a share of the unchanged goodput, with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// 0.1 is 10 % more.
+    pub share: f64,
+    /// 0 if chance plays no part.
+    pub error: f64,
+}
+
+impl Gain {
+    /// No change.
+    pub const NONE: Self = Self {
+        share: 0.0,
+        error: 0.0,
+    };
+
+    /// Returns true for a gain that is large enough, and above twice its error.
+    pub fn is_real(self) -> bool {
+        self.share >= LEAST && self.share > 2.0 * self.error
+    }
+}
+
+/// A world and all its runs so far.
+pub struct Runs {
+    setup: Setup,
+    number: u64,
+    /// True if runs of the unchanged world differ by chance.
+    pub by_chance: bool,
+    /// Runs by their settings and the number of their seed.
+    known: RefCell<HashMap<Vec<Change>, HashMap<usize, Run>>>,
+    count: RefCell<usize>,
+}
+
+impl Runs {
+    /// The world of `number`, run unchanged with the seeds that choose.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn of(setup: Setup, number: u64) -> Result<Self, Failure> {
+        let mut runs = Self {
+            setup,
+            number,
+            by_chance: true,
+            known: RefCell::default(),
+            count: RefCell::new(0),
+        };
+        let base = runs
+            .runs(&[], CHOOSING)?
+            .expect("the world itself is valid");
+        runs.by_chance = base.iter().any(|run| *run != base[0]);
+        Ok(runs)
+    }
+
+    /// Number of worlds that have run.
+    pub fn count(&self) -> usize {
+        *self.count.borrow()
+    }
+
+    /// The setup, unchanged.
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Results of the unchanged world with its first seed.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn measured(&self) -> Result<Measured, Failure> {
+        play(&self.setup, self.seed(0))
+    }
+
+    fn seed(&self, number: usize) -> u64 {
+        let world = Rng::seeded(self.number).fork_named("judge");
+        world.fork(number as u64).next_u64() >> 1
+    }
+
+    /// The runs with `changes` and these seeds; `None` if the settings are refused.
+    fn runs(&self, changes: &[Change], seeds: Range<usize>) -> Result<Option<Vec<Run>>, Failure> {
+        let mut setup = None;
+        let mut runs = Vec::new();
+        for seed in seeds {
+            if let Some(run) = self.known(changes, seed) {
+                runs.push(run);
+                continue;
+            }
+            if setup.is_none() {
+                setup = changed(&self.setup, changes);
+            }
+            let Some(setup) = &setup else {
+                return Ok(None);
+            };
+            let measured = play(setup, self.seed(seed)).map_err(|failure| {
+                let set = changes
+                    .iter()
+                    .map(|change| format!("--set {}={}", change.set, change.to));
+                Failure(format!("{} {failure}", set.collect::<Vec<_>>().join(" ")))
+            })?;
+            *self.count.borrow_mut() += 1;
+            let run = run_of(&measured);
+            let mut known = self.known.borrow_mut();
+            known.entry(changes.to_vec()).or_default().insert(seed, run);
+            runs.push(run);
+        }
+        Ok(Some(runs))
+    }
+
+    fn known(&self, changes: &[Change], seed: usize) -> Option<Run> {
+        self.known.borrow().get(changes)?.get(&seed).copied()
+    }
+
+    /// The gain of `changes` over these seeds; `None` if they are refused, or if more of
+    /// their runs than of the unchanged ones end without all bytes.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn gain(&self, changes: &[Change], seeds: Range<usize>) -> Result<Option<Gain>, Failure> {
+        let Some(runs) = self.runs(changes, seeds.clone())? else {
+            return Ok(None);
+        };
+        let base = self.runs(&[], seeds)?.expect("the world itself is valid");
+        let incomplete = |runs: &[Run]| runs.iter().filter(|run| !run.is_complete).count();
+        let is_worse = incomplete(&runs) > incomplete(&base);
+        Ok((!is_worse).then(|| gain_over(&runs, &base)))
+    }
+
+    /// The gain with the seeds that choose; one seed is enough if chance plays no part, and
+    /// two if the change has no effect with either.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn rough_gain(&self, changes: &[Change]) -> Result<Option<Gain>, Failure> {
+        let first = if self.by_chance { 2 } else { 1 };
+        let Some(runs) = self.runs(changes, 0..first)? else {
+            return Ok(None);
+        };
+        let base = self
+            .runs(&[], 0..first)?
+            .expect("the world itself is valid");
+        let seeds = if runs == base || !self.by_chance {
+            0..first
+        } else {
+            CHOOSING
+        };
+        self.gain(changes, seeds)
+    }
+
+    /// The gain with as many of `seeds` as make it certain: until twice its error is below
+    /// `within`, or it is clearly below `enough`.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn exact_gain(
+        &self,
+        changes: &[Change],
+        seeds: Range<usize>,
+        within: f64,
+        enough: f64,
+    ) -> Result<Option<Gain>, Failure> {
+        let mut count = if self.by_chance { FIRST } else { 2 };
+        loop {
+            let Some(gain) = self.gain(changes, seeds.start..seeds.start + count)? else {
+                return Ok(None);
+            };
+            let is_certain = 2.0 * gain.error <= within || gain.share + 3.0 * gain.error < enough;
+            if is_certain || count == seeds.len() {
+                return Ok(Some(gain));
+            }
+            count = (count * 2).min(seeds.len());
+        }
+    }
+
+    /// Mean goodput in Mbit/s with `changes` and as many of `seeds` as make its standard
+    /// error less than a hundredth of it; `None` if the settings are refused. The second
+    /// value is false if a run ended without all bytes.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn goodput(
+        &self,
+        changes: &[Change],
+        seeds: Range<usize>,
+    ) -> Result<Option<(f64, bool)>, Failure> {
+        let mut count = FIRST;
+        loop {
+            let Some(runs) = self.runs(changes, seeds.start..seeds.start + count)? else {
+                return Ok(None);
+            };
+            let values: Vec<f64> = runs.iter().map(|run| run.mbps).collect();
+            if count == seeds.len() || standard_error(&values) <= 0.01 * mean(&runs) {
+                return Ok(Some((mean(&runs), runs.iter().all(|run| run.is_complete))));
+            }
+            count = (count * 2).min(seeds.len());
+        }
+    }
+}
+
+/// Returns `setup` with `changes`; `None` if one is refused or they contradict each other.
+fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
+    let mut setup = setup.clone();
+    for change in changes {
+        setup.set(&change.set, &change.to).ok()?;
+    }
+    setup.validate().ok().map(|()| setup)
+}
+
+fn play(setup: &Setup, seed: u64) -> Result<Measured, Failure> {
+    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+    let played = scene.play(&|_share| ControlFlow::Continue(()));
+    let played = played.map_err(|failure| Failure(failure.to_string()))?;
+    Ok(played.expect("nothing interrupts it").measured)
+}
+
+fn run_of(measured: &Measured) -> Run {
+    let flow = measured.flows.first();
+    Run {
+        mbps: flow.map_or(measured.goodput_mbps, |flow| flow.goodput_mbps),
+        is_complete: measured.outcome == Outcome::Complete,
+    }
+}
+
+fn mean(runs: &[Run]) -> f64 {
+    runs.iter().map(|run| run.mbps).sum::<f64>() / runs.len().max(1) as f64
+}
+
+/// Standard error of the mean of `values`; 0 for fewer than two.
+fn standard_error(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    if count < 2.0 {
+        return 0.0;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    (squares.sum::<f64>() / (count - 1.0) / count).sqrt()
+}
+
+/// Ratio of the mean goodputs less 1, and the error of that ratio over pairs of equal
+/// seeds.
+fn gain_over(runs: &[Run], base: &[Run]) -> Gain {
+    let (mean, base_mean) = (mean(runs), mean(base));
+    if base_mean == 0.0 {
+        let share = if mean > 0.0 { FROM_NOTHING } else { 0.0 };
+        return Gain { share, error: 0.0 };
+    }
+    let ratio = mean / base_mean;
+    let residuals = runs.iter().zip(base);
+    let residuals: Vec<f64> = residuals
+        .map(|(run, base)| (run.mbps - ratio * base.mbps) / base_mean)
+        .collect();
+    Gain {
+        share: ratio - 1.0,
+        error: standard_error(&residuals),
+    }
+}
+
+#[cfg(test)]
+mod tests;

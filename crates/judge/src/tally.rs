@@ -1,0 +1,319 @@
+//! Figures over many judged worlds, each with its limit.
+//!
+//! Rule: every answer and every piece of advice is counted, whatever was named.
+
+use std::fmt;
+
+use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
+
+use crate::judged::{Judged, Verdict, engine_seed};
+
+/// Number of the worst worlds that are listed.
+const WORST: usize = 10;
+
+/// One figure and its limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value, a share or a number.
+    pub value: f64,
+    /// Number of worlds, refutations or predictions that it was taken from.
+    pub of: usize,
+    /// The limit.
+    pub limit: f64,
+    /// True if the value must be at least the limit; otherwise at most.
+    pub is_least: bool,
+    /// True for a share, which is printed in percent.
+    pub is_share: bool,
+}
+
+impl Figure {
+    /// Returns true if the value keeps its limit.
+    pub fn is_met(&self) -> bool {
+        match self.is_least {
+            true => self.value >= self.limit,
+            false => self.value <= self.limit,
+        }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = |value: f64| match self.is_share {
+            true => format!("{:.1} %", value * 100.0),
+            false => format!("{value:.0}"),
+        };
+        let word = if self.is_least { "at least" } else { "at most" };
+        let (value, limit) = (form(self.value), form(self.limit));
+        let mark = if self.is_met() { "" } else { "   MISSED" };
+        write!(
+            f,
+            "{:<44} {value:>8}  of {:<6} ({word} {limit}){mark}",
+            self.name, self.of
+        )
+    }
+}
+
+/// Many judged worlds.
+#[derive(Clone, Debug, Default)]
+pub struct Tally<'a> {
+    judged: &'a [Judged],
+    /// Worlds that broke the stack, the simulator or the engine.
+    broken: usize,
+}
+
+impl<'a> Tally<'a> {
+    /// The figures of `judged`, and of `broken` other worlds.
+    pub const fn new(judged: &'a [Judged], broken: usize) -> Self {
+        Self { judged, broken }
+    }
+
+    /// Every figure that has a limit.
+    pub fn figures(&self) -> Vec<Figure> {
+        let worlds = self.judged.len();
+        let of = |verdict: Verdict| {
+            let equal = self.judged.iter().filter(|world| world.verdict == verdict);
+            share(equal.count(), worlds)
+        };
+        let advice = || self.judged.iter().filter_map(|world| world.advice.as_ref());
+        let mut missed: Vec<f64> = advice().filter_map(|advice| advice.missed).collect();
+        missed.sort_by(f64::total_cmp);
+        let refuted = self.judged.iter().map(|world| world.answer.refuted.len());
+        let falsely = self
+            .judged
+            .iter()
+            .map(|world| world.false_refutations.len());
+        let worse = advice().filter(|advice| advice.is_worse).count();
+        let figure = |name, value, of, limit| Figure {
+            name,
+            value,
+            of,
+            limit,
+            is_least: false,
+            is_share: true,
+        };
+        let count = |name, value: usize, of| Figure {
+            is_share: false,
+            ..figure(name, value as f64, of, 0.0)
+        };
+        vec![
+            Figure {
+                is_least: true,
+                ..figure(
+                    "named cause has 80 % of the best gain",
+                    of(Verdict::Right),
+                    worlds,
+                    0.98,
+                )
+            },
+            figure("confident and wrong", of(Verdict::Wrong), worlds, 0.01),
+            count(
+                "levers that \"will not help\" and help",
+                falsely.sum(),
+                refuted.sum(),
+            ),
+            count("advice worse than before", worse, advice().count()),
+            figure(
+                "prediction error, median",
+                quantile(&missed, 0.5),
+                missed.len(),
+                0.03,
+            ),
+            figure(
+                "prediction error, 90th percentile",
+                quantile(&missed, 0.9),
+                missed.len(),
+                0.15,
+            ),
+            count(
+                "worlds that broke something",
+                self.broken,
+                worlds + self.broken,
+            ),
+        ]
+    }
+
+    /// Returns true if every figure keeps its limit.
+    pub fn is_met(&self) -> bool {
+        self.figures().iter().all(Figure::is_met)
+    }
+
+    /// The worst worlds, the worst first, of those with a fault.
+    pub fn worst(&self) -> Vec<&'a Judged> {
+        let mut worst: Vec<_> = self
+            .judged
+            .iter()
+            .filter(|world| fault(world) > 0.0)
+            .collect();
+        worst.sort_by(|a, b| fault(b).total_cmp(&fault(a)));
+        worst.truncate(WORST);
+        worst
+    }
+
+    /// Number of worlds for each family of the best lever and each family of the named
+    /// one.
+    fn confusion(&self) -> Table {
+        let mut families: Vec<&str> = self
+            .judged
+            .iter()
+            .flat_map(|world| [world.best.family.as_str(), world.named_family.as_str()])
+            .collect();
+        families.sort_unstable();
+        families.dedup();
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED);
+        let heads = families.iter().map(|family| family.replace(' ', "\n"));
+        table.set_header(std::iter::once("best \\ named".to_string()).chain(heads));
+        for best in &families {
+            let own: Vec<_> = self
+                .judged
+                .iter()
+                .filter(|world| world.best.family == *best)
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            let mut row = vec![Cell::new(best)];
+            row.extend(families.iter().map(|named| {
+                let count = own
+                    .iter()
+                    .filter(|world| world.named_family == *named)
+                    .count();
+                let text = if count > 0 {
+                    count.to_string()
+                } else {
+                    String::new()
+                };
+                Cell::new(text).set_alignment(CellAlignment::Right)
+            }));
+            table.add_row(row);
+        }
+        table
+    }
+}
+
+impl fmt::Display for Tally<'_> {
+    /// The table of best against named levers, the worst worlds, and the figures.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.confusion())?;
+        for world in self.worst() {
+            writeln!(f, "{world}")?;
+        }
+        let advice = self.judged.iter().filter_map(|world| world.advice.as_ref());
+        let helped = advice.filter(|advice| advice.gain > 0.02).count();
+        let runs: usize = self.judged.iter().map(|world| world.runs).sum();
+        writeln!(
+            f,
+            "advice that gains more than 2 %: {helped}; the judge ran {runs} worlds"
+        )?;
+        for (place, figure) in self.figures().iter().enumerate() {
+            let end = if place > 0 { "\n" } else { "" };
+            write!(f, "{end}{figure}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Judged {
+    /// Two lines and the commands that repeat it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            number,
+            best,
+            answer,
+            ..
+        } = self;
+        let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+        let names = |levers: &[String]| match levers {
+            [] => "nothing".to_string(),
+            some => some.join(" with "),
+        };
+        writeln!(
+            f,
+            "world {number} ({}): {:?}",
+            self.dimensions.join(", "),
+            self.verdict
+        )?;
+        let set = best
+            .changes
+            .iter()
+            .map(|change| format!("{}={}", change.set, change.to));
+        writeln!(
+            f,
+            "  best: {} {} (± {:.1} %) {}",
+            names(&best.levers),
+            percent(best.gain),
+            best.error * 100.0,
+            set.take(6).collect::<Vec<_>>().join(" ")
+        )?;
+        let rival = answer.rival.as_ref().map(|rival| format!(" or {rival}"));
+        writeln!(
+            f,
+            "  named: {}{} {}",
+            names(&answer.levers),
+            rival.unwrap_or_default(),
+            percent(self.named_gain)
+        )?;
+        for (lever, gain) in &self.false_refutations {
+            writeln!(f, "  refuted, and helps: {lever} {}", percent(*gain))?;
+        }
+        if let Some(advice) = &self.advice {
+            let set = answer
+                .advice
+                .iter()
+                .map(|change| format!("{}={}", change.set, change.to));
+            let word = if advice.is_worse { ", worse" } else { "" };
+            let predicted = answer
+                .predicted_mbps
+                .map(|mbps| format!(", predicted {mbps:.4}"));
+            writeln!(
+                f,
+                "  advice: {}: {:.4} to {:.4} Mbit/s{word}{}",
+                set.collect::<Vec<_>>().join(" "),
+                advice.mbps[0],
+                advice.mbps[1],
+                predicted.unwrap_or_default()
+            )?;
+        }
+        write!(
+            f,
+            "  again: cargo xtask soak --verdicts --world {number} --save world-{number}.toml; \
+             fullpipe lab explain ./world-{number}.toml --matrix --seed {}",
+            engine_seed(*number)
+        )
+    }
+}
+
+/// Severity of the mistakes about a world; 0 for none.
+fn fault(world: &Judged) -> f64 {
+    let advice = world.advice.as_ref();
+    let worse = advice
+        .filter(|advice| advice.is_worse)
+        .map_or(0.0, |advice| 100.0 - advice.gain);
+    let falsely = world
+        .false_refutations
+        .iter()
+        .map(|(_, gain)| 10.0 + gain.min(1.0));
+    let regret = match world.verdict {
+        Verdict::Right => 0.0,
+        Verdict::Missed => 1.0,
+        Verdict::Wrong => 5.0 + (world.best.gain - world.named_gain).min(4.0),
+    };
+    let missed = advice.and_then(|advice| advice.missed).unwrap_or(0.0);
+    let missed = if missed > 0.15 { missed.min(4.0) } else { 0.0 };
+    worse + falsely.sum::<f64>() + regret + missed
+}
+
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// Value below which the share `q` of the sorted `values` lies; 0 without values.
+fn quantile(values: &[f64], q: f64) -> f64 {
+    let rank = (values.len() as f64 * q).ceil() as usize;
+    values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests;

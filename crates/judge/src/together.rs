@@ -1,0 +1,122 @@
+//! Levers of the hosts that help only together.
+//!
+//! Rule: all resources are made ample at once, alone and with each rule; levers that help
+//! alone are paired, and all of them are joined. The best of these combinations loses each
+//! lever whose removal costs almost nothing.
+
+use fullpipe_explain::{Change, Lever, LeverKind};
+
+use crate::runs::{Failure, Gain, LEAST, Runs};
+
+/// Levers that help most alone, of which all pairs are tried.
+const PAIRED: usize = 4;
+/// Combinations that are tried with more than one seed.
+const PROMISING: usize = 6;
+/// Share of a combination's gain that the rest must keep if a lever is removed.
+const KEPT: f64 = 0.98;
+
+/// Levers by their places in the list, and their changes.
+pub struct Combination {
+    pub places: Vec<usize>,
+    pub changes: Vec<Change>,
+}
+
+/// Returns the best combination with its fewest levers, if it is roughly better than each
+/// lever of the hosts alone. `rough` has the rough gain of each lever.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
+    let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
+    let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);
+    // One run each decides which combinations are worth more.
+    let mut tries = Vec::new();
+    for wanted in combinations(levers, rough) {
+        let places = compatible(runs, levers, &wanted);
+        let gain = runs.gain(&changes_of(levers, &places), 0..1)?;
+        tries.push((places, gain.unwrap_or(Gain::NONE).share));
+    }
+    tries.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut best: Option<(Vec<usize>, f64)> = None;
+    for (places, _) in tries.into_iter().take(PROMISING) {
+        let gain = runs.rough_gain(&changes_of(levers, &places))?;
+        let gain = gain.unwrap_or(Gain::NONE).share;
+        if best.as_ref().is_none_or(|(_, most)| gain > *most) {
+            best = Some((places, gain));
+        }
+    }
+    let better = |(_, gain): &(Vec<usize>, f64)| *gain > (1.0 + alone) * (1.0 + LEAST) - 1.0;
+    let Some((places, gain)) = best.filter(better) else {
+        return Ok(None);
+    };
+    let places = fewest(runs, levers, places, gain * KEPT)?;
+    let changes = changes_of(levers, &places);
+    Ok((places.len() > 1).then_some(Combination { places, changes }))
+}
+
+/// The places of the levers of each combination to try.
+fn combinations(levers: &[Lever], rough: &[f64]) -> Vec<Vec<usize>> {
+    let of = |kind: LeverKind| (0..levers.len()).filter(move |place| levers[*place].kind == kind);
+    let resources: Vec<_> = of(LeverKind::Resource).collect();
+    let mut all = vec![resources.clone()];
+    for rule in of(LeverKind::Rule) {
+        all.push([&[rule], resources.as_slice()].concat());
+    }
+    let mut helpful: Vec<_> = (0..levers.len())
+        .filter(|place| levers[*place].kind.is_of_host() && rough[*place] > LEAST)
+        .collect();
+    helpful.sort_by(|a, b| rough[*b].total_cmp(&rough[*a]));
+    for (rank, first) in helpful.iter().take(PAIRED).enumerate() {
+        let others = helpful.iter().take(PAIRED).skip(rank + 1);
+        all.extend(others.map(|second| vec![*first, *second]));
+    }
+    all.push(helpful);
+    all.retain(|places| places.len() > 1);
+    all
+}
+
+/// Returns `wanted` without the levers that contradict those before them.
+fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
+    let mut setup = runs.setup().clone();
+    let mut places = Vec::new();
+    for place in wanted {
+        let mut next = setup.clone();
+        let mut changes = levers[*place].ample.iter();
+        let is_set = changes.all(|change| next.set(&change.set, &change.to).is_ok());
+        if is_set && next.validate().is_ok() {
+            setup = next;
+            places.push(*place);
+        }
+    }
+    places
+}
+
+/// Removes levers, large groups first, while the rest has the gain `enough`.
+fn fewest(
+    runs: &Runs,
+    levers: &[Lever],
+    mut places: Vec<usize>,
+    enough: f64,
+) -> Result<Vec<usize>, Failure> {
+    let mut part = places.len().div_ceil(2);
+    while part > 0 && places.len() > 1 {
+        let mut from = 0;
+        while from < places.len() && places.len() > 1 {
+            let to = (from + part).min(places.len());
+            let mut fewer = places.clone();
+            fewer.drain(from..to);
+            let gain = runs.rough_gain(&changes_of(levers, &fewer))?;
+            match gain.is_some_and(|gain| gain.share >= enough) && !fewer.is_empty() {
+                true => places = fewer,
+                false => from = to,
+            }
+        }
+        part /= 2;
+    }
+    Ok(places)
+}
+
+pub fn changes_of(levers: &[Lever], places: &[usize]) -> Vec<Change> {
+    let all = places.iter().flat_map(|place| levers[*place].ample.iter());
+    all.cloned().collect()
+}

@@ -1,0 +1,176 @@
+//! The lever that helps most, found by trying all of them.
+//!
+//! Rule: if levers of the hosts, alone or together, give at least 2 % and more than twice
+//! the error of that, the best of them is the truth, because somebody can set them;
+//! otherwise the best of the other levers is. Every lever is tried roughly; those that
+//! might be best are then measured with other seeds.
+
+use fullpipe_explain::{Ample, Change, Lever, levers_of};
+
+use crate::{
+    family::{NOTHING, SEVERAL, family},
+    runs::{Failure, Gain, LEAST, MEASURING, Runs},
+    together,
+    world::World,
+};
+
+/// Levers of each class that are measured again.
+const CONTENDERS: usize = 8;
+/// Part of the best rough gain below which a lever cannot be best: chance is added on both
+/// sides.
+const FAR: f64 = 0.7;
+
+/// Changes that were tried, with their gain.
+#[derive(Clone, Debug)]
+pub struct Best {
+    /// Names of the levers: one, or several that help only together; empty if nothing
+    /// helps.
+    pub levers: Vec<String>,
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// Gain as a share; 0.1 is 10 % more.
+    pub gain: f64,
+    /// Standard error of the gain.
+    pub error: f64,
+    /// True if levers of the hosts are the best.
+    pub is_of_host: bool,
+    /// The family of levers, for a table.
+    pub family: String,
+}
+
+/// A world whose levers have all been tried.
+pub struct Truth {
+    pub(crate) runs: Runs,
+    /// Every lever of the world.
+    pub levers: Vec<Lever>,
+    /// The larger of the rough gains of each lever's two values.
+    pub(crate) rough: Vec<f64>,
+    /// The lever, or the levers, that help most.
+    pub best: Best,
+}
+
+/// Changes that might be the best.
+struct Contender {
+    names: Vec<String>,
+    changes: Vec<Change>,
+    is_of_host: bool,
+    family: String,
+    rough: f64,
+}
+
+impl Truth {
+    /// Tries every lever of `world`.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn of(world: &World) -> Result<Self, Failure> {
+        let runs = Runs::of(world.setup(), world.number)?;
+        let measured = runs.measured()?;
+        let setup = runs.setup();
+        let ample = Ample::of(setup, measured.goodput_mbps * 1e6, measured.srtt_ms / 1e3);
+        let levers = levers_of(setup, ample);
+        let (rough, mut contenders) = try_all(&runs, &levers)?;
+        if let Some(found) = together::best(&runs, &levers, &rough)? {
+            let gain = runs.rough_gain(&found.changes)?.unwrap_or(Gain::NONE);
+            contenders.push(Contender {
+                names: found
+                    .places
+                    .iter()
+                    .map(|place| levers[*place].name.clone())
+                    .collect(),
+                changes: found.changes,
+                is_of_host: true,
+                family: SEVERAL.into(),
+                rough: gain.share,
+            });
+        }
+        contenders.sort_by(|a, b| b.rough.total_cmp(&a.rough));
+        let best = contest(&runs, &contenders)?;
+        Ok(Self {
+            runs,
+            levers,
+            rough,
+            best,
+        })
+    }
+
+    /// The lever of this name.
+    pub fn lever(&self, name: &str) -> Option<&Lever> {
+        self.levers.iter().find(|lever| lever.name == name)
+    }
+
+    /// Changes that stand for these levers together: each at ample, and each at twice.
+    pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {
+        let levers: Option<Vec<&Lever>> = names.iter().map(|name| self.lever(name)).collect();
+        let levers = levers?;
+        let ample = levers.iter().flat_map(|lever| lever.ample.iter().cloned());
+        let twice = levers
+            .iter()
+            .flat_map(|lever| lever.twice.as_ref().unwrap_or(&lever.ample).iter().cloned());
+        Some([ample.collect(), twice.collect()])
+    }
+}
+
+/// Tries each lever at both of its values; returns the larger rough gain of each, and all
+/// tries that help.
+fn try_all(runs: &Runs, levers: &[Lever]) -> Result<(Vec<f64>, Vec<Contender>), Failure> {
+    let mut rough = Vec::new();
+    let mut contenders = Vec::new();
+    for lever in levers {
+        let mut most = 0.0_f64;
+        for changes in lever.twice.iter().chain([&lever.ample]) {
+            let gain = runs.rough_gain(changes)?.unwrap_or(Gain::NONE);
+            most = most.max(gain.share);
+            if gain.share > LEAST / 2.0 {
+                contenders.push(Contender {
+                    names: vec![lever.name.clone()],
+                    changes: changes.clone(),
+                    is_of_host: lever.kind.is_of_host(),
+                    family: family(&lever.name, lever.kind),
+                    rough: gain.share,
+                });
+            }
+        }
+        rough.push(most);
+    }
+    Ok((rough, contenders))
+}
+
+/// Measures the contenders of the hosts, and if none of them helps, the others.
+fn contest(runs: &Runs, contenders: &[Contender]) -> Result<Best, Failure> {
+    for is_of_host in [true, false] {
+        let own = contenders
+            .iter()
+            .filter(|contender| contender.is_of_host == is_of_host);
+        let own: Vec<_> = own.take(CONTENDERS).collect();
+        let far = own.first().map_or(0.0, |first| first.rough) * FAR;
+        let mut best: Option<Best> = None;
+        for contender in own.iter().filter(|own| !runs.by_chance || own.rough >= far) {
+            let most = best.as_ref().map_or(0.0, |best| best.gain);
+            let within = (0.1 * contender.rough.max(most)).max(LEAST / 4.0);
+            let gain = runs.exact_gain(&contender.changes, MEASURING, within, most.max(LEAST))?;
+            let Some(gain) = gain.filter(|gain| gain.is_real() && gain.share > most) else {
+                continue;
+            };
+            best = Some(Best {
+                levers: contender.names.clone(),
+                changes: contender.changes.clone(),
+                gain: gain.share,
+                error: gain.error,
+                is_of_host,
+                family: contender.family.clone(),
+            });
+        }
+        if let Some(best) = best {
+            return Ok(best);
+        }
+    }
+    Ok(Best {
+        levers: Vec::new(),
+        changes: Vec::new(),
+        gain: 0.0,
+        error: 0.0,
+        is_of_host: true,
+        family: NOTHING.into(),
+    })
+}

@@ -1,0 +1,65 @@
+//! A random transfer, as an experiment file of one row.
+//!
+//! Rule: the number of a world determines its file.
+
+use fullpipe_scenario::{Experiment, Mistake, Setup};
+
+use crate::draw;
+
+/// A random transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct World {
+    /// Its number.
+    pub number: u64,
+    /// Names of the dimensions that were drawn for it.
+    pub dimensions: Vec<&'static str>,
+    /// The world as a file for `fullpipe lab`.
+    pub file: String,
+}
+
+impl World {
+    /// The world of this number.
+    pub fn draw(number: u64) -> Self {
+        Self::drawn(number, None)
+    }
+
+    /// The world of this number, which certainly has `dimension` if its hosts take it; see
+    /// [`dimensions`].
+    pub fn with(number: u64, dimension: &str) -> Self {
+        Self::drawn(number, Some(dimension))
+    }
+
+    fn drawn(number: u64, wanted: Option<&str>) -> Self {
+        let (file, dimensions) = draw::world(number, wanted);
+        Self {
+            number,
+            dimensions,
+            file,
+        }
+    }
+
+    /// The world as an experiment of one row.
+    ///
+    /// # Errors
+    /// A mistake in the file, which means that it was drawn wrongly.
+    pub fn experiment(&self) -> Result<Experiment, Mistake> {
+        let name = format!("world-{}", self.number);
+        Experiment::parse(&name, &format!("{name}.toml"), &self.file)
+    }
+
+    /// The setup of its row.
+    ///
+    /// # Panics
+    /// If the file was drawn wrongly.
+    pub fn setup(&self) -> Setup {
+        match self.experiment() {
+            Ok(experiment) => experiment.rows[0].setup.clone(),
+            Err(mistake) => panic!("world {}: {mistake}\n{}", self.number, self.file),
+        }
+    }
+}
+
+/// Names of the dimensions that a world may have, each drawn independently.
+pub fn dimensions() -> impl Iterator<Item = &'static str> {
+    draw::dimensions().map(|dimension| dimension.name)
+}
