@@ -157,7 +157,7 @@ impl Batch<'_> {
             return Err(failure);
         }
         let mut report = ran.map_err(|error| failure(experiment, printed, &error))?;
-        report.overrides = overrides;
+        report.set_overrides(overrides);
         self.met += met;
         self.pictures.write(&mut report)?;
         self.output.write(&mut report)?;

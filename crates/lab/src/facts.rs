@@ -46,7 +46,10 @@ fn row(row: &mut RowReport) -> Row {
             })
             .collect(),
         published: figures(&|quantity| row.published.figure(quantity.name)),
-        published_outcome: row.published.outcome.clone(),
+        published_outcome: row
+            .published
+            .outcome
+            .map(|outcome| outcome.name().to_string()),
         peers: row
             .peers
             .iter()

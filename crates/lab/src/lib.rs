@@ -67,6 +67,8 @@ mod matrix_text;
 mod outline;
 mod path_facts;
 mod records;
+mod reference;
+pub mod reference_page;
 mod report;
 mod run;
 mod size;
@@ -92,6 +94,8 @@ pub use knobs_page::knobs_markdown;
 pub use matrix_text::{matrix_json, matrix_text};
 pub use outline::{Outline, OutlineRow};
 pub use records::{Column, Records, Values};
+pub use reference::{FigureKind, FigureResult, PublishedRow, Reference};
+pub use reference_page::reference_markdown;
 pub use report::{JSON_SCHEMA, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run, run_by_row};
 pub use size::{

@@ -6,7 +6,7 @@
 
 use fullpipe_scenario::{
     Coordinate,
-    experiment::{Experiment, Peer, Published, is_published, peers_with, title},
+    experiment::{Experiment, Origins, Peer, Published, is_published, peers_with, title},
     measured::Quantity,
 };
 
@@ -23,6 +23,8 @@ pub struct Outline {
     pub source: Option<String>,
     /// Settings that `--set` made.
     pub overrides: Vec<String>,
+    /// Origins of the values in the file.
+    pub origins: Origins,
     /// The rows, in the order of the file.
     pub rows: Vec<OutlineRow>,
     /// Quantities that the file asks for; if empty, the table shows those with published
@@ -42,8 +44,8 @@ pub struct OutlineRow {
     pub published: Published,
     /// Figures of other stacks.
     pub peers: Vec<Peer>,
-    /// Parameters whose values were chosen so that this row agrees with the published
-    /// figures.
+    /// Parameters that were fitted to published figures of this row, each with the
+    /// values tried.
     pub fitted: Vec<String>,
     /// Number of seeds that it is run with.
     pub seeds: u32,
@@ -77,6 +79,7 @@ impl Outline {
             title: experiment.title.clone(),
             source: experiment.source.clone(),
             overrides: overrides.to_vec(),
+            origins: experiment.origins.clone(),
             rows: rows.collect(),
             columns: experiment.columns.clone(),
         }
@@ -98,6 +101,7 @@ impl Outline {
             title: report.title.clone(),
             source: report.source.clone(),
             overrides: report.overrides.clone(),
+            origins: report.origins.clone(),
             rows: report.rows.iter().map(row).collect(),
             columns: report.columns.clone(),
         }

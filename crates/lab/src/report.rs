@@ -7,13 +7,16 @@
 use fullpipe_diagnose::facts::{Observed, PathFacts};
 use fullpipe_scenario::{
     Account, Coordinate, Limits,
-    experiment::{Peer, Published, is_published, peers_with, title},
+    experiment::{Origins, Peer, Published, is_published, peers_with, title},
     measured::{Measured, Quantity},
     watch::Watched,
 };
 use serde::{Serialize, Serializer};
 
-use crate::verdict::Verdict;
+use crate::{
+    reference::{PublishedRow, Reference},
+    verdict::Verdict,
+};
 
 /// Version of the JSON that this crate prints, in `schema` of each object.
 /// Incremented when a key is renamed or removed or changes its meaning, not when one is
@@ -37,6 +40,13 @@ pub struct Report {
     /// Settings that `--set` made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
+    /// The published figures with the parameters behind the results, counted. Absent if
+    /// there are none or if `--set` changed the experiment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+    /// Origins of the values in the file, for tables.
+    #[serde(skip)]
+    pub origins: Origins,
     /// Quantities that the table shows; if empty, those with published figures, or
     /// goodput.
     #[serde(skip)]
@@ -73,8 +83,8 @@ pub struct RowReport {
     pub account: Account,
     /// The limit with its proof, the change that raises it, and the predicted result.
     pub verdict: Verdict,
-    /// Parameters whose values were chosen so that this row agrees with the published
-    /// figures.
+    /// Parameters that were fitted to published figures of this row, each with the
+    /// values tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted: Vec<String>,
     /// This row is the baseline: other rows are compared with it.
@@ -102,6 +112,15 @@ impl RowReport {
         title(&self.label, &self.point, &self.overridden)
     }
 
+    /// The published figures and the results.
+    pub fn published_row(&self) -> PublishedRow<'_> {
+        PublishedRow {
+            label: &self.label,
+            published: &self.published,
+            measured: &self.measured,
+        }
+    }
+
     /// Returns the result of the other stack named `peer`, or `None` if none is given.
     pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
         let found = self.peers.iter().find(|known| known.name == peer)?;
@@ -125,6 +144,15 @@ impl Report {
     /// Quantities that a table of the report shows.
     pub fn quantities(&self) -> Vec<&'static Quantity> {
         Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
+    }
+
+    /// Notes that `--set` made the settings `overrides`. The file's origins are about the
+    /// experiment without them.
+    pub fn set_overrides(&mut self, overrides: Vec<String>) {
+        if !overrides.is_empty() {
+            self.reference = None;
+        }
+        self.overrides = overrides;
     }
 
     /// The settings that were swept, in the order in which they were given.

@@ -27,6 +27,7 @@ use fullpipe_sim::WorldFailure;
 
 use crate::{
     path_facts::path_facts,
+    reference::Reference,
     report::{JSON_SCHEMA, Report, RowReport},
     verdict::{self, Evidence},
     whole_file::WholeFile,
@@ -276,6 +277,11 @@ impl<'a> Gathered<'a> {
             source: experiment.source.clone(),
             seed: self.seed,
             overrides: Vec::new(),
+            reference: Reference::of(
+                &experiment.origins,
+                self.rows.iter().map(RowReport::published_row),
+            ),
+            origins: experiment.origins.clone(),
             columns: experiment.columns.clone(),
             rows: self.rows,
         })

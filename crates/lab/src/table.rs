@@ -84,7 +84,7 @@ impl TablePrinter {
                 self.explanation(&mut out, row);
             }
         }
-        words::fitted(&mut out, &self.outline, self.layout);
+        words::reference(&mut out, &self.outline, rows, self.layout);
         out
     }
 

@@ -287,9 +287,9 @@ fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
 #[test]
 fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
     for (name, count) in [
-        ("linux-buffers-a", 5),
+        ("linux-buffers-a", 6),
         ("linux-buffers-b", 3),
-        ("linux-buffers-e", 2),
+        ("linux-buffers-e", 3),
     ] {
         let report = report(name, 1);
         let quantities = ["elapsed_s", "transfer_s", "round_trip_bytes"].into_iter();
@@ -414,10 +414,7 @@ fn the_json_has_the_promised_shape_and_its_shares_add_up_to_one() {
         }
     }
     assert_eq!(rows[2]["published"]["goodput_mbps"].as_f64(), Some(5.35));
-    assert_eq!(
-        rows[0]["published"]["outcome"].as_str(),
-        Some("does not work")
-    );
+    assert_eq!(rows[0]["published"]["outcome"].as_str(), Some("stalled"));
 }
 
 #[test]

@@ -25,6 +25,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Complete, Self::Stalled, Self::Dropped];
+
     /// The word in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {

@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     experiment::{
-        CPU_FIELDS, DEVICE_FIELDS, FLOW_FIELDS, HOST_KEYS, LINK_FIELDS, OTHER_NAMES, OtherName,
-        ROW_KEYS, TOP_KEYS,
+        CHOSEN_KEYS, CPU_FIELDS, DEVICE_FIELDS, FITTED_KEYS, FLOW_FIELDS, HOST_KEYS, IMPLIED_KEYS,
+        LINK_FIELDS, OTHER_NAMES, OUTCOME, OtherName, ROW_KEYS, TOP_KEYS,
     },
-    measured::Quantity,
+    measured::{Outcome, Quantity},
 };
 
 /// The schema (draft 7) of an experiment, indented.
@@ -86,7 +86,50 @@ fn top(key: &str) -> Value {
             "description": "Axes; every value of one with every value of the others is a row."}),
         "rows" => json!({"type": "array", "items": reference("row"),
             "description": "The rows of the table."}),
+        "stated" => described(lines(), "Settings that the source gives."),
+        "fitted" | "chosen" | "implied" => origin(key),
         _ => json!({}),
+    }
+}
+
+/// The tables that say where values come from.
+fn origin(key: &str) -> Value {
+    let (keys, required, doc) = match key {
+        "fitted" => (
+            FITTED_KEYS,
+            json!(["setting", "tried", "rows"]),
+            "Parameters that were fitted to published figures of some rows.",
+        ),
+        "chosen" => (
+            CHOSEN_KEYS,
+            json!(["settings", "reason"]),
+            "Settings that neither the source nor a published figure decided.",
+        ),
+        _ => (
+            IMPLIED_KEYS,
+            json!(["rows", "reason"]),
+            "Published figures that follow from a setting or from another figure.",
+        ),
+    };
+    let one = with(closed(keyed(keys, origin_field)), "required", required);
+    json!({"type": "array", "items": one, "description": doc})
+}
+
+fn origin_field(key: &str) -> Value {
+    match key {
+        "setting" => described(reference("line"), "The parameter, as `--set` names it."),
+        "settings" => described(lines(), "The settings, as `--set` names them."),
+        "tried" => described(reference("line"), "Values that were tried: `steps of 1us`."),
+        "rows" => described(lines(), "Labels of rows with published figures."),
+        "quantities" => described(
+            json!({"type": "array", "items": {"enum": figure_names()}}),
+            "Which of their published quantities; without it, all of them.",
+        ),
+        "elsewhere" => described(
+            reference("line"),
+            "Reason for another value in other experiments of the same document.",
+        ),
+        _ => described(reference("line"), "Reason, in a line."),
     }
 }
 
@@ -120,8 +163,6 @@ fn row(key: &str) -> Value {
         ),
         "seeds" => seeds(),
         "published" => described(reference("figures"), "Figures of the source."),
-        "fitted" => json!({"type": "array", "items": reference("line"),
-            "description": "Free parameters that were fitted on this row."}),
         "baseline" => json!({"type": "boolean",
             "description": "The goodput of other rows is shown as a share of this row's."}),
         "note" => described(reference("line"), "Printed below the verdict."),
@@ -220,12 +261,22 @@ fn figures() -> Value {
     let mut all: Map<_, _> = names
         .map(|quantity| (quantity.name.to_string(), json!({"type": "number"})))
         .collect();
-    all.insert("outcome".to_string(), reference("line"));
+    let outcomes: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.name()).collect();
+    all.insert(OUTCOME.to_string(), json!({"enum": outcomes}));
     closed(all)
 }
 
 fn quantities() -> Vec<&'static str> {
     Quantity::ALL.iter().map(|quantity| quantity.name).collect()
+}
+
+fn figure_names() -> Vec<&'static str> {
+    let quantities = quantities().into_iter();
+    quantities.chain([OUTCOME]).collect()
+}
+
+fn lines() -> Value {
+    json!({"type": "array", "items": reference("line"), "minItems": 1})
 }
 
 fn seeds() -> Value {

@@ -568,7 +568,6 @@ fn an_experiment_runs_from_anywhere_and_prints_published_beside_ours() {
     for expected in [
         "published",
         "5.35",
-        "does not work",
         "stalled",
         "changed: workload.duration=1s",
     ] {

@@ -13,7 +13,7 @@ use std::{collections::HashSet, fmt};
 
 use fullpipe_scenario::{
     Coordinate,
-    experiment::{Experiment, Published, Row},
+    experiment::{Experiment, Origins, Published, Row},
     measured::Quantity,
 };
 
@@ -93,6 +93,7 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
             .map_err(|error| SweepError(format!("row `{}`: {error}", row.title())))?;
     }
     experiment.rows = swept;
+    experiment.origins = Origins::default();
     Ok(())
 }
 

@@ -184,8 +184,8 @@ impl Content {
             }
             Self::Published(quantity) => {
                 let words = &mut rows()
-                    .filter_map(|row| row.published.outcome.as_deref())
-                    .map(columns);
+                    .filter_map(|row| row.published.outcome)
+                    .map(|outcome| columns(outcome.name()));
                 let of = |place: usize| outline.rows[place].published.figure(quantity.name);
                 let width = longest(words).max(figure(quantity, &of));
                 GridColumn::new(&["published", quantity.heading], width, Align::Right)
@@ -224,7 +224,10 @@ impl Content {
             Self::Published(quantity) => {
                 let figure = row.published.figure(quantity.name);
                 let text = figure.map(|figure| quantity.text(figure));
-                one(text.or_else(|| row.published.outcome.clone()))
+                one(text.or_else(|| {
+                    let outcome = row.published.outcome;
+                    outcome.map(|outcome| outcome.name().to_string())
+                }))
             }
             Self::Ours(quantity, is_first) => match row.measured.outcome {
                 Outcome::Stalled | Outcome::Dropped if *is_first => {

@@ -70,8 +70,8 @@ fn figure(
         let deviation = words::deviation(quantity, row, layout);
         let deviation = deviation.map_or_else(String::new, |at| format!(": {at}"));
         beside.push(format!("published {}{deviation}", quantity.text(published)));
-    } else if let Some(outcome) = row.published.outcome.as_ref().filter(|_| is_first) {
-        beside.push(format!("published: {outcome}"));
+    } else if let Some(outcome) = row.published.outcome.filter(|_| is_first) {
+        beside.push(format!("published: {}", outcome.name()));
     }
     for peer in outline.peers_with(quantity) {
         if let Some(figure) = row.peer_figure(peer, quantity) {

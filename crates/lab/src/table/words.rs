@@ -13,6 +13,7 @@ use fullpipe_tcp::{ReceiveLimit, limit::Reason};
 use crate::{
     layout::{Layout, Tone},
     outline::Outline,
+    reference::Reference,
     report::RowReport,
     verdict::verdict_text,
 };
@@ -52,23 +53,29 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     out
 }
 
-/// Appends the lines that name the fitted parameters.
-pub(super) fn fitted(out: &mut String, outline: &Outline, layout: Layout) {
-    let rows: Vec<_> = outline
-        .rows
-        .iter()
-        .filter(|row| !row.fitted.is_empty())
-        .collect();
-    if rows.is_empty() || !outline.overrides.is_empty() {
+/// Appends the count of published figures, the parameters behind the results, and the
+/// deviations of the predictions.
+pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport], layout: Layout) {
+    // The file's origins are about the experiment without changes by `--set`.
+    if !outline.overrides.is_empty() {
         return;
     }
+    let Some(reference) =
+        Reference::of(&outline.origins, rows.iter().map(RowReport::published_row))
+    else {
+        return;
+    };
     out.push('\n');
-    for row in &rows {
-        let label = row.label.trim_end_matches(" (fitted)");
-        let text = format!("`{label}`: {}", row.fitted.join(", "));
-        layout.paragraph(out, "fitted to row ", 2, &text);
+    layout.paragraph(out, "", 2, &reference.summary());
+    for (first, lines) in [
+        ("fitted: ", reference.fitted_lines()),
+        ("chosen: ", reference.chosen_lines()),
+        ("implied: ", reference.implied_lines()),
+    ] {
+        for line in lines {
+            layout.paragraph(out, first, 2, &line);
+        }
     }
-    layout.paragraph(out, "", 2, "Nothing was fitted to the other rows.");
 }
 
 /// The verdict below its row.

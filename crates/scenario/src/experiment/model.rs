@@ -3,6 +3,7 @@
 //! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 
 use super::{
+    origins::Origins,
     published::{Peer, Published},
     setting::SettingError,
     setup::Setup,
@@ -21,6 +22,8 @@ pub struct Experiment {
     /// Quantities that the table shows, by name; if empty, those with published figures,
     /// or goodput.
     pub columns: Vec<&'static str>,
+    /// Origins of the values in the file.
+    pub origins: Origins,
     /// The rows in the order of the file; those of the matrix come first.
     pub rows: Vec<Row>,
 }
@@ -44,8 +47,8 @@ pub struct Row {
     pub published: Published,
     /// Figures of other stacks.
     pub peers: Vec<Peer>,
-    /// Parameters whose values were chosen so that this row agrees with the published
-    /// figures; every other row is then a prediction.
+    /// Parameters that were fitted to published figures of this row, each with the
+    /// values tried.
     pub fitted: Vec<String>,
     /// This row is the baseline: the goodput of other rows is also shown as a share of
     /// its goodput.

@@ -1,11 +1,12 @@
 //! Published figures of a row: those of its source, and those of other stacks.
 //!
 //! Rule: a published figure is a quantity that the lab measures too, with the same name
-//! and unit, or a few words where the source gives no number.
+//! and unit, or an outcome where the source gives no number.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::measured::Quantity;
+use super::origins::OUTCOME;
+use crate::measured::{Outcome, Quantity};
 
 /// The published figures of a row, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,7 +14,7 @@ pub struct Published {
     /// Quantity and figure.
     pub figures: Vec<(&'static str, f64)>,
     /// Outcome, if the source gives it in words.
-    pub outcome: Option<String>,
+    pub outcome: Option<Outcome>,
 }
 
 /// Figures of another stack for a row.
@@ -32,6 +33,12 @@ impl Published {
             .iter()
             .find(|(quantity, _)| *quantity == name)
             .map(|(_, figure)| *figure)
+    }
+
+    /// Names of the figures; an outcome is called [`OUTCOME`].
+    pub fn names(&self) -> Vec<&'static str> {
+        let figures = self.figures.iter().map(|(quantity, _)| *quantity);
+        figures.chain(self.outcome.map(|_| OUTCOME)).collect()
     }
 }
 
@@ -64,8 +71,8 @@ impl Serialize for Published {
         for (quantity, figure) in &self.figures {
             map.serialize_entry(quantity, figure)?;
         }
-        if let Some(outcome) = &self.outcome {
-            map.serialize_entry("outcome", outcome)?;
+        if let Some(outcome) = self.outcome {
+            map.serialize_entry(OUTCOME, outcome.name())?;
         }
         map.end()
     }

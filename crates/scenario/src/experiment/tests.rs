@@ -4,6 +4,7 @@ use fullpipe_pool::Duration;
 use fullpipe_sim::link::{Direction, Queue, Radio};
 
 use super::*;
+use crate::measured::Outcome;
 
 const FILE: &str = r#"
 title = "A transfer"
@@ -31,7 +32,7 @@ bytes = 2_000_000
 
 [[rows]]
 label = "as it is"
-published = { goodput_mbps = 5, outcome = "works" }
+published = { goodput_mbps = 5, outcome = "complete" }
 
 [[rows]]
 label = "changed"
@@ -41,7 +42,6 @@ set.wire.radio = { access = "300us", backoff = "1ms" }
 set.link.loss = 0
 set.workload.duration = "5s"
 baseline = true
-fitted = ["wire.rate"]
 note = "why"
 "#;
 
@@ -88,7 +88,7 @@ fn a_file_has_hosts_links_a_transfer_and_rows() {
     assert_eq!((workload.from, workload.to, workload.write), (0, 1, 1_024));
     assert_eq!(workload.stop, Stop::Bytes(2_000_000));
     assert_eq!(rows[0].published.figure("goodput_mbps"), Some(5.0));
-    assert_eq!(rows[0].published.outcome.as_deref(), Some("works"));
+    assert_eq!(rows[0].published.outcome, Some(Outcome::Complete));
 }
 
 #[test]
@@ -114,7 +114,6 @@ fn a_row_changes_a_copy_of_the_experiment() {
     assert_eq!((link.loss, link.rate_bps), (0.0, 10_000_000));
     assert_eq!(workload.stop, Stop::After(Duration::from_secs(5)));
     assert!(rows[1].baseline && !rows[0].baseline);
-    assert_eq!(rows[1].fitted, ["wire.rate"]);
     assert_eq!(rows[1].note.as_deref(), Some("why"));
     assert_eq!(
         rows[0].setup.hosts[0].config.pool.blocks, 36,
@@ -436,4 +435,56 @@ rows = [{ label = "row" }]
     assert!(flows[0].is_no_push());
     assert_eq!(flows[0].low_water(), LowWater::Bytes(2_048));
     assert_eq!(flows[1], before);
+}
+
+/// The file with origins of its values, and a second row with published figures.
+fn with_origins() -> Experiment {
+    let origins = r#"
+[[fitted]]
+setting = "wire.radio"
+tried = "steps of 100us"
+rows = ["changed"]
+quantities = ["elapsed_s"]
+
+[[chosen]]
+settings = ["client.tcp.send_buffer", "wire.queue"]
+reason = "both are usual"
+
+[[implied]]
+rows = ["as it is"]
+quantities = ["outcome"]
+reason = "the connection is never dropped"
+"#;
+    let file = FILE.replace("baseline = true", "published.elapsed_s = 5");
+    let file = file.replacen('\n', "\nstated = [\"workload\", \"pool.blocks\"]\n", 1);
+    Experiment::parse("transfer", "f.toml", &(file + origins)).unwrap()
+}
+
+#[test]
+fn a_fitted_parameter_names_the_figures_and_has_the_value_of_their_rows() {
+    let Experiment { origins, rows, .. } = with_origins();
+    let fitted = &origins.fitted[0];
+    assert_eq!(fitted.parameter.value, "300us, 1ms");
+    assert_eq!(rows[1].fitted, ["wire.radio (steps of 100us)"]);
+    assert!(rows[0].fitted.is_empty());
+    assert!(origins.is_fitted("changed", "elapsed_s"));
+    assert!(!origins.is_fitted("as it is", "goodput_mbps"));
+    assert!(origins.is_implied("as it is", "outcome"));
+    assert_eq!(origins.chosen[0].settings[1].value, "32 packets");
+}
+
+#[test]
+fn settings_that_are_neither_stated_nor_fitted_nor_chosen_are_listed() {
+    let Experiment { origins, .. } = with_origins();
+    assert_eq!(
+        origins.unexplained,
+        [
+            "client.tcp.nagle",
+            "wire.rate",
+            "wire.delay",
+            "wire.loss",
+            "client.pool.blocks",
+            "link.loss"
+        ]
+    );
 }

@@ -13,15 +13,18 @@ use crate::{
     mistake::Mistake,
 };
 
+/// Key of the table of several flows.
+pub(super) const FLOWS: &str = "flows";
+
 /// Returns true if the file has flows.
 pub(super) fn are_there(top: &Section<'_>) -> bool {
-    top.optional("flows").or(top.optional(WORKLOAD)).is_some()
+    top.optional(FLOWS).or(top.optional(WORKLOAD)).is_some()
 }
 
 /// All flows of the file, at least one; `None` if one was refused.
 pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<FlowPlan>>, Mistake> {
     let flows = top
-        .optional("flows")
+        .optional(FLOWS)
         .map(|entry| entry.section())
         .transpose()?;
     let Some(flows) = flows else {

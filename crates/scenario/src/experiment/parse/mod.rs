@@ -10,10 +10,12 @@ use fullpipe::presets;
 
 mod flows;
 mod matrix;
+mod origins;
 mod parts;
 mod rows;
 mod topology;
 
+pub use origins::{CHOSEN_KEYS, FITTED_KEYS, IMPLIED_KEYS};
 pub use rows::ROW_KEYS;
 
 use super::{
@@ -105,12 +107,14 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     let Some(base) = setup(&top)? else {
         return Ok(None);
     };
-    let rows = rows::all(&top, &base, seeds)?;
+    let mut rows = rows::all(&top, &base, seeds)?;
+    let origins = origins::read(&top, &mut rows)?;
     Ok(Some(Experiment {
         name: name.to_string(),
         title: title.unwrap_or_default(),
         source,
         columns,
+        origins,
         rows,
     }))
 }
@@ -164,8 +168,8 @@ fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
 
 /// Keys at the top of a file.
 pub const TOP_KEYS: &[&str] = &[
-    "title", "source", "columns", "seeds", "hosts", "switches", "links", "workload", "flows",
-    "subject", "peers", "matrix", "rows",
+    "title", "source", "columns", "seeds", "stated", "hosts", "switches", "links", "workload",
+    "flows", "subject", "fitted", "chosen", "implied", "peers", "matrix", "rows",
 ];
 
 fn columns(entry: &KeyValue<'_>) -> Result<Vec<&'static str>, Mistake> {

@@ -7,6 +7,7 @@
 use super::{
     super::{
         model::Row,
+        origins::OUTCOME,
         published::{Peer, Published},
         setup::Setup,
     },
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     document::{KeyValue, Section, hint},
-    measured::Quantity,
+    measured::{Outcome, Quantity},
     mistake::Mistake,
 };
 
@@ -50,15 +51,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
 }
 
 /// Keys of a row.
-pub const ROW_KEYS: &[&str] = &[
-    "label",
-    "set",
-    "seeds",
-    "published",
-    "fitted",
-    "baseline",
-    "note",
-];
+pub const ROW_KEYS: &[&str] = &["label", "set", "seeds", "published", "baseline", "note"];
 
 fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result<Row, Mistake> {
     let section = entry.section()?;
@@ -105,15 +98,10 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
         }
         None => false,
     };
-    let fitted = match section.optional("fitted") {
-        Some(entry) => entry.list()?.iter().map(text).collect::<Result<_, _>>()?,
-        None => Vec::new(),
-    };
     let note = section.optional("note").map(|entry| text(&entry));
     Ok(Row {
         own,
         published,
-        fitted,
         baseline,
         note: note.transpose()?,
         ..plain_row(label_text, setup, seeds)
@@ -123,8 +111,8 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
 fn published(entry: &KeyValue<'_>) -> Result<Published, Mistake> {
     let mut published = Published::default();
     for figure in entry.section()?.entries() {
-        if figure.key == "outcome" {
-            published.outcome = Some(text(&figure)?);
+        if figure.key == OUTCOME {
+            published.outcome = Some(outcome(&figure)?);
             continue;
         }
         let found = Quantity::ALL
@@ -132,11 +120,20 @@ fn published(entry: &KeyValue<'_>) -> Result<Published, Mistake> {
             .find(|quantity| quantity.name == figure.key);
         let Some(found) = found else {
             let names = Quantity::ALL.iter().map(|quantity| quantity.name);
-            return Err(figure.unknown("figure", names.chain(["outcome"])));
+            return Err(figure.unknown("figure", names.chain([OUTCOME])));
         };
         published.figures.push((found.name, figure.number()?));
     }
     Ok(published)
+}
+
+fn outcome(entry: &KeyValue<'_>) -> Result<Outcome, Mistake> {
+    let name = entry.string()?;
+    let names = Outcome::ALL.iter().map(|outcome| outcome.name());
+    let found = Outcome::ALL.iter().find(|outcome| outcome.name() == name);
+    found
+        .copied()
+        .ok_or_else(|| entry.mistake(format!("unknown outcome `{name}`; {}", hint(name, names))))
 }
 
 /// Reads `[peers.NAME.QUANTITY]`: figures by row label.
