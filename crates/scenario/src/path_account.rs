@@ -49,6 +49,9 @@ pub struct DirectionAccount {
     pub counters: LinkCounters,
     /// Time for which its frames used the wire or the air, without the excluded beginning.
     pub busy: Duration,
+    /// Time for which the wire was idle because frames waited for tokens of the token bucket,
+    /// without the excluded beginning.
+    pub shaped: Duration,
     /// Time in which any connection was active, without the excluded beginning.
     pub active: Duration,
 }
@@ -149,9 +152,19 @@ impl LinkAccount {
 impl DirectionAccount {
     /// Share of the active time in which its frames used the wire or the air, from 0 to 1.
     pub fn busy_share(&self) -> f64 {
+        self.share(self.busy)
+    }
+
+    /// Share of the active time in which it had no room for a further frame: the wire was in
+    /// use, or frames waited for tokens. From 0 to 1.
+    pub fn full_share(&self) -> f64 {
+        self.share(self.busy + self.shaped)
+    }
+
+    fn share(&self, time: Duration) -> f64 {
         let active = self.active.as_secs_f64();
         if active > 0.0 {
-            (self.busy.as_secs_f64() / active).min(1.0)
+            (time.as_secs_f64() / active).min(1.0)
         } else {
             0.0
         }
@@ -165,6 +178,7 @@ impl DirectionAccount {
     fn add(&mut self, other: &Self) {
         self.counters.add(&other.counters);
         self.busy += other.busy;
+        self.shaped += other.shaped;
         self.active += other.active;
     }
 }
@@ -436,6 +450,9 @@ impl Serialize for DirectionAccount {
             }
         }
         map.serialize_entry("busy_share", &millionths(self.busy_share()))?;
+        if !self.shaped.is_zero() {
+            map.serialize_entry("full_share", &millionths(self.full_share()))?;
+        }
         map.serialize_entry("mean_queue_ms", &millis(counters.mean_wait()))?;
         map.serialize_entry("longest_queue_ms", &millis(counters.longest_wait))?;
         map.serialize_entry("longest_queue_frames", &counters.longest_queue)?;

@@ -74,6 +74,12 @@ impl<'a> Built<'a> {
         Direction::ALL.map(|direction| engine.counters(direction).busy)
     }
 
+    /// Time for which each direction of a link waited for tokens until now.
+    pub fn link_shaped(&self, number: usize) -> [Duration; 2] {
+        let engine = self.world.link_engine(self.links[number]);
+        Direction::ALL.map(|direction| engine.counters(direction).shaped)
+    }
+
     /// Time for which the processor of a host worked until now.
     pub fn cpu_busy(&self, place: usize) -> Duration {
         self.world.cpu_busy(self.hosts[place])

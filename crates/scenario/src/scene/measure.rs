@@ -181,8 +181,10 @@ impl Finished<'_> {
             let [forward, back] = Direction::ALL.map(|direction| {
                 let counters = *world.link_engine(links[number]).counters(direction);
                 let omitted = self.omitted.link_busy(number)[direction.index()];
+                let shaped = self.omitted.link_shaped(number)[direction.index()];
                 DirectionAccount {
                     busy: counters.busy - omitted,
+                    shaped: counters.shaped - shaped,
                     active,
                     counters,
                 }

@@ -26,6 +26,8 @@ pub(super) struct Omitted {
     read: Vec<(u64, Instant)>,
     /// Time for which each direction of each link was in use.
     link_busy: Vec<[Duration; 2]>,
+    /// Time for which each direction of each link waited for tokens.
+    link_shaped: Vec<[Duration; 2]>,
     /// Time for which each host's processor worked.
     cpu_busy: Vec<Duration>,
 }
@@ -48,6 +50,9 @@ impl Omitted {
                 .collect(),
             link_busy: (0..built.links.len())
                 .map(|number| built.link_busy(number))
+                .collect(),
+            link_shaped: (0..built.links.len())
+                .map(|number| built.link_shaped(number))
                 .collect(),
             cpu_busy: (0..built.hosts.len())
                 .map(|place| built.cpu_busy(place))
@@ -80,6 +85,11 @@ impl Omitted {
     /// Time for which each direction of a link was in use.
     pub fn link_busy(&self, number: usize) -> [Duration; 2] {
         self.link_busy.get(number).copied().unwrap_or_default()
+    }
+
+    /// Time for which each direction of a link waited for tokens of its token bucket.
+    pub fn link_shaped(&self, number: usize) -> [Duration; 2] {
+        self.link_shaped.get(number).copied().unwrap_or_default()
     }
 
     /// Time for which the processor of a host worked.

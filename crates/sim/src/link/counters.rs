@@ -50,6 +50,9 @@ pub struct LinkCounters {
     /// Time for which frames of this direction used the wire, or the radio's air (backoff
     /// and access time included).
     pub busy: Duration,
+    /// Time for which the wire was idle because the first frame in the queue waited for tokens
+    /// of the token bucket.
+    pub shaped: Duration,
 }
 
 impl LinkCounters {
@@ -79,6 +82,7 @@ impl LinkCounters {
             waited,
             longest_wait,
             busy,
+            shaped,
         } = other;
         for (own, more) in [
             (&mut self.offered, offered),
@@ -102,6 +106,7 @@ impl LinkCounters {
         self.waited += *waited;
         self.longest_wait = self.longest_wait.max(*longest_wait);
         self.busy += *busy;
+        self.shaped += *shaped;
     }
 }
 

@@ -188,6 +188,9 @@ impl DirectionState {
     fn count_carried(&mut self, bytes: usize, since: Instant, [start, left]: [Instant; 2]) {
         let waited = start.since(since);
         let counters = &mut self.counters;
+        if self.link.token_bucket.is_some() {
+            counters.shaped += start.since(self.free_at.max(since));
+        }
         counters.carried += 1;
         counters.carried_bytes += bytes as u64;
         counters.waited += waited;
@@ -421,8 +424,8 @@ impl LinkEngine {
             own.bucket.take(model, frame.len(), start);
         }
         let left = bits_from + own.serializer.time_for(frame.len(), own.link.rate_bps);
-        own.free_at = left;
         own.count_carried(frame.len(), waiting.since, [start, left]);
+        own.free_at = left;
         if let Some(transmissions) = &mut self.transmissions {
             transmissions.push(Transmission {
                 direction,

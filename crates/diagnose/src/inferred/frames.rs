@@ -1,0 +1,153 @@
+//! Frames as captures at the two ends of a path have them.
+//!
+//! Rule: a frame is recognised at the other end by its first bytes, without the fields that
+//! routers change. Nothing else of it is kept except its time, its length and a few values of
+//! its headers.
+
+use fullpipe_wire::{
+    ChecksumPolicy, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, TcpFlags,
+    TcpHeader, UnreachableCode, tcp, udp,
+};
+
+/// Words of a frame that identify it.
+pub(super) const WORDS: usize = 8;
+/// Places in an IPv4 header that routers change: ECN, time to live, checksum.
+const ECN: usize = 1;
+const TIME_TO_LIVE: usize = 8;
+const HEADER_CHECKSUM: usize = 10;
+
+/// The kind of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// A TCP segment or a UDP datagram with payload.
+    Payload,
+    /// A TCP segment that only acknowledges.
+    PureAck,
+    /// An ICMP message that a packet was too big. RFC 1191 §4.
+    PacketTooBig,
+    /// Any other frame.
+    Other,
+}
+
+/// A frame that an end sent or received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenFrame {
+    /// Time at which it passed the end, in nanoseconds.
+    pub at_ns: u64,
+    /// Bytes, link header included.
+    pub len: u32,
+    /// Its kind; of a damaged frame as far as it can be read.
+    pub kind: FrameKind,
+    /// Its acknowledgment number; 0 if it has none.
+    pub ack: u32,
+    /// It is marked with CE. RFC 3168 §5.
+    pub is_marked: bool,
+    /// Its headers contradict themselves, or a checksum is wrong.
+    pub is_damaged: bool,
+    words: [u64; WORDS],
+}
+
+impl SeenFrame {
+    /// Reads an Ethernet frame that passed an end at `at_ns`.
+    pub fn ethernet(at_ns: u64, frame: &[u8]) -> Self {
+        let mut seen = Self {
+            at_ns,
+            len: u32::try_from(frame.len()).unwrap_or(u32::MAX),
+            kind: FrameKind::Other,
+            ack: 0,
+            is_marked: false,
+            is_damaged: false,
+            words: words(frame),
+        };
+        if let Ok((header, packet)) = EthernetHeader::parse(frame)
+            && header.ether_type == EtherType::Ipv4
+        {
+            seen.is_marked = packet.get(ECN).is_some_and(|byte| byte & 0b11 == 0b11);
+            seen.is_damaged = seen.read(packet).is_none();
+        }
+        seen
+    }
+
+    /// Reads the headers of `packet`; `None` if it is damaged.
+    fn read(&mut self, packet: &[u8]) -> Option<()> {
+        let (ip, body) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).ok()?;
+        if ip.is_fragment() {
+            self.kind = FrameKind::Payload;
+            return Some(());
+        }
+        let (src, dst) = (ip.src.into(), ip.dst.into());
+        match ip.protocol {
+            Protocol::Tcp => {
+                let (header, payload) = TcpHeader::parse(body).ok()?;
+                let [acknowledges, syn, fin, reset] =
+                    [TcpFlags::ACK, TcpFlags::SYN, TcpFlags::FIN, TcpFlags::RST]
+                        .map(|flag| header.flags.contains(flag));
+                self.ack = header.ack;
+                self.kind = match (payload.is_empty(), syn || fin || reset) {
+                    (false, _) => FrameKind::Payload,
+                    (true, false) if acknowledges => FrameKind::PureAck,
+                    (true, _) => FrameKind::Other,
+                };
+                tcp::verify_checksum(body, src, dst).ok()
+            }
+            Protocol::Udp => {
+                self.kind = FrameKind::Payload;
+                udp::verify_checksum(body, src, dst).ok()
+            }
+            Protocol::Icmp => {
+                let (message, _) = Icmpv4Message::parse(body, ChecksumPolicy::Verify).ok()?;
+                if let Icmpv4Message::Unreachable {
+                    code: UnreachableCode::FragmentationNeeded,
+                    ..
+                } = message
+                {
+                    self.kind = FrameKind::PacketTooBig;
+                }
+                Some(())
+            }
+            _ => Some(()),
+        }
+    }
+
+    /// The value by which the same frame is found at the other end.
+    pub(super) const fn key(&self) -> ([u64; WORDS], u32) {
+        (self.words, self.len)
+    }
+
+    /// Returns true if the frames may be the same although one byte differs.
+    pub(super) fn resembles(&self, other: &Self) -> bool {
+        let pairs = self.words.iter().zip(&other.words);
+        let differences = pairs.filter(|(own, other)| own != other);
+        self.len == other.len && differences.count() <= 1
+    }
+}
+
+/// The first bytes after the link header, without the fields that routers change.
+fn words(frame: &[u8]) -> [u64; WORDS] {
+    let mut bytes = [0; WORDS * 8];
+    let packet = frame.get(EthernetHeader::LEN..).unwrap_or_default();
+    let len = packet.len().min(bytes.len());
+    bytes[..len].copy_from_slice(&packet[..len]);
+    let is_ipv4 = frame.get(12..14) == Some(&[0x08, 0x00]);
+    if is_ipv4 {
+        bytes[ECN] &= !0b11;
+        bytes[TIME_TO_LIVE] = 0;
+        bytes[HEADER_CHECKSUM..HEADER_CHECKSUM + 2].fill(0);
+    }
+    let mut words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = bytes
+            .iter()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte));
+    }
+    words
+}
+
+/// The frames of one end, in the order of time.
+#[derive(Clone, Debug, Default)]
+pub struct EndFrames {
+    /// Frames that it sent.
+    pub sent: Vec<SeenFrame>,
+    /// Frames that it received.
+    pub received: Vec<SeenFrame>,
+}
