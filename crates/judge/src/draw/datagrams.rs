@@ -11,6 +11,7 @@ use Part::{Flow, Receiver, Sender};
 pub const DIMENSIONS: &[Dimension] = &[
     udp("datagram", 1.0, datagram),
     udp("offered_rate", 1.0, offered_rate),
+    udp("acquainted", 0.7, acquainted),
     udp("tick", 0.3, tick),
     udp("unpaced", 0.12, unpaced),
     udp("receive_queue", 0.25, |plan, rng| {
@@ -48,6 +49,11 @@ fn datagram(plan: &mut Plan, mut rng: Rng) {
 fn offered_rate(plan: &mut Plan, mut rng: Rng) {
     let rate = plan.rate_bps as f64 * spread(&mut rng, 0.2, 3.0);
     plan.offer(Flow, &[("rate", format!("{}bit", rate as u64 + 1))]);
+}
+
+/// No ARP request precedes the first datagram.
+fn acquainted(plan: &mut Plan, _: Rng) {
+    plan.offer(Sender, &[("acquainted", "true".into())]);
 }
 
 fn tick(plan: &mut Plan, mut rng: Rng) {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use fullpipe::presets::PRESETS;
 use fullpipe_pool::Rng;
-use fullpipe_scenario::{Experiment, Setup, path};
+use fullpipe_scenario::{Experiment, HostPlan, Setup, path};
 
 /// Approximate largest number of segments with payload.
 const SEGMENTS: u64 = 3_000;
@@ -181,14 +181,7 @@ impl Plan {
         let [sender, receiver] = [&setup.hosts[0], &setup.hosts[1]];
         let flow = setup.flow();
         let write = u64::from(flow.write);
-        let window = sender.send_capacity().min(
-            receiver
-                .config
-                .tcp
-                .receive_buffer
-                .max(receiver.config.tcp.receive_buffer_max)
-                .into(),
-        );
+        let window = window(sender, receiver);
         let most = spread(&mut rng, 40.0, SEGMENTS as f64) as u64;
         let bytes = if self.is_udp {
             let fragments = write.div_ceil(self.mtu.saturating_sub(28).max(8));
@@ -292,6 +285,16 @@ impl Plan {
         };
         format!("{file}\n[[rows]]\nlabel = \"world\"\n")
     }
+}
+
+/// Approximate payload in bytes that both hosts let be in flight.
+fn window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
+    let (own, peer) = (&sender.config.tcp, &receiver.config.tcp);
+    let sends = sender.send_capacity().min(own.unacknowledged.into());
+    let receives = u64::from(peer.receive_buffer.max(peer.receive_buffer_max));
+    let promised = receiver.pool_bytes() * u64::from(peer.window_share) / 100;
+    let window = sends.min(sender.pool_bytes() / 2).min(receives);
+    window.min(promised).max(64)
 }
 
 /// A host's key in the file: knobs are in its table `set`.
