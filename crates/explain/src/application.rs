@@ -1,7 +1,11 @@
 //! Levers of the applications and of the processors.
 
-use crate::lever::{Ample, Change, Lever, LeverKind};
-use fullpipe_scenario::experiment::{FlowPlan, HostPlan, LowWater, Setup, Stop};
+use crate::{
+    cause::Cause,
+    lever::{Ample, Change, Lever, LeverKind, Place},
+};
+use fullpipe_pool::Duration;
+use fullpipe_scenario::experiment::{FlowPlan, LowWater, Setup, Stop};
 use fullpipe_sim::{Pace, app::ReadPlan};
 
 /// Connections that are tried together in place of one.
@@ -15,7 +19,7 @@ pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     let flow = setup.flow();
     let mut levers = flow_levers(setup, ample);
     for place in [flow.from, flow.to] {
-        levers.extend(processor(&setup.hosts[place]));
+        levers.extend(processor(setup, place));
     }
     levers
 }
@@ -27,48 +31,69 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
         set: name(field),
         to,
     };
-    let lever = |field: &str, twice: Option<String>, ample: Vec<Change>| Lever {
+    let lever = |cause: Cause, field: &'static str, present: String, twice: Option<String>| Lever {
         name: name(field),
         called: None,
         kind: LeverKind::Application,
+        cause,
+        clues: &[],
+        place: Place::Flow,
+        field,
+        present: Some(present),
+        range: None,
         twice: twice.map(|to| vec![change(field, to)]),
-        ample,
+        ample: Vec::new(),
     };
-    let one = |field: &str, twice: Option<String>, ample: String| {
-        lever(field, twice, vec![change(field, ample)])
+    let one = |cause, field: &'static str, values: [String; 3]| {
+        let [present, twice, ample] = values;
+        Lever {
+            ample: vec![change(field, ample)],
+            ..lever(cause, field, present, Some(twice).filter(|to| !to.is_empty()))
+        }
     };
+    let none = String::new;
     let mut levers = Vec::new();
     if let Pace::Rate { bps, tick } = flow.datagram_plan().pace {
         let rate = |times: u64| format!("{}bit", bps.saturating_mul(times));
-        levers.push(one("rate", Some(rate(2)), rate(OFFERED)));
+        let rates = [rate(1), rate(2), rate(OFFERED)];
+        levers.push(one(Cause::APPLICATION, "rate", rates));
         if !tick.is_zero() {
-            levers.push(one("tick", Some((tick / 2).to_string()), "1us".into()));
+            let ticks = [tick.to_string(), (tick / 2).to_string(), "1us".into()];
+            levers.push(one(Cause::APPLICATION, "tick", ticks));
         }
     }
     if !flow.is_udp() {
         let write = u64::from(flow.write);
         let most = ample.bytes.min(1 << 20);
-        levers.push(one(
-            "write",
-            Some((write * 2).to_string()),
-            most.to_string(),
-        ));
+        let sizes = [write, write * 2, most].map(|size| size.to_string());
+        levers.push(one(Cause::WRITE_SIZE, "write", sizes));
         levers.push(connections(flow));
     }
     let pause = flow.pause();
     if !pause.is_zero() {
-        levers.push(one("pause", Some((pause / 2).to_string()), "0s".into()));
+        let pauses = [pause, pause / 2, Duration::ZERO].map(|time| time.to_string());
+        levers.push(one(Cause::APPLICATION, "pause", pauses));
     }
     if flow.is_no_push() {
-        levers.push(one("no_push", None, "false".into()));
+        levers.push(one(
+            Cause::CORK,
+            "no_push",
+            ["true".into(), none(), "false".into()],
+        ));
     }
     if flow.low_water() != LowWater::Bytes(1) {
-        levers.push(one("low_water", None, "1".into()));
+        let present = setup.low_water(flow).to_string();
+        levers.push(one(
+            Cause::APPLICATION,
+            "low_water",
+            [present, none(), "1".into()],
+        ));
     }
     if let Some((_, think)) = flow.question()
         && !think.is_zero()
     {
-        levers.push(one("think", Some((think / 2).to_string()), "1us".into()));
+        let times = [think.to_string(), (think / 2).to_string(), "1us".into()];
+        levers.push(one(Cause::APPLICATION, "think", times));
     }
     match flow.read_plan() {
         ReadPlan::Rate { bytes, every } => {
@@ -77,9 +102,16 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
                 change("read.bytes", (bytes.max(ample.bytes)).to_string()),
             ];
             let twice = Some((every / 2).to_string());
-            levers.push(lever("read.every", twice, faster));
+            levers.push(Lever {
+                ample: faster,
+                ..lever(Cause::SLOW_READER, "read.every", every.to_string(), twice)
+            });
         }
-        ReadPlan::Stalls(_) => levers.push(one("read.stall_for", None, "1us".into())),
+        ReadPlan::Stalls(stalls) => {
+            let present = stalls.first().map_or_else(none, |(_, length)| length.to_string());
+            let lengths = [present, none(), "1us".into()];
+            levers.push(one(Cause::SLOW_READER, "read.stall_for", lengths));
+        }
         ReadPlan::Eager => {}
     }
     levers
@@ -105,13 +137,20 @@ fn connections(flow: &FlowPlan) -> Lever {
         name: format!("{}.count", flow.name),
         called: None,
         kind: LeverKind::Application,
+        cause: Cause::CONNECTIONS,
+        clues: &[],
+        place: Place::Flow,
+        field: "count",
+        present: Some(flow.count.to_string()),
+        range: None,
         twice: Some(two),
         ample: four,
     }
 }
 
 /// Returns the lever of a processor, at half its costs and without any.
-fn processor(host: &HostPlan) -> Option<Lever> {
+fn processor(setup: &Setup, place: usize) -> Option<Lever> {
+    let host = &setup.hosts[place];
     let cpu = &host.cpu;
     let times = [
         ("receive_packet", cpu.receive.packet),
@@ -137,6 +176,12 @@ fn processor(host: &HostPlan) -> Option<Lever> {
         name: format!("{}.cpu", host.name),
         called: None,
         kind: LeverKind::Processor,
+        cause: Cause::CPU,
+        clues: &[],
+        place: Place::Hosts(vec![place]),
+        field: "cpu",
+        present: None,
+        range: None,
         twice: Some(changes(1)),
         ample: changes(0),
     })

@@ -11,7 +11,11 @@ use fullpipe_pool::{
 };
 use fullpipe_tcp::CongestionAlgorithm;
 
-use crate::lever::{Ample, Change, Lever, LeverKind};
+use crate::{
+    cause::Cause,
+    clue::{self, Clue},
+    lever::{Ample, Change, Lever, LeverKind, Place},
+};
 use fullpipe_scenario::experiment::{HostPlan, Setup};
 
 /// The end of the flow at which a knob has an effect.
@@ -28,6 +32,9 @@ enum End {
 enum Try {
     /// Twice the present number, and as many bytes as can be used.
     Bytes,
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. A buffer that was set
+    /// does not grow: then the size that its system lets it grow to, if it does.
+    Tuned,
     /// Twice the present number, and as many entries as can be used.
     Entries,
     /// Twice the present number, and this value, at which the knob limits nothing.
@@ -49,27 +56,61 @@ struct Row {
     end: End,
     kind: LeverKind,
     values: Try,
+    /// Cause of the limit, if this helps most.
+    cause: Cause,
+    /// Clues that suggest it.
+    clues: &'static [Clue],
     /// Knobs that must be set with it, and their values.
     with: &'static [(&'static str, &'static str)],
 }
 
-const fn resource(knob: &'static str, end: End, values: Try) -> Row {
+const fn resource(
+    knob: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
     Row {
         knob,
         end,
         kind: LeverKind::Resource,
         values,
+        cause,
+        clues,
         with: &[],
     }
 }
 
-const fn rule(knob: &'static str, end: End, values: Try) -> Row {
+const fn rule(
+    knob: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
     Row {
         knob,
         end,
         kind: LeverKind::Rule,
         values,
+        cause,
+        clues,
         with: &[],
+    }
+}
+
+/// A field of the device that no software sets.
+const fn hardware(
+    field: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
+    Row {
+        kind: LeverKind::Processor,
+        ..rule(field, end, values, cause, clues)
     }
 }
 
@@ -79,114 +120,113 @@ const fn with(mut row: Row, with: &'static [(&'static str, &'static str)]) -> Ro
 }
 
 use End::{Both, Each, Receiver, Sender};
-use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Unbounded};
+use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Tuned, Unbounded};
 
 const ROWS: &[Row] = &[
     // Buffers and their caps. A buffer that is set does not grow by itself.
     with(
-        resource("tcp.send_buffer", Sender, Bytes),
+        resource("tcp.send_buffer", Sender, Bytes, Cause::SEND_BUFFER, clue::SENDING),
         &[("tcp.send_buffer_max", "0")],
     ),
-    resource("tcp.send_buffer_max", Sender, Bytes),
-    resource("tcp.send_buffer_limit", Sender, Bytes),
-    resource("tcp.send_text_share", Sender, Unbounded("100")),
-    resource("tcp.unacknowledged", Sender, Bytes),
+    resource("tcp.send_buffer_max", Sender, Tuned, Cause::SEND_BUFFER, clue::SENDING),
+    resource("tcp.send_buffer_limit", Sender, Bytes, Cause::SEND_BUFFER_LIMIT, clue::SENDING),
+    resource("tcp.send_text_share", Sender, Unbounded("100"), Cause::SEND_BUFFER, clue::SENDING),
+    resource("tcp.unacknowledged", Sender, Bytes, Cause::UNACKNOWLEDGED, clue::SENDING),
     with(
-        resource("tcp.receive_buffer", Receiver, Bytes),
+        resource("tcp.receive_buffer", Receiver, Bytes, Cause::RECEIVE_WINDOW, clue::RECEIVING),
         &[("tcp.receive_buffer_max", "0")],
     ),
     with(
-        resource("tcp.receive_buffer_max", Receiver, Bytes),
+        resource("tcp.receive_buffer_max", Receiver, Tuned, Cause::RECEIVE_WINDOW, clue::RECEIVING),
         &[("tcp.receive_tuning", "true")],
     ),
-    resource("tcp.receive_buffer_limit", Receiver, Bytes),
-    resource("tcp.receive_text_share", Receiver, Unbounded("100")),
-    resource("tcp.out_of_order", Receiver, Bytes),
-    resource("tcp.holes", Receiver, Entries),
-    resource("udp.receive_queue", Receiver, Entries),
-    resource("udp.receive_buffer", Receiver, Bytes),
-    resource("udp.send_queue", Sender, Entries),
-    resource("udp.send_buffer", Sender, Bytes),
+    resource("tcp.receive_buffer_limit", Receiver, Bytes, Cause::RECEIVE_BUFFER_LIMIT, clue::RECEIVING),
+    resource("tcp.receive_text_share", Receiver, Unbounded("100"), Cause::RECEIVE_WINDOW, clue::RECEIVING),
+    resource("tcp.out_of_order", Receiver, Bytes, Cause::OUT_OF_ORDER, clue::LOSSES),
+    resource("tcp.holes", Receiver, Entries, Cause::RANGE_TABLE, clue::TABLES),
+    resource("udp.receive_queue", Receiver, Entries, Cause::RECEIVE_QUEUE, clue::DATAGRAMS),
+    resource("udp.receive_buffer", Receiver, Bytes, Cause::RECEIVE_QUEUE, clue::DATAGRAMS),
+    resource("udp.send_queue", Sender, Entries, Cause::SEND_QUEUE, clue::DATAGRAMS),
+    resource("udp.send_buffer", Sender, Bytes, Cause::SEND_QUEUE, clue::DATAGRAMS),
     // Memory and tables.
-    resource("pool.blocks", Each, Entries),
-    resource("pool.ranges", Receiver, Entries),
-    resource("pool.send_floor", Each, Entries),
-    resource("pool.receive_floor", Each, Entries),
+    resource("pool.blocks", Each, Entries, Cause::MEMORY, clue::MEMORY),
+    resource("pool.ranges", Receiver, Entries, Cause::RANGE_TABLE, clue::TABLES),
+    resource("pool.send_floor", Each, Entries, Cause::MEMORY, clue::MEMORY),
+    resource("pool.receive_floor", Each, Entries, Cause::MEMORY, clue::MEMORY),
     with(
-        resource("pool.pressure", Each, Unbounded("100")),
+        resource("pool.pressure", Each, Unbounded("100"), Cause::MEMORY, clue::MEMORY),
         &[("pool.pressure_high", "100")],
     ),
-    resource("tcp.window_share", Receiver, Unbounded("100")),
-    resource("tcp.idle_window_share", Receiver, Unbounded("100")),
-    resource("stack.sent_ranges", Sender, Entries),
-    resource("stack.sent_ranges_each", Sender, Entries),
-    resource("arp.queue_packets", Each, More("1024")),
-    resource("ip.reassembly_datagrams", Receiver, More("1024")),
-    resource("ip.reassembly_per_source", Receiver, More("1024")),
-    resource("ip.reassembly_bytes", Receiver, Bytes),
-    resource("ip.reassembly_pieces", Receiver, More("8192")),
-    resource("device_queue", Each, Entries),
-    resource("device.rx_descriptors", Each, Unbounded("0")),
-    resource("tcp.small_queue", Sender, Bytes),
-    resource("tcp.initial_receive_window", Receiver, More("1000")),
+    resource("tcp.window_share", Receiver, Unbounded("100"), Cause::PEER_MEMORY, clue::RECEIVING),
+    resource("tcp.idle_window_share", Receiver, Unbounded("100"), Cause::PEER_MEMORY, clue::RECEIVING),
+    resource("stack.sent_ranges", Sender, Entries, Cause::RANGE_TABLE, clue::TABLES),
+    resource("stack.sent_ranges_each", Sender, Entries, Cause::RANGE_TABLE, clue::TABLES),
+    resource("arp.queue_packets", Each, More("1024"), Cause::NEIGHBOUR, clue::DEVICE),
+    resource("ip.reassembly_datagrams", Receiver, More("1024"), Cause::REASSEMBLY, clue::DATAGRAMS),
+    resource("ip.reassembly_per_source", Receiver, More("1024"), Cause::REASSEMBLY, clue::DATAGRAMS),
+    resource("ip.reassembly_bytes", Receiver, Bytes, Cause::REASSEMBLY, clue::DATAGRAMS),
+    resource("ip.reassembly_pieces", Receiver, More("8192"), Cause::REASSEMBLY, clue::DATAGRAMS),
+    resource("device_queue", Each, Entries, Cause::DEVICE, clue::DEVICE),
+    resource("device.rx_descriptors", Each, Unbounded("0"), Cause::DESCRIPTORS, clue::RINGS),
+    resource("tcp.small_queue", Sender, Bytes, Cause::DEVICE, clue::DEVICE),
+    resource("tcp.initial_receive_window", Receiver, More("1000"), Cause::INITIAL_RECEIVE_WINDOW, clue::RECEIVING),
     // Rules.
     with(
-        rule("tcp.send_buffer", Sender, Half),
+        rule("tcp.send_buffer", Sender, Half, Cause::SEND_BUFFER, clue::LOSSES),
         &[("tcp.send_buffer_max", "0")],
     ),
     with(
-        rule("tcp.receive_buffer", Receiver, Half),
+        rule("tcp.receive_buffer", Receiver, Half, Cause::RECEIVE_WINDOW, clue::LOSSES),
         &[("tcp.receive_buffer_max", "0")],
     ),
-    rule("tcp.congestion", Sender, Congestion),
-    rule("tcp.initial_window", Sender, More("32")),
-    rule("tcp.hystart", Sender, OneOf(&["false", "true"])),
-    rule("tcp.bbr_loss_threshold", Sender, More("100")),
-    rule("tcp.pacing", Sender, OneOf(&["false", "true"])),
-    rule("tcp.pacing_rate_max", Sender, Unbounded("0")),
-    rule("tcp.ecn", Both, OneOf(&["on", "off"])),
-    rule("tcp.nagle", Sender, OneOf(&["false"])),
-    rule("tcp.use_up_window", Sender, OneOf(&["true"])),
-    rule("tcp.write_atomic", Sender, OneOf(&["false"])),
-    rule("tcp.segment_sizing", Sender, OneOf(&["transmit"])),
-    rule("tcp.fit_segments", Sender, OneOf(&["0", "2", "8"])),
-    rule("tcp.sws_override", Sender, Less("100ms")),
-    rule("tcp.cork_timeout", Sender, Less("1ms")),
-    rule("tcp.delayed_ack", Receiver, Less("0s")),
-    rule("tcp.ack_every", Receiver, Less("1")),
-    rule("tcp.quick_acks", Receiver, More("1000")),
-    rule("tcp.sack", Both, OneOf(&["true"])),
-    rule("tcp.window_scaling", Both, OneOf(&["true"])),
-    rule("tcp.timestamps", Both, OneOf(&["true", "false"])),
-    rule("tcp.mtu_probing", Sender, OneOf(&["always", "black_hole"])),
-    rule("tcp.mss_max", Both, More("65495")),
-    rule("tcp.rto_min", Sender, Less("10ms")),
-    rule("tcp.rto_initial", Each, Less("200ms")),
-    rule("tcp.rto_max", Each, Less("4s")),
-    rule("tcp.retries2", Sender, More("255")),
-    rule("tcp.user_timeout", Sender, Unbounded("0s")),
-    rule("tcp.syn_retries", Each, More("255")),
-    rule("tcp.tail_loss_probe", Sender, OneOf(&["true"])),
-    rule("device.super_segment", Sender, OneOf(&["64K", "0"])),
-    rule("device.merge_quiet", Receiver, OneOf(&["0s"])),
+    rule("tcp.congestion", Sender, Congestion, Cause::CONGESTION, clue::CONGESTION),
+    rule("tcp.initial_window", Sender, More("32"), Cause::SLOW_START, clue::SLOW_START),
+    rule("tcp.hystart", Sender, OneOf(&["false", "true"]), Cause::SLOW_START, clue::SLOW_START),
+    rule("tcp.bbr_loss_threshold", Sender, More("100"), Cause::CONGESTION, clue::LOSSES),
+    rule("tcp.pacing", Sender, OneOf(&["false", "true"]), Cause::PACING, clue::PACING),
+    rule("tcp.pacing_rate_max", Sender, Unbounded("0"), Cause::PACING, clue::PACING),
+    rule("tcp.ecn", Both, OneOf(&["on", "off"]), Cause::ECN, clue::MARKS),
+    rule("tcp.nagle", Sender, OneOf(&["false"]), Cause::NAGLE, clue::DELAYED),
+    rule("tcp.use_up_window", Sender, OneOf(&["true"]), Cause::SEGMENTATION, clue::SEGMENTATION),
+    rule("tcp.write_atomic", Sender, OneOf(&["false"]), Cause::SEGMENTATION, clue::SEGMENTATION),
+    rule("tcp.segment_sizing", Sender, OneOf(&["transmit"]), Cause::SEGMENTATION, clue::SEGMENTATION),
+    rule("tcp.fit_segments", Sender, OneOf(&["0", "2", "8"]), Cause::SEGMENTATION, clue::SEGMENTATION),
+    rule("tcp.sws_override", Sender, Less("100ms"), Cause::SEGMENTATION, clue::SEGMENTATION),
+    rule("tcp.cork_timeout", Sender, Less("1ms"), Cause::CORK, clue::DELAYED),
+    rule("tcp.delayed_ack", Receiver, Less("0s"), Cause::DELAYED_ACK, clue::ANSWERS),
+    rule("tcp.ack_every", Receiver, Less("1"), Cause::DELAYED_ACK, clue::ANSWERS),
+    rule("tcp.quick_acks", Receiver, More("1000"), Cause::DELAYED_ACK, clue::ANSWERS),
+    rule("tcp.sack", Both, OneOf(&["true"]), Cause::RECOVERY, clue::LOSSES),
+    rule("tcp.window_scaling", Both, OneOf(&["true"]), Cause::RECEIVE_WINDOW, clue::RECEIVING),
+    rule("tcp.timestamps", Both, OneOf(&["true", "false"]), Cause::SEGMENT_SIZE, clue::SMALL),
+    rule("tcp.mtu_probing", Sender, OneOf(&["always", "black_hole"]), Cause::SEGMENT_SIZE, clue::SMALL),
+    rule("tcp.mss_max", Both, More("65495"), Cause::SEGMENT_SIZE, clue::SMALL),
+    rule("tcp.rto_min", Sender, Less("10ms"), Cause::RECOVERY, clue::TIMERS),
+    rule("tcp.rto_initial", Each, Less("200ms"), Cause::RECOVERY, clue::OPENING),
+    rule("tcp.rto_max", Each, Less("4s"), Cause::RECOVERY, clue::TIMERS),
+    rule("tcp.retries2", Sender, More("255"), Cause::GIVING_UP, clue::GIVING_UP),
+    rule("tcp.user_timeout", Sender, Unbounded("0s"), Cause::GIVING_UP, clue::GIVING_UP),
+    rule("tcp.syn_retries", Each, More("255"), Cause::GIVING_UP, clue::OPENING),
+    rule("tcp.tail_loss_probe", Sender, OneOf(&["true"]), Cause::RECOVERY, clue::LOSSES),
+    hardware("device.super_segment", Sender, OneOf(&["64K", "0"]), Cause::OFFLOAD, clue::DEVICE),
+    rule("device.merge_quiet", Receiver, OneOf(&["0s"]), Cause::DELAYED_ACK, clue::ANSWERS),
 ];
 
 /// Returns the levers of both hosts.
 pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     let flow = setup.flow();
     let rows = Config::rows();
-    let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place]);
     let mut levers = Vec::new();
     for row in ROWS.iter().filter(|row| row.is_of(flow.is_udp())) {
         let info = rows.iter().find(|info| info.name == row.knob);
-        let groups: &[&[&HostPlan]] = match row.end {
-            Sender => &[&[sender]],
-            Receiver => &[&[receiver]],
-            Each => &[&[sender], &[receiver]],
-            Both => &[&[sender, receiver]],
+        let groups: &[&[usize]] = match row.end {
+            Sender => &[&[flow.from]],
+            Receiver => &[&[flow.to]],
+            Each => &[&[flow.from], &[flow.to]],
+            Both => &[&[flow.from, flow.to]],
         };
-        for hosts in groups {
-            levers.extend(row.levers(hosts, info, ample));
+        for places in groups {
+            levers.extend(row.levers(setup, places, info, ample));
         }
     }
     levers
@@ -208,7 +248,17 @@ impl Row {
     }
 
     /// The levers of this row at `hosts`, which are changed together.
-    fn levers(&self, hosts: &[&HostPlan], info: Option<&KnobInfo>, ample: Ample) -> Vec<Lever> {
+    fn levers(
+        &self,
+        setup: &Setup,
+        places: &[usize],
+        info: Option<&KnobInfo>,
+        ample: Ample,
+    ) -> Vec<Lever> {
+        let hosts: &[&HostPlan] = &places
+            .iter()
+            .map(|place| &setup.hosts[*place])
+            .collect::<Vec<_>>();
         let presents: Vec<_> = hosts
             .iter()
             .filter_map(|host| present(host, self.knob))
@@ -224,18 +274,30 @@ impl Row {
             name: self.name(hosts),
             called: self.called(hosts[0], &ample),
             kind: self.kind,
+            cause: self.cause_at(setup, places),
+            clues: self.clues,
+            place: Place::Hosts(places.to_vec()),
+            field: self.knob,
+            present: presents.first().cloned(),
+            range: number.zip(parse_count(&ample)).map(|(from, to)| [from, to]),
             twice: twice.map(|value| self.changes(hosts, &value)),
             ample: self.changes(hosts, &ample),
         };
         let choice = |value: &str| Lever {
             name: format!("{}={value}", self.name(hosts)),
+            range: None,
             ..lever(None, value.to_string())
         };
         match self.values {
-            Bytes | Entries => {
+            Tuned if number == Some(0) => {
+                let usual = hosts[0].preset.config().get(self.knob);
+                let usual = usual.filter(|usual| parse_count(usual) > Some(0));
+                usual.map(|usual| choice(&usual)).into_iter().collect()
+            }
+            Bytes | Tuned | Entries => {
                 let amount = match (&self.values, self.knob) {
                     (_, "pool.blocks") => blocks(hosts[0], ample),
-                    (Bytes, _) => ample.bytes,
+                    (Bytes | Tuned, _) => ample.bytes,
                     _ => ample.entries,
                 };
                 let ample = raised(amount).then(|| within(amount));
@@ -279,6 +341,14 @@ impl Row {
             (set == wanted).then(|| format!("{name}={own}"))
         });
         same.next()
+    }
+
+    /// Memory of the receiver is another cause than the sender's.
+    fn cause_at(&self, setup: &Setup, places: &[usize]) -> Cause {
+        match self.cause {
+            Cause::MEMORY if places == [setup.flow().to] => Cause::PEER_MEMORY,
+            cause => cause,
+        }
     }
 
     fn name(&self, hosts: &[&HostPlan]) -> String {

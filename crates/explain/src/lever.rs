@@ -6,6 +6,9 @@
 use serde::Serialize;
 
 use fullpipe_scenario::experiment::Setup;
+use fullpipe_sim::link::Direction;
+
+use crate::{cause::Cause, clue::Clue};
 
 /// The part of the transfer that a lever changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,7 +20,7 @@ pub enum LeverKind {
     Rule,
     /// The sending or the receiving application.
     Application,
-    /// A host's processor.
+    /// A host's processor, or what its device can do.
     Processor,
     /// A link, in one direction or in both.
     Path,
@@ -50,10 +53,42 @@ pub struct Lever {
     pub called: Option<String>,
     /// The part of the transfer that it changes.
     pub kind: LeverKind,
+    /// Cause of the limit, if it is the lever that helps most.
+    pub cause: Cause,
+    /// Clues that suggest it; empty if it is always worth a run.
+    pub clues: &'static [Clue],
+    /// The part of the setup that it changes.
+    pub place: Place,
+    /// The setting without the name of its host, link or flow.
+    pub field: &'static str,
+    /// Its present value.
+    pub present: Option<String>,
+    /// Present and ample number, if every number between them can be set.
+    pub range: Option<[u64; 2]>,
     /// Settings for about twice of what is there; absent if there is only one other value.
     pub twice: Option<Vec<Change>>,
     /// Settings for as much as can be used, or the other value of a rule.
     pub ample: Vec<Change>,
+}
+
+/// The part of a setup that a lever changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Hosts, by their indices; several are changed together.
+    Hosts(Vec<usize>),
+    /// A link by its index, and its direction if only one is changed.
+    Link(usize, Option<Direction>),
+    /// The first flow.
+    Flow,
+}
+
+impl Lever {
+    /// Settings for `value`, which lies in its range.
+    pub fn at(&self, value: u64) -> Vec<Change> {
+        let mut changes = self.ample.clone();
+        changes[0].to = value.to_string();
+        changes
+    }
 }
 
 /// Amounts that are ample for a row.

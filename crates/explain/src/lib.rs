@@ -31,18 +31,30 @@
 //! | every lever with its gain | [`matrix()`] |
 #![forbid(unsafe_code)]
 
+mod advice;
 mod application;
+mod cause;
+mod caution;
+mod clue;
+mod explanation;
+mod gone;
 mod host;
 mod lever;
 mod levers;
 mod matrix;
+mod names;
 mod path;
+mod search;
 mod twin;
+mod wording;
 
 #[cfg(test)]
 mod tests;
 
+pub use cause::Cause;
+pub use explanation::{Explanation, Predicted, TriedLever, explain, explain_played};
 pub use lever::{Ample, Change, Lever, LeverKind};
 pub use levers::all as levers_of;
+pub use names::NamedSetting;
 pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
 pub use twin::TwinFailure;

@@ -11,7 +11,7 @@ use crate::{
     levers,
     twin::{Speed, Twin, TwinFailure},
 };
-use fullpipe_scenario::experiment::Setup;
+use fullpipe_scenario::{experiment::Setup, scene::Part};
 
 /// A combination is named if it is faster than each of its levers alone by this factor.
 const WORTH: f64 = 1.02;
@@ -105,9 +105,9 @@ pub fn matrix(
     seed: u64,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Matrix, TwinFailure> {
-    let twin = Twin::of(setup, seed)?;
-    let base = twin.speed(&[])?.expect("the row itself is valid");
-    let measured = &twin.first.measured;
+    let twin = Twin::of(setup, seed, Part::WHOLE)?;
+    let base = twin.base()?;
+    let measured = &base.first.measured;
     let ample = Ample::of(setup, measured.goodput_mbps * 1e6, measured.srtt_ms / 1e3);
     let levers = levers::all(setup, ample);
     let combinations = combinations(setup, &levers);
@@ -119,7 +119,7 @@ pub fn matrix(
     let all: Vec<&[Change]> = singles.chain(together).collect();
     twin.run(&all, &|done| progress(done, all.len()))?;
     let tried = |changes: &[Change]| -> Result<Option<Tried>, TwinFailure> {
-        let speed = twin.speed(changes)?;
+        let speed = twin.speed(changes, twin.seeds())?;
         Ok(speed.map(|speed| tried(changes, &speed, &base)))
     };
     let mut lines = Vec::new();
@@ -208,7 +208,7 @@ fn best_together(
 ) -> Result<Option<Together>, TwinFailure> {
     let mut best: Option<(Vec<usize>, f64)> = None;
     for (places, changes) in combinations {
-        let Some(speed) = twin.speed(changes)? else {
+        let Some(speed) = twin.speed(changes, twin.seeds())? else {
             continue;
         };
         let ratio = if speed.is_complete {
@@ -223,7 +223,7 @@ fn best_together(
     let mut alone = 1.0_f64;
     for lever in levers.iter().filter(|lever| lever.kind.is_of_host()) {
         for changes in lever.twice.iter().chain([&lever.ample]) {
-            let speed = twin.speed(changes)?.filter(|speed| speed.is_complete);
+            let speed = twin.speed(changes, twin.seeds())?.filter(|speed| speed.is_complete);
             alone = alone.max(speed.map_or(0.0, |speed| speed.over(base)));
         }
     }
@@ -239,7 +239,7 @@ fn best_together(
             let to = (from + part).min(places.len());
             let mut fewer = places.clone();
             fewer.drain(from..to);
-            let speed = twin.speed(&changes_of(levers, &fewer))?;
+            let speed = twin.speed(&changes_of(levers, &fewer), twin.seeds())?;
             let is_enough =
                 speed.is_some_and(|speed| speed.is_complete && speed.over(base) >= enough);
             match is_enough && !fewer.is_empty() {
@@ -250,7 +250,7 @@ fn best_together(
         part /= 2;
     }
     let changes = changes_of(levers, &places);
-    let speed = twin.speed(&changes)?;
+    let speed = twin.speed(&changes, twin.seeds())?;
     Ok(speed.filter(|_| places.len() > 1).map(|speed| Together {
         levers: places
             .iter()

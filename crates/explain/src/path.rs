@@ -5,7 +5,10 @@
 
 use fullpipe_sim::link::Direction;
 
-use crate::lever::{Change, Lever, LeverKind};
+use crate::{
+    cause::Cause,
+    lever::{Change, Lever, LeverKind, Place},
+};
 use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Setup};
 
 const DIRECTIONS: [(&str, Direction); 2] =
@@ -15,8 +18,9 @@ const DIRECTIONS: [(&str, Direction); 2] =
 pub fn levers(setup: &Setup) -> Vec<Lever> {
     let flow = setup.flow();
     let route = setup.route(flow.from, flow.to).into_iter();
-    let links = route.map(|(number, _)| &setup.links[number]);
-    links.flat_map(of_link).collect()
+    route
+        .flat_map(|(number, _)| of_link(number, &setup.links[number]))
+        .collect()
 }
 
 /// Returns true if a link between both ends of the first flow draws anything.
@@ -32,7 +36,7 @@ pub fn is_random(setup: &Setup) -> bool {
     })
 }
 
-fn of_link(link: &LinkPlan) -> Vec<Lever> {
+fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
     let mut levers = Vec::new();
     for relief in RELIEFS {
         for (word, direction) in DIRECTIONS {
@@ -59,10 +63,20 @@ fn of_link(link: &LinkPlan) -> Vec<Lever> {
                 true => format!("{}.{}", link.name, relief.name),
                 false => path(word, relief.name),
             };
+            let way = (!relief.is_of_both).then_some(direction);
             levers.push(Lever {
                 name,
                 called: None,
                 kind: LeverKind::Path,
+                cause: Cause {
+                    name: relief.name,
+                    words: relief.words,
+                },
+                clues: &[],
+                place: Place::Link(number, way),
+                field: relief.name,
+                present: Some(values.present.clone()),
+                range: None,
                 twice: values.twice.map(&changes),
                 ample: changes(values.ample),
             });

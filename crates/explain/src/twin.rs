@@ -1,12 +1,11 @@
-//! Runs of a row with changed settings, and their speed.
+//! Runs of the row with changes: the twins of the transfer that is explained.
 //!
-//! Rule: a run is repeated with the same seeds as the unchanged row, so that a gain
-//! compares like with like. Equal changes run once.
+//! Rule: every run uses the row's own seeds, so that a gain is the effect of the change. Equal
+//! runs are run once.
 
 use std::{
     collections::HashMap,
     fmt,
-    ops::ControlFlow,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -14,21 +13,28 @@ use std::{
     thread,
 };
 
+use fullpipe_scenario::{
+    Played, Scene, Setup,
+    scene::{Foretold, Part},
+    watch::Watch,
+};
 use fullpipe_sim::WorldFailure;
 
 use crate::{
     lever::{Change, changed},
     path,
 };
-use fullpipe_scenario::{Outcome, Played, Scene, Setup, watch::Watch};
 
 /// Seeds of a row whose runs differ by chance.
-const SEEDS: u64 = 5;
+pub const SEEDS: usize = 5;
 
-/// A run in which a checker of the simulator found a violation: the stack is wrong.
+/// Connections that a host may have beside those of the flows.
+const SPARE_CONNECTIONS: u32 = 16;
+
+/// A violation that a checker of the simulator found in a run.
 #[derive(Debug)]
 pub struct TwinFailure {
-    /// Settings of the run, besides the row's own.
+    /// The changed settings.
     pub changes: Vec<Change>,
     /// The violation.
     pub failure: WorldFailure,
@@ -37,22 +43,26 @@ pub struct TwinFailure {
 impl fmt::Display for TwinFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { changes, failure } = self;
-        for Change { set, to } in changes {
-            write!(f, "--set {set}={to} ")?;
+        let settings = changes.iter().map(|at| format!("{}={}", at.set, at.to));
+        let settings: Vec<_> = settings.collect();
+        match settings.is_empty() {
+            true => write!(f, "{failure}"),
+            false => write!(f, "with {}: {failure}", settings.join(" ")),
         }
-        write!(f, "{failure}")
     }
 }
 
 impl std::error::Error for TwinFailure {}
 
 /// Speed of a run with each of its seeds, in Mbit/s of payload.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Speed {
     /// Goodput of the first flow for each seed.
-    mbps: Vec<f64>,
+    pub mbps: Vec<f64>,
     /// False if a run ended without all bytes.
     pub is_complete: bool,
+    /// The run with the first seed.
+    pub first: Played,
 }
 
 impl Speed {
@@ -61,21 +71,21 @@ impl Speed {
         self.mbps.iter().sum::<f64>() / self.mbps.len() as f64
     }
 
-    /// Ratio of the mean speeds.
+    /// Ratio of the mean speeds over the seeds that both have run with.
     pub fn over(&self, base: &Self) -> f64 {
-        match base.mean_mbps() {
-            0.0 if self.mean_mbps() > 0.0 => f64::INFINITY,
+        let count = self.mbps.len().min(base.mbps.len());
+        let [own, base] = [self, base].map(|speed| speed.mbps[..count].iter().sum::<f64>());
+        match base {
+            0.0 if own > 0.0 => f64::INFINITY,
             0.0 => 1.0,
-            mean => self.mean_mbps() / mean,
+            base => own / base,
         }
     }
 
     /// Standard error of the mean of the ratios of equal seeds.
     pub fn error(&self, base: &Self) -> f64 {
-        let ratios: Vec<f64> = self
-            .mbps
-            .iter()
-            .zip(&base.mbps)
+        let pairs = self.mbps.iter().zip(&base.mbps);
+        let ratios: Vec<f64> = pairs
             .filter(|(_, base)| **base > 0.0)
             .map(|(mbps, base)| mbps / base)
             .collect();
@@ -92,42 +102,46 @@ impl Speed {
 /// The row that is explained, and every run of it so far.
 pub struct Twin<'a> {
     setup: &'a Setup,
-    seeds: Vec<u64>,
+    /// Seed of the first run.
+    seed: u64,
+    /// The part of the transfer that is run.
+    part: Part,
+    /// True if runs of different seeds differ.
+    by_chance: bool,
     /// Runs by their settings.
     speeds: Mutex<HashMap<Vec<Change>, Speed>>,
     /// Number of runs so far.
     runs: AtomicUsize,
-    /// The unchanged row with its first seed.
-    pub first: Played,
 }
 
 impl<'a> Twin<'a> {
-    /// Runs the row unchanged, with enough seeds to tell a gain from chance: one if no link
-    /// draws anything and two seeds give the same result.
+    /// Runs `part` of the row unchanged, with two seeds: if no link draws anything and both
+    /// give the same result, chance plays no part.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn of(setup: &'a Setup, seed: u64) -> Result<Self, TwinFailure> {
-        let first = play(setup, seed, &[])?;
-        let second = play(setup, seed.wrapping_add(1), &[])?;
-        let by_chance = path::is_random(setup) || first.measured != second.measured;
-        let count = if by_chance { SEEDS } else { 1 };
-        let twin = Self {
+    pub fn of(setup: &'a Setup, seed: u64, part: Part) -> Result<Self, TwinFailure> {
+        let mut twin = Self {
             setup,
-            seeds: (0..count).map(|number| seed.wrapping_add(number)).collect(),
+            seed,
+            part,
+            by_chance: true,
             speeds: Mutex::default(),
-            runs: AtomicUsize::new(2),
-            first: first.clone(),
+            runs: AtomicUsize::new(0),
         };
-        let known = [first, second].into_iter().take(twin.seeds.len());
-        let speed = twin.speed_after(known.collect(), setup, &[])?;
-        locked(&twin.speeds).insert(Vec::new(), speed);
+        let both = twin.speed(&[], 2)?.expect("the row itself is valid");
+        twin.by_chance = path::is_random(setup) || both.mbps[0].to_bits() != both.mbps[1].to_bits();
         Ok(twin)
     }
 
-    /// Number of seeds of each run.
+    /// Number of seeds of a run that decides something: 1 if chance plays no part.
     pub fn seeds(&self) -> usize {
-        self.seeds.len()
+        if self.by_chance { SEEDS } else { 1 }
+    }
+
+    /// Number of seeds of a run that only tells which levers deserve more.
+    pub fn few_seeds(&self) -> usize {
+        if self.by_chance { 2 } else { 1 }
     }
 
     /// Number of worlds that have run.
@@ -135,38 +149,53 @@ impl<'a> Twin<'a> {
         self.runs.load(Ordering::Relaxed)
     }
 
-    /// The speed with `changes`; `None` if the settings are refused.
+    /// The speed of the unchanged row.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn speed(&self, changes: &[Change]) -> Result<Option<Speed>, TwinFailure> {
-        if let Some(known) = self.known(changes) {
-            return Ok(Some(known));
+    pub fn base(&self) -> Result<Speed, TwinFailure> {
+        let base = self.speed(&[], self.seeds())?;
+        Ok(base.expect("the row itself is valid"))
+    }
+
+    /// The speed with `changes`, over at least `seeds` seeds; `None` if the settings are
+    /// refused.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn speed(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
+        let known = locked(&self.speeds).get(changes).cloned();
+        if known.as_ref().is_some_and(|known| known.mbps.len() >= seeds) {
+            return Ok(known);
         }
         let Some(setup) = changed(self.setup, changes) else {
             return Ok(None);
         };
-        let speed = self.speed_after(Vec::new(), &setup, changes)?;
+        let mut speed = known;
+        for number in speed.as_ref().map_or(0, |known| known.mbps.len())..seeds {
+            let seed = self.seed.wrapping_add(number as u64);
+            let foretold = self.play(&setup, seed, changes)?;
+            let known = speed.get_or_insert_with(|| Speed {
+                mbps: Vec::new(),
+                is_complete: true,
+                first: foretold.played.clone(),
+            });
+            known.mbps.push(foretold.mbps);
+            known.is_complete &= foretold.is_complete;
+        }
+        let speed = speed.expect("there is at least one seed");
         locked(&self.speeds).insert(changes.to_vec(), speed.clone());
         Ok(Some(speed))
     }
 
-    /// The speed of `setup`, which the row is with `changes`. Its first seeds have been
-    /// `played`.
-    fn speed_after(
-        &self,
-        mut played: Vec<Played>,
-        setup: &Setup,
-        changes: &[Change],
-    ) -> Result<Speed, TwinFailure> {
-        for seed in &self.seeds[played.len()..] {
-            played.push(play(setup, *seed, changes)?);
-            self.runs.fetch_add(1, Ordering::Relaxed);
-        }
-        let is_complete = |played: &Played| played.measured.outcome == Outcome::Complete;
-        Ok(Speed {
-            mbps: played.iter().map(goodput_mbps).collect(),
-            is_complete: played.iter().all(is_complete),
+    fn play(&self, setup: &Setup, seed: u64, changes: &[Change]) -> Result<Foretold, TwinFailure> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let lean = lean(setup);
+        let mut scene = Scene::new(&lean, seed, false, Watch::NONE);
+        scene.trust_hosts();
+        scene.foretell(self.part).map_err(|failure| TwinFailure {
+            changes: changes.to_vec(),
+            failure,
         })
     }
 
@@ -185,7 +214,7 @@ impl<'a> Twin<'a> {
         let failure = Mutex::new(None);
         let work = || {
             while let Some(changes) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if let Err(found) = self.speed(changes) {
+                if let Err(found) = self.speed(changes, self.seeds()) {
                     next.store(all.len(), Ordering::Relaxed);
                     locked(&failure).get_or_insert(found);
                 }
@@ -203,28 +232,21 @@ impl<'a> Twin<'a> {
             None => Ok(()),
         }
     }
+}
 
-    fn known(&self, changes: &[Change]) -> Option<Speed> {
-        locked(&self.speeds).get(changes).cloned()
+/// `setup` with tables of connections that are only as long as its flows need. To build and
+/// to drop a table of thousands takes longer than a short transfer.
+fn lean(setup: &Setup) -> Setup {
+    let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
+    let needed = connections * 2 + SPARE_CONNECTIONS;
+    let mut lean = setup.clone();
+    for host in &mut lean.hosts {
+        let stack = &mut host.config.stack;
+        stack.connections = stack.connections.min(needed);
     }
+    lean
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn play(setup: &Setup, seed: u64, changes: &[Change]) -> Result<Played, TwinFailure> {
-    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
-    let played = scene.play(&|_share| ControlFlow::Continue(()));
-    let played = played.map_err(|failure| TwinFailure {
-        changes: changes.to_vec(),
-        failure,
-    })?;
-    Ok(played.expect("nothing interrupts it"))
-}
-
-/// Goodput of the flow under study.
-fn goodput_mbps(played: &Played) -> f64 {
-    let flows = played.measured.flows.first();
-    flows.map_or(played.measured.goodput_mbps, |flow| flow.goodput_mbps)
 }

@@ -6,9 +6,13 @@
 
 use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue};
 
+use crate::units::{rate_text, seconds_text, three_digits};
+
 /// Fields and values that ease one property of a link's direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReliefValues {
+    /// The property as it is: `10 Mbit/s`, `1 % of frames`.
+    pub present: String,
     /// About half of the impairment, or twice the resource; absent if there is nothing
     /// between present and best value.
     pub twice: Option<Vec<(&'static str, String)>>,
@@ -20,6 +24,8 @@ pub struct ReliefValues {
 pub struct Relief {
     /// The first part of its fields' names.
     pub name: &'static str,
+    /// The words within a sentence, to be followed by "of" and the link.
+    pub words: &'static str,
     /// True if both directions have it together.
     pub is_of_both: bool,
     /// True if the link draws it at random.
@@ -30,119 +36,130 @@ pub struct Relief {
 
 /// Times the present rate. A run for a time carries this many times the bytes.
 const RATE: u64 = 10;
+/// The largest packet of an Ethernet.
+const USUAL_MTU: usize = 1_500;
 /// A time that no run reaches.
 const NEVER: &str = "1000000s";
 
 /// Every property of a link that can slow a transfer.
 pub const RELIEFS: &[Relief] = &[
-    relief("rate", |link| {
-        some(link.rate_bps > 0, || ReliefValues {
+    relief("rate", "the rate", |link| {
+        (link.rate_bps > 0).then(|| ReliefValues {
+            present: rate_text(link.rate_bps as f64),
             twice: Some(vec![("rate", bits(link.rate_bps * 2))]),
             ample: vec![("rate", bits(link.rate_bps.saturating_mul(RATE)))],
         })
     }),
-    relief("delay", |link| {
-        some(link.delay_us > 0, || ReliefValues {
+    relief("delay", "the delay", |link| {
+        (link.delay_us > 0).then(|| ReliefValues {
+            present: time(link.delay_us),
             twice: Some(vec![("delay", micros(link.delay_us / 2))]),
             ample: vec![("delay", micros(0))],
         })
     }),
-    random("jitter", |link| {
-        some(link.jitter_us > 0, || without(&[("jitter", "0us")]))
+    random("jitter", "the varying delay", |link| {
+        let present = format!("up to {}", time(link.jitter_us));
+        (link.jitter_us > 0).then(|| without(present, &[("jitter", "0us")]))
     }),
-    random("loss", |link| {
-        some(link.loss > 0.0, || ReliefValues {
+    random("loss", "losses at random", |link| {
+        (link.loss > 0.0).then(|| ReliefValues {
+            present: of_frames(link.loss),
             twice: Some(vec![("loss", (link.loss / 2.0).to_string())]),
             ample: vec![("loss", "0".into())],
         })
     }),
-    random("burst_loss", |link| {
-        some(link.burst_loss.is_some(), || {
-            without(&[("burst_loss.loss_good", "0"), ("burst_loss.loss_bad", "0")])
-        })
+    random("burst_loss", "losses in bursts", |link| {
+        let burst = link.burst_loss?;
+        let present = format!("{} while the channel is bad", of_frames(burst.loss_bad));
+        let none = [("burst_loss.loss_good", "0"), ("burst_loss.loss_bad", "0")];
+        Some(without(present, &none))
     }),
-    random("reordering", |link| {
-        some(link.reordering.is_some(), || {
-            without(&[("reordering.chance", "0")])
-        })
+    random("reordering", "frames out of order", |link| {
+        let present = of_frames(link.reordering?.chance);
+        Some(without(present, &[("reordering.chance", "0")]))
     }),
-    random("duplication", |link| {
-        some(link.duplication > 0.0, || without(&[("duplication", "0")]))
+    random("duplication", "duplicated frames", |link| {
+        let present = of_frames(link.duplication);
+        (link.duplication > 0.0).then(|| without(present, &[("duplication", "0")]))
     }),
-    random("corruption", |link| {
-        some(link.corruption > 0.0, || without(&[("corruption", "0")]))
+    random("corruption", "damaged frames", |link| {
+        let present = of_frames(link.corruption);
+        (link.corruption > 0.0).then(|| without(present, &[("corruption", "0")]))
     }),
-    relief("queue", |link| {
-        let twice = match link.queue {
-            Queue::Packets(packets) => format!("{} packets", packets.saturating_mul(2)),
-            Queue::Bytes(bytes) => format!("{} bytes", bytes.saturating_mul(2)),
+    relief("queue", "the queue", |link| {
+        let (present, twice) = match link.queue {
+            Queue::Packets(packets) => (u64::from(packets), "packets"),
+            Queue::Bytes(bytes) => (bytes, "bytes"),
             Queue::Unlimited | Queue::Device => return None,
         };
+        let amount = |number: u64| format!("{number} {twice}");
         Some(ReliefValues {
-            twice: Some(vec![("queue", twice)]),
+            present: amount(present),
+            twice: Some(vec![("queue", amount(present.saturating_mul(2)))]),
             ample: vec![("queue", "unlimited".into())],
         })
     }),
-    relief("ecn_threshold", |link| {
-        let (twice, most) = match link.ecn_threshold? {
-            EcnThreshold::Packets(packets) => (
-                format!("{} packets", packets.saturating_mul(2)),
-                format!("{} packets", u32::MAX),
-            ),
-            EcnThreshold::Bytes(bytes) => (
-                format!("{} bytes", bytes.saturating_mul(2)),
-                format!("{} bytes", u64::from(u32::MAX)),
-            ),
+    relief("ecn_threshold", "congestion marks", |link| {
+        let (present, most, unit) = match link.ecn_threshold? {
+            EcnThreshold::Packets(packets) => (packets.into(), u32::MAX.into(), "packets"),
+            EcnThreshold::Bytes(bytes) => (bytes, u64::from(u32::MAX), "bytes"),
         };
+        let amount = |number: u64| format!("{number} {unit}");
         Some(ReliefValues {
-            twice: Some(vec![("ecn_threshold", twice)]),
-            ample: vec![("ecn_threshold", most)],
+            present: format!("from {} on", amount(present)),
+            twice: Some(vec![("ecn_threshold", amount(present.saturating_mul(2).min(most)))]),
+            ample: vec![("ecn_threshold", amount(most))],
         })
     }),
-    relief("codel", |link| {
+    relief("codel", "CoDel", |link| {
         let codel = link.codel?;
         Some(ReliefValues {
+            present: format!("target {}", time(codel.target_us)),
             twice: Some(vec![("codel.target", micros(codel.target_us * 2))]),
             ample: vec![("codel.target", NEVER.into())],
         })
     }),
-    relief("token_bucket", |link| {
-        let bucket = link.token_bucket?;
+    relief("token_bucket", "the token bucket", |link| {
+        let rate = link.token_bucket?.rate_bps;
         Some(ReliefValues {
-            twice: Some(vec![("token_bucket.rate", bits(bucket.rate_bps * 2))]),
-            ample: vec![(
-                "token_bucket.rate",
-                bits(bucket.rate_bps.saturating_mul(RATE)),
-            )],
+            present: rate_text(rate as f64),
+            twice: Some(vec![("token_bucket.rate", bits(rate * 2))]),
+            ample: vec![("token_bucket.rate", bits(rate.saturating_mul(RATE)))],
         })
     }),
     Relief {
         is_of_both: true,
-        ..random("radio", |link| {
-            some(link.radio.is_some(), || {
-                without(&[("radio.access", "0us"), ("radio.backoff", "0us")])
-            })
+        ..random("radio", "the access to the air", |link| {
+            let present = format!("{} a frame", time(link.radio?.access_us));
+            let none = [("radio.access", "0us"), ("radio.backoff", "0us")];
+            Some(without(present, &none))
         })
     },
     Relief {
         is_of_both: true,
-        ..relief("mtu", |link| {
-            some(link.mtu < 9_000, || without(&[("mtu", "9000")]))
+        ..relief("mtu", "the largest packet", |link| {
+            let present = format!("{} bytes", link.mtu);
+            (link.mtu < USUAL_MTU).then(|| without(present, &[("mtu", "1500")]))
         })
     },
-    relief("hop", |link| {
-        some(link.hop.is_some(), || without(&[("hop.mtu", "65535")]))
+    relief("hop", "the largest packet of a hop", |link| {
+        let present = format!("{} bytes", link.hop?.mtu);
+        Some(without(present, &[("hop.mtu", "65535")]))
     }),
-    relief("outage", |link| {
-        some(link.outage.is_some(), || {
-            without(&[("outage.after", NEVER)])
-        })
+    relief("outage", "the outage", |link| {
+        link.outage?;
+        Some(without("every frame is lost".into(), &[("outage.after", NEVER)]))
     }),
 ];
 
-const fn relief(name: &'static str, values: fn(&LinkModel) -> Option<ReliefValues>) -> Relief {
+const fn relief(
+    name: &'static str,
+    words: &'static str,
+    values: fn(&LinkModel) -> Option<ReliefValues>,
+) -> Relief {
     Relief {
         name,
+        words,
         is_of_both: false,
         is_random: false,
         values,
@@ -150,20 +167,21 @@ const fn relief(name: &'static str, values: fn(&LinkModel) -> Option<ReliefValue
 }
 
 /// As [`relief`], for a property that the link draws at random.
-const fn random(name: &'static str, values: fn(&LinkModel) -> Option<ReliefValues>) -> Relief {
+const fn random(
+    name: &'static str,
+    words: &'static str,
+    values: fn(&LinkModel) -> Option<ReliefValues>,
+) -> Relief {
     Relief {
         is_random: true,
-        ..relief(name, values)
+        ..relief(name, words, values)
     }
 }
 
-fn some(has: bool, values: impl FnOnce() -> ReliefValues) -> Option<ReliefValues> {
-    has.then(values)
-}
-
-fn without(fields: &[(&'static str, &str)]) -> ReliefValues {
+fn without(present: String, fields: &[(&'static str, &str)]) -> ReliefValues {
     let values = fields.iter().map(|(field, to)| (*field, (*to).to_string()));
     ReliefValues {
+        present,
         twice: None,
         ample: values.collect(),
     }
@@ -175,4 +193,12 @@ fn bits(bps: u64) -> String {
 
 fn micros(us: u64) -> String {
     format!("{us}us")
+}
+
+fn time(us: u64) -> String {
+    seconds_text(us as f64 / 1e6)
+}
+
+fn of_frames(share: f64) -> String {
+    format!("{} % of frames", three_digits(share * 100.0))
 }

@@ -262,6 +262,14 @@ impl Setup {
         route
     }
 
+    /// Name of a host or of a switch.
+    pub fn place_name(&self, place: Place) -> &str {
+        match place {
+            Place::Host(number) => &self.hosts[number].name,
+            Place::Switch(number) => &self.switches[number],
+        }
+    }
+
     /// Appends the route from `here` to `goal`. Returns `false` if there is none. Links
     /// form no loop, so it suffices not to return over the last link.
     fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {

@@ -77,6 +77,9 @@ impl World {
     /// Checks a host's memory and connections, if they are due.
     pub(super) fn verify_host(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
+        if self.trusts_hosts {
+            return Ok(());
+        }
         if host.verify_in > 0 {
             host.verify_in -= 1;
             return Ok(());
@@ -89,7 +92,7 @@ impl World {
 
     /// Checks everything.
     pub(super) fn verify_all(&mut self) -> Result<(), WorldFailure> {
-        for host in &self.hosts {
+        for host in self.hosts.iter().filter(|_| !self.trusts_hosts) {
             host.stack.verify(self.now);
         }
         self.inspect()

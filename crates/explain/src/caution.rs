@@ -6,7 +6,7 @@
 use fullpipe::presets::alias;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
-use super::evidence::pool_bytes;
+
 
 /// Initial windows above this many segments are risky.
 const RISKY_WINDOW: u64 = 32;
@@ -44,7 +44,7 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
             vec![format!(
                 "That is {} bytes of packet memory instead of {}.",
                 grouped(bytes),
-                grouped(pool_bytes(host))
+                grouped(host.pool_bytes())
             )]
         }
         _ => Vec::new(),
@@ -71,7 +71,7 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
 
 /// A buffer that is large for one connection.
 fn large(host: &HostPlan, wanted: u64) -> Option<String> {
-    let pool = pool_bytes(host);
+    let pool = host.pool_bytes();
     if wanted > pool {
         return Some(format!(
             "Risky: the buffer is larger than the host's packet memory of {} bytes.",

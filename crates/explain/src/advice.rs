@@ -1,0 +1,249 @@
+//! The smallest settings that give what ample ones give, in the words of their systems.
+//!
+//! Rule: a value is found by bisection on the twin. A system's own setting is used only if it
+//! makes the same change; what it cannot express is rounded up.
+
+use fullpipe::presets::alias;
+use fullpipe_diagnose::facts::ChangeLine;
+use fullpipe_scenario::experiment::{HostPlan, Setup, other_names};
+
+use crate::{
+    lever::{Change, Lever, Place},
+    names::{self, NamedSetting},
+    search::{Gain, KEPT, Search},
+    twin::TwinFailure,
+};
+
+/// A value is precise enough if it is at most this many times the largest one that does not
+/// suffice.
+const PRECISE: f64 = 1.05;
+/// Most runs for one value.
+const MOST_STEPS: usize = 9;
+
+/// One setting of an advice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advised {
+    /// The setting as `--set` takes it.
+    pub change: Change,
+    /// Its name in its system, with its present value.
+    pub setting: NamedSetting,
+    /// Name of its host, or of its flow.
+    pub on: String,
+}
+
+impl Advised {
+    /// The setting as one line of a verdict.
+    pub fn line(&self) -> ChangeLine {
+        ChangeLine {
+            host: self.on.clone(),
+            paste: self.setting.paste.clone(),
+            from: self.setting.present.clone(),
+            notes: self.setting.cautions.clone(),
+        }
+    }
+}
+
+/// Reduces each amount of `gain` to the smallest that keeps its gain.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
+    let enough = 1.0 + (gain.ratio - 1.0) * KEPT;
+    let mut best = gain;
+    let mut slot = 0;
+    for place in best.places.clone() {
+        let lever = &search.levers[place];
+        if let Some([present, _]) = lever.range
+            && let Ok(most) = best.changes[slot].to.parse::<u64>()
+        {
+            best = smallest_of(search, best, slot, [present, most], enough)?;
+        }
+        slot += lever.ample.len();
+    }
+    Ok(best)
+}
+
+/// Reduces the amount in `slot` of `best`, which is between two values, of which the larger
+/// suffices.
+fn smallest_of(
+    search: &Search<'_>,
+    mut best: Gain,
+    slot: usize,
+    [mut few, mut many]: [u64; 2],
+    enough: f64,
+) -> Result<Gain, TwinFailure> {
+    few = few.max(1);
+    for _ in 0..MOST_STEPS {
+        if many as f64 <= few as f64 * PRECISE || many <= few + 1 {
+            break;
+        }
+        let middle = ((few as f64 * many as f64).sqrt() as u64).clamp(few + 1, many - 1);
+        let mut changes = best.changes.clone();
+        changes[slot].to = middle.to_string();
+        let gain = search.gain(&best.places, &changes, search.twin.seeds())?;
+        match gain {
+            Some(gain) if gain.ratio >= enough && gain.ends == best.ends => {
+                best = gain;
+                many = middle;
+            }
+            _ => few = middle,
+        }
+    }
+    Ok(best)
+}
+
+/// The settings of `gain` in the words of their systems.
+pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised> {
+    let mut slot = 0;
+    let mut all = Vec::new();
+    for place in &gain.places {
+        let lever = &search.levers[*place];
+        let changes = &gain.changes[slot..slot + lever.ample.len()];
+        all.extend(of_lever(setup, lever, changes));
+        slot += lever.ample.len();
+    }
+    all
+}
+
+fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
+    match &lever.place {
+        Place::Hosts(places) => {
+            let each = changes.len() / places.len();
+            let of_host = |(number, place): (usize, &usize)| {
+                let own = &changes[number * each..][..each];
+                on_host(&setup.hosts[*place], lever.field, own)
+            };
+            places.iter().enumerate().flat_map(of_host).collect()
+        }
+        Place::Flow => {
+            let flow = setup.flow();
+            let host = &setup.hosts[flow.from];
+            let present = lever.present.as_deref().unwrap_or_default();
+            let values = [present, changes[0].to.as_str()];
+            let (setting, set) = names::of_flow(host, &flow.name, lever.field, values);
+            let to = setting.wanted.clone();
+            let change = Change { set, to };
+            let on = host.name.clone();
+            vec![Advised { change, setting, on }]
+        }
+        Place::Link(..) => Vec::new(),
+    }
+}
+
+/// The change of a host's `field` in the words of its system; if that has none for all of
+/// `changes`, one setting of fullpipe for each.
+fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
+    let knob = |change: &Change| change.set[host.name.len() + 1..].to_string();
+    let advised = |setting: NamedSetting, set: String| Advised {
+        change: Change {
+            set: format!("{}.{set}", host.name),
+            to: setting.wanted.clone(),
+        },
+        setting,
+        on: host.name.clone(),
+    };
+    if is_set(host, field)
+        && let Some(setting) = left_unset(host, field)
+    {
+        let made = changes.iter().map(|change| Advised {
+            change: change.clone(),
+            setting: setting.clone(),
+            on: host.name.clone(),
+        });
+        return made.collect();
+    }
+    if let Some(setting) = own_setting(host, field, changes) {
+        let set = setting.name.clone();
+        return vec![advised(setting, set)];
+    }
+    if let Some(own) = other_names(host.preset.name).find(|known| known.path == field) {
+        let present = present_of(host, field);
+        let setting = NamedSetting {
+            name: own.name.to_string(),
+            present,
+            wanted: changes[0].to.clone(),
+            paste: own.set_by.paste(own.name, &changes[0].to),
+            cautions: own.set_by.needs().map(str::to_string).into_iter().collect(),
+        };
+        return vec![advised(setting, own.name.to_string())];
+    }
+    let each = changes.iter().map(|change| {
+        let knob = knob(change);
+        let setting = NamedSetting {
+            present: present_of(host, &knob),
+            ..names::own(host, &knob, &change.to)
+        };
+        advised(setting, knob)
+    });
+    each.collect()
+}
+
+/// The setting of `host`'s system that makes `changes`, if there is one.
+fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<NamedSetting> {
+    let wanted = &changes.first()?.to;
+    let mut all = alias::of_knob(host.preset.name, field).into_iter();
+    all.find_map(|name| {
+        let alias = alias::find(name)?;
+        let own = alias.value_for(&host.config, wanted)?;
+        let mut set = host.clone();
+        set.set(name, &own).ok()?;
+        let mut same = host.clone();
+        same.set(field, &set.config.get(field)?).ok()?;
+        for change in &changes[1..] {
+            same.set(&change.set[host.name.len() + 1..], &change.to).ok()?;
+        }
+        (set == same).then(|| names::by_alias(host, alias, field, &own)).flatten()
+    })
+}
+
+/// The setting behind `field` as it is. A buffer that was set does not grow, so its size
+/// stands for the size that it may grow to.
+pub fn present_setting(host: &HostPlan, field: &str) -> NamedSetting {
+    let field = match is_set(host, field) {
+        true => field.trim_end_matches("_max"),
+        false => field,
+    };
+    let present = present_of(host, field);
+    if let Some(own) = other_names(host.preset.name).find(|known| known.path == field) {
+        return NamedSetting {
+            name: own.name.to_string(),
+            wanted: present.clone(),
+            paste: own.set_by.paste(own.name, &present),
+            present,
+            cautions: Vec::new(),
+        };
+    }
+    let named = names::setting(host, field, &present);
+    match named.name == field {
+        true => NamedSetting { present, ..named },
+        false => named,
+    }
+}
+
+/// Returns true if `field` is the size that a buffer may grow to, and the buffer was set.
+fn is_set(host: &HostPlan, field: &str) -> bool {
+    field.ends_with("_buffer_max") && host.config.get(field).as_deref() == Some("0")
+}
+
+/// A buffer that grows by itself because nobody sets it.
+fn left_unset(host: &HostPlan, field: &str) -> Option<NamedSetting> {
+    let knob = field.trim_end_matches("_max");
+    let own = names::setting(host, knob, &present_of(host, knob));
+    (own.name != knob).then(|| NamedSetting {
+        paste: format!("leave {} unset, so that the buffer grows by itself", own.name),
+        wanted: "unset".to_string(),
+        cautions: Vec::new(),
+        ..own
+    })
+}
+
+/// The present value of a knob or of a field of the device, as text.
+pub fn present_of(host: &HostPlan, field: &str) -> String {
+    match field {
+        "device_queue" => host.device_queue.to_string(),
+        "device.rx_descriptors" => host.device.rx_descriptors.to_string(),
+        "device.super_segment" => host.device.super_segment.to_string(),
+        "device.merge_quiet" => host.device.merge_quiet.to_string(),
+        _ => host.config.get(field).unwrap_or_default(),
+    }
+}

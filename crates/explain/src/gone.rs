@@ -1,0 +1,201 @@
+//! Peers that have vanished, and the memory that their connections hold.
+//!
+//! Rule: silent peers are the cause if another connection waited for the memory that they
+//! hold, or if their silence is most of all time. A peer that had closed its window is a slow
+//! reader instead. A user timeout ends the wait; no buffer size does.
+
+use fullpipe_diagnose::facts::VerdictParts;
+use fullpipe_pool::Duration;
+use fullpipe_scenario::{
+    Outcome, Played, Scene, Setup,
+    experiment::HostPlan,
+    scene::{MemoryWait, Silence, patience, timeouts_in_vain},
+    units::{grouped, three_digits},
+    watch::Watch,
+};
+
+use crate::{
+    advice::Advised,
+    cause::Cause,
+    explanation::{Explanation, Predicted},
+    lever::{Change, changed},
+    names,
+    twin::TwinFailure,
+    wording::counted,
+};
+
+/// A share of all connections' time above this is larger than any other.
+const MOST: f64 = 0.5;
+/// User timeouts are whole tenths of a second.
+const STEP_US: u64 = 100_000;
+/// Outage that a path may have while no other connection needs the memory. RFC 9293
+/// §3.8.3, R2.
+const LEAST: Duration = Duration::from_secs(100);
+
+/// The explanation, if silent peers are the cause.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn of(setup: &Setup, seed: u64, played: &Played) -> Result<Option<Explanation>, TwinFailure> {
+    let Some(silence) = played.silence.as_ref().filter(|silence| is_longest(silence)) else {
+        return Ok(None);
+    };
+    let host = &setup.hosts[silence.host];
+    let mut found = Explanation::of(Cause::PEER_GONE, proof(setup, silence));
+    let (needed, formula) = needed(host, silence);
+    let present = host.config.tcp.user_timeout;
+    let is_too_long = present > needed && !starved(silence).is_empty();
+    if !present.is_zero() && !is_too_long {
+        return Ok(Some(found));
+    }
+    let mut setting = names::setting(host, "tcp.user_timeout", &needed.to_string());
+    setting.cautions.insert(0, format!("Reason: {formula}."));
+    let change = Change {
+        set: format!("{}.{}", host.name, setting.name),
+        to: setting.wanted.clone(),
+    };
+    let Some(after) = changed(setup, std::slice::from_ref(&change)) else {
+        return Ok(Some(found));
+    };
+    let after = play(&after, seed, &change)?;
+    let free = three_digits(needed.as_secs_f64());
+    let mut gives = format!("the memory is free {free} s after the peers were last heard");
+    if after.measured.outcome == Outcome::Complete && !starved(silence).is_empty() {
+        gives += &format!(
+            ", and the last transfer ends after {} s (simulated)",
+            three_digits(after.measured.elapsed_s)
+        );
+    }
+    found.predicted = Some(Predicted::certain(
+        after.measured.goodput_mbps,
+        after.measured.elapsed_s,
+    ));
+    found.parts.gives = Some(gives);
+    found.advise(vec![Advised {
+        change,
+        setting,
+        on: host.name.clone(),
+    }]);
+    Ok(Some(found))
+}
+
+fn play(setup: &Setup, seed: u64, change: &Change) -> Result<Played, TwinFailure> {
+    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+    let played = scene.play(&|_share| std::ops::ControlFlow::Continue(()));
+    let played = played.map_err(|failure| TwinFailure {
+        changes: vec![change.clone()],
+        failure,
+    })?;
+    Ok(played.expect("nothing interrupts it"))
+}
+
+/// Returns true if silence has more time than any other limit.
+fn is_longest(silence: &Silence) -> bool {
+    let waiting = starved(silence);
+    let waited_s: f64 = waiting.iter().map(|waiting| waiting.waited_s).sum();
+    let share = (silence.total_s + waited_s) / silence.lifetime_s;
+    silence.closed * 2 <= silence.connections && (share >= MOST || !waiting.is_empty())
+}
+
+/// Connections that waited for longer than the repair of a lost segment takes.
+fn starved(silence: &Silence) -> Vec<MemoryWait> {
+    let long =
+        |waiting: &&MemoryWait| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
+    silence.waiting.iter().filter(long).copied().collect()
+}
+
+/// The user timeout to set: a few retransmission timeouts if another connection needs the
+/// memory, otherwise the outage that a path may have.
+fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
+    let tcp = &host.config.tcp;
+    let least_us = patience(silence.rto, tcp).as_micros();
+    let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
+    if starved(silence).is_empty() && answer < LEAST {
+        let least = "RFC 9293 §3.8.3 asks for at least 100 s (R2)";
+        return (LEAST, least.to_string());
+    }
+    let formula = format!(
+        "{times} x {} s, the first retransmission timeout. Each timeout is twice the one before it, \
+         so {} retransmissions and the wait after the last of them take {times} times the first",
+        three_digits(silence.rto.as_secs_f64()),
+        tcp.retries1,
+        times = timeouts_in_vain(tcp),
+    );
+    (answer, formula)
+}
+
+fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
+    let host = &setup.hosts[silence.host];
+    let [first, last] = silence.heard_s.map(three_digits);
+    let since = if first == last {
+        format!("{first} s")
+    } else {
+        format!("{first} to {last} s")
+    };
+    let who = match (silence.connections, silence.of) {
+        (1, 1) => "the peer was".to_string(),
+        (gone, of) => format!("the peers of {gone} of {of} connections were"),
+    };
+    let longest = three_digits(silence.longest_s);
+    let until = if silence.given_up == silence.connections {
+        format!("`{}` gave up after {longest} s of silence", host.name)
+    } else {
+        format!("the run ended after {longest} s of silence")
+    };
+    let mut because = vec![
+        format!(
+            "Since then {} expired without an answer.",
+            counted(silence.timeouts, "retransmission timeout")
+        ),
+        format!(
+            "{} used or reserved {} bytes of packet memory until {until}.",
+            match silence.connections {
+                1 => "The connection",
+                _ => "These connections",
+            },
+            grouped(silence.held_bytes)
+        ),
+        patience_words(host),
+    ];
+    let starved = starved(silence);
+    if starved.is_empty() {
+        because.push("No other connection waited for that memory.".to_string());
+    }
+    because.extend(starved.iter().map(|waiting| waited(setup, waiting)));
+    VerdictParts {
+        limited_by: format!(
+            "{}: {who} last heard {since} after the start",
+            Cause::PEER_GONE.words
+        ),
+        because,
+        ..VerdictParts::default()
+    }
+}
+
+fn waited(setup: &Setup, waiting: &MemoryWait) -> String {
+    let name = &setup.flows[waiting.flow].name;
+    let ended = if waiting.is_dropped {
+        " and was dropped"
+    } else {
+        ""
+    };
+    format!(
+        "`{name}` found no free packet memory for {} s{ended}.",
+        three_digits(waiting.waited_s)
+    )
+}
+
+/// The setting of `host` that ends the wait for a silent peer, in a sentence.
+fn patience_words(host: &HostPlan) -> String {
+    let user = names::setting(host, "tcp.user_timeout", &Duration::ZERO.to_string());
+    let retries = host.config.tcp.retries2.to_string();
+    let setting = names::setting(host, "tcp.retries2", &retries);
+    if host.config.tcp.user_timeout.is_zero() {
+        format!(
+            "Only {} = {} ends such a wait, because {} = {} means no limit.",
+            setting.name, setting.present, user.name, user.present
+        )
+    } else {
+        format!("{} = {} ends such a wait.", user.name, user.present)
+    }
+}

@@ -1,0 +1,107 @@
+//! A setting by the names of its host's system.
+//!
+//! Rule: if the host's preset has an alias, the alias is printed, set and pasted;
+//! otherwise fullpipe's own knob. Names, units and paste-ready forms are rows of the
+//! alias table.
+
+use fullpipe::presets::alias::{self, Alias};
+use fullpipe_scenario::experiment::{HostPlan, other_names};
+
+use crate::caution;
+
+/// A setting by the names of its host's system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedSetting {
+    /// The name, as `--set` takes it.
+    pub name: String,
+    /// Present value.
+    pub present: String,
+    /// Value to set.
+    pub wanted: String,
+    /// The setting with that value, ready to paste.
+    pub paste: String,
+    /// Risks, and who can make the setting, one sentence each.
+    pub cautions: Vec<String>,
+}
+
+/// Names `knob` of `host` and the value `wanted`, by an alias of its system if that can
+/// express the value, rounded up.
+pub fn setting(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
+    let aliases = alias::of_knob(host.preset.name, knob).into_iter();
+    let mut known = aliases.filter_map(|name| {
+        let alias = alias::find(name)?;
+        let own = alias.value_for(&host.config, wanted)?;
+        by_alias(host, alias, knob, &own)
+    });
+    known.next().unwrap_or_else(|| own(host, knob, wanted))
+}
+
+/// `alias` with the value `own`; `None` if the host has no present value of it.
+pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option<NamedSetting> {
+    let needs = alias.set_by.needs().map(str::to_string);
+    let mut set = host.clone();
+    set.set(alias.name, own).ok()?;
+    let value = set.config.get(knob).unwrap_or_default();
+    Some(NamedSetting {
+        name: alias.name.to_string(),
+        present: alias.present(&host.config)?,
+        wanted: own.to_string(),
+        paste: alias.paste(own),
+        cautions: caution::of(host, knob, &value).into_iter().chain(needs).collect(),
+    })
+}
+
+/// `knob` by the name that fullpipe gives it.
+pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
+    NamedSetting {
+        name: knob.to_string(),
+        present: host.config.get(knob).unwrap_or_default(),
+        wanted: wanted.to_string(),
+        paste: format!("--set {}.{knob}={wanted}", host.name),
+        cautions: caution::of(host, knob, wanted)
+            .into_iter()
+            .chain(no_name(host))
+            .collect(),
+    }
+}
+
+/// Names a field of the flow that `host` sends, with its present and its wanted value.
+/// Also returns the path that sets it: for all flows of the host if its system has a name
+/// for the field, otherwise for this flow.
+pub fn of_flow(
+    host: &HostPlan,
+    flow: &str,
+    field: &str,
+    values: [&str; 2],
+) -> (NamedSetting, String) {
+    let path = format!("workload.{field}");
+    let [present, wanted] = values;
+    let own = other_names(host.preset.name).find(|known| known.path == path);
+    let (name, set, paste) = match own {
+        Some(known) => (
+            known.name.to_string(),
+            format!("{}.{}", host.name, known.name),
+            known.set_by.paste(known.name, wanted),
+        ),
+        None => {
+            let name = format!("{flow}.{field}");
+            let paste = format!("--set {name}={wanted}");
+            (name.clone(), name, paste)
+        }
+    };
+    let setting = NamedSetting {
+        name,
+        present: present.to_string(),
+        wanted: wanted.to_string(),
+        paste,
+        cautions: Vec::new(),
+    };
+    (setting, set)
+}
+
+/// Returns the sentence about a knob for which the host's system has no name.
+fn no_name(host: &HostPlan) -> Option<String> {
+    let system = host.preset.name;
+    (system != "default")
+        .then(|| format!("This is a knob of fullpipe; {system} has no known setting for it."))
+}
