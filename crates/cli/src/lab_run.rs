@@ -99,7 +99,7 @@ fn failure(experiment: &Experiment, printed: usize, error: &RunError) -> Failure
             experiment.rows.len(),
             experiment.name
         )),
-        RunError::World { .. } | RunError::Capture { .. } => {
+        RunError::World { .. } | RunError::Twin { .. } | RunError::Capture { .. } => {
             Failure::failed(format!("{}: {error}", experiment.name))
         }
     }
@@ -127,6 +127,7 @@ impl Batch<'_> {
                 sockets: arguments.ss,
                 counters: arguments.nstat,
             },
+            explain: !arguments.quick,
             captures: self.captures,
             progress: &|row, share| progress.advance(row, share),
             cancel: Some(&cancel),

@@ -124,7 +124,11 @@ fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
             let to = setting.wanted.clone();
             let change = Change { set, to };
             let on = host.name.clone();
-            vec![Advised { change, setting, on }]
+            vec![Advised {
+                change,
+                setting,
+                on,
+            }]
         }
         Place::Link(..) => Vec::new(),
     }
@@ -190,9 +194,12 @@ fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<Named
         let mut same = host.clone();
         same.set(field, &set.config.get(field)?).ok()?;
         for change in &changes[1..] {
-            same.set(&change.set[host.name.len() + 1..], &change.to).ok()?;
+            same.set(&change.set[host.name.len() + 1..], &change.to)
+                .ok()?;
         }
-        (set == same).then(|| names::by_alias(host, alias, field, &own)).flatten()
+        (set == same)
+            .then(|| names::by_alias(host, alias, field, &own))
+            .flatten()
     })
 }
 
@@ -230,7 +237,10 @@ fn left_unset(host: &HostPlan, field: &str) -> Option<NamedSetting> {
     let knob = field.trim_end_matches("_max");
     let own = names::setting(host, knob, &present_of(host, knob));
     (own.name != knob).then(|| NamedSetting {
-        paste: format!("leave {} unset, so that the buffer grows by itself", own.name),
+        paste: format!(
+            "leave {} unset, so that the buffer grows by itself",
+            own.name
+        ),
         wanted: "unset".to_string(),
         cautions: Vec::new(),
         ..own

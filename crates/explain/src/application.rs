@@ -48,7 +48,12 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
         let [present, twice, ample] = values;
         Lever {
             ample: vec![change(field, ample)],
-            ..lever(cause, field, present, Some(twice).filter(|to| !to.is_empty()))
+            ..lever(
+                cause,
+                field,
+                present,
+                Some(twice).filter(|to| !to.is_empty()),
+            )
         }
     };
     let none = String::new;
@@ -108,7 +113,9 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
             });
         }
         ReadPlan::Stalls(stalls) => {
-            let present = stalls.first().map_or_else(none, |(_, length)| length.to_string());
+            let present = stalls
+                .first()
+                .map_or_else(none, |(_, length)| length.to_string());
             let lengths = [present, none(), "1us".into()];
             levers.push(one(Cause::SLOW_READER, "read.stall_for", lengths));
         }

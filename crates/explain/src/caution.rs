@@ -6,8 +6,6 @@
 use fullpipe::presets::alias;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
-
-
 /// Initial windows above this many segments are risky.
 const RISKY_WINDOW: u64 = 32;
 /// Buffers from this size on are large for one connection, in bytes.

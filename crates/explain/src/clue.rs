@@ -41,10 +41,7 @@ pub enum Clue {
 }
 
 /// Clues of levers that enlarge what the sender may keep.
-pub const SENDING: &[Clue] = &[
-    Clue::Sender(Limit::SendBuffer),
-    Clue::Sender(Limit::Memory),
-];
+pub const SENDING: &[Clue] = &[Clue::Sender(Limit::SendBuffer), Clue::Sender(Limit::Memory)];
 /// Clues of levers that enlarge what the receiver offers.
 pub const RECEIVING: &[Clue] = &[
     Clue::Sender(Limit::ReceiveWindow),
@@ -129,7 +126,9 @@ impl Clues {
         let measured = &played.measured;
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
-        let waited = Limit::ALL.iter().map(|limit| (*limit, sender.share(*limit)));
+        let waited = Limit::ALL
+            .iter()
+            .map(|limit| (*limit, sender.share(*limit)));
         let held = ReceiveLimit::ALL
             .iter()
             .map(|limit| (*limit, receiver.share(*limit)));
@@ -147,9 +146,15 @@ impl Clues {
         let pool = setup.hosts[setup.subject].pool_bytes() as f64;
         let others = [
             (Clue::FewInFlight, in_flight < FEW),
-            (Clue::UsedMemory, measured.peak_pool_bytes as f64 >= pool * USED),
+            (
+                Clue::UsedMemory,
+                measured.peak_pool_bytes as f64 >= pool * USED,
+            ),
             (Clue::Losses, measured.retransmitted_segments > 0),
-            (Clue::Losses, measured.lost_share.is_some_and(|lost| lost > 0.0)),
+            (
+                Clue::Losses,
+                measured.lost_share.is_some_and(|lost| lost > 0.0),
+            ),
             (Clue::Timeouts, measured.timeouts > 0),
             (Clue::FullRing, measured.rx_ring_drops > 0),
             (Clue::FullTable, measured.hosts.iter().any(tables)),

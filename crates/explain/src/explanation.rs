@@ -5,15 +5,12 @@
 //! long the sender waited for what.
 
 use fullpipe_diagnose::facts::VerdictParts;
-use fullpipe_scenario::{
-    Outcome, Played, Setup,
-    experiment::Stop,
-    scene::Part,
-};
+use fullpipe_scenario::{Outcome, Played, Setup, experiment::Stop, scene::Part};
 use serde::Serialize;
 
 use crate::{
     advice::{self, Advised},
+    bound::{self, Bound},
     cause::Cause,
     gone,
     lever::{Change, LeverKind, changed},
@@ -44,6 +41,9 @@ pub struct Explanation {
     /// [`Matrix`](crate::Matrix).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<String>,
+    /// The part of the transfer that they change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<LeverKind>,
     /// A lever of another cause within 5 % of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
@@ -76,6 +76,9 @@ pub struct Explanation {
     pub refuted: Vec<String>,
     /// Number of runs.
     pub runs: usize,
+    /// The setting behind the cause, for graphs.
+    #[serde(skip)]
+    pub bound: Option<Bound>,
 }
 
 /// Result of an advice.
@@ -110,6 +113,7 @@ impl Explanation {
         Self {
             limit,
             levers: Vec::new(),
+            kind: None,
             rival: None,
             parts,
             knob: None,
@@ -121,6 +125,7 @@ impl Explanation {
             tried: Vec::new(),
             refuted: Vec::new(),
             runs: 0,
+            bound: None,
         }
     }
 
@@ -240,7 +245,10 @@ fn explained(
     let Some(best) = &found.best else {
         return Ok(without_advice(setup, played, &search, &found));
     };
-    let is_host = best.places.iter().all(|place| search.levers[*place].kind.is_of_host());
+    let is_host = best
+        .places
+        .iter()
+        .all(|place| search.levers[*place].kind.is_of_host());
     if !is_host {
         return Ok(without_advice(setup, played, &search, &found));
     }
@@ -248,7 +256,10 @@ fn explained(
     let settings = advice::settings(setup, &search, &smallest);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
     let seeds = search.twin.seeds();
-    let Some(gain) = search.gain(&best.places, &advised, seeds)?.filter(Gain::is_worth) else {
+    let Some(gain) = search
+        .gain(&best.places, &advised, seeds)?
+        .filter(Gain::is_worth)
+    else {
         return Ok(without_advice(setup, played, &search, &found));
     };
     let named = best.places.iter().map(|place| search.levers[*place].cause);
@@ -285,14 +296,17 @@ pub(crate) fn find(search: &Search<'_>) -> Result<Found, TwinFailure> {
         }
     };
     let cause = |gain: &Gain| search.levers[gain.places[0]].cause;
-    let rival = best.as_ref().filter(|best| best.places.len() == 1).and_then(|best| {
-        let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
-        let mut others = tried.iter().filter(|other| is_host(other) == is_host(best));
-        let other = others.find(|other| {
-            other.is_worth() && cause(other) != cause(best) && other.equals(best)
+    let rival = best
+        .as_ref()
+        .filter(|best| best.places.len() == 1)
+        .and_then(|best| {
+            let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
+            let mut others = tried.iter().filter(|other| is_host(other) == is_host(best));
+            let other = others.find(|other| {
+                other.is_worth() && cause(other) != cause(best) && other.equals(best)
+            });
+            other.cloned()
         });
-        other.cloned()
-    });
     Ok(Found {
         best,
         rival,
@@ -345,8 +359,10 @@ fn without_advice(
     };
     Explanation {
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
+        kind: best.map(|best| search.levers[best.places[0]].kind),
         rival: found.rival.as_ref().map(|rival| name(&rival.places[0])),
         tried: tried.collect(),
+        bound: best.and_then(|best| bound::of(setup, played, &search.levers[best.places[0]])),
         refuted: refuted(search, found).iter().map(name).collect(),
         runs: search.twin.runs(),
         ..Explanation::of(cause_of(search, found), parts)
@@ -378,21 +394,17 @@ fn predicted(setup: &Setup, played: &Played, base: &Speed, gain: &Gain) -> Predi
         mean => measured / mean,
     };
     let scaled = gain.speed.mbps.iter().map(|mbps| mbps * unit);
-    let [low, high] = [f64::min, f64::max].map(|pick: fn(f64, f64) -> f64| {
-        scaled.clone().reduce(pick).unwrap_or(measured)
-    });
+    let [low, high] = [f64::min, f64::max]
+        .map(|pick: fn(f64, f64) -> f64| scaled.clone().reduce(pick).unwrap_or(measured));
     let goodput_mbps = gain.speed.mean_mbps() * unit;
     let flow = setup.flow();
     Predicted {
         goodput_mbps,
         elapsed_s: match flow.stop {
-            Stop::Bytes(bytes) => {
-                (bytes * u64::from(flow.count)) as f64 * 8.0 / 1e6 / goodput_mbps
-            }
+            Stop::Bytes(bytes) => (bytes * u64::from(flow.count)) as f64 * 8.0 / 1e6 / goodput_mbps,
             Stop::After(length) => length.as_secs_f64(),
         },
         low_mbps: low,
         high_mbps: high,
     }
 }
-

@@ -37,7 +37,11 @@ const LEAST: Duration = Duration::from_secs(100);
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn of(setup: &Setup, seed: u64, played: &Played) -> Result<Option<Explanation>, TwinFailure> {
-    let Some(silence) = played.silence.as_ref().filter(|silence| is_longest(silence)) else {
+    let Some(silence) = played
+        .silence
+        .as_ref()
+        .filter(|silence| is_longest(silence))
+    else {
         return Ok(None);
     };
     let host = &setup.hosts[silence.host];

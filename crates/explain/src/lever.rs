@@ -82,15 +82,6 @@ pub enum Place {
     Flow,
 }
 
-impl Lever {
-    /// Settings for `value`, which lies in its range.
-    pub fn at(&self, value: u64) -> Vec<Change> {
-        let mut changes = self.ample.clone();
-        changes[0].to = value.to_string();
-        changes
-    }
-}
-
 /// Amounts that are ample for a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Ample {

@@ -33,6 +33,7 @@
 
 mod advice;
 mod application;
+mod bound;
 mod cause;
 mod caution;
 mod clue;
@@ -51,10 +52,11 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
+pub use bound::Bound;
 pub use cause::Cause;
 pub use explanation::{Explanation, Predicted, TriedLever, explain, explain_played};
-pub use lever::{Ample, Change, Lever, LeverKind};
+pub use lever::{Ample, Change, Lever, LeverKind, changed};
 pub use levers::all as levers_of;
-pub use names::NamedSetting;
 pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
+pub use names::{NamedSetting, setting};
 pub use twin::TwinFailure;

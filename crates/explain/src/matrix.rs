@@ -223,7 +223,9 @@ fn best_together(
     let mut alone = 1.0_f64;
     for lever in levers.iter().filter(|lever| lever.kind.is_of_host()) {
         for changes in lever.twice.iter().chain([&lever.ample]) {
-            let speed = twin.speed(changes, twin.seeds())?.filter(|speed| speed.is_complete);
+            let speed = twin
+                .speed(changes, twin.seeds())?
+                .filter(|speed| speed.is_complete);
             alone = alone.max(speed.map_or(0.0, |speed| speed.over(base)));
         }
     }

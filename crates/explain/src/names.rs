@@ -47,7 +47,10 @@ pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option
         present: alias.present(&host.config)?,
         wanted: own.to_string(),
         paste: alias.paste(own),
-        cautions: caution::of(host, knob, &value).into_iter().chain(needs).collect(),
+        cautions: caution::of(host, knob, &value)
+            .into_iter()
+            .chain(needs)
+            .collect(),
     })
 }
 

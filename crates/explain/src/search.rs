@@ -199,7 +199,10 @@ impl<'a> Search<'a> {
             false => None,
         };
         let (alone, idle): (Vec<usize>, Vec<usize>) = match &fewest {
-            Some(fewest) => all.places.iter().partition(|place| fewest.places.contains(place)),
+            Some(fewest) => all
+                .places
+                .iter()
+                .partition(|place| fewest.places.contains(place)),
             None if is_same(&all) => (Vec::new(), all.places.clone()),
             None => (all.places.clone(), Vec::new()),
         };
@@ -207,9 +210,8 @@ impl<'a> Search<'a> {
         singles.extend(self.singles(&self.suggested(&self.clues, |kind| kind == LeverKind::Rule))?);
         self.settle(&mut singles)?;
         let best = singles.first().map_or(1.0, |best| best.ratio.max(1.0));
-        let is_more = |gain: &Gain| {
-            gain.is_worth() && (gain.ratio - 1.0) > (best - 1.0) * ONLY_TOGETHER
-        };
+        let is_more =
+            |gain: &Gain| gain.is_worth() && (gain.ratio - 1.0) > (best - 1.0) * ONLY_TOGETHER;
         let with_rule = self.with_rules(&clues, &all.places, &singles)?;
         let with_rule = match with_rule.filter(|gain| gain.beats(&all)).filter(is_more) {
             Some(gain) => self.fewest(gain)?,
@@ -285,7 +287,11 @@ impl<'a> Search<'a> {
         let nearly = |gain: &Gain| {
             let (ends, complete, ratio) = gain.rank();
             // Steps of half a percent.
-            (ends, complete, (ratio.max(1e-9).ln() / 0.005).round() as i64)
+            (
+                ends,
+                complete,
+                (ratio.max(1e-9).ln() / 0.005).round() as i64,
+            )
         };
         gains.sort_by(|one, other| {
             let by_speed = nearly(other).cmp(&nearly(one));
@@ -317,7 +323,9 @@ impl<'a> Search<'a> {
         };
         let is_control = |place: usize| self.levers[place].field == "tcp.congestion";
         let wanted = rules.into_iter();
-        wanted.filter(|place| is_control(*place) || helps(*place)).collect()
+        wanted
+            .filter(|place| is_control(*place) || helps(*place))
+            .collect()
     }
 
     /// `wanted` without the levers that contradict those before them.
@@ -334,7 +342,9 @@ impl<'a> Search<'a> {
 
     /// The ample settings of several levers.
     fn changes_of(&self, places: &[usize]) -> Vec<Change> {
-        let all = places.iter().flat_map(|place| self.levers[*place].ample.iter());
+        let all = places
+            .iter()
+            .flat_map(|place| self.levers[*place].ample.iter());
         all.cloned().collect()
     }
 

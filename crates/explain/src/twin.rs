@@ -165,7 +165,10 @@ impl<'a> Twin<'a> {
     /// A violation that a checker of the simulator found.
     pub fn speed(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
         let known = locked(&self.speeds).get(changes).cloned();
-        if known.as_ref().is_some_and(|known| known.mbps.len() >= seeds) {
+        if known
+            .as_ref()
+            .is_some_and(|known| known.mbps.len() >= seeds)
+        {
             return Ok(known);
         }
         let Some(setup) = changed(self.setup, changes) else {

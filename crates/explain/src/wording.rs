@@ -27,7 +27,11 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
         return nothing(search);
     };
-    let levers: Vec<_> = best.places.iter().map(|place| &search.levers[*place]).collect();
+    let levers: Vec<_> = best
+        .places
+        .iter()
+        .map(|place| &search.levers[*place])
+        .collect();
     let mut words: Vec<&str> = levers.iter().map(|lever| lever.cause.words).collect();
     words.dedup();
     let settings: Vec<_> = levers
@@ -35,7 +39,11 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         .filter_map(|lever| present(setup, lever))
         .collect();
     let together = if words.len() > 1 { " together" } else { "" };
-    let mut text = format!("{}{}{together}", listed(&words), place_words(setup, levers[0]));
+    let mut text = format!(
+        "{}{}{together}",
+        listed(&words),
+        place_words(setup, levers[0])
+    );
     if !settings.is_empty() {
         text += &format!(": {}", settings.join(", "));
     }
@@ -64,12 +72,7 @@ fn nothing(search: &Search<'_>) -> String {
 }
 
 /// Figures that prove the limit, one sentence each.
-pub fn because(
-    setup: &Setup,
-    played: &Played,
-    search: &Search<'_>,
-    found: &Found,
-) -> Vec<String> {
+pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Vec<String> {
     let mut told = account(setup, played);
     if played.measured.link_busy_share >= 1.0 - WORTH_TELLING {
         told.push(format!(
@@ -158,7 +161,11 @@ fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
         true => "the transfer ends".to_string(),
         false if gained.abs() < WORTH / 10.0 => "no gain".to_string(),
         false if !gained.is_finite() => "payload arrives".to_string(),
-        false => format!("{}{} %", if gained > 0.0 { "+" } else { "−" }, three_digits(gained.abs() * 100.0)),
+        false => format!(
+            "{}{} %",
+            if gained > 0.0 { "+" } else { "−" },
+            three_digits(gained.abs() * 100.0)
+        ),
     };
     format!("{}: {result}", names.join(" with "))
 }

@@ -6,9 +6,10 @@
 
 mod text;
 
+use fullpipe_explain::{Cause, Change, Explanation, LeverKind, Predicted, changed};
 use fullpipe_scenario::{
     Account,
-    experiment::{Experiment, Row, Setup, Stop},
+    experiment::{Experiment, HostPlan, Row, Setup, Stop},
     measured::Outcome,
     units::{rate_text, three_digits},
 };
@@ -19,10 +20,6 @@ pub use text::advice_text;
 use crate::{
     report::{RowReport, pretty, versioned_each},
     run::{RunError, RunOptions, run},
-    verdict::{
-        Bottleneck, Cause, Predicted, Remaining, RemainingLimit, SettingChange, Verdict, changed,
-        pool_bytes,
-    },
 };
 
 /// Most steps of advice.
@@ -46,9 +43,6 @@ pub struct Advice {
     pub steps: Vec<AdviceStep>,
     /// Reason for which the advice ended.
     pub end: AdviceEnd,
-    /// The bottleneck, if the path is the end of the advice.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub narrowest: Option<Bottleneck>,
     /// The end and its proof in words, without a full stop.
     pub ends_with: String,
     /// True if the transfer ends by itself, so that its duration is the result.
@@ -60,7 +54,7 @@ pub struct Advice {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceStep {
     /// Settings changed before this run; none before the first.
-    pub changes: Vec<SettingChange>,
+    pub changes: Vec<Change>,
     /// Result that the previous verdict predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
@@ -73,7 +67,7 @@ pub struct AdviceStep {
     /// Seconds and bytes by limit.
     pub account: Account,
     /// The verdict on this run.
-    pub verdict: Verdict,
+    pub verdict: Explanation,
 }
 
 /// Reason for which the advice ended.
@@ -133,7 +127,7 @@ pub fn advise(
             break end;
         }
         let verdict = &steps[steps.len() - 1].verdict;
-        let Some(next) = changed(&setup, &verdict.changes) else {
+        let Some(next) = changed(&setup, &verdict.advice) else {
             break AdviceEnd::Refused;
         };
         if memory.is_some_and(|bytes| outgrows(&setup, &next, bytes)) {
@@ -142,7 +136,6 @@ pub fn advise(
         setup = next;
     };
     Ok(Advice {
-        narrowest: narrowest(&steps, end),
         ends_with: ends_with(&steps, end),
         experiment: experiment.name.clone(),
         row: row.label.clone(),
@@ -179,13 +172,13 @@ fn run_row(
 
 fn step(report: RowReport, before: Option<&AdviceStep>) -> AdviceStep {
     AdviceStep {
-        changes: before.map_or_else(Vec::new, |before| before.verdict.changes.clone()),
+        changes: before.map_or_else(Vec::new, |before| before.verdict.advice.clone()),
         predicted: before.and_then(|before| before.verdict.predicted),
         outcome: report.measured.outcome.name(),
         goodput_mbps: report.measured.goodput_mbps,
         elapsed_s: report.measured.elapsed_s,
         account: report.account,
-        verdict: report.verdict,
+        verdict: report.verdict.expect("it was asked for"),
     }
 }
 
@@ -194,11 +187,12 @@ fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
     let [before @ .., last] = steps else {
         return None;
     };
-    if let Some(RemainingLimit { kind, .. }) = last.verdict.remaining {
-        return Some(match kind {
-            Remaining::Path(_) => AdviceEnd::Path,
-            Remaining::Application => AdviceEnd::Application,
-            Remaining::NoSetting => AdviceEnd::NoKnob,
+    let verdict = &last.verdict;
+    if verdict.advice.is_empty() {
+        return Some(match verdict.kind {
+            Some(LeverKind::Path | LeverKind::Processor) => AdviceEnd::Path,
+            Some(LeverKind::Application) => AdviceEnd::Application,
+            Some(LeverKind::Resource | LeverKind::Rule) | None => AdviceEnd::NoKnob,
         });
     }
     // Another knob may raise the same limit.
@@ -218,36 +212,25 @@ fn has_gained_nothing(before: &AdviceStep, last: &AdviceStep) -> bool {
     is_complete && last.goodput_mbps <= before.goodput_mbps * (1.0 + GAIN)
 }
 
-fn narrowest(steps: &[AdviceStep], end: AdviceEnd) -> Option<Bottleneck> {
-    let ending = steps.last()?.verdict.remaining.as_ref()?;
-    match ending.kind {
-        Remaining::Path(narrowest) if end == AdviceEnd::Path => Some(narrowest),
-        Remaining::Path(_) | Remaining::Application | Remaining::NoSetting => None,
-    }
-}
-
 /// The end in words, and the gain of the last step if it was small.
 fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     let [before @ .., last] = steps else {
         return end.words().to_string();
     };
-    let words = match (&last.verdict.remaining, end) {
-        (Some(remaining), AdviceEnd::Path | AdviceEnd::Application | AdviceEnd::NoKnob) => {
-            &remaining.words
-        }
-        _ => end.words(),
+    let words = match end {
+        AdviceEnd::Path | AdviceEnd::Application | AdviceEnd::NoKnob => format!(
+            "{}: limited by {}",
+            end.words(),
+            last.verdict.parts.limited_by
+        ),
+        _ => end.words().to_string(),
     };
-    // Some changes do not aim at goodput: without Nagle small writes only arrive earlier,
-    // and for a peer that is gone memory is freed.
+    // For a peer that is gone memory is freed: that does not aim at goodput.
     let is_of_rate = |before: &&AdviceStep| {
-        let gains = !matches!(
-            before.verdict.limit,
-            Cause::Nagle | Cause::Cork | Cause::PeerGone
-        );
-        gains && has_gained_nothing(before, last)
+        before.verdict.limit != Cause::PEER_GONE && has_gained_nothing(before, last)
     };
     before.last().filter(is_of_rate).map_or_else(
-        || words.to_string(),
+        || words.clone(),
         |before| {
             let [was, is] = [before, last].map(|step| rate_text(step.goodput_mbps * 1e6));
             let gained = last.goodput_mbps / before.goodput_mbps - 1.0;
@@ -270,7 +253,7 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
 fn outgrows(present: &Setup, next: &Setup, most: u64) -> bool {
     let mut hosts = present.hosts.iter().zip(&next.hosts);
     hosts.any(|(before, after)| {
-        let [before, after] = [before, after].map(pool_bytes);
+        let [before, after] = [before, after].map(HostPlan::pool_bytes);
         after > before && after > most
     })
 }

@@ -60,8 +60,11 @@ fn row(row: &mut RowReport) -> Row {
             .collect(),
         measured: figures(&|quantity| (quantity.of)(&row.measured)),
         outcome: row.measured.outcome.name().to_string(),
-        cause: row.verdict.limit.name().to_string(),
-        verdict: row.verdict.parts.clone(),
+        cause: row
+            .verdict
+            .as_ref()
+            .map_or_else(String::new, |verdict| verdict.limit.name.to_string()),
+        verdict: row.verdict_parts(),
         path: row.path.take(),
         fitted: row.fitted.clone(),
         note: row.note.clone(),

@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 use fullpipe_scenario::measured::Quantity;
 
+use fullpipe_explain::Cause;
+
 use crate::report::{Report, RowReport};
 
 #[cfg(test)]
@@ -71,7 +73,7 @@ fn chapter(page: &mut String, report: &Report) {
     for name in limits {
         let rows: Vec<_> = not_full.iter().filter(|row| limit(row) == name).collect();
         let labels: Vec<_> = rows.iter().map(|row| format!("`{}`", row.label)).collect();
-        let parts = &rows[0].verdict.parts;
+        let parts = rows[0].verdict_parts();
         let figure = parts.limited_by.split_once(": ");
         let figure = figure.map_or("", |(_, figure)| figure);
         let proof = format!("{figure}. {}", parts.because.join(" "));
@@ -90,7 +92,9 @@ fn chapter(page: &mut String, report: &Report) {
 
 /// Heading of the verdict.
 fn limit(row: &RowReport) -> &str {
-    row.verdict.limit.heading()
+    row.verdict
+        .as_ref()
+        .map_or(Cause::NOTHING.words, |verdict| verdict.limit.words)
 }
 
 fn is_full(row: &RowReport) -> bool {

@@ -35,7 +35,8 @@
 //! let options = RunOptions::plain(1);
 //! let report = run(&experiment, &options).expect("every checker is content");
 //! println!("{}", report_text(&report, Layout::plain(80)));
-//! assert!(report.rows.iter().all(|row| row.verdict.limit == fullpipe_lab::Cause::SendBuffer));
+//! let limit = |row: &fullpipe_lab::RowReport| row.verdict.as_ref().map(|found| found.limit);
+//! assert!(report.rows.iter().all(|row| limit(row) == Some(fullpipe_lab::Cause::SEND_BUFFER)));
 //! ```
 //!
 //! # From file to sentence
@@ -45,7 +46,7 @@
 //! | read the whole file, or refuse it with line, column and the nearest key | [`experiment`], [`Mistake`] |
 //! | build the world of each row and seed: hosts with their knobs, links, flows | `fullpipe-scenario`, over `fullpipe-sim` |
 //! | measure the row, and the shares of its limits | [`Measured`], [`Shares`] |
-//! | find the limit, its proof, the setting to change and the predicted result | [`Verdict`] |
+//! | find the cause, its proof, the setting to change and the predicted result | [`Explanation`], by `fullpipe-explain` |
 //! | print a table for people, JSON for programs | [`report_text`], [`Report`] |
 //!
 //! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
@@ -75,7 +76,7 @@ mod size;
 mod sweep;
 mod table;
 mod trial;
-mod verdict;
+mod verdict_text;
 pub mod watch;
 mod whole_file;
 
@@ -83,7 +84,8 @@ pub use advise::{Advice, AdviceEnd, AdviceStep, MOST_STEPS, advice_json, advice_
 pub use facts::facts;
 pub use fullpipe_diagnose::facts::{ChangeLine, VerdictParts};
 pub use fullpipe_explain::{
-    Change, LeverKind, Matrix, MatrixLine, Together, Tried, TwinFailure, matrix,
+    Cause, Change, Explanation, LeverKind, Matrix, MatrixLine, Predicted, Together, Tried,
+    TriedLever, TwinFailure, explain, matrix,
 };
 pub use fullpipe_scenario::{
     Account, Coordinate, Experiment, FlowMeasured, Form, Limits, Measured, Mistake, Outcome,
@@ -99,12 +101,12 @@ pub use reference_page::reference_markdown;
 pub use report::{JSON_SCHEMA, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run, run_by_row};
 pub use size::{
-    Advised, AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest,
-    Split, size, size_text,
+    AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest, Split,
+    size, size_text,
 };
 pub use sweep::{Axis, SweepError, sweep};
 pub use table::{ColumnError, Columns, TablePrinter, WIDE, text as report_text};
 pub use trial::{Trial, TrialEnd, TrialError, TrialPlan, trial_text};
-pub use verdict::{Bottleneck, Cause, Next, Predicted, SettingChange, Verdict, verdict_text};
+pub use verdict_text::verdict_text;
 pub use watch::{Watch, Watched};
 pub use whole_file::{WholeFile, WholeFileWriter, write_whole};

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use fullpipe_explain::Explanation;
 use fullpipe_scenario::{
     Shares,
     measured::{Form, Quantity},
@@ -15,10 +16,7 @@ use fullpipe_scenario::{
 use fullpipe_tcp::{Limit, ReceiveLimit, limit::Reason};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::{
-    report::{Report, RowReport, pretty},
-    verdict::Verdict,
-};
+use crate::report::{Report, RowReport, pretty};
 
 /// The values of a column, one for each record.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,16 +83,12 @@ impl Records {
                 &|row| row.published.figure(quantity.name),
             ));
         }
-        let verdict = |of: fn(&Verdict) -> String| move |row: &RowReport| of(&row.verdict);
-        columns.push(words("limit", &verdict(|at| at.limit.name().to_string())));
-        columns.push(words(
-            "knob",
-            &verdict(|at| at.knob.clone().unwrap_or_default()),
-        ));
-        columns.push(words(
-            "needed",
-            &verdict(|at| at.needed.clone().unwrap_or_default()),
-        ));
+        let of = |of: fn(&Explanation) -> Option<String>| {
+            move |row: &RowReport| row.verdict.as_ref().and_then(of).unwrap_or_default()
+        };
+        columns.push(words("limit", &of(|at| Some(at.limit.name.to_string()))));
+        columns.push(words("knob", &of(|at| at.knob.clone())));
+        columns.push(words("needed", &of(|at| at.needed.clone())));
         columns.push(words("sender_limit", &|row| largest(&row.limits.sender)));
         columns.push(words("receiver_limit", &|row| {
             largest(&row.limits.receiver)
@@ -105,7 +99,7 @@ impl Records {
         for limit in ReceiveLimit::ALL {
             columns.push(share(rows, "receiver", *limit, &|row| &row.limits.receiver));
         }
-        columns.push(words("verdict", &|row| row.verdict.parts.line()));
+        columns.push(words("verdict", &|row| row.verdict_parts().line()));
         Self {
             columns,
             count: rows.len(),

@@ -4,7 +4,8 @@
 //! renamed, removed or changes its meaning needs a new [`JSON_SCHEMA`]. A quantity has its
 //! unit in its name; shares add up to 1.
 
-use fullpipe_diagnose::facts::{Observed, PathFacts};
+use fullpipe_diagnose::facts::{Observed, PathFacts, VerdictParts};
+use fullpipe_explain::Explanation;
 use fullpipe_scenario::{
     Account, Coordinate, Limits,
     experiment::{Origins, Peer, Published, is_published, peers_with, title},
@@ -13,10 +14,7 @@ use fullpipe_scenario::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::{
-    reference::{PublishedRow, Reference},
-    verdict::Verdict,
-};
+use crate::reference::{PublishedRow, Reference};
 
 /// Version of the JSON that this crate prints, in `schema` of each object.
 /// Incremented when a key is renamed or removed or changes its meaning, not when one is
@@ -81,8 +79,10 @@ pub struct RowReport {
     pub limits: Limits,
     /// Time charged to each limit, and the bytes that moved in that time.
     pub account: Account,
-    /// The limit with its proof, the change that raises it, and the predicted result.
-    pub verdict: Verdict,
+    /// The cause of the limit with its proof, the smallest settings that free it, and their
+    /// result; absent if no explanation was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Explanation>,
     /// Parameters that were fitted to published figures of this row, each with the
     /// values tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,6 +119,20 @@ impl RowReport {
             published: &self.published,
             measured: &self.measured,
         }
+    }
+
+    /// The verdict as text; without an explanation, the limit with the most time.
+    pub fn verdict_parts(&self) -> VerdictParts {
+        let known = self.verdict.as_ref().map(|verdict| verdict.parts.clone());
+        known.unwrap_or_else(|| {
+            let longest = self.limits.sender.largest_first();
+            let name = longest
+                .first()
+                .map_or("nothing known", |(limit, _)| limit.name());
+            VerdictParts::limited_by(format!(
+                "{name}, the limit with the most time; not explained"
+            ))
+        })
     }
 
     /// Returns the result of the other stack named `peer`, or `None` if none is given.

@@ -2,8 +2,7 @@
 //!
 //! Rule: every row has the same seeds and its own worlds, so rows differ only by what the
 //! file says. Rows may run in parallel; the result does not depend on how many do. A row
-//! is handed to the caller as soon as it and all rows above it have run. `verdict` makes
-//! the verdict on a row.
+//! is handed to the caller as soon as it and all rows above it have run and are explained.
 
 use std::{
     fmt,
@@ -11,12 +10,14 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::{
+        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
         mpsc,
     },
     thread,
 };
 
+use fullpipe_explain::{Explanation, TwinFailure, explain_played};
 use fullpipe_scenario::{
     Account, Limits, Shares,
     experiment::{Experiment, Row},
@@ -29,7 +30,6 @@ use crate::{
     path_facts::path_facts,
     reference::Reference,
     report::{JSON_SCHEMA, Report, RowReport},
-    verdict::{self, Evidence},
     whole_file::WholeFile,
 };
 
@@ -45,6 +45,8 @@ pub struct RunOptions<'a> {
     pub observe: bool,
     /// Events, sockets and counters to keep, of the first seed.
     pub watch: Watch,
+    /// True to explain each row: cause, proof, smallest settings and their result.
+    pub explain: bool,
     /// Called from any thread with a row's index and the share of its work that is done,
     /// from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
@@ -53,6 +55,14 @@ pub struct RunOptions<'a> {
 }
 
 impl RunOptions<'_> {
+    /// As [`plain`](Self::plain), without explanations.
+    pub const fn quick(seed: u64) -> Self {
+        Self {
+            explain: false,
+            ..Self::plain(seed)
+        }
+    }
+
     /// Options for the report alone, without captures, series or progress.
     pub const fn plain(seed: u64) -> Self {
         Self {
@@ -60,6 +70,7 @@ impl RunOptions<'_> {
             captures: None,
             observe: false,
             watch: Watch::NONE,
+            explain: true,
             progress: &|_row, _share| (),
             cancel: None,
         }
@@ -76,6 +87,13 @@ pub enum RunError {
         /// The violation.
         failure: WorldFailure,
     },
+    /// A checker found a violation while the row was explained.
+    Twin {
+        /// The row.
+        row: String,
+        /// The changed settings and the violation.
+        failure: Box<TwinFailure>,
+    },
     /// A capture could not be written.
     Capture {
         /// The capture.
@@ -91,6 +109,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::World { row, failure } => write!(f, "row `{row}`: {failure}"),
+            Self::Twin { row, failure } => write!(f, "row `{row}`: {failure}"),
             Self::Capture { file, error } => write!(f, "{}: {error}", file.display()),
             Self::Interrupted => f.write_str("interrupted"),
         }
@@ -130,7 +149,9 @@ pub fn run_by_row(
     let is_over = AtomicBool::new(false);
     let is_cancelled =
         || is_over.load(Ordering::Relaxed) || options.cancel.is_some_and(|cancel| cancel());
-    let work = |results: mpsc::Sender<WorldResult>| {
+    let seeds = |row: &Row| (0..row.seeds).map(|_| None).collect();
+    let played: Mutex<Vec<RowWorlds>> = Mutex::new(rows.iter().map(seeds).collect());
+    let work = |results: mpsc::Sender<RowResult>| {
         while let Some(&(place, number)) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
             if is_cancelled() {
                 return;
@@ -149,8 +170,13 @@ pub fn run_by_row(
                 number,
                 progress: &advance,
             };
+            let result = world.run(options);
+            let Some(worlds) = finished(&played, place, number, result) else {
+                continue;
+            };
+            let row = worlds.and_then(|worlds| explained(&rows[place], worlds, options));
             // Sending fails if the run has ended early and dropped the receiver.
-            let _ = results.send((place, number, world.run(options)));
+            let _ = results.send((place, row));
         }
     };
     let workers = thread::available_parallelism().map_or(1, |count| count.get().min(worlds.len()));
@@ -183,18 +209,53 @@ pub fn run_by_row(
     }
 }
 
-/// A row's index, the number of its seed, and the result of that world.
-type WorldResult = (usize, u32, Result<Played, RunError>);
+/// The worlds of a row that have run, by the number of their seed.
+type RowWorlds = Vec<Option<Result<Played, RunError>>>;
+/// A row's results, and its explanation if one was asked for.
+type ExplainedRow = (Played, Option<Explanation>);
+/// A row's index and results.
+type RowResult = (usize, Result<ExplainedRow, RunError>);
+
+/// Stores the result of world `number` of a row. Returns all worlds of the row if this was
+/// the last one, or the first of their errors.
+fn finished(
+    played: &Mutex<Vec<RowWorlds>>,
+    place: usize,
+    number: u32,
+    result: Result<Played, RunError>,
+) -> Option<Result<Vec<Played>, RunError>> {
+    let mut rows = played.lock().unwrap_or_else(PoisonError::into_inner);
+    let worlds = &mut rows[place];
+    worlds[number as usize] = Some(result);
+    let is_last = worlds.iter().all(Option::is_some);
+    is_last.then(|| std::mem::take(worlds).into_iter().flatten().collect())
+}
+
+/// Summarises the worlds of a row and explains it, if that was asked for.
+fn explained(
+    row: &Row,
+    worlds: Vec<Played>,
+    options: &RunOptions<'_>,
+) -> Result<ExplainedRow, RunError> {
+    let played = Played::of_seeds(worlds);
+    if !options.explain {
+        return Ok((played, None));
+    }
+    let found = explain_played(&row.setup, options.seed, &played);
+    let found = found.map_err(|failure| RunError::Twin {
+        row: row.title(),
+        failure: Box::new(failure),
+    })?;
+    Ok((played, Some(found)))
+}
 
 /// Worlds that have run, and the rows that are built from them.
 struct Gathered<'a> {
     experiment: &'a Experiment,
     seed: u64,
-    /// For each row, the worlds that have run, indexed by the number of their seed.
-    worlds: Vec<Vec<Option<Result<Played, RunError>>>>,
-    /// Results of rows all of whose worlds have run. A row stays here until the rows
-    /// above it have run too.
-    played: Vec<Option<Result<Played, RunError>>>,
+    /// Results of finished rows. A row stays here until the rows above it are finished
+    /// too.
+    played: Vec<Option<Result<ExplainedRow, RunError>>>,
     /// Goodput of the baseline in Mbit/s; `None` until it has run.
     baseline_mbps: Option<f64>,
     rows: Vec<RowReport>,
@@ -202,29 +263,21 @@ struct Gathered<'a> {
 
 impl<'a> Gathered<'a> {
     fn new(experiment: &'a Experiment, seed: u64) -> Self {
-        let worlds = |row: &Row| (0..row.seeds).map(|_| None).collect();
         Self {
             experiment,
             seed,
-            worlds: experiment.rows.iter().map(worlds).collect(),
             played: experiment.rows.iter().map(|_| None).collect(),
             baseline_mbps: None,
             rows: Vec::with_capacity(experiment.rows.len()),
         }
     }
 
-    fn add(&mut self, (place, number, result): WorldResult) {
-        let worlds = &mut self.worlds[place];
-        worlds[number as usize] = Some(result);
-        if worlds.iter().any(Option::is_none) {
-            return;
-        }
-        let all: Result<Vec<_>, _> = std::mem::take(worlds).into_iter().flatten().collect();
-        let played = all.map(Played::of_seeds);
+    fn add(&mut self, (place, result): RowResult) {
         if self.experiment.rows[place].baseline {
-            self.baseline_mbps = Some(played.as_ref().map_or(0.0, |at| at.measured.goodput_mbps));
+            let goodput = |(played, _): &ExplainedRow| played.measured.goodput_mbps;
+            self.baseline_mbps = Some(result.as_ref().map_or(0.0, goodput));
         }
-        self.played[place] = Some(played);
+        self.played[place] = Some(result);
     }
 
     /// Builds the finished rows in the order of the file, up to the first unfinished one,
@@ -247,7 +300,7 @@ impl<'a> Gathered<'a> {
         ControlFlow::Continue(())
     }
 
-    fn row(&self, row: &Row, mut played: Played) -> RowReport {
+    fn row(&self, row: &Row, (mut played, verdict): ExplainedRow) -> RowReport {
         if let Some(baseline) = self.baseline_mbps {
             let share = played.measured.goodput_mbps / baseline;
             played.measured.goodput_of_baseline = (baseline > 0.0).then_some(share);
@@ -258,7 +311,7 @@ impl<'a> Gathered<'a> {
             let allowed = row.setup.allowed_bps();
             played.measured.fraction = allowed.map(|bps| played.measured.goodput_mbps * 1e6 / bps);
         }
-        row_report(row, played)
+        row_report(row, played, verdict)
     }
 
     fn report(self) -> Result<Report, RunError> {
@@ -314,42 +367,22 @@ impl RowProgress {
     }
 }
 
-fn row_report(row: &Row, played: Played) -> RowReport {
+fn row_report(row: &Row, played: Played, verdict: Option<Explanation>) -> RowReport {
+    let path =
+        (played.observed.is_some()).then(|| path_facts(&row.setup, &played, verdict.as_ref()));
     let Played {
         measured,
         sender,
         receiver,
         path: path_account,
-        demand,
-        peer_window,
-        cwnd,
-        min_rtt,
-        busiest,
-        activity,
-        silence,
         observed,
         watched,
+        ..
     } = played;
     let limits = Limits {
         sender: Shares::of(sender.times()),
         receiver: Shares::of(receiver.times()),
     };
-    let evidence = Evidence {
-        setup: &row.setup,
-        measured: &measured,
-        limits: &limits,
-        demand,
-        peer_window,
-        cwnd,
-        min_rtt,
-        busiest,
-        activity,
-        silence: silence.as_ref(),
-    };
-    let verdict = verdict::of(&evidence);
-    let path = observed
-        .is_some()
-        .then(|| path_facts(&evidence, verdict.limit));
     RowReport {
         label: row.label.clone(),
         point: row.point.clone(),

@@ -37,12 +37,12 @@ impl std::str::FromStr for FailOn {
 }
 
 fn limit(name: &str) -> Result<FailOn, String> {
-    let names = || Cause::ALL.iter().map(|cause| cause.name());
-    match names().find(|known| *known == name) {
+    let names: Vec<_> = Cause::all().map(|cause| cause.name).collect();
+    match names.iter().find(|known| **known == name) {
         Some(name) => Ok(FailOn::Limit(name)),
         None => Err(format!(
             "no limit is called `{name}`; {}",
-            fullpipe_lab::hint(name, names())
+            fullpipe_lab::hint(name, names.iter().copied())
         )),
     }
 }
@@ -80,7 +80,8 @@ impl FailOn {
                 is_met.then(|| "the connection was dropped".to_string())
             }
             Self::Limit(name) => {
-                let is_met = row.verdict.limit.name() == *name;
+                let limit = row.verdict.as_ref().map(|verdict| verdict.limit.name);
+                let is_met = limit == Some(name);
                 is_met.then(|| format!("limited by {name}"))
             }
             Self::Deviation(share) => Quantity::ALL.iter().find_map(|quantity| {

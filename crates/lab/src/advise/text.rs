@@ -15,7 +15,7 @@ use fullpipe_tcp::limit::Reason;
 use super::{Advice, AdviceEnd, AdviceStep};
 use crate::{
     layout::{Layout, Tone, columns},
-    verdict::{Predicted, verdict_text},
+    verdict_text::verdict_text,
 };
 
 /// Columns of a measured or a predicted result.
@@ -95,14 +95,14 @@ fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: 
         } else {
             format!("{first}{setting:wide$}")
         };
-        let predicted = step
-            .predicted
-            .map_or_else(String::new, |predicted| result(advice, predicted));
+        let predicted = step.predicted.map_or_else(String::new, |predicted| {
+            result(advice, predicted.goodput_mbps, predicted.elapsed_s)
+        });
         let start = format!(
             "{start}  {:>RESULT$}  {predicted:>RESULT$}  ",
             measured(advice, step)
         );
-        let limit = layout.paint(Tone::Limit, step.verdict.limit.words());
+        let limit = layout.paint(Tone::Limit, step.verdict.limit.words);
         layout.paragraph(text, &start, columns(&start), &limit);
     }
 }
@@ -133,16 +133,16 @@ fn measured(advice: &Advice, step: &AdviceStep) -> String {
     if step.outcome != "complete" {
         return step.outcome.to_string();
     }
-    result(advice, Predicted::of(step.goodput_mbps, step.elapsed_s))
+    result(advice, step.goodput_mbps, step.elapsed_s)
 }
 
 /// The duration of a transfer that ends by itself, otherwise the goodput.
-fn result(advice: &Advice, result: Predicted) -> String {
+fn result(advice: &Advice, goodput_mbps: f64, elapsed_s: f64) -> String {
     if advice.has_end {
-        seconds_text(result.elapsed_s)
+        seconds_text(elapsed_s)
     } else {
         // A rate has at most 11 characters, the width of the column.
-        rate_text(result.goodput_mbps * 1e6)
+        rate_text(goodput_mbps * 1e6)
     }
 }
 
@@ -157,16 +157,26 @@ fn settings(advice: &Advice) -> Vec<(&ChangeLine, usize)> {
         | AdviceEnd::Refused
         | AdviceEnd::StepsSpent => advice.steps.len(),
     };
-    let mut last: Vec<(&str, &ChangeLine, usize)> = Vec::new();
-    for (number, step) in advice.steps.iter().enumerate().take(worth) {
-        for change in &step.changes {
-            last.retain(|(set, ..)| *set != change.set);
-            last.push((&change.set, &change.line, number));
+    let mut last: Vec<(&ChangeLine, usize)> = Vec::new();
+    for (number, before) in advice
+        .steps
+        .iter()
+        .enumerate()
+        .take(worth.saturating_sub(1))
+    {
+        for line in &before.verdict.parts.change {
+            let is_same = |known: &ChangeLine| known.host == line.host && name(known) == name(line);
+            last.retain(|(known, _)| !is_same(known));
+            last.push((line, number + 1));
         }
     }
-    last.into_iter()
-        .map(|(_, line, number)| (line, number))
-        .collect()
+    last
+}
+
+/// The part of a pasted setting before its value.
+fn name(line: &ChangeLine) -> &str {
+    let end = line.paste.rfind(['=', ',', '(']);
+    end.map_or(line.paste.as_str(), |end| &line.paste[..end])
 }
 
 /// True for a note that must be read before the setting is made.

@@ -14,6 +14,7 @@
 //! | the errors | `error` |
 //! | the text output | `text` |
 
+mod buffer;
 mod error;
 mod runs;
 mod search;
@@ -25,6 +26,7 @@ mod world;
 mod tests;
 
 use fullpipe::presets::Preset;
+use fullpipe_explain::Explanation;
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
     experiment::{Row, Setup},
@@ -36,10 +38,7 @@ pub use error::SizeError;
 pub use split::{Divided, Split};
 pub use text::size_text;
 
-use crate::{
-    report::{RowReport, pretty, versioned},
-    verdict::{Cause, Verdict},
-};
+use crate::report::{RowReport, pretty, versioned};
 use runs::Runs;
 
 /// The path, the host, and the share that is sufficient.
@@ -137,8 +136,9 @@ pub struct AmpleResult {
     pub of_path: f64,
     /// True if that share is sufficient.
     pub reaches_path: bool,
-    /// The verdict on this run.
-    pub verdict: Verdict,
+    /// The explanation of this run, if it does not reach the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Explanation>,
 }
 
 /// A knob and its smallest sufficient value.
@@ -157,9 +157,6 @@ pub struct KnobSize {
     pub reaches_path: bool,
     /// The smallest sufficient setting, if there is one.
     pub smallest: Option<CurvePoint>,
-    /// Value that a verdict advises at the largest insufficient setting.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advised: Option<Advised>,
     /// Every setting tried, the smallest first; ample resources are last.
     pub curve: Vec<CurvePoint>,
 }
@@ -180,20 +177,8 @@ pub struct CurvePoint {
     pub share: f64,
     /// Goodput as a share of what the path carries.
     pub of_path: f64,
-    /// The limit at this setting.
-    pub limit: Cause,
-    /// Value that the verdict at this setting advises for the knob, if it advises one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advised: Option<Advised>,
-}
-
-/// Value that a verdict advises for a knob.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Advised {
-    /// The value, as the host's system writes it.
-    pub value: String,
-    /// Derivation of the value.
-    pub formula: String,
+    /// The sender's limit with the most time at this setting.
+    pub limit: &'static str,
 }
 
 /// Expected number of steps of the search of one knob.

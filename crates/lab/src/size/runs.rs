@@ -62,7 +62,7 @@ impl<'a> Runs<'a> {
         };
         let options = RunOptions {
             progress: &tell,
-            ..RunOptions::plain(self.seed)
+            ..RunOptions::quick(self.seed)
         };
         let experiment = Experiment {
             rows,
@@ -70,6 +70,16 @@ impl<'a> Runs<'a> {
         };
         let report = run(&experiment, &options).map_err(SizeError::Run)?;
         Ok(report.rows)
+    }
+
+    /// Explains the result of the only row of `experiment`, after the searched runs.
+    ///
+    /// # Errors
+    /// A failed run.
+    pub fn explain(&self, experiment: &Experiment) -> Result<RowReport, SizeError> {
+        let report = run(experiment, &RunOptions::plain(self.seed));
+        let mut report = report.map_err(SizeError::Run)?;
+        Ok(report.rows.swap_remove(0))
     }
 
     /// The share of the search that `steps` steps are.

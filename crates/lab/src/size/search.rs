@@ -6,18 +6,17 @@
 //! not depend on the machine.
 
 use fullpipe::presets::alias;
+use fullpipe_explain::{NamedSetting, setting};
 use fullpipe_scenario::{
     experiment::{Experiment, HostPlan, Row, Setup},
     units::grouped,
 };
 
-use crate::{
-    report::RowReport,
-    verdict::{Buffer, NamedSetting, named, pool_bytes},
-};
+use crate::report::RowReport;
 
 use super::{
-    Advised, AmpleResult, CurvePoint, HostRole, KnobSize, SizeError, SizeRequest,
+    AmpleResult, CurvePoint, HostRole, KnobSize, SizeError, SizeRequest,
+    buffer::Buffer,
     error::LARGEST,
     runs::Runs,
     world::{Length, only},
@@ -157,16 +156,19 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
             found = more;
         }
     }
-    if found.best.goodput_mbps > 0.0 {
-        Ok(found)
-    } else {
-        let host = &only(&found.world).setup.hosts[0];
-        Err(SizeError::Nothing(format!(
-            "with {} bytes of packet memory and ample of everything else nothing arrives: {}",
-            grouped(pool_bytes(host)),
-            found.report.verdict.parts.line()
-        )))
+    if !found.best.reaches_path {
+        found.report = runs.explain(&found.world)?;
+        found.best.verdict = found.report.verdict.clone();
     }
+    if found.best.goodput_mbps > 0.0 {
+        return Ok(found);
+    }
+    let host = &only(&found.world).setup.hosts[0];
+    Err(SizeError::Nothing(format!(
+        "with {} bytes of packet memory and ample of everything else nothing arrives: {}",
+        grouped(host.pool_bytes()),
+        found.report.verdict_parts().line()
+    )))
 }
 
 fn measured(
@@ -233,7 +235,6 @@ pub fn search(
         smallest: curve
             .first_enough()
             .map(|place| curve.points[place].clone()),
-        advised: curve.advised(),
         curve: curve.points,
     }))
 }
@@ -256,7 +257,7 @@ impl Searched {
 /// Present value in bytes: a buffer's payload, or all memory.
 fn present(host: &HostPlan, searched: &Searched) -> u64 {
     match (searched.what, searched.role) {
-        (KnobKind::Memory, _) => pool_bytes(host),
+        (KnobKind::Memory, _) => host.pool_bytes(),
         (KnobKind::Unacknowledged, _) => host.config.tcp.unacknowledged.into(),
         (KnobKind::OutOfOrder, _) => host.config.tcp.out_of_order.into(),
         (KnobKind::Buffer, HostRole::Send) => Buffer::sending(host).text(),
@@ -272,7 +273,7 @@ pub fn named_setting(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedS
         (KnobKind::Buffer, HostRole::Send) => Buffer::sending(host).size_for(bytes),
         (KnobKind::Buffer, HostRole::Receive) => Buffer::receiving(host).size_for(bytes),
     };
-    named(host, searched.knob, wanted)
+    setting(host, searched.knob, &wanted.to_string())
 }
 
 /// The buffer of a direction.
@@ -379,12 +380,7 @@ impl Curve<'_> {
 
     fn point(&self, setting: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
         let goodput_mbps = report.measured.goodput_mbps;
-        let verdict = &report.verdict;
-        // Advice from the low water of an ample send buffer does not apply to
-        // unacknowledged payload.
-        let is_of_it = verdict.knob.as_ref() == Some(&setting.name)
-            && (self.searched.what == KnobKind::Buffer || self.request.low_water == 0);
-        let advised = verdict.needed.clone().filter(|_| is_of_it);
+        let longest = report.limits.sender.largest_first();
         CurvePoint {
             value: setting.wanted.clone(),
             bytes: present(host, self.searched),
@@ -395,11 +391,7 @@ impl Curve<'_> {
                 .map(|spread| [spread.q1, spread.q3]),
             share: 0.0,
             of_path: goodput_mbps / self.ample.best.path_mbps,
-            limit: verdict.limit,
-            advised: advised.map(|value| Advised {
-                value,
-                formula: verdict.formula.clone().unwrap_or_default(),
-            }),
+            limit: longest.first().map_or("none", |(limit, _)| limit.name()),
         }
     }
 
@@ -482,13 +474,5 @@ impl Curve<'_> {
         } else {
             Some(vec![last.bytes + space / 3, last.bytes + space * 2 / 3])
         }
-    }
-
-    /// Value that the verdict advises at the largest insufficient setting for which it
-    /// advises one.
-    fn advised(&self) -> Option<Advised> {
-        let enough = self.first_enough().unwrap_or(self.points.len());
-        let too_small = self.points[..enough].iter().rev();
-        too_small.filter_map(|point| point.advised.clone()).next()
     }
 }

@@ -4,6 +4,7 @@
 //! keeps a share of the goodput that it has alone with all of the memory; the best
 //! division has the largest share for its worse direction.
 
+use fullpipe_explain::NamedSetting;
 use fullpipe_scenario::experiment::{Row, Setup};
 use serde::Serialize;
 
@@ -13,10 +14,7 @@ use super::{
     search::{Ample, buffer, named_setting},
     world::only,
 };
-use crate::{
-    report::RowReport,
-    verdict::{NamedSetting, pool_bytes},
-};
+use crate::report::RowReport;
 
 /// Parts that the memory is divided into.
 const PARTS: u64 = 10;
@@ -59,7 +57,7 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
     let world = &alone[HostRole::Send as usize].world;
     let row = only(world);
     let both = both_ways(request, &row.setup)?;
-    let memory = pool_bytes(&both.hosts[0]);
+    let memory = both.hosts[0].pool_bytes();
     let named = |buffers: [u64; 2]| {
         HostRole::ALL
             .map(|role| named_setting(&both.hosts[0], buffer(role), buffers[role as usize]))

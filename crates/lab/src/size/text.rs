@@ -9,7 +9,7 @@ use fullpipe_scenario::units::{grouped, rate_text, three_digits};
 
 use super::{AmpleResult, Divided, KnobSize, Size, Split};
 
-use crate::{layout::Layout, verdict::verdict_text};
+use crate::{layout::Layout, verdict_text::verdict_text};
 
 /// Most and fewest columns of a curve's bar.
 const BAR: (usize, usize) = (40, 8);
@@ -89,7 +89,9 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     if !best.reaches_path {
         let less = format!("That is less than {} %.", percent(size.share));
         layout.paragraph(text, "  ", 2, &less);
-        text.push_str(&verdict_text(&verdict.parts, layout));
+        if let Some(verdict) = verdict {
+            text.push_str(&verdict_text(&verdict.parts, layout));
+        }
     }
 }
 
@@ -133,18 +135,6 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
         three_digits(knob.enough_mbps),
         percent(size.share),
     );
-    if let Some(advised) = &knob.advised {
-        let formula = match advised.formula.as_str() {
-            "" => String::new(),
-            formula => format!(": {formula}."),
-        };
-        let memory = match size.memory {
-            Some(_) => " for a host with enough packet memory",
-            None => "",
-        };
-        let line = format!("a verdict advises {}{memory}{formula}", advised.value);
-        layout.paragraph(text, "  ", 4, &line);
-    }
     let wide = knob.curve.iter().map(|point| point.value.len());
     let wide = wide.max().unwrap_or(0).max("value".len());
     let _ = writeln!(
@@ -170,7 +160,7 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
             three_digits(point.goodput_mbps),
             share * 100.0,
             hashes(share, bar),
-            point.limit.words(),
+            point.limit.replace('_', " "),
         );
         let _ = writeln!(text, "{line}");
     }

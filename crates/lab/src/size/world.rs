@@ -4,9 +4,7 @@
 //! has ample buffers and memory, so only the searched knob is scarce. Slow start is
 //! excluded from the measurement.
 
-use fullpipe_scenario::experiment::{Experiment, Row};
-
-use crate::verdict::most_window;
+use fullpipe_scenario::experiment::{Experiment, HostPlan, Row};
 
 use super::{HostRole, SizeError, SizeRequest};
 
@@ -170,4 +168,13 @@ fn set(experiment: &mut Experiment, knob: &str, value: &str) -> Result<(), SizeE
 /// The only row of `experiment`.
 pub fn only(experiment: &Experiment) -> &Row {
     &experiment.rows[0]
+}
+
+/// The largest window that the ends can advertise. RFC 7323 §2.3.
+fn most_window(host: &HostPlan, peer: &HostPlan) -> u64 {
+    let mut ends = [host, peer].into_iter();
+    match ends.all(|end| end.config.tcp.window_scaling) {
+        true => u64::MAX,
+        false => u16::MAX.into(),
+    }
 }

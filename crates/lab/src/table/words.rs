@@ -15,7 +15,7 @@ use crate::{
     outline::Outline,
     reference::Reference,
     report::RowReport,
-    verdict::verdict_text,
+    verdict_text::verdict_text,
 };
 
 /// Limits shown for each end; all of them are in the JSON.
@@ -80,7 +80,7 @@ pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport],
 
 /// The verdict below its row.
 pub(super) fn verdict(out: &mut String, row: &RowReport, layout: Layout) {
-    out.push_str(&verdict_text(&row.verdict.parts, layout));
+    out.push_str(&verdict_text(&row.verdict_parts(), layout));
 }
 
 /// Appends the flows' shares, if there are several connections.

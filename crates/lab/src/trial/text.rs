@@ -12,7 +12,7 @@ use super::Trial;
 
 use crate::{
     layout::{Layout, Tone},
-    verdict::verdict_text,
+    verdict_text::verdict_text,
 };
 
 /// The scenario, its result and the verdict, within `layout`.
@@ -43,7 +43,7 @@ pub fn trial_text(trial: &Trial, layout: Layout) -> String {
         );
         layout.field(&mut text, "Losses", &lost);
     }
-    text + &verdict_text(&trial.result.verdict.parts, layout)
+    text + &verdict_text(&trial.result.verdict_parts(), layout)
 }
 
 fn scenario(trial: &Trial) -> String {

@@ -107,7 +107,10 @@ pub const RELIEFS: &[Relief] = &[
         let amount = |number: u64| format!("{number} {unit}");
         Some(ReliefValues {
             present: format!("from {} on", amount(present)),
-            twice: Some(vec![("ecn_threshold", amount(present.saturating_mul(2).min(most)))]),
+            twice: Some(vec![(
+                "ecn_threshold",
+                amount(present.saturating_mul(2).min(most)),
+            )]),
             ample: vec![("ecn_threshold", amount(most))],
         })
     }),
@@ -148,7 +151,10 @@ pub const RELIEFS: &[Relief] = &[
     }),
     relief("outage", "the outage", |link| {
         link.outage?;
-        Some(without("every frame is lost".into(), &[("outage.after", NEVER)]))
+        Some(without(
+            "every frame is lost".into(),
+            &[("outage.after", NEVER)],
+        ))
     }),
 ];
 

@@ -129,7 +129,9 @@ impl Scene<'_> {
     /// Bytes that the readers of the first flow have read.
     fn carried(&mut self) -> u64 {
         let connections = 0..self.built.flows.len();
-        connections.map(|number| self.built.facts(number).bytes).sum()
+        connections
+            .map(|number| self.built.facts(number).bytes)
+            .sum()
     }
 }
 

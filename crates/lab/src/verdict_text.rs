@@ -1,7 +1,7 @@
 //! Layout of a verdict: one part a line, its name in the margin.
 //!
-//! Rule: the layout depends only on the parts and on a [`Layout`]. `wording` chooses the
-//! words.
+//! Rule: the layout depends only on the parts and on a [`Layout`]. The explanation
+//! has the words.
 
 #[cfg(test)]
 mod tests;

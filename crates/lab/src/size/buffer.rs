@@ -3,7 +3,7 @@
 //! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has
 //! the size that was set, at most the cap. Payload may use its share of that size.
 
-use fullpipe_scenario::{experiment::HostPlan, units::grouped};
+use fullpipe_scenario::experiment::HostPlan;
 
 /// A send or a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +71,6 @@ impl Buffer {
         self.text_of(self.tuned_to.unwrap_or(self.set.min(self.limit)))
     }
 
-    /// Bytes of payload that it would hold without the cap.
-    pub fn uncapped_text(&self) -> u64 {
-        self.text_of(self.tuned_to.unwrap_or(self.set))
-    }
-
-    /// Bytes of payload that the cap allows; `None` if no cap applies.
-    pub fn capped_text(&self) -> Option<u64> {
-        let is_set = self.tuned_to.is_none();
-        is_set.then(|| self.text_of(self.limit))
-    }
-
     /// The size that holds `text` bytes of payload: the cap, if `text` is what the cap
     /// allows.
     pub fn size_for(&self, text: u64) -> u64 {
@@ -89,18 +78,6 @@ impl Buffer {
             return self.limit;
         }
         (text * 100).div_ceil(self.share)
-    }
-
-    /// Returns a sentence with the size that holds `text` bytes of payload; empty if payload
-    /// may use the whole buffer.
-    pub fn share_words(&self, text: u64) -> String {
-        match self.share {
-            100 => String::new(),
-            share => format!(
-                ". The buffer must have {} bytes, because payload may use {share} % of it",
-                grouped(self.size_for(text))
-            ),
-        }
     }
 
     fn text_of(&self, size: u64) -> u64 {

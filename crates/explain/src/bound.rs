@@ -1,0 +1,54 @@
+//! The setting behind a cause, for graphs.
+//!
+//! Rule: the bytes are those that the setting allows in flight, if it bounds those.
+
+use fullpipe_scenario::{Played, Setup, experiment::HostPlan};
+
+use crate::{
+    advice::present_setting,
+    cause::Cause,
+    lever::{Lever, Place},
+};
+
+/// A setting of a host that bounds the flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// The setting by its name in its host's system, with its value.
+    pub setting: String,
+    /// The host with this setting.
+    pub host: String,
+    /// Bytes of payload that it allows in flight.
+    pub bytes: Option<u64>,
+}
+
+/// The setting that `lever` would change; `None` if it is not one of a host.
+pub fn of(setup: &Setup, played: &Played, lever: &Lever) -> Option<Bound> {
+    let Place::Hosts(places) = &lever.place else {
+        return None;
+    };
+    let host = &setup.hosts[places[0]];
+    let setting = present_setting(host, lever.field);
+    Some(Bound {
+        setting: format!("{} = {}", setting.name, setting.present),
+        host: host.name.clone(),
+        bytes: match lever.cause {
+            Cause::SEND_BUFFER | Cause::SEND_BUFFER_LIMIT => Some(sending(host)),
+            Cause::UNACKNOWLEDGED => Some(host.config.tcp.unacknowledged.into()),
+            Cause::RECEIVE_WINDOW
+            | Cause::RECEIVE_BUFFER_LIMIT
+            | Cause::PEER_MEMORY
+            | Cause::INITIAL_RECEIVE_WINDOW => Some(played.peer_window),
+            _ => None,
+        },
+    })
+}
+
+/// Payload that the send buffer of `host` holds.
+fn sending(host: &HostPlan) -> u64 {
+    let tcp = &host.config.tcp;
+    let size = match tcp.send_buffer_max > tcp.send_buffer {
+        true => tcp.send_buffer_max,
+        false => tcp.send_buffer.min(tcp.send_buffer_limit),
+    };
+    u64::from(size) * u64::from(tcp.send_text_share) / 100
+}
