@@ -28,6 +28,7 @@ use crate::failure::Failure;
 pub use advice::{
     Bytes, LabAdviseArguments, LabExplainArguments, SizeArguments, TryArguments, TryDirection,
 };
+pub use fail_on::FailOn;
 pub use iperf::{IperfArguments, NetworkDevice};
 pub use lab::{
     LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,

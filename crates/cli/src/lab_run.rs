@@ -17,7 +17,7 @@ use fullpipe_lab::{
 use fullpipe_perf::Stop;
 
 use crate::{
-    arguments::{LabRunArguments, Setting},
+    arguments::{FailOn, LabRunArguments, Setting},
     experiments::{refused, with_settings},
     failure::Failure,
     files::{Output, Pictures},
@@ -27,6 +27,13 @@ use crate::{
 
 /// Runs the subcommand.
 pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failure> {
+    let of_verdict = |condition: &&FailOn| matches!(condition, FailOn::Limit(_));
+    let condition = arguments.fail_on.iter().find(of_verdict);
+    if let Some(condition) = condition.filter(|_| arguments.quick) {
+        return Err(Failure::usage(format!(
+            "--fail-on {condition}: a verdict names the limit, and --quick leaves verdicts out"
+        )));
+    }
     let here = env::current_dir()?;
     let found = chosen(arguments, &here)?;
     let experiments = found

@@ -171,7 +171,9 @@ fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
         };
         return vec![advised(setting, own.name.to_string())];
     }
-    let each = changes.iter().map(|change| {
+    // A setting that the lever only needs may have its value already.
+    let is_new = |change: &&Change| present_of(host, &knob(change)) != change.to;
+    let each = changes.iter().filter(is_new).map(|change| {
         let knob = knob(change);
         let setting = NamedSetting {
             present: present_of(host, &knob),

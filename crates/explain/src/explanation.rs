@@ -307,6 +307,12 @@ pub(crate) fn find(search: &Search<'_>) -> Result<Found, TwinFailure> {
             });
             other.cloned()
         });
+    // More connections are a way around a limit: what they get around comes first.
+    let is_detour = |gain: &Gain| cause(gain) == Cause::CONNECTIONS;
+    let (best, rival) = match (best, rival) {
+        (Some(best), Some(rival)) if is_detour(&best) => (Some(rival), Some(best)),
+        both => both,
+    };
     Ok(Found {
         best,
         rival,

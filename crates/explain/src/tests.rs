@@ -11,7 +11,10 @@ use super::{
     levers, matrix, path,
     twin::Twin,
 };
-use fullpipe_scenario::experiment::{Experiment, LINK_FIELDS, RELIEFS, Setup};
+use fullpipe_scenario::{
+    experiment::{Experiment, LINK_FIELDS, RELIEFS, Setup},
+    scene::Part,
+};
 
 /// Knobs that change no transfer's speed by themselves: limits on other connections, on
 /// attackers, and on answers; timers of idle and closed connections.
@@ -62,6 +65,14 @@ fn setup(text: &str) -> Setup {
 const LINK: &str =
     "[links.path]\nbetween = [\"near\", \"far\"]\nrate = \"10mbit\"\ndelay = \"20ms\"\n";
 
+/// A Linux host that sends to one of netburner.
+fn systems() -> Setup {
+    let text = "title = \"t\"\nhosts.near = { preset = \"linux\" }\nhosts.far = { preset = \"netburner\" }\nworkload = { from = \"near\", to = \"far\", bytes = 400000 }\nrows = [{ label = \"row\" }]\n";
+    let file = format!("{text}{LINK}");
+    let experiment = Experiment::parse("t", "t.toml", &file).expect("no mistake");
+    experiment.rows[0].setup.clone()
+}
+
 fn with(settings: &str) -> Setup {
     let mut setup = setup(LINK);
     for line in settings.lines() {
@@ -83,7 +94,7 @@ fn best(settings: &str) -> (Vec<String>, Vec<String>) {
 /// The impairment of the path whose end helps most.
 fn worst_impairment(settings: &str) -> String {
     let setup = with(settings);
-    let twin = Twin::of(&setup, 1).expect("the stack is right");
+    let twin = Twin::of(&setup, 1, Part::WHOLE).expect("the stack is right");
     let mut levers = path::levers(&setup);
     levers.retain(|lever| {
         !["rate", "delay", "mtu"]
@@ -91,7 +102,9 @@ fn worst_impairment(settings: &str) -> String {
             .any(|of_all| lever.name.ends_with(of_all))
     });
     let speed = |lever: &Lever| {
-        let speed = twin.speed(&lever.ample).expect("the stack is right");
+        let speed = twin
+            .speed(&lever.ample, twin.seeds())
+            .expect("the stack is right");
         speed.expect("it is legal").mean_mbps()
     };
     let speeds = levers.iter().map(|lever| (speed(lever), &lever.name));
@@ -170,6 +183,15 @@ fn every_row_of_a_host_makes_a_lever_on_some_host() {
                 .map(|lever| lever.name),
         );
     }
+    // A buffer that was set grows again only where its system lets it grow.
+    let mut tuned = systems();
+    tuned.set("near.SO_SNDBUF", "64K").expect("it is legal");
+    let ample = Ample::of(&tuned, 1e6, 0.04);
+    names.extend(
+        levers::all(&tuned, ample)
+            .into_iter()
+            .map(|lever| lever.name),
+    );
     let has = |knob: &str| {
         names.iter().any(|name| {
             name.split('=')
@@ -183,10 +205,7 @@ fn every_row_of_a_host_makes_a_lever_on_some_host() {
 
 #[test]
 fn the_setting_of_the_system_has_the_value_that_makes_the_same_change() {
-    let text = "title = \"t\"\nhosts.near = { preset = \"linux\" }\nhosts.far = { preset = \"netburner\" }\nworkload = { from = \"near\", to = \"far\", bytes = 400000 }\nrows = [{ label = \"row\" }]\n";
-    let file = format!("{text}{LINK}");
-    let experiment = Experiment::parse("t", "t.toml", &file).expect("no mistake");
-    let setup = &experiment.rows[0].setup;
+    let setup = &systems();
     let mut called = 0;
     for lever in levers::all(setup, Ample::of(setup, 1e6, 0.04)) {
         let Some((name, value)) = lever.called.as_ref().and_then(|own| own.split_once('=')) else {
@@ -211,10 +230,10 @@ fn the_setting_of_the_system_has_the_value_that_makes_the_same_change() {
 #[test]
 fn rare_losses_are_chance_although_two_seeds_have_none() {
     let setup = with("path.forward.loss = 0.001%");
-    let twin = Twin::of(&setup, 1).expect("the stack is right");
-    assert_eq!((twin.seeds(), twin.runs()), (5, 5));
+    let twin = Twin::of(&setup, 1, Part::WHOLE).expect("the stack is right");
+    assert_eq!((twin.seeds(), twin.runs()), (5, 2));
     let plain = with("workload.bytes = 300K");
-    let twin = Twin::of(&plain, 1).expect("the stack is right");
+    let twin = Twin::of(&plain, 1, Part::WHOLE).expect("the stack is right");
     assert_eq!((twin.seeds(), twin.runs()), (1, 2));
 }
 

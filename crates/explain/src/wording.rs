@@ -50,7 +50,7 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     if let Some(rival) = &found.rival {
         let other = &search.levers[rival.places[0]];
         text += &format!(
-            "; {}{} is as near",
+            "; {}{} limits it as much",
             other.cause.words,
             place_words(setup, other)
         );

@@ -259,4 +259,6 @@ fn outgrows(present: &Setup, next: &Setup, most: u64) -> bool {
 }
 
 #[cfg(test)]
+mod gone_tests;
+#[cfg(test)]
 mod tests;

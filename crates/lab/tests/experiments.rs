@@ -34,11 +34,13 @@ fn experiment(name: &str) -> Experiment {
     catalogue::find(name, &root()).unwrap().parse().unwrap()
 }
 
+/// Without explanations, which take most of the time.
 fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
-    run(experiment, &RunOptions::plain(seed)).unwrap()
+    run(experiment, &RunOptions::quick(seed)).unwrap()
 }
 
-/// The report of experiment `name` as it stands, run once for all tests.
+/// The report of experiment `name` as it stands, run once for all tests. Only the reports of
+/// the first seed have explanations.
 fn report(name: &str, seed: u64) -> Arc<Report> {
     type Reports = BTreeMap<(String, u64), Arc<OnceLock<Arc<Report>>>>;
     static REPORTS: Mutex<Reports> = Mutex::new(BTreeMap::new());
@@ -46,7 +48,11 @@ fn report(name: &str, seed: u64) -> Arc<Report> {
     let place = Arc::clone(reports.entry((name.to_owned(), seed)).or_default());
     // Other experiments can run meanwhile.
     drop(reports);
-    let report = place.get_or_init(|| Arc::new(run_with_seed(&experiment(name), seed)));
+    let options = RunOptions {
+        explain: seed == 1,
+        ..RunOptions::quick(seed)
+    };
+    let report = place.get_or_init(|| Arc::new(run(&experiment(name), &options).unwrap()));
     Arc::clone(report)
 }
 
@@ -140,12 +146,11 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         assert_eq!(stalled.measured.delivered_bytes, 0);
         assert!(
             stalled
-                .verdict
-                .parts
+                .verdict_parts()
                 .line()
                 .contains("a write of 16,384 bytes never fits. The pool has 7,056 bytes"),
             "{}",
-            stalled.verdict.parts.line()
+            stalled.verdict_parts().line()
         );
     }
 }
@@ -385,7 +390,8 @@ fn the_same_seed_gives_the_same_json_and_another_seed_another() {
 fn the_json_has_the_promised_shape_and_its_shares_add_up_to_one() {
     let mut experiment = experiment("nuttx");
     experiment.set("workload.duration", "1s").unwrap();
-    let json: Value = serde_json::from_str(&run_with_seed(&experiment, 1).json()).unwrap();
+    let report = run(&experiment, &RunOptions::plain(1)).unwrap();
+    let json: Value = serde_json::from_str(&report.json()).unwrap();
     assert_eq!(
         (json["experiment"].as_str(), json["seed"].as_u64()),
         (Some("nuttx"), Some(1))
@@ -436,7 +442,7 @@ fn each_row_leaves_one_capture_and_nothing_else() {
     let folder = Folder::new("captures");
     let options = RunOptions {
         captures: Some(&folder.0),
-        ..RunOptions::plain(1)
+        ..RunOptions::quick(1)
     };
     run(&experiment, &options).unwrap();
     let expected: Vec<_> = (1..=5).map(|row| format!("nuttx-{row}.pcapng")).collect();
@@ -459,7 +465,7 @@ fn a_capture_that_cannot_be_written_is_an_error_that_names_it() {
     let missing = folder.0.join("missing");
     let options = RunOptions {
         captures: Some(&missing),
-        ..RunOptions::plain(1)
+        ..RunOptions::quick(1)
     };
     let error = run(&experiment, &options).unwrap_err();
     assert!(matches!(error, RunError::Capture { .. }));
@@ -478,12 +484,12 @@ fn a_transfer_of_an_amount_ends_with_its_last_byte_or_a_lost_peer() {
     assert!(measured.elapsed_s > 0.0 && measured.elapsed_s < 10.0);
     experiment.set("link.loss", "100%").unwrap();
     experiment.set("workload.give_up", "20s").unwrap();
-    let row = &run_with_seed(&experiment, 1).rows[0];
+    let row = &run(&experiment, &RunOptions::plain(1)).unwrap().rows[0];
     assert_eq!(
         (row.measured.delivered_bytes, row.measured.goodput_mbps),
         (0, 0.0)
     );
-    let said = &row.verdict.parts.line();
+    let said = &row.verdict_parts().line();
     assert!(said.contains("after 0 bytes"), "{said}");
 }
 

@@ -16,7 +16,7 @@ fn report(settings: &[(&str, &str)], observe: bool) -> Report {
     }
     let options = RunOptions {
         observe,
-        ..RunOptions::plain(1)
+        ..RunOptions::quick(1)
     };
     run(&experiment, &options).unwrap()
 }

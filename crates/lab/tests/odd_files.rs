@@ -147,7 +147,7 @@ fn run_cut_short(experiment: &Experiment) -> Result<(), RunError> {
     let options = RunOptions {
         progress: &progress,
         cancel: Some(&cancel),
-        ..RunOptions::plain(1)
+        ..RunOptions::quick(1)
     };
     match run(experiment, &options) {
         Ok(_) | Err(RunError::Interrupted) => Ok(()),

@@ -31,7 +31,7 @@ fn references() -> Vec<Experiment> {
 }
 
 fn run_plain(experiment: &Experiment) -> Report {
-    run(experiment, &RunOptions::plain(1)).unwrap()
+    run(experiment, &RunOptions::quick(1)).unwrap()
 }
 
 /// The rows `labels` of experiment `name` with `settings`.

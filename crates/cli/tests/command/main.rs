@@ -347,6 +347,17 @@ fn a_wrong_experiment_or_setting_is_one_line_and_exit_code_2() {
                 "expected stalled, dropped, limit=NAME or deviation=PERCENT",
             ),
             (
+                &[
+                    "lab",
+                    "run",
+                    "nuttx",
+                    "--quick",
+                    "--fail-on",
+                    "limit=memory",
+                ],
+                "--fail-on limit=memory: a verdict names the limit, and --quick leaves verdicts out",
+            ),
+            (
                 &["lab", "run", "nuttx", "--set", "pool.send_floor=9999"],
                 "device: pool: ",
             ),
@@ -578,6 +589,29 @@ fn an_experiment_runs_from_anywhere_and_prints_published_beside_ours() {
         "no progress where there is no terminal"
     );
     assert_eq!(fs::read_dir(folder.0.join("captures")).unwrap().count(), 5);
+}
+
+#[test]
+fn quick_runs_have_the_same_results_without_verdicts() {
+    let run = [
+        "lab",
+        "run",
+        "nuttx",
+        "--json",
+        "--set",
+        "workload.duration=500ms",
+    ];
+    let rows = |more: &[&str]| {
+        let output = fullpipe(&[&run[..], more].concat());
+        let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        json["rows"].as_array().unwrap().clone()
+    };
+    let (all, quick) = (rows(&[]), rows(&["--quick"]));
+    assert_eq!((all.len(), quick.len()), (5, 5));
+    for (all, quick) in all.iter().zip(&quick) {
+        assert_eq!(all["measured"], quick["measured"]);
+        assert!(all["verdict"]["limit"].is_string() && quick["verdict"].is_null());
+    }
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn swept(axes: &[(&str, &str)]) -> Records {
         .map(|(path, values)| Axis::parse(path, values).unwrap())
         .collect();
     sweep(&mut experiment, &axes).unwrap();
-    let options = RunOptions::plain(1);
+    let options = RunOptions::quick(1);
     Records::of(&run(&experiment, &options).unwrap())
 }
 

@@ -52,7 +52,7 @@ published = { elapsed_s = 1, goodput_mbps = 4 }
 
 fn report() -> crate::Report {
     let experiment = Experiment::parse("four", "four.toml", FILE).unwrap();
-    run(&experiment, &RunOptions::plain(1)).unwrap()
+    run(&experiment, &RunOptions::quick(1)).unwrap()
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn report(settings: &[(&str, &str)]) -> Report {
     }
     let options = RunOptions {
         watch: ALL,
-        ..RunOptions::plain(1)
+        ..RunOptions::quick(1)
     };
     run(&experiment, &options).unwrap()
 }

@@ -1,12 +1,12 @@
 //! The built-in experiments in which peers vanish or are not heard.
 
+use fullpipe_explain::{Cause, Explanation};
 use fullpipe_scenario::experiment::Experiment;
 
 use crate::{
     advise::{Advice, MOST_STEPS, advise},
     catalogue::BUILT_IN,
     run::RunOptions,
-    verdict::{Cause, Verdict},
 };
 
 fn advised(name: &str, label: &str) -> Advice {
@@ -18,7 +18,7 @@ fn advised(name: &str, label: &str) -> Advice {
     advise(&experiment, row, None, MOST_STEPS, &options).unwrap()
 }
 
-fn first(advice: &Advice) -> &Verdict {
+fn first(advice: &Advice) -> &Explanation {
     &advice.steps[0].verdict
 }
 
@@ -26,7 +26,7 @@ fn first(advice: &Advice) -> &Verdict {
 fn who_waits_for_the_memory_of_those_that_are_gone_has_it_after_the_user_timeout() {
     let advice = advised("netburner-vanish", "clients vanish");
     let verdict = first(&advice);
-    assert_eq!(verdict.limit, Cause::PeerGone);
+    assert_eq!(verdict.limit, Cause::PEER_GONE);
     for part in [
         "the peers of 12 of 13 connections",
         "384,000 bytes of packet memory",
@@ -38,7 +38,7 @@ fn who_waits_for_the_memory_of_those_that_are_gone_has_it_after_the_user_timeout
             verdict.parts.line()
         );
     }
-    assert_eq!(verdict.changes[0].set, "device.tcp.user_timeout");
+    assert_eq!(verdict.advice[0].set, "device.tcp.user_timeout");
     let [before, after] = advice.steps.as_slice() else {
         panic!("one step is enough");
     };
@@ -48,7 +48,7 @@ fn who_waits_for_the_memory_of_those_that_are_gone_has_it_after_the_user_timeout
         (predicted / after.elapsed_s - 1.0).abs() < 0.01,
         "{predicted}"
     );
-    assert!(after.verdict.changes.is_empty());
+    assert!(after.verdict.advice.is_empty());
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn retries_that_run_out_hold_it_for_a_quarter_of_an_hour() {
 #[test]
 fn a_user_timeout_that_is_set_stays_where_nobody_waits() {
     let advice = advised("netburner-vanish", "clients vanish, user timeout 5 s");
-    assert_eq!(first(&advice).limit, Cause::PeerGone);
-    assert!(first(&advice).changes.is_empty());
+    assert_eq!(first(&advice).limit, Cause::PEER_GONE);
+    assert!(first(&advice).advice.is_empty());
     assert!(first(&advice).parts.line().contains("gave up after 5 s"));
 }
 
@@ -79,7 +79,7 @@ fn a_user_timeout_that_is_set_stays_where_nobody_waits() {
 fn a_reader_that_stopped_is_named_beside_the_probes_that_were_lost() {
     let advice = advised("linux-buffers-d", "answers to probes lost");
     let verdict = first(&advice);
-    assert_eq!(verdict.limit, Cause::SlowReader);
+    assert_eq!(verdict.limit, Cause::SLOW_READER);
     let said = &verdict.parts.line();
     assert!(said.contains("did not read what had arrived"), "{said}");
     assert!(
@@ -90,5 +90,5 @@ fn a_reader_that_stopped_is_named_beside_the_probes_that_were_lost() {
         said.contains("dropped the connection after 927 s"),
         "{said}"
     );
-    assert!(verdict.changes.is_empty());
+    assert!(verdict.advice.is_empty());
 }
