@@ -4,7 +4,7 @@
 //! Rule: every statement about a change is a run. The account only says what to try, and how
 //! long the sender waited for what.
 
-use fullpipe_diagnose::facts::VerdictParts;
+use fullpipe_diagnose::facts::{ShownBy, VerdictParts};
 use fullpipe_scenario::{Outcome, Played, Setup, experiment::Stop, scene::Part};
 use serde::Serialize;
 
@@ -15,6 +15,7 @@ use crate::{
     gone,
     lever::{Change, LeverKind, changed},
     search::{Gain, Hosts, Search, WORTH},
+    shown_by,
     twin::{Speed, TwinFailure},
     wording,
 };
@@ -79,6 +80,9 @@ pub struct Explanation {
     /// The setting behind the cause, for graphs.
     #[serde(skip)]
     pub bound: Option<Bound>,
+    /// The part of the graphs that shows the cause.
+    #[serde(skip)]
+    pub shown_by: ShownBy,
 }
 
 /// Result of an advice.
@@ -126,6 +130,7 @@ impl Explanation {
             refuted: Vec::new(),
             runs: 0,
             bound: None,
+            shown_by: ShownBy::default(),
         }
     }
 
@@ -363,7 +368,10 @@ fn without_advice(
         because: wording::because(setup, played, search, found),
         ..VerdictParts::limited_by(wording::limited_by(setup, search, found))
     };
+    let levers = best.map_or(&[][..], |best| &best.places).iter();
+    let levers: Vec<_> = levers.map(|place| &search.levers[*place]).collect();
     Explanation {
+        shown_by: shown_by::of(setup, played, &levers),
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
         kind: best.map(|best| search.levers[best.places[0]].kind),
         rival: found.rival.as_ref().map(|rival| name(&rival.places[0])),

@@ -46,6 +46,7 @@ mod matrix;
 mod names;
 mod path;
 mod search;
+mod shown_by;
 mod twin;
 mod wording;
 

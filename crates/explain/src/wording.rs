@@ -19,6 +19,8 @@ use crate::{
 
 /// Shares of the time that are worth a sentence.
 const WORTH_TELLING: f64 = 0.1;
+/// A link is busy from this share of the time on.
+pub const BUSY: f64 = 1.0 - WORTH_TELLING;
 /// Most limits of the account, and most changes without gain, that are told.
 const MOST_TOLD: usize = 3;
 
@@ -74,7 +76,7 @@ fn nothing(search: &Search<'_>) -> String {
 /// Figures that prove the limit, one sentence each.
 pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Vec<String> {
     let mut told = account(setup, played);
-    if played.measured.link_busy_share >= 1.0 - WORTH_TELLING {
+    if played.measured.link_busy_share >= BUSY {
         told.push(format!(
             "Link `{}` was busy {} of the time.",
             setup.links[played.busiest].name,

@@ -4,7 +4,7 @@
 //! so that a page and a table cannot disagree. Observations may be large, so they are
 //! moved and not copied.
 
-use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run};
+use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run, ShownBy};
 use fullpipe_scenario::{measured::Quantity, units::Amount};
 
 use crate::report::{Report, RowReport};
@@ -60,11 +60,9 @@ fn row(row: &mut RowReport) -> Row {
             .collect(),
         measured: figures(&|quantity| (quantity.of)(&row.measured)),
         outcome: row.measured.outcome.name().to_string(),
-        cause: row
-            .verdict
-            .as_ref()
-            .map_or_else(String::new, |verdict| verdict.limit.name.to_string()),
         verdict: row.verdict_parts(),
+        shown_by: (row.verdict.as_ref())
+            .map_or_else(ShownBy::default, |verdict| verdict.shown_by.clone()),
         path: row.path.take(),
         fitted: row.fitted.clone(),
         note: row.note.clone(),

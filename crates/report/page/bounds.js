@@ -1,43 +1,45 @@
 // The lines that explain a rate: the path's capacity, the bandwidth-delay product, and the limit
 // that binds, with its setting's name.
 
-// Causes whose limit is the window that the receiver advertises.
-const BY_RECEIVE_WINDOW = [
-  "receive_window",
-  "receive_buffer_limit",
-  "slow_reader",
-  "zero_window",
-  "peer_memory",
+// Limits by the window that the receiver advertises, and by the sender's own rate.
+const BY_RECEIVE_WINDOW = ["receive_window", "zero_window"];
+const BY_CWND = [
+  "congestion_window_slow_start",
+  "congestion_window_steady",
+  "congestion_window_after_loss",
+  "congestion_window_after_mark",
+  "congestion_window_after_idle",
+  "recovery",
+  "pacing",
 ];
-// Causes whose limit is the congestion window.
-const BY_CWND = ["congestion_window", "slow_start", "loss", "pacing", "reassembly", "out_of_order"];
 
 // The limit that binds as a line, where it is one: `edge` is the highest sequence number that it
 // lets leave, `bytes` what it lets be in flight, `bps` the rate that it lets through.
-function bindingOf(model) {
-  const { path, acks, windows, cause } = model;
-  const bound = path?.bound;
+function bindingOf({ path, acks, windows, shown }) {
+  if (!path) return undefined;
+  const { bound } = path;
   const name = bound ? plain(bound.setting) : undefined;
-  if (cause === "path" && path?.bps) {
+  if (shown.resource?.kind === "link" && path.bps) {
     return { isPath: true, bps: path.bps, label: `path: ${rateText(path.bps)}` };
   }
-  if (BY_RECEIVE_WINDOW.includes(cause)) {
+  const [limit] = shown.limits;
+  if (BY_RECEIVE_WINDOW.includes(limit)) {
     const { at, edge } = acks;
     return { at, edge, isWindow: true, bps: bound?.bps, label: `receive window (${name ?? "of the peer"})` };
-  }
-  if (BY_CWND.includes(cause) && windows.count > 0) {
-    const edge = Float64Array.from(
-      windows.at,
-      (at, place) => (valueAt(acks.at, acks.una, at) ?? 0) + windows.cwnd[place],
-    );
-    return { at: windows.at, edge, isCwnd: true, label: "congestion window" };
   }
   if (bound?.bytes) {
     const edge = acks.una.map((una) => una + bound.bytes);
     const { bytes, bps } = bound;
     return { at: acks.at, edge, bytes, bps, label: `${name} (${bytesText(bytes)} of payload)` };
   }
-  return bound ? { setting: name, label: name } : undefined;
+  if (BY_CWND.includes(limit) && windows.count > 0) {
+    const edge = Float64Array.from(
+      windows.at,
+      (at, place) => (valueAt(acks.at, acks.una, at) ?? 0) + windows.cwnd[place],
+    );
+    return { at: windows.at, edge, isCwnd: true, label: "congestion window" };
+  }
+  return bound ? { setting: name, isMemory: limit === "memory", label: name } : undefined;
 }
 
 // The label of the path's capacity, which says so where it is the limit.

@@ -229,7 +229,7 @@ const poolGraph = {
       plot.area(pool.at, pool.tops[which], poolExtents[which], colour);
     }
     const size = poolSize(model);
-    const isBound = binding?.setting !== undefined;
+    const isBound = binding?.isMemory === true;
     const text = isBound ? `limit: ${binding.setting} (${bytesText(size)})` : `pool ${bytesText(size)}`;
     if (size > 0)
       drawLevel(plot, labels, size, text, isBound ? ink.bound : ink.again, { width: isBound ? 2.25 : 1.25 });

@@ -119,14 +119,13 @@ const NO_BANDS = { count: 0, at: EMPTY, end: EMPTY, reason: EMPTY, bytes: EMPTY 
 
 // `own`: tables of the end that is shown. `sender`: that end sends the data. `limits`: of the
 // data's sender; `receiveLimits`: of its receiver; either is missing for an end that was not
-// observed. `resources`: links and processors. `path` and `cause`: the path's figures and the
-// verdict's cause, where the data takes the path that the verdict is about.
+// observed. `resources`: links and processors. `path` and `shownBy`: the path's figures and
+// what shows the verdict's cause, where the data takes the path that the verdict is about.
 function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, pool, ...rest }) {
   const { sender, vocabulary } = rest;
   const model = {
     sender,
     host,
-    cause: rest.cause,
     resources: rest.resources,
     path: rest.path,
     data: dataSegments(sender ? own.sent : own.received),
@@ -159,8 +158,22 @@ function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, poo
   model.origin = acks.count > 0 ? acks.at[first] : 0;
   model.rttNs = roundTrip(model);
   model.home = firstRoundTrips(model, 20);
+  model.shown = shownOf(model, rest.shownBy, vocabulary.limits);
   model.binding = bindingOf(model);
   return model;
+}
+
+// What shows a verdict's cause: `resource` is a link or a processor; `limits` are the sender's
+// limits by name, the longest first, and `reasons` their numbers. Where nothing is named, or
+// nothing of it was seen, it is the limit with the most time.
+function shownOf({ resources, limits }, shownBy, names) {
+  const isNamed = ({ kind, name, usage }) =>
+    kind === shownBy?.kind && name === shownBy.name && !usage.isEmpty;
+  const resource = resources.find(isNamed);
+  const named = (shownBy?.limits ?? []).map((name) => names.indexOf(name));
+  const seen = named.filter((reason) => limits.time[reason] > 0);
+  const reasons = seen.length > 0 ? seen : [limits.time.indexOf(Math.max(...limits.time))];
+  return { resource, reasons, limits: reasons.map((reason) => names[reason]) };
 }
 
 // A typical round trip: the middle of the smoothed samples, or the idle path's.

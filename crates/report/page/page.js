@@ -140,7 +140,7 @@ async function modelOf(row, aspect) {
       resourcesOf(row, path !== undefined || !row.path),
     ]);
     const [from, to] = sender ? [ownBands, farBands] : [farBands, ownBands];
-    const cause = path ? row.cause : undefined;
+    const shownBy = path ? row.shownBy : undefined;
     const { vocabulary } = facts;
     return makeModel({
       own,
@@ -152,7 +152,7 @@ async function modelOf(row, aspect) {
       vocabulary,
       resources,
       path,
-      cause,
+      shownBy,
     });
   })();
   return aspect.model;
@@ -266,7 +266,7 @@ function fillTotals(stack) {
 // Shows the moment that shows a verdict.
 function jump(stack) {
   const { model } = stack;
-  const moment = momentOf(model, model.cause, facts.vocabulary);
+  const moment = momentOf(model);
   if (!moment) return;
   view.show(moment.from, moment.until);
   view.point(moment.at);

@@ -218,8 +218,7 @@ class Stack {
   // Shades a graph by limit, unless the path or a processor is what limits the transfer.
   drawShade(plot, ink) {
     if (this.settings.bands === "none") return;
-    const isElsewhere = ["path", "host_cpu"].includes(this.model.cause);
-    if (isElsewhere && this.settings.bands === "limits") return;
+    if (this.model.shown.resource && this.settings.bands === "limits") return;
     const { context } = plot;
     context.globalAlpha = ink.band;
     for (const [x0, x1, reason] of this.longest(plot)) {

@@ -1,59 +1,25 @@
 // The verdict in its parts, the share of the path that the transfer used, and the way to the
 // moment that shows it.
 
-// The limits of the sender that show a cause.
-const CAUSE_LIMITS = {
-  application: ["application"],
-  send_buffer: ["send_buffer"],
-  send_buffer_limit: ["send_buffer"],
-  unacknowledged: ["send_buffer"],
-  delayed_ack: ["send_buffer"],
-  memory: ["memory"],
-  receive_window: ["receive_window"],
-  receive_buffer_limit: ["receive_window"],
-  peer_memory: ["receive_window", "zero_window"],
-  slow_reader: ["zero_window", "receive_window"],
-  zero_window: ["zero_window"],
-  slow_start: ["congestion_window_slow_start", "congestion_window_after_idle"],
-  congestion_window: [
-    "congestion_window_steady",
-    "congestion_window_after_mark",
-    "congestion_window_slow_start",
-  ],
-  loss: ["recovery", "congestion_window_after_loss"],
-  reassembly: ["receive_window", "recovery"],
-  out_of_order: ["recovery", "congestion_window_after_loss"],
-  pacing: ["pacing"],
-  device: ["device"],
-  nagle: ["nagle"],
-  handshake: ["handshake"],
-  closing: ["closing"],
-};
+// Limits of which a retransmission shows the cause.
+const AFTER_A_LOSS = ["recovery", "congestion_window_after_loss"];
 
 // Round trips that are shown around the moment that shows a verdict.
 const SHOWN_ROUND_TRIPS = 12;
 
 const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// The link or the processor that a cause names; of several the busiest.
-function resourceOf(model, cause) {
-  const kind = { path: "link", host_cpu: "cpu" }[cause];
-  const all = model.resources.filter((resource) => resource.kind === kind && !resource.usage.isEmpty);
-  const share = ({ usage }) => usage.share(model.limits.from, model.limits.until);
-  return all.sort((one, other) => share(other) - share(one))[0];
-}
-
 // The time that shows a verdict best, and the moment in it to point at.
-function momentOf(model, cause, vocabulary) {
-  const { limits, flight, data, rttNs, binding } = model;
+function momentOf({ limits, flight, data, rttNs, binding, shown }) {
   const length = SHOWN_ROUND_TRIPS * rttNs;
-  const resource = resourceOf(model, cause);
-  if (resource) {
-    const from = resource.usage.busiest(limits.from, limits.until, length);
-    return { from, until: from + length, at: from + length / 2, lane: `${resource.kind} ${resource.name}` };
+  if (shown.resource) {
+    const { kind, name, usage } = shown.resource;
+    const from = usage.busiest(limits.from, limits.until, length);
+    return { from, until: from + length, at: from + length / 2, lane: `${kind} ${name}` };
   }
-  const again =
-    cause === "loss" ? data.special.find((place) => data.status[place] & RETRANSMITTED) : undefined;
+  const again = AFTER_A_LOSS.includes(shown.limits[0])
+    ? data.special.find((place) => data.status[place] & RETRANSMITTED)
+    : undefined;
   if (again !== undefined)
     return {
       from: data.at[again] - length / 3,
@@ -61,9 +27,7 @@ function momentOf(model, cause, vocabulary) {
       at: data.at[again],
       lane: "limits",
     };
-  const reasons = (CAUSE_LIMITS[cause] ?? []).map((name) => vocabulary.limits.indexOf(name));
-  const most = limits.time.indexOf(Math.max(...limits.time));
-  const place = [reasons, [most]].map((wanted) => limits.longestOf(wanted)).find((found) => found >= 0) ?? -1;
+  const place = limits.longestOf(shown.reasons);
   if (place < 0) return undefined;
   const [begin, end] = [limits.at[place], limits.end[place]];
   const from = Math.max(limits.from, begin - rttNs);
@@ -83,11 +47,11 @@ function momentOf(model, cause, vocabulary) {
   return { from, until, at, lane: "limits" };
 }
 
-// The style of a cause: that of the band that shows it.
-function causeStyle(cause, styles) {
-  if (cause === "path") return { name: "path", colour: inks().link, pattern: SOLID };
-  if (cause === "host_cpu") return { name: "cpu", colour: inks().cpu, pattern: SOLID };
-  const name = (CAUSE_LIMITS[cause] ?? [])[0];
+// The style of what shows a verdict: that of links, of processors, or of the limit; of the
+// longest one of `model` where none is named.
+function shownStyle({ kind, limits }, model, styles) {
+  if (kind !== "limits") return { name: kind, colour: inks()[kind], pattern: SOLID };
+  const name = limits[0] ?? model.shown.limits[0];
   return styles.limits.find((style) => style.name === name) ?? styles.limits[0];
 }
 
@@ -117,7 +81,7 @@ function fillVerdict(stack, row, jump) {
   const { model, styles } = stack;
   const [head, figure] = headOf(limitedBy);
   const limited = [
-    swatch(causeStyle(row.cause, styles)),
+    swatch(shownStyle(row.shownBy, model, styles)),
     " ",
     ...prose(head),
     element("small", {}, ...prose(figure)),

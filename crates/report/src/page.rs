@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use fullpipe_diagnose::facts::{
     Coordinate, Endpoint, Figure, Host, LinkUsage, Mark, PathFacts, Peer, PoolLevels, Row, Run,
+    ShownBy,
 };
 use fullpipe_diagnose::vocabulary::{DiscardReason, Limit, ReceiveLimit};
 use serde_json::{Value, json};
@@ -147,8 +148,8 @@ impl Blobs {
             "peers": peers(&row.peers),
             "measured": figures(&row.measured),
             "outcome": row.outcome,
-            "cause": row.cause,
             "verdict": row.verdict,
+            "shownBy": shown_by(&row.shown_by),
             "path": row.path.as_ref().map(path),
             "fitted": row.fitted,
             "note": row.note,
@@ -212,6 +213,17 @@ fn path(path: &PathFacts) -> Value {
         "rttNs": path.rtt_ns,
         "bound": bound,
     })
+}
+
+fn shown_by(shown: &ShownBy) -> Value {
+    match shown {
+        ShownBy::Link(link) => json!({ "kind": "link", "name": link }),
+        ShownBy::Processor(host) => json!({ "kind": "cpu", "name": host }),
+        ShownBy::Limits(limits) => {
+            let names: Vec<_> = limits.iter().map(|limit| limit.name()).collect();
+            json!({ "kind": "limits", "limits": names })
+        }
+    }
 }
 
 fn point(point: &[Coordinate]) -> Vec<Value> {

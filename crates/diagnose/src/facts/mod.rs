@@ -9,6 +9,7 @@ mod columns;
 mod episodes;
 mod lost;
 mod marks;
+mod shown_by;
 mod unwrap;
 mod usage;
 mod verdict_parts;
@@ -20,6 +21,7 @@ pub use assembly::Assembly;
 pub use columns::{Bands, PoolLevels, RttSamples, SackBlocks, Segments, Windows};
 pub use episodes::{Episode, Episodes};
 pub use marks::{Mark, Marks};
+pub use shown_by::ShownBy;
 pub use usage::{BusyPeriods, DirectionUsage, LinkUsage, QueueLevels};
 pub use verdict_parts::{ChangeLine, VerdictParts};
 
@@ -59,10 +61,10 @@ pub struct Row {
     pub measured: Vec<Figure>,
     /// The outcome in one word.
     pub outcome: String,
-    /// The name of the verdict's cause, as in the JSON of `lab run`.
-    pub cause: String,
     /// The verdict in its five parts.
     pub verdict: VerdictParts,
+    /// The part of the graphs that shows the verdict's cause.
+    pub shown_by: ShownBy,
     /// The path of the row's first flow, if it was recorded.
     pub path: Option<PathFacts>,
     /// Parameters whose values were chosen so that this row agrees with the published

@@ -39,21 +39,35 @@ pub fn experiment(name: &str) -> Experiment {
     found.parse().unwrap()
 }
 
-/// Runs an experiment with all its series.
+/// Runs an experiment with all its series, without explanations.
 pub fn observed(experiment: &Experiment) -> Run {
+    facts_of(experiment, &RunOptions::quick(1))
+}
+
+/// Runs an experiment with all its series and explains its rows.
+pub fn explained(experiment: &Experiment) -> Run {
+    facts_of(experiment, &RunOptions::plain(1))
+}
+
+fn facts_of(experiment: &Experiment, options: &RunOptions<'_>) -> Run {
     let options = RunOptions {
         observe: true,
-        ..RunOptions::plain(1)
+        ..*options
     };
     facts(&mut run(experiment, &options).unwrap())
 }
 
-/// Opens `nuttx`, run for a second with losses, in a browser.
+/// Opens `nuttx`, run for a second with losses and not explained, in a browser.
 pub fn opened(name: &str) -> (Browser, Page) {
+    opened_after(name, observed)
+}
+
+/// As [`opened`], run by `run`.
+pub fn opened_after(name: &str, run: fn(&Experiment) -> Run) -> (Browser, Page) {
     let mut experiment = experiment("nuttx");
     experiment.set("workload.duration", "1s").unwrap();
     experiment.set("link.loss", "1%").unwrap();
-    let page = Page::new(name, &observed(&experiment));
+    let page = Page::new(name, &run(&experiment));
     let mut browser = Browser::start(name, 1_300, 1_000);
     browser.open(&page.url());
     browser.evaluate(PIXELS);

@@ -14,12 +14,15 @@ use fullpipe_lab::Axis;
 use serde_json::json;
 
 use browser::Browser;
-use harness::{PIXELS, Page, click, drag, experiment, frame, observed, opened, place, range};
+use harness::{
+    PIXELS, Page, click, drag, experiment, explained, frame, observed, opened, opened_after, place,
+    range,
+};
 
 #[test]
 #[ignore = "needs chromium"]
 fn every_graph_is_drawn_and_the_page_complains_of_nothing() {
-    let (mut browser, _page) = opened("drawn");
+    let (mut browser, _page) = opened_after("drawn", explained);
     browser.evaluate("fullpipe.view.all()");
     frame(&mut browser);
     for (graph, ink) in [

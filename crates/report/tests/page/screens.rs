@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::harness::{PIXELS, Page, click, experiment, frame, observed, place, range};
+use crate::harness::{PIXELS, Page, click, experiment, explained, frame, observed, place, range};
 use crate::synthetic;
 
 /// Widths of a desktop, a tablet, a phone, and a column beside something else.
@@ -18,15 +18,16 @@ const CONTROL: u32 = 2;
 fn send_buffer(name: &str) -> Page {
     let mut experiment = experiment("linux-buffers-a");
     experiment.rows.truncate(1);
-    Page::new(name, &observed(&experiment))
+    Page::new(name, &explained(&experiment))
 }
 
-/// A page of a second of `nuttx`, whose path is the limit.
+/// A page of a second of `nuttx` with 128 blocks of memory, whose path is the limit.
 fn busy_link(name: &str) -> Page {
     let mut experiment = experiment("nuttx");
-    experiment.rows.drain(..2);
+    experiment.rows.drain(..3);
+    experiment.rows.truncate(1);
     experiment.set("workload.duration", "1s").unwrap();
-    Page::new(name, &observed(&experiment))
+    Page::new(name, &explained(&experiment))
 }
 
 fn resize(browser: &mut Browser, width: u32) {
@@ -345,4 +346,54 @@ fn the_legend_explains_every_key_of_the_time_sequence_graph() {
     for sign in ["rto", "memory", "discarded", "never arrived", "refused"] {
         assert!(text.as_str().expect("a text").contains(sign), "{sign}");
     }
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_row_that_is_not_explained_shows_the_limit_with_the_most_time() {
+    let mut experiment = experiment("linux-buffers-a");
+    experiment.rows.truncate(1);
+    let page = Page::new("unexplained", &observed(&experiment));
+    let mut browser = Browser::start("unexplained", 1_440, HEIGHT);
+    open(&mut browser, &page, "theme=light");
+    let limited = browser.evaluate("document.querySelector('.verdict .limited').textContent");
+    let limited = limited.to_string().to_lowercase();
+    assert!(limited.contains("send_buffer"), "{limited}");
+    let shown = browser.evaluate("fullpipe.stacks[0].model.shown.limits");
+    assert_eq!(shown, json!(["send_buffer"]));
+    browser.evaluate("document.querySelector('.verdict .jump').click()");
+    frame(&mut browser);
+    let waited = browser.evaluate(
+        "(() => {
+            const { stacks: [{ model: { limits } }], view } = fullpipe;
+            return fullpipe.facts.vocabulary.limits[limits.reason[limits.find(view.cursor)]];
+        })()",
+    );
+    assert_eq!(waited, json!("send_buffer"));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn a_limit_after_losses_is_shown_at_a_retransmission() {
+    let mut experiment = experiment("linux-buffers-a");
+    experiment.rows.drain(..2);
+    experiment.rows.truncate(1);
+    experiment.set("link.loss", "1%").unwrap();
+    experiment.set("workload.bytes", "1M").unwrap();
+    let page = Page::new("losses", &explained(&experiment));
+    let mut browser = Browser::start("losses", 1_440, HEIGHT);
+    open(&mut browser, &page, "theme=light");
+    browser.evaluate("document.querySelector('.verdict .jump').click()");
+    frame(&mut browser);
+    let found = browser.evaluate(
+        "(() => {
+            const { stacks: [{ model: { shown, data, binding } }], view } = fullpipe;
+            const again = data.special.filter((place) => data.status[place] & 1);
+            return [shown.limits[0], binding.label, again.some((place) => data.at[place] === view.cursor)];
+        })()",
+    );
+    let expected = json!(["congestion_window_after_loss", "congestion window", true]);
+    assert_eq!(found, expected);
+    assert_eq!(browser.complaints(), [""; 0]);
 }

@@ -5,7 +5,7 @@
 
 use fullpipe_diagnose::facts::{
     Bands, Connection, Endpoint, Figure, Host, LinkUsage, Observed, PathFacts, Peer, PoolLevels,
-    Row, Run, Segments, VerdictParts,
+    Row, Run, Segments, ShownBy, VerdictParts,
 };
 
 const PAYLOAD: u32 = 1_448;
@@ -146,10 +146,10 @@ fn row(observed: Observed) -> Run {
                 value: 1_000.0,
             }],
             outcome: "complete".to_string(),
-            cause: "path".to_string(),
             verdict: VerdictParts::limited_by(
                 "the path: it is synthetic, and its link `line` was busy",
             ),
+            shown_by: ShownBy::Link("line".to_string()),
             path: Some(PathFacts {
                 receiver: 1,
                 links: vec![(0, true)],

@@ -1,0 +1,64 @@
+//! The part of the graphs that shows a cause.
+//!
+//! Rule: it follows from the levers and the account, so a new lever needs no line here. A link
+//! shows a cause only while it is busy: what a loss or a delay costs is seen in what the sender
+//! waits for.
+
+use fullpipe_diagnose::facts::ShownBy;
+use fullpipe_scenario::{Played, Setup, Shares};
+use fullpipe_sim::link::Direction;
+use fullpipe_tcp::Limit;
+
+use crate::{
+    clue::Clue,
+    lever::{Lever, LeverKind, Place},
+    wording::BUSY,
+};
+
+/// The part of the graphs that shows the cause of `played`, a run of `setup` that `levers`
+/// speed up.
+pub fn of(setup: &Setup, played: &Played, levers: &[&Lever]) -> ShownBy {
+    let shares = Shares::of(played.sender.times());
+    let waited = shares.largest_first().into_iter().map(|(limit, _)| limit);
+    let waited: Vec<Limit> = waited.collect();
+    let longest = || ShownBy::Limits(waited.iter().take(1).copied().collect());
+    let Some(first) = levers.first() else {
+        return longest();
+    };
+    match &first.place {
+        Place::Link(link, direction) if is_busy(played, *link, *direction) => {
+            ShownBy::Link(setup.links[*link].name.clone())
+        }
+        Place::Hosts(places) if works(setup, first, places[0]) => {
+            ShownBy::Processor(setup.hosts[places[0]].name.clone())
+        }
+        Place::Hosts(_) => {
+            let clues = levers.iter().flat_map(|lever| lever.clues);
+            let clues: Vec<Clue> = clues.copied().collect();
+            let is_clue = |limit: &Limit| clues.contains(&Clue::Sender(*limit));
+            let limits: Vec<Limit> = waited.iter().copied().filter(is_clue).collect();
+            match limits.is_empty() {
+                true => longest(),
+                false => ShownBy::Limits(limits),
+            }
+        }
+        Place::Link(..) | Place::Flow => longest(),
+    }
+}
+
+/// Returns true if a link had no room for more, in one direction or in both together.
+fn is_busy(played: &Played, link: usize, direction: Option<Direction>) -> bool {
+    let account = &played.path.links[link];
+    let of_direction = direction.map_or(0.0, |way| account.direction(way).full_share());
+    let whole = match direction.is_none() || account.shared {
+        true => account.busy_share(),
+        false => 0.0,
+    };
+    of_direction.max(whole) >= BUSY
+}
+
+/// Returns true if `lever` changes the work of the processor of host `place`, and that work
+/// takes time.
+fn works(setup: &Setup, lever: &Lever, place: usize) -> bool {
+    lever.kind == LeverKind::Processor && !setup.hosts[place].cpu.is_free()
+}
