@@ -12,8 +12,10 @@ use fullpipe_tcp::Limit;
 use crate::{
     clue::Clue,
     lever::{Lever, LeverKind, Place},
-    wording::BUSY,
 };
+
+/// A link is busy from this share of the time on.
+pub const BUSY: f64 = 0.9;
 
 /// The part of the graphs that shows the cause of `played`, a run of `setup` that `levers`
 /// speed up.

@@ -6,7 +6,7 @@
 use fullpipe::config::Config;
 
 use super::{
-    host,
+    explain, host,
     lever::{Ample, Lever, changed},
     levers, matrix, path,
     twin::Twin,
@@ -311,4 +311,35 @@ fn each_impairment_is_named_by_its_own_lever() {
 fn amounts_are_sixteen_bandwidth_delay_products() {
     let ample = Ample::of(&setup(LINK), 1e6, 0.04);
     assert_eq!(ample.bytes, 1 << 20); // 16 x 50,000 bytes, rounded up
+}
+
+#[test]
+fn each_cause_is_shown_by_what_the_account_has_of_it() {
+    for (settings, cause, shown) in [
+        ("workload.bytes = 4M", "rate", "Link(\"path\")"),
+        (
+            "path.rate = 1gbit\nnear.tcp.send_buffer = 8K",
+            "send_buffer",
+            "Limits([SendBuffer])",
+        ),
+        (
+            "path.rate = 1gbit\nfar.tcp.receive_buffer = 8K",
+            "receive_window",
+            "Limits([ReceiveWindow])",
+        ),
+        (
+            "path.rate = 1gbit\npath.delay = 0s\nfar.cpu.receive_packet = 2ms\nfar.tcp.delayed_ack = 0s",
+            "host_cpu",
+            "Processor(\"far\")",
+        ),
+        (
+            "path.rate = 1gbit\npath.delay = 300ms\nnear.tcp.send_buffer = 1M\nfar.tcp.receive_buffer = 1M\nnear.tcp.initial_window = 1000\nnear.tcp.pacing = false",
+            "delay",
+            "Limits([Handshake])",
+        ),
+    ] {
+        let found = explain(&with(settings), 1).expect("the stack is right");
+        let seen = (found.limit.name, format!("{:?}", found.shown_by));
+        assert_eq!(seen, (cause, shown.to_string()), "{settings}");
+    }
 }

@@ -15,12 +15,11 @@ use crate::{
     explanation::{Found, Predicted, refuted},
     lever::{Lever, Place},
     search::{Gain, Search, WORTH},
+    shown_by::BUSY,
 };
 
 /// Shares of the time that are worth a sentence.
 const WORTH_TELLING: f64 = 0.1;
-/// A link is busy from this share of the time on.
-pub const BUSY: f64 = 1.0 - WORTH_TELLING;
 /// Most limits of the account, and most changes without gain, that are told.
 const MOST_TOLD: usize = 3;
 
