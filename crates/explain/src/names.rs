@@ -4,7 +4,7 @@
 //! otherwise fullpipe's own knob. Names, units and paste-ready forms are rows of the
 //! alias table.
 
-use fullpipe::presets::alias::{self, Alias};
+use fullpipe::presets::alias::{self, Alias, Meaning};
 use fullpipe_scenario::experiment::{HostPlan, other_names};
 
 use crate::caution;
@@ -42,9 +42,14 @@ pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option
     let mut set = host.clone();
     set.set(alias.name, own).ok()?;
     let value = set.config.get(knob).unwrap_or_default();
+    let present = alias.present(&host.config).or_else(|| {
+        // A buffer that its system sizes has no value of its own before somebody sets it.
+        let is_of_buffer = matches!(alias.meaning, Meaning::DoubledForGood(_));
+        is_of_buffer.then(|| "unset".to_string())
+    });
     Some(NamedSetting {
         name: alias.name.to_string(),
-        present: alias.present(&host.config)?,
+        present: present?,
         wanted: own.to_string(),
         paste: alias.paste(own),
         cautions: caution::of(host, knob, &value)

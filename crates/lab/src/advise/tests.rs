@@ -31,27 +31,24 @@ fn advised(changes: &[(&str, &str)], memory: Option<u64>) -> Advice {
 }
 
 #[test]
-fn each_step_turns_what_bound_until_the_path_does() {
+fn windows_that_help_only_together_are_one_step_and_then_the_path_is_the_limit() {
     let advice = advised(&[], None);
-    let limits: Vec<_> = advice.steps.iter().map(|step| step.verdict.limit).collect();
-    assert_eq!(
-        limits,
-        [Cause::SendBuffer, Cause::ReceiveWindow, Cause::Path]
-    );
-    assert_eq!(
-        (advice.end, advice.narrowest),
-        (AdviceEnd::Path, Some(Bottleneck::Link))
-    );
-    assert_eq!(advice.steps[1].changes[0].set, "near.tcp.send_buffer");
-    assert_eq!(advice.steps[2].changes[0].set, "far.tcp.receive_buffer");
+    let [first, last] = &advice.steps[..] else {
+        panic!("one step is enough: {}", advice.ends_with);
+    };
+    assert_eq!(first.verdict.limit, Cause::SEND_BUFFER);
+    let names: Vec<_> = last.changes.iter().map(|change| &*change.set).collect();
+    assert_eq!(names, ["near.tcp.send_buffer", "far.tcp.receive_buffer"]);
+    assert_eq!(advice.end, AdviceEnd::Path, "{}", advice.ends_with);
+    assert_foretold(&advice, 0.02);
+}
+
+/// Checks that each step's result is within `most` of its prediction.
+fn assert_foretold(advice: &Advice, most: f64) {
     for step in &advice.steps[1..] {
         let predicted = step.predicted.unwrap();
         let off = predicted.elapsed_s / step.elapsed_s - 1.0;
-        assert!(
-            off.abs() < 0.15,
-            "{predicted:?}, measured {}",
-            step.elapsed_s
-        );
+        assert!(off.abs() < most, "{predicted:?}, {}", step.elapsed_s);
     }
 }
 
@@ -71,18 +68,21 @@ fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     let [first, raised, ..] = &advice.steps[..] else {
         panic!("{}", advice.steps[0].verdict.parts.line());
     };
-    assert_eq!(first.verdict.limit, Cause::InitialReceiveWindow);
+    assert_eq!(first.verdict.limit, Cause::INITIAL_RECEIVE_WINDOW);
     let change = &raised.changes[0];
     assert_eq!(
         (&*change.set, &*change.to),
         ("far.tcp.initial_receive_window", "28")
     );
     assert!(raised.elapsed_s < first.elapsed_s * 0.8, "{raised:?}");
-    // A SYN's window cannot hold more than 65,535 bytes, so nothing is advised.
+    // A SYN's window cannot hold more than 65,535 bytes: 45 segments.
     let advice = opening("300000", "250");
-    let last = advice.steps.last().unwrap();
-    assert_eq!(last.verdict.limit, Cause::InitialReceiveWindow);
-    assert_eq!(advice.narrowest, Some(Bottleneck::RoundTrip));
+    let change = &advice.steps[1].changes[0];
+    assert_eq!(
+        (&*change.set, &*change.to),
+        ("far.tcp.initial_receive_window", "45")
+    );
+    assert_eq!(advice.end, AdviceEnd::Path, "{}", advice.ends_with);
 }
 
 /// A queue of 1,000 packets overflows at the end of slow start and drops every second
@@ -98,36 +98,33 @@ const OVERFLOW: &[(&str, &str)] = &[
     ("workload.bytes", "40000000"),
 ];
 
+/// The explanation of the row, which is not followed.
+fn explained(changes: &[(&str, &str)]) -> Explanation {
+    let mut experiment = Experiment::parse("t", "t.toml", FILE).unwrap();
+    for (path, value) in changes {
+        experiment.set(path, value).unwrap();
+    }
+    let mut report = run(&experiment, &RunOptions::plain(1)).unwrap();
+    report.rows.remove(0).verdict.unwrap()
+}
+
 #[test]
-fn a_table_of_ranges_that_is_too_small_is_named_and_its_default_is_enough() {
-    for (table, size) in [
-        ("near.stack.sent_ranges", "32"),
-        ("near.stack.sent_ranges_each", "32"),
-        ("far.tcp.holes", "32"),
-        ("far.pool.ranges", "32"),
-    ] {
-        let advice = advised(&[OVERFLOW, &[(table, size)]].concat(), None);
-        let [small, default, ..] = &advice.steps[..] else {
-            panic!("{table}: {}", advice.steps[0].verdict.parts.line());
+fn a_table_of_ranges_that_is_too_small_is_named_with_the_size_that_it_needs() {
+    for table in ["near.stack.sent_ranges_each", "far.tcp.holes"] {
+        let verdict = explained(&[OVERFLOW, &[(table, "32")]].concat());
+        assert_eq!(verdict.limit, Cause::RANGE_TABLE, "{table}");
+        let [change] = &verdict.advice[..] else {
+            panic!("{table}: {:?}", verdict.advice);
         };
-        assert_eq!(small.verdict.limit, Cause::RangeTable, "{table}");
-        let change = &default.changes[0];
-        assert_eq!((&*change.set, &*change.to), (table, "0"));
-        let predicted = default.predicted.unwrap();
-        let off = predicted.elapsed_s / default.elapsed_s - 1.0;
-        assert!(off.abs() < 0.1, "{table}: {predicted:?}");
-        assert!(default.elapsed_s < small.elapsed_s * 0.9, "{table}");
+        assert_eq!(change.set, table);
+        assert!(change.to.parse::<u64>().unwrap() > 200, "{change:?}");
     }
 }
 
 #[test]
-fn tables_of_ranges_at_their_defaults_are_never_named() {
-    for loss in ["0", "0.01%", "1%"] {
-        let advice = advised(&[OVERFLOW, &[("path.loss", loss)]].concat(), None);
-        for step in &advice.steps {
-            assert_ne!(step.verdict.limit, Cause::RangeTable, "{loss}");
-        }
-    }
+fn tables_of_ranges_at_their_defaults_are_not_named() {
+    let verdict = explained(OVERFLOW);
+    assert_ne!(verdict.limit, Cause::RANGE_TABLE, "{verdict:?}");
 }
 
 #[test]
@@ -140,7 +137,6 @@ fn memory_that_is_spent_ends_it() {
         "{}",
         advice.steps[0].verdict.parts.line()
     );
-    assert_eq!(advice.steps[0].verdict.limit, Cause::Memory);
 }
 
 #[test]
@@ -150,19 +146,9 @@ fn where_no_knob_helps_nothing_is_turned() {
         ("workload.read.every", "20ms"),
     ];
     let advice = advised(&slow, None);
-    assert_eq!(
-        (advice.end, advice.narrowest),
-        (AdviceEnd::Application, None)
-    );
-    assert!(
-        advice
-            .ends_with
-            .starts_with("Limited by the receiving application: `far` did not read"),
-        "{}",
-        advice.ends_with
-    );
+    assert_eq!(advice.end, AdviceEnd::Application, "{}", advice.ends_with);
     assert_eq!(advice.steps.len(), 1);
-    assert_eq!(advice.steps[0].verdict.limit, Cause::SlowReader);
+    assert_eq!(advice.steps[0].verdict.limit, Cause::SLOW_READER);
 }
 
 #[test]
@@ -231,135 +217,48 @@ fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
     }
 }
 
-/// The wait for a processor is known only after it is measured: if a call costs as much
-/// as two frames, a second step is needed.
-#[test]
-fn a_window_that_should_do_and_does_not_is_widened_by_what_it_took() {
-    let mut unet3 = known("unet3");
-    unet3.set("device.cpu.call", "20us").unwrap();
-    let row = &unet3.rows[2];
-    let advice = advise(&unet3, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
-    let limits: Vec<_> = advice.steps.iter().map(|step| step.verdict.limit).collect();
-    assert_eq!(
-        limits,
-        [Cause::ReceiveWindow, Cause::ReceiveWindow, Cause::Path]
-    );
-    let formula = advice.steps[1].verdict.formula.as_deref().unwrap();
-    assert!(formula.contains("bytes with the hosts' work"), "{formula}");
-}
-
-/// The device waits for the processor, and the processor sometimes for room in the
-/// buffer.
-#[test]
-fn a_device_that_waits_for_a_processor_which_is_not_always_at_work_is_not_the_limit() {
-    let mut netburner = known("netburner");
-    for knob in ["SetSocketTxBuffers", "SetSocketUnackBuffers"] {
-        netburner.set(knob, "8").unwrap();
-    }
-    netburner.set("workload.low_water", "6000").unwrap();
-    let row = &netburner.rows[0];
-    let advice = advise(&netburner, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
-    let limits: Vec<_> = advice.steps.iter().map(|step| step.verdict.limit).collect();
-    assert_eq!(limits, [Cause::SendBuffer, Cause::Cpu]);
-}
-
-/// End of the advice for a row.
-fn end_of(experiment: &str, label: &str) -> (AdviceEnd, Option<Bottleneck>, String) {
+/// End of the advice for a row, and the limit that is left.
+fn end_of(experiment: &str, label: &str) -> (AdviceEnd, &'static str) {
     let experiment = known(experiment);
     let row = row(&experiment, label);
     let advice = advise(&experiment, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
-    (advice.end, advice.narrowest, advice.ends_with)
+    let last = advice.steps.last().unwrap();
+    (advice.end, last.verdict.limit.name)
 }
 
 #[test]
-fn the_path_is_everything_between_the_applications_that_no_knob_moves() {
-    let ends = [
+fn the_advice_ends_at_what_no_setting_of_a_host_moves() {
+    for (experiment, label, end, limit) in [
         (
             "nuttx",
             "36 x 196, whole writes",
-            Bottleneck::Link,
-            "link `wifi`",
+            AdviceEnd::Path,
+            "access_time",
         ),
+        ("netburner", "LAN, 5 buffers", AdviceEnd::Path, "host_cpu"),
         (
-            "netburner",
-            "LAN, 5 buffers",
-            Bottleneck::HostCpu,
-            "the processor of `device`",
-        ),
-        (
-            "netburner",
-            "1 % lost, 19 out of order",
-            Bottleneck::Loss,
-            "the path loses 1 % of the frames",
-        ),
-        (
-            "linux-buffers-b",
-            "RTT 40 ms",
-            Bottleneck::RoundTrip,
-            "round trips of",
+            "netburner-push",
+            "SO_NOPUSH: full segments only",
+            AdviceEnd::Application,
+            "write_size",
         ),
         (
             "linux-buffers-e",
             "RTT 5 ms",
-            Bottleneck::RoundTrip,
-            "round trips of",
+            AdviceEnd::Application,
+            "application",
         ),
-    ];
-    for (experiment, label, narrowest, what) in ends {
-        let end = end_of(experiment, label);
-        assert_eq!(
-            (end.0, end.1),
-            (AdviceEnd::Path, Some(narrowest)),
-            "{label}: {}",
-            end.2
-        );
-        assert!(end.2.contains(what), "{}", end.2);
+    ] {
+        assert_eq!(end_of(experiment, label), (end, limit), "{label}");
     }
 }
 
-/// Small writes are first limited by their application, and then by Nagle's algorithm.
 #[test]
-fn another_knob_of_the_same_limit_is_turned_too() {
-    let (end, _, words) = end_of("netburner-push", "SO_NOPUSH: full segments only");
-    assert_eq!(end, AdviceEnd::Application, "{words}");
-}
-
-#[test]
-fn several_connections_are_not_told_what_one_would_gain() {
+fn several_connections_gain_what_the_advice_says() {
     let advice = advised(&[("workload.count", "2")], None);
-    let end = (advice.end, advice.narrowest);
-    assert_eq!(end, (AdviceEnd::NoKnob, None), "{}", advice.ends_with);
-    assert!(
-        advice
-            .ends_with
-            .starts_with("Limited by the send buffer: with several connections"),
-        "{}",
-        advice.ends_with
-    );
-}
-
-/// A writer is woken for a third of the buffer, so a larger buffer costs fewer calls.
-/// This holds for a processor without idle time and for one that sometimes waits for the
-/// buffer.
-#[test]
-fn a_processor_that_calls_its_writer_too_often_is_given_a_larger_buffer() {
-    let mut unet3 = known("unet3");
-    unet3.set("device.cpu.call", "20us").unwrap();
-    for (size, limit) in [("9216", Cause::SendBuffer), ("16384", Cause::Cpu)] {
-        unet3.set("CFG_TCP_SND_WND", size).unwrap();
-        let row = unet3.rows.iter().find(|row| row.label == "TCP send, tuned");
-        let options = RunOptions::plain(1);
-        let advice = advise(&unet3, row.unwrap(), None, MOST_STEPS, &options).unwrap();
-        let [before, after] = &advice.steps[..] else {
-            panic!("{} steps: {}", advice.steps.len(), advice.ends_with)
-        };
-        assert_eq!(before.verdict.limit, limit);
-        assert_eq!(after.changes[0].set, "device.CFG_TCP_SND_WND");
-        assert!(after.goodput_mbps > 1.1 * before.goodput_mbps);
-        let off = after.predicted.unwrap().goodput_mbps / after.goodput_mbps - 1.0;
-        assert!(off.abs() < 0.05, "{off}");
-        assert_eq!(advice.narrowest, Some(Bottleneck::HostCpu));
-    }
+    assert_eq!(advice.steps[0].verdict.limit, Cause::SEND_BUFFER);
+    assert_eq!(advice.end, AdviceEnd::Path, "{}", advice.ends_with);
+    assert_foretold(&advice, 0.02);
 }
 
 #[test]
@@ -380,10 +279,9 @@ fn people_read_one_line_a_step_within_the_width() {
     assert!(steps.count() >= advice[0].steps.len(), "{text}");
     for part in [
         "measured    predicted  limited by",
-        "server.SO_RCVBUF=212992",
-        "Nothing left to tune: the transfer takes 2.94 round trips of 40 ms",
-        "client: ip route change $(ip route show default) initcwnd 266",
-        "Step 4 is risky: RFC 6928 recommends 10 segments",
+        "server.SO_RCVBUF=",
+        "Nothing left to tune: limited by the delay of link",
+        "client: ip route change $(ip route show default) initcwnd ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
