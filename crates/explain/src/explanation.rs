@@ -192,7 +192,7 @@ pub fn explain_played(
     played: &Played,
 ) -> Result<Explanation, TwinFailure> {
     let measured = goodput_mbps(played);
-    let mut part = part(played);
+    let mut part = part(setup, played);
     loop {
         let search = Search::new(setup, seed, part)?;
         let error = search.base.mean_mbps() / measured - 1.0;
@@ -221,12 +221,14 @@ fn longer(part: Part) -> Part {
     }
 }
 
-/// The part of a transfer that its runs need: the whole of a short one.
-fn part(played: &Played) -> Part {
+/// The part of a transfer that its runs need: the whole of a short one. One that ends after a
+/// time has no whole: a change may carry ten thousand times its bytes.
+pub(crate) fn part(setup: &Setup, played: &Played) -> Part {
     let segments = played.measured.data_segments.max(1) as f64;
     let each = ((SEGMENTS + segments) / RUNS).max(LEAST.1);
     let share = (each / segments).max(LEAST.0);
-    if share >= 1.0 && played.measured.outcome == Outcome::Complete {
+    let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
+    if share >= 1.0 && has_end && played.measured.outcome == Outcome::Complete {
         return Part::WHOLE;
     }
     let bytes = played.measured.delivered_bytes as f64 * share;

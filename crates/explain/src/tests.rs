@@ -3,17 +3,25 @@
 //! Rule: the worlds have one known limit each, and each table of levers covers the table
 //! of settings that it belongs to.
 
+use std::ops::ControlFlow;
+
 use fullpipe::config::Config;
+use fullpipe_pool::Duration;
 
 use super::{
-    explain, host,
-    lever::{Ample, Lever, changed},
+    cause::Cause,
+    explain,
+    explanation::{Explanation, part},
+    host,
+    lever::{Ample, Change, Lever, changed},
     levers, matrix, path,
     twin::Twin,
 };
 use fullpipe_scenario::{
-    experiment::{Experiment, LINK_FIELDS, RELIEFS, Setup},
+    Scene,
+    experiment::{Experiment, LINK_FIELDS, RELIEFS, Setup, Stop},
     scene::Part,
+    watch::Watch,
 };
 
 /// Knobs that change no transfer's speed by themselves: limits on other connections, on
@@ -342,4 +350,114 @@ fn each_cause_is_shown_by_what_the_account_has_of_it() {
         let seen = (found.limit.name, format!("{:?}", found.shown_by));
         assert_eq!(seen, (cause, shown.to_string()), "{settings}");
     }
+}
+
+fn explained(settings: &str) -> Explanation {
+    let found = explain(&with(settings), 1);
+    found.unwrap_or_else(|failure| panic!("{settings}\n{failure}"))
+}
+
+#[test]
+fn every_lever_of_a_host_has_a_clue_and_every_cause_its_own_name() {
+    for setup in [systems(), with("near.device.super_segment = 64K")] {
+        let levers = levers::all(&setup, Ample::of(&setup, 1e6, 0.04));
+        let mut silent = levers
+            .iter()
+            .filter(|lever| lever.kind.is_of_host() && lever.clues.is_empty());
+        assert_eq!(silent.next(), None);
+    }
+    let mut names: Vec<_> = Cause::all().map(|cause| cause.name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
+    let found = explained("near.tcp.send_buffer = 8K");
+    assert_eq!(found.limit, Cause::SEND_BUFFER);
+    assert_eq!(found.knob.as_deref(), Some("tcp.send_buffer"));
+    // The path holds 50,000 bytes and the segment that is being sent.
+    let needed: u64 = found
+        .needed
+        .as_deref()
+        .expect("a value")
+        .parse()
+        .expect("a number");
+    assert!((45_000..80_000).contains(&needed), "{needed}");
+    let advice = found.advice.clone();
+    assert_eq!(advice.len(), 1, "{advice:?}");
+    // The prediction is a run, and half of the value does not suffice.
+    let speed = |to: u64| {
+        let change = [Change {
+            to: to.to_string(),
+            ..advice[0].clone()
+        }];
+        let setup = changed(&with("near.tcp.send_buffer = 8K"), &change).expect("it is legal");
+        let twin = Twin::of(&setup, 1, Part::WHOLE).expect("the stack is right");
+        twin.base().expect("the stack is right").mean_mbps()
+    };
+    let predicted = found.predicted.expect("an advice").goodput_mbps;
+    assert!((predicted / speed(needed) - 1.0).abs() < 1e-9);
+    assert!(speed(needed / 2) < 0.95 * predicted);
+}
+
+#[test]
+fn two_windows_of_one_size_are_named_together() {
+    let found = explained("near.tcp.send_buffer = 8K\nfar.tcp.receive_buffer = 8K");
+    let mut levers = found.levers.clone();
+    levers.sort();
+    assert_eq!(levers, ["far.tcp.receive_buffer", "near.tcp.send_buffer"]);
+    assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
+}
+
+#[test]
+fn nothing_that_helps_is_refuted() {
+    for settings in [
+        "near.tcp.send_buffer = 8K",
+        "far.tcp.receive_buffer = 8K",
+        "near.tcp.send_buffer = 256K\nfar.tcp.receive_buffer = 256K\nworkload.bytes = 1M",
+    ] {
+        let found = explained(settings);
+        for lever in &found.refuted {
+            let tried = found.tried.iter().find(|tried| tried.lever == *lever);
+            let gain = tried.map_or(0.0, |tried| tried.gain_share);
+            assert!(
+                gain < 0.02 && !found.levers.contains(lever),
+                "{lever}: {gain}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_advice_has_the_name_of_its_system_and_can_be_set() {
+    let mut setup = systems();
+    setup.set("near.SO_SNDBUF", "8K").expect("it is legal");
+    setup
+        .set("far.tcp.receive_buffer", "1M")
+        .expect("it is legal");
+    let found = explain(&setup, 1).expect("the stack is right");
+    assert_eq!(found.limit, Cause::SEND_BUFFER);
+    assert_eq!(found.knob.as_deref(), Some("SO_SNDBUF"), "{found:?}");
+    assert!(
+        changed(&setup, &found.advice).is_some(),
+        "{:?}",
+        found.advice
+    );
+}
+
+/// Ten seconds at the speed of a delayed ACK for each write carry a few kilobytes; with a
+/// larger buffer they would carry megabytes.
+#[test]
+fn a_transfer_without_a_last_byte_is_cut_if_a_change_makes_it_fast() {
+    let mut file = with("near.tcp.send_buffer = 1460");
+    file.flows[0].stop = Stop::After(Duration::from_secs(10));
+    let mut scene = Scene::new(&file, 1, false, Watch::NONE);
+    let played = scene.play(&|_share| ControlFlow::Continue(()));
+    let played = played
+        .expect("the stack is right")
+        .expect("nothing interrupts it");
+    assert!(part(&file, &played).most_bytes < u64::MAX);
 }
