@@ -10,6 +10,7 @@ use fullpipe_sim::link::Direction;
 use fullpipe_tcp::Limit;
 
 use crate::{
+    cause::Cause,
     clue::Clue,
     lever::{Lever, LeverKind, Place},
 };
@@ -34,17 +35,30 @@ pub fn of(setup: &Setup, played: &Played, levers: &[&Lever]) -> ShownBy {
         Place::Hosts(places) if works(setup, first, places[0]) => {
             ShownBy::Processor(setup.hosts[places[0]].name.clone())
         }
-        Place::Hosts(_) => {
+        Place::Hosts(_) | Place::Flow => {
             let clues = levers.iter().flat_map(|lever| lever.clues);
             let clues: Vec<Clue> = clues.copied().collect();
-            let is_clue = |limit: &Limit| clues.contains(&Clue::Sender(*limit));
+            let is_clue = |limit: &Limit| {
+                clues.contains(&Clue::Sender(*limit)) || of_application(first).contains(limit)
+            };
             let limits: Vec<Limit> = waited.iter().copied().filter(is_clue).collect();
             match limits.is_empty() {
                 true => longest(),
                 false => ShownBy::Limits(limits),
             }
         }
-        Place::Link(..) | Place::Flow => longest(),
+        Place::Link(..) => longest(),
+    }
+}
+
+/// The limits for which the sender waits while an application is the cause. Levers of
+/// applications have no clues, because they are always worth a run.
+fn of_application(lever: &Lever) -> &'static [Limit] {
+    match lever.cause {
+        Cause::APPLICATION => &[Limit::Application],
+        Cause::SLOW_READER => &[Limit::ZeroWindow, Limit::ReceiveWindow],
+        Cause::CORK => &[Limit::Nagle],
+        _ => &[],
     }
 }
 

@@ -341,6 +341,11 @@ fn each_cause_is_shown_by_what_the_account_has_of_it() {
             "Processor(\"far\")",
         ),
         (
+            "path.rate = 1gbit\nnear.tcp.send_buffer = 256K\nfar.tcp.receive_buffer = 256K\npath.delay = 1ms\nworkload.ask = 100\nworkload.think = 300ms",
+            "application",
+            "Limits([Application])",
+        ),
+        (
             "path.rate = 1gbit\npath.delay = 300ms\nnear.tcp.send_buffer = 1M\nfar.tcp.receive_buffer = 1M\nnear.tcp.initial_window = 1000\nnear.tcp.pacing = false",
             "delay",
             "Limits([Handshake])",

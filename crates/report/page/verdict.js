@@ -58,7 +58,10 @@ function shownStyle({ kind, limits }, model, styles) {
 // The limit's name and its figure, which follows a colon.
 function headOf(limitedBy) {
   const [head, ...figure] = limitedBy.split(": ");
-  return [upperFirst(head), upperFirst(figure.join(": "))];
+  const text = figure.join(": ");
+  // The name of a setting is written as it is.
+  const isSetting = text.includes(" = ");
+  return [upperFirst(head), isSetting ? text : upperFirst(text)];
 }
 
 // A setting to change: the line to paste, its place, and on demand the origin of its value.
