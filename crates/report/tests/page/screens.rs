@@ -380,7 +380,8 @@ fn a_limit_after_losses_is_shown_at_a_retransmission() {
     experiment.rows.drain(..2);
     experiment.rows.truncate(1);
     experiment.set("link.loss", "1%").unwrap();
-    experiment.set("workload.bytes", "1M").unwrap();
+    experiment.set("workload.bytes", "2M").unwrap();
+    experiment.set("workload.think", "1ms").unwrap();
     let page = Page::new("losses", &explained(&experiment));
     let mut browser = Browser::start("losses", 1_440, HEIGHT);
     open(&mut browser, &page, "theme=light");
