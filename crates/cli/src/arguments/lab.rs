@@ -138,7 +138,7 @@ pub struct LabRunArguments {
     /// Run every experiment
     #[arg(long, conflicts_with = "experiments")]
     pub all: bool,
-    /// Do not explain the rows: the results only, in about half the time
+    /// Do not explain the rows: the results only, in about a twentieth of the time
     #[arg(long)]
     pub quick: bool,
     /// Print JSON: an object, or an array with --all or several names
