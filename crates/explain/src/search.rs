@@ -313,15 +313,18 @@ impl<'a> Search<'a> {
         self.suggested(&self.clues, |kind| !kind.is_of_host())
     }
 
-    /// Rules that are combined with ample resources: each congestion control, and those that
-    /// help alone.
+    /// Rules that are combined with ample resources: each congestion control, window scaling, and
+    /// those that help alone.
     fn rules_to_combine(&self, clues: &Clues, singles: &[Gain]) -> Vec<usize> {
         let rules = self.suggested(clues, |kind| kind == LeverKind::Rule);
         let helps = |place: usize| {
             let mut own = singles.iter().filter(|gain| gain.places == [place]);
             own.any(Gain::is_worth)
         };
-        let is_control = |place: usize| self.levers[place].field == "tcp.congestion";
+        // A window above 65,535 bytes takes both a larger buffer and window scaling.
+        let is_control = |place: usize| {
+            ["tcp.congestion", "tcp.window_scaling"].contains(&self.levers[place].field)
+        };
         let wanted = rules.into_iter();
         wanted
             .filter(|place| is_control(*place) || helps(*place))

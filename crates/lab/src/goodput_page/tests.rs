@@ -32,17 +32,18 @@ fn rows_that_do_not_fill_their_path_are_named_with_their_limit_and_its_proof() {
     );
     assert_eq!(lines[3], "| --- | --- | --- | --- | --- |");
     assert!(
-        lines[4].starts_with("| `4K` | ") && lines[4].ends_with(" | \u{2013} | 0 | Send buffer |"),
+        lines[4].starts_with("| `4K` | ")
+            && lines[4].ends_with(" | \u{2013} | 0 | the send buffer |"),
         "{}",
         lines[4]
     );
     assert!(lines[5].contains(" | 2.5 | "), "{}", lines[5]);
-    assert!(lines[6].ends_with("| Path |"), "{}", lines[6]);
+    assert!(!lines[6].ends_with("| the send buffer |"), "{}", lines[6]);
     let limits = &lines[10..];
     assert_eq!(limits.len(), 1, "{limits:?}");
     assert!(
         limits[0].starts_with(
-            "- **Send buffer** \u{2013} `4K`, `8K`. For example `4K`: tcp.send_buffer = 4096"
+            "- **the send buffer** \u{2013} `4K`, `8K`. For example `4K`: tcp.send_buffer = 4096"
         ),
         "{}",
         limits[0]

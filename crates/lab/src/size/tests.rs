@@ -261,7 +261,11 @@ fn given_memory_is_divided_and_not_searched() {
         ["CONFIG_NET_SEND_BUFSIZE", "CONFIG_NET_RECV_BUFSIZE"]
     );
     let limits = size.best.iter().map(limit_of);
-    assert!(limits.eq([Some(Cause::MEMORY); 2]), "{:?}", size.best);
+    assert!(
+        limits.eq([Cause::MEMORY, Cause::PEER_MEMORY].map(Some)),
+        "{:?}",
+        size.best
+    );
     for (best, knob) in size.best.iter().zip(&size.knobs) {
         let smallest = knob.smallest.as_ref().unwrap();
         assert!(!best.reaches_path && smallest.bytes < 7_056, "{smallest:?}");
