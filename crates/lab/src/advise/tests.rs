@@ -229,12 +229,7 @@ fn end_of(experiment: &str, label: &str) -> (AdviceEnd, &'static str) {
 #[test]
 fn the_advice_ends_at_what_no_setting_of_a_host_moves() {
     for (experiment, label, end, limit) in [
-        (
-            "nuttx",
-            "36 x 196, whole writes",
-            AdviceEnd::Path,
-            "access_time",
-        ),
+        ("nuttx", "36 x 196, whole writes", AdviceEnd::Path, "radio"),
         ("netburner", "LAN, 5 buffers", AdviceEnd::Path, "host_cpu"),
         (
             "netburner-push",
