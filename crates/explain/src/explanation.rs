@@ -20,18 +20,14 @@ use crate::{
     wording,
 };
 
-/// Segments with payload that the runs of an explanation may send together beside those of
-/// the row itself.
-const SEGMENTS: f64 = 150_000.0;
-/// Runs of an explanation, about.
-const RUNS: f64 = 60.0;
-/// Smallest share of a transfer that a run may be cut to, and fewest segments.
-const LEAST: (f64, f64) = (1.0 / 64.0, 1_500.0);
-
-/// Bytes that a run of any transfer may carry.
-const MOST_BYTES: u64 = 3_000_000;
+/// A transfer of fewer segments is run whole.
+const SEGMENTS: f64 = 4_000.0;
+/// Round trips that a part of a transfer has at least.
+const ROUND_TRIPS: f64 = 30.0;
+/// Bytes that a run of any transfer may carry: as many segments.
+const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A cut transfer foretells the whole one well enough up to this error.
-const CUT_ERROR: f64 = 0.01;
+const CUT_ERROR: f64 = 0.03;
 
 /// The explanation of a transfer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -224,17 +220,19 @@ fn longer(part: Part) -> Part {
 /// The part of a transfer that its runs need: the whole of a short one. One that ends after a
 /// time has no whole: a change may carry ten thousand times its bytes.
 pub(crate) fn part(setup: &Setup, played: &Played) -> Part {
-    let segments = played.measured.data_segments.max(1) as f64;
-    let each = ((SEGMENTS + segments) / RUNS).max(LEAST.1);
-    let share = (each / segments).max(LEAST.0);
+    let measured = &played.measured;
+    let by_segments = SEGMENTS / measured.data_segments.max(1) as f64;
+    let by_trips = ROUND_TRIPS * measured.srtt_ms / 1e3 / measured.elapsed_s.max(1e-9);
+    let share = by_segments.max(by_trips);
     let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
-    if share >= 1.0 && has_end && played.measured.outcome == Outcome::Complete {
+    if share >= 1.0 && has_end && measured.outcome == Outcome::Complete {
         return Part::WHOLE;
     }
-    let bytes = played.measured.delivered_bytes as f64 * share;
+    let share = share.min(1.0);
+    let bytes = measured.delivered_bytes as f64 * share;
     Part {
-        share: share.min(1.0),
-        most_bytes: ((bytes * 4.0) as u64).max(MOST_BYTES),
+        share,
+        most_bytes: ((bytes * 2.0) as u64).max(MOST_BYTES),
     }
 }
 
@@ -248,7 +246,7 @@ fn explained(
     if let Some(found) = gone::of(setup, seed, played)? {
         return Ok(found);
     }
-    let found = find(&search)?;
+    let found = find(&search, true)?;
     let Some(best) = &found.best else {
         return Ok(without_advice(setup, played, &search, &found));
     };
@@ -285,13 +283,26 @@ fn explained(
 }
 
 /// The lever that helps most: of the hosts, if one does; otherwise of applications,
-/// processors and path.
-pub(crate) fn find(search: &Search<'_>) -> Result<Found, TwinFailure> {
+/// processors and path. Where the path carries all that it can, only levers of the path are
+/// run, because no other can gain [`WORTH`].
+pub(crate) fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
+    if search.is_path_full() {
+        let tried = search.singles(&search.of_path())?;
+        let best = tried.first().filter(|best| best.is_worth()).cloned();
+        if best.is_some() {
+            return Ok(Found {
+                best,
+                rival: None,
+                tried,
+                idle: None,
+            });
+        }
+    }
     let Hosts {
         singles: mut tried,
         together,
         idle,
-    } = search.of_hosts()?;
+    } = search.of_hosts(deep)?;
     let single = tried.first().filter(|best| best.is_worth()).cloned();
     let best = match together.or(single) {
         Some(best) => Some(best),
@@ -341,7 +352,7 @@ fn next(
     };
     let mut search = Search::new(&setup, seed, part)?;
     search.without(named);
-    let found = find(&search)?;
+    let found = find(&search, false)?;
     let cause = cause_of(&search, &found);
     Ok(Some((cause, wording::limited_by(&setup, &search, &found))))
 }

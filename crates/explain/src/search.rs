@@ -3,7 +3,11 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
-use fullpipe_scenario::{Setup, scene::Part};
+use fullpipe_scenario::{
+    Setup,
+    path::{Path, full_segment, smallest_mtu},
+    scene::Part,
+};
 
 use crate::{
     cause::Cause,
@@ -21,6 +25,8 @@ pub const KEPT: f64 = 0.98;
 const EQUAL: f64 = 0.05;
 /// Levers that help only together have this many times the gain of each alone.
 const ONLY_TOGETHER: f64 = 2.0;
+/// Headers of a segment with timestamps, in bytes.
+const USUAL_OVERHEAD: u64 = 52;
 /// Rounds in which an ample resource may show the next one that is scarce.
 const ROUNDS: usize = 3;
 /// Speeds that differ by less than this share are the same.
@@ -143,10 +149,13 @@ impl<'a> Search<'a> {
     fn of_lever(&self, place: usize, seeds: usize) -> Result<Option<Gain>, TwinFailure> {
         let lever = &self.levers[place];
         let ample = self.gain(&[place], &lever.ample, seeds)?;
-        let Some(twice) = &lever.twice else {
+        let is_amount = matches!(lever.kind, LeverKind::Resource | LeverKind::Path);
+        let Some(twice) = lever.twice.as_ref().filter(|_| is_amount) else {
             return Ok(ample);
         };
-        if ample.as_ref().is_some_and(Gain::is_worth) {
+        // An ample amount that changes nothing makes a smaller one needless.
+        let is_settled = |gain: &Gain| gain.is_worth() || (gain.ratio - 1.0).abs() < SAME;
+        if ample.as_ref().is_some_and(is_settled) {
             return Ok(ample);
         }
         let twice = self.gain(&[place], twice, seeds)?;
@@ -173,7 +182,14 @@ impl<'a> Search<'a> {
     /// Sorts `gains` after the best have run with all seeds.
     fn settle(&self, gains: &mut [Gain]) -> Result<(), TwinFailure> {
         self.sort(gains);
-        for gain in gains.iter_mut().take(FINALISTS) {
+        let Some(best) = gains.first().cloned() else {
+            return Ok(());
+        };
+        // Only those that may be the best or its rival deserve more runs.
+        let is_near = |gain: &Gain| {
+            gain.is_worth() && gain.ends == best.ends && gain.ratio * (1.0 + 2.0 * EQUAL) >= best.ratio
+        };
+        for gain in gains.iter_mut().take(FINALISTS).filter(|gain| is_near(gain)) {
             let again = self.gain(&gain.places, &gain.changes, self.twin.seeds())?;
             *gain = again.expect("it has run before");
         }
@@ -183,13 +199,13 @@ impl<'a> Search<'a> {
 
     /// The levers of the hosts that help, alone and together.
     ///
-    /// Resources are first made ample all at once: if that changes nothing, none of them
+    /// `deep`: also resources together with one rule. Resources are first made ample all at once: if that changes nothing, none of them
     /// matters, and otherwise the fewest that keep the gain are found by halves. Only these
     /// are run alone, with all rules that the account suggests.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn of_hosts(&self) -> Result<Hosts, TwinFailure> {
+    pub fn of_hosts(&self, deep: bool) -> Result<Hosts, TwinFailure> {
         let (clues, all) = self.all_resources()?;
         let is_same = |gain: &Gain| {
             gain.speed.is_complete == self.base.is_complete && (gain.ratio - 1.0).abs() < SAME
@@ -210,14 +226,19 @@ impl<'a> Search<'a> {
         singles.extend(self.singles(&self.suggested(&self.clues, |kind| kind == LeverKind::Rule))?);
         self.settle(&mut singles)?;
         let best = singles.first().map_or(1.0, |best| best.ratio.max(1.0));
-        let is_more =
-            |gain: &Gain| gain.is_worth() && (gain.ratio - 1.0) > (best - 1.0) * ONLY_TOGETHER;
-        let with_rule = self.with_rules(&clues, &all.places, &singles)?;
-        let with_rule = match with_rule.filter(|gain| gain.beats(&all)).filter(is_more) {
-            Some(gain) => self.fewest(gain)?,
-            None => None,
+        let is_more = |gain: &Gain, than: f64| {
+            gain.is_worth() && (gain.ratio - 1.0) > (than - 1.0) * ONLY_TOGETHER
         };
-        let together = with_rule.or(fewest).filter(is_more);
+        let mut together = fewest.filter(|gain| is_more(gain, best));
+        let alone = together.as_ref().map_or(best, |gain| gain.ratio);
+        let with_rule = match deep {
+            true => self.with_rules(&clues, &all.places, &singles)?,
+            false => None,
+        };
+        let with_rule = with_rule.filter(|gain| gain.beats(&all) && is_more(gain, alone));
+        if let Some(gain) = with_rule {
+            together = self.fewest(gain)?.filter(|gain| is_more(gain, alone)).or(together);
+        }
         Ok(Hosts {
             together: together.filter(|gain| gain.places.len() > 1),
             idle: Some((all, idle)).filter(|(_, idle)| !idle.is_empty()),
@@ -306,6 +327,26 @@ impl<'a> Search<'a> {
             is_wanted(lever.kind) && (lever.clues.is_empty() || clues.suggest(lever.clues))
         });
         found.map(|(place, _)| place).collect()
+    }
+
+    /// Returns true if the first flow's path carries as much payload as it can: no lever of a
+    /// host can then gain [`WORTH`]. Not known where other flows share the path, or where
+    /// segments could be larger.
+    pub fn is_path_full(&self) -> bool {
+        let setup = self.setup;
+        let segment = full_segment(setup);
+        let payload_bps = Path::of(setup, segment).payload_bps;
+        let is_alone = setup.flows.len() == 1 && !setup.flow().is_udp();
+        let is_large = segment + USUAL_OVERHEAD >= smallest_mtu(setup);
+        is_alone
+            && is_large
+            && payload_bps.is_finite()
+            && self.base.mean_mbps() * 1e6 * (1.0 + WORTH) >= payload_bps
+    }
+
+    /// Places of the levers of the path.
+    pub fn of_path(&self) -> Vec<usize> {
+        self.suggested(&self.clues, |kind| kind == LeverKind::Path)
     }
 
     /// Places of the levers of applications, processors and path.

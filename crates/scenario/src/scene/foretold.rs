@@ -101,7 +101,7 @@ impl Scene<'_> {
             let (age, bytes) = (self.built.age(), self.carried());
             looks.push((age.as_secs_f64(), bytes));
             let is_enough = bytes >= goal.bytes || age >= goal.age;
-            if is_enough && is_steady(plan, &looks) {
+            if is_enough && (goal.is_longer || is_steady(plan, &looks)) {
                 break self.built.world.is_reached(Goal::AllDone);
             }
             if is_enough {
@@ -141,6 +141,8 @@ struct Goals {
     age: Duration,
     /// Longest time between two looks.
     slice: Duration,
+    /// True if the run was made longer because it was not steady. That is done once.
+    is_longer: bool,
 }
 
 impl Goals {
@@ -156,6 +158,7 @@ impl Goals {
             bytes: bytes.min(part.most_bytes).max(1),
             age: Duration::from_secs_f64(age),
             slice: Duration::from_secs_f64(age / LOOKS as f64).min(LONGEST_SLICE),
+            is_longer: false,
         }
     }
 
@@ -163,6 +166,7 @@ impl Goals {
     fn go_on(&mut self) {
         self.bytes = self.bytes.saturating_mul(2);
         self.age = self.age + self.age;
+        self.is_longer = true;
     }
 
     /// The next time between two looks, if `gained` bytes came in the last one of `slice`.
