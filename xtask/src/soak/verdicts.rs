@@ -14,14 +14,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use fullpipe_explain::matrix;
+use fullpipe_explain::explain;
 use fullpipe_judge::{Answer, Judged, Tally, World, judge};
 use fullpipe_scenario::Setup;
 use indicatif::{ProgressBar, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
-
-/// Gain from which a lever helps.
-const HELP: f64 = 0.02;
 
 /// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
 ///
@@ -144,32 +141,14 @@ fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
     }
 }
 
-/// The matrix as an engine: it names the lever with the largest gain.
+/// The engine that is judged.
 fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
-    let matrix = matrix("world", setup, seed, &|_, _| ()).map_err(|error| error.to_string())?;
-    let helps = |of_host: bool| {
-        let mut lines = matrix.levers.iter();
-        lines.find(|line| line.kind.is_of_host() == of_host && line.best_gain() >= HELP)
-    };
-    let best = helps(true).or_else(|| helps(false));
-    let refuted = matrix.levers.iter().filter(|line| line.best_gain() < HELP);
-    let mut answer = Answer {
-        levers: best.iter().map(|line| line.lever.clone()).collect(),
-        refuted: refuted.map(|line| line.lever.clone()).collect(),
-        ..Answer::default()
-    };
-    if let Some(line) = helps(true) {
-        let tries = line.twice.iter().chain([&line.ample]);
-        let tries = tries.filter(|tried| tried.is_complete);
-        if let Some(tried) = tries.max_by(|a, b| a.gain_share.total_cmp(&b.gain_share)) {
-            answer.advice = tried.changes.clone();
-            answer.predicted_mbps = Some(tried.goodput_mbps);
-        }
-    }
-    if let Some(together) = matrix.together {
-        answer.levers = together.levers;
-        answer.advice = together.tried.changes;
-        answer.predicted_mbps = Some(together.tried.goodput_mbps);
-    }
-    Ok(answer)
+    let found = explain(setup, seed).map_err(|error| error.to_string())?;
+    Ok(Answer {
+        levers: found.levers,
+        rival: found.rival,
+        advice: found.advice,
+        predicted_mbps: found.predicted.map(|predicted| predicted.goodput_mbps),
+        refuted: found.refuted,
+    })
 }
