@@ -26,6 +26,8 @@ const SEGMENTS: f64 = 4_000.0;
 const ROUND_TRIPS: f64 = 30.0;
 /// Bytes that a run of any transfer may carry: as many segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
+/// A lever does not help if its gain is below this share: half of what counts.
+const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 /// A cut transfer foretells the whole one well enough up to this error.
 const CUT_ERROR: f64 = 0.03;
 
@@ -195,7 +197,10 @@ pub fn explain_played(
         if part == Part::WHOLE || measured == 0.0 || error.abs() <= CUT_ERROR {
             return explained(setup, seed, played, part, search);
         }
-        part = longer(part);
+        let Some(longer) = longer(setup, part) else {
+            return explained(setup, seed, played, part, search);
+        };
+        part = longer;
     }
 }
 
@@ -205,15 +210,18 @@ fn goodput_mbps(played: &Played) -> f64 {
     flows.map_or(played.measured.goodput_mbps, |flow| flow.goodput_mbps)
 }
 
-/// A part of a transfer that foretells its whole better.
-fn longer(part: Part) -> Part {
+/// A part of a transfer that foretells its whole better; `None` if there is none. A transfer
+/// that ends after a time is never run without a bound on its bytes.
+fn longer(setup: &Setup, part: Part) -> Option<Part> {
     let share = part.share * 4.0;
+    let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
     match share >= 1.0 {
-        true => Part::WHOLE,
-        false => Part {
-            share,
+        true if has_end => Some(Part::WHOLE),
+        true if part.share >= 1.0 => None,
+        _ => Some(Part {
+            share: share.min(1.0),
             most_bytes: part.most_bytes.saturating_mul(4),
-        },
+        }),
     }
 }
 
@@ -399,8 +407,9 @@ fn without_advice(
 /// Places of the resources of which a run shows that more of them does not help.
 pub(crate) fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
     let own = found.tried.iter().filter(|gain| {
-        let is_sure = gain.speed.mbps.len() >= search.twin.seeds();
-        let is_small = gain.ratio - 1.0 + 2.0 * gain.error < WORTH;
+        // A few seeds cannot exclude a small gain.
+        let is_sure = search.twin.seeds() == 1;
+        let is_small = gain.ratio - 1.0 + 2.0 * gain.error < CERTAINLY_NOTHING;
         is_sure && is_small && !gain.ends
     });
     let own = own.map(|gain| gain.places[0]);

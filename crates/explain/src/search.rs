@@ -23,8 +23,10 @@ pub const WORTH: f64 = 0.02;
 pub const KEPT: f64 = 0.98;
 /// Two causes whose speeds differ by less than this share are both named.
 const EQUAL: f64 = 0.05;
-/// Levers that help only together have this many times the gain of each alone.
-const ONLY_TOGETHER: f64 = 2.0;
+/// Levers together have at least this many times the gain of each of them alone.
+const TOGETHER: f64 = 1.25;
+/// A lever joins others if the gain becomes at least this many times what it was.
+const JOINS: f64 = 1.1;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
 /// Rounds in which an ample resource may show the next one that is scarce.
@@ -187,9 +189,15 @@ impl<'a> Search<'a> {
         };
         // Only those that may be the best or its rival deserve more runs.
         let is_near = |gain: &Gain| {
-            gain.is_worth() && gain.ends == best.ends && gain.ratio * (1.0 + 2.0 * EQUAL) >= best.ratio
+            gain.is_worth()
+                && gain.ends == best.ends
+                && gain.ratio * (1.0 + 2.0 * EQUAL) >= best.ratio
         };
-        for gain in gains.iter_mut().take(FINALISTS).filter(|gain| is_near(gain)) {
+        for gain in gains
+            .iter_mut()
+            .take(FINALISTS)
+            .filter(|gain| is_near(gain))
+        {
             let again = self.gain(&gain.places, &gain.changes, self.twin.seeds())?;
             *gain = again.expect("it has run before");
         }
@@ -214,11 +222,10 @@ impl<'a> Search<'a> {
             true => self.fewest(all.clone())?,
             false => None,
         };
-        let (alone, idle): (Vec<usize>, Vec<usize>) = match &fewest {
-            Some(fewest) => all
-                .places
-                .iter()
-                .partition(|place| fewest.places.contains(place)),
+        // Without any effect of all together, none of them matters. Those that can be removed
+        // from a gain may still be another way to it.
+        let (alone, idle) = match &fewest {
+            Some(fewest) => (fewest.places.clone(), Vec::new()),
             None if is_same(&all) => (Vec::new(), all.places.clone()),
             None => (all.places.clone(), Vec::new()),
         };
@@ -227,7 +234,7 @@ impl<'a> Search<'a> {
         self.settle(&mut singles)?;
         let best = singles.first().map_or(1.0, |best| best.ratio.max(1.0));
         let is_more = |gain: &Gain, than: f64| {
-            gain.is_worth() && (gain.ratio - 1.0) > (than - 1.0) * ONLY_TOGETHER
+            gain.is_worth() && (gain.ratio - 1.0) > (than - 1.0) * TOGETHER
         };
         let mut together = fewest.filter(|gain| is_more(gain, best));
         let alone = together.as_ref().map_or(best, |gain| gain.ratio);
@@ -237,7 +244,12 @@ impl<'a> Search<'a> {
         };
         let with_rule = with_rule.filter(|gain| gain.beats(&all) && is_more(gain, alone));
         if let Some(gain) = with_rule {
-            together = self.fewest(gain)?.filter(|gain| is_more(gain, alone)).or(together);
+            let fewest = self.fewest(gain)?;
+            together = fewest.filter(|gain| is_more(gain, alone)).or(together);
+        }
+        if deep {
+            let joined = self.joined(together.as_ref(), &singles)?;
+            together = joined.filter(|gain| is_more(gain, best)).or(together);
         }
         Ok(Hosts {
             together: together.filter(|gain| gain.places.len() > 1),
@@ -352,6 +364,42 @@ impl<'a> Search<'a> {
     /// Places of the levers of applications, processors and path.
     pub fn of_others(&self) -> Vec<usize> {
         self.suggested(&self.clues, |kind| !kind.is_of_host())
+    }
+
+    /// The best lever or levers, and those of the helpful `singles` that help in addition.
+    fn joined(
+        &self,
+        together: Option<&Gain>,
+        singles: &[Gain],
+    ) -> Result<Option<Gain>, TwinFailure> {
+        let Some(mut best) = together
+            .or(singles.first())
+            .filter(|best| best.is_worth())
+            .cloned()
+        else {
+            return Ok(None);
+        };
+        for other in singles
+            .iter()
+            .filter(|other| other.is_worth())
+            .take(FINALISTS)
+        {
+            let place = other.places[0];
+            let is_other = |known: &usize| self.levers[*known].field == self.levers[place].field;
+            if best.places.iter().any(is_other) {
+                continue;
+            }
+            let places = [best.places.as_slice(), &[place]].concat();
+            let changes = [best.changes.as_slice(), other.changes.as_slice()].concat();
+            let gain = self.gain(&places, &changes, self.twin.seeds())?;
+            if let Some(gain) = gain
+                && gain.speed.is_complete
+                && gain.ratio - 1.0 >= (best.ratio - 1.0) * JOINS
+            {
+                best = gain;
+            }
+        }
+        Ok(Some(best))
     }
 
     /// Rules that are combined with ample resources: each congestion control, window scaling, and
