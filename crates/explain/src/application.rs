@@ -24,15 +24,13 @@ pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     levers
 }
 
-fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
-    let flow = setup.flow();
-    let name = |field: &str| format!("{}.{field}", flow.name);
-    let change = |field: &str, to: String| Change {
-        set: name(field),
-        to,
-    };
-    let lever = |cause: Cause, field: &'static str, present: String, twice: Option<String>| Lever {
-        name: name(field),
+/// A lever of a field of `flow`, whose values are the present one, about half or twice of it,
+/// and the best; an empty text leaves a value out.
+fn lever(flow: &FlowPlan, cause: Cause, field: &'static str, values: [String; 3]) -> Lever {
+    let [present, twice, ample] = values;
+    let change = |to: String| vec![change(flow, field, to)];
+    Lever {
+        name: format!("{}.{field}", flow.name),
         called: None,
         kind: LeverKind::Application,
         cause,
@@ -41,87 +39,86 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
         field,
         present: Some(present),
         range: None,
-        twice: twice.map(|to| vec![change(field, to)]),
-        ample: Vec::new(),
-    };
-    let one = |cause, field: &'static str, values: [String; 3]| {
-        let [present, twice, ample] = values;
-        Lever {
-            ample: vec![change(field, ample)],
-            ..lever(
-                cause,
-                field,
-                present,
-                Some(twice).filter(|to| !to.is_empty()),
-            )
+        twice: Some(twice).filter(|to| !to.is_empty()).map(change),
+        ample: change(ample),
+    }
+}
+
+fn change(flow: &FlowPlan, field: &str, to: String) -> Change {
+    Change {
+        set: format!("{}.{field}", flow.name),
+        to,
+    }
+}
+
+fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
+    let flow = setup.flow();
+    let mut levers = match flow.is_udp() {
+        true => datagrams(flow),
+        false => {
+            let write = u64::from(flow.write);
+            let sizes = [write, write * 2, ample.bytes.min(1 << 20)].map(|size| size.to_string());
+            vec![
+                lever(flow, Cause::WRITE_SIZE, "write", sizes),
+                connections(flow),
+            ]
         }
     };
     let none = String::new;
-    let mut levers = Vec::new();
-    if let Pace::Rate { bps, tick } = flow.datagram_plan().pace {
-        let rate = |times: u64| format!("{}bit", bps.saturating_mul(times));
-        let rates = [rate(1), rate(2), rate(OFFERED)];
-        levers.push(one(Cause::APPLICATION, "rate", rates));
-        if !tick.is_zero() {
-            let ticks = [tick.to_string(), (tick / 2).to_string(), "1us".into()];
-            levers.push(one(Cause::APPLICATION, "tick", ticks));
-        }
-    }
-    if !flow.is_udp() {
-        let write = u64::from(flow.write);
-        let most = ample.bytes.min(1 << 20);
-        let sizes = [write, write * 2, most].map(|size| size.to_string());
-        levers.push(one(Cause::WRITE_SIZE, "write", sizes));
-        levers.push(connections(flow));
-    }
     let pause = flow.pause();
     if !pause.is_zero() {
         let pauses = [pause, pause / 2, Duration::ZERO].map(|time| time.to_string());
-        levers.push(one(Cause::APPLICATION, "pause", pauses));
+        levers.push(lever(flow, Cause::APPLICATION, "pause", pauses));
     }
     if flow.is_no_push() {
-        levers.push(one(
-            Cause::CORK,
-            "no_push",
-            ["true".into(), none(), "false".into()],
-        ));
+        let values = ["true".into(), none(), "false".into()];
+        levers.push(lever(flow, Cause::CORK, "no_push", values));
     }
     if flow.low_water() != LowWater::Bytes(1) {
-        let present = setup.low_water(flow).to_string();
-        levers.push(one(
-            Cause::APPLICATION,
-            "low_water",
-            [present, none(), "1".into()],
-        ));
+        let values = [setup.low_water(flow).to_string(), none(), "1".into()];
+        levers.push(lever(flow, Cause::APPLICATION, "low_water", values));
     }
     if let Some((_, think)) = flow.question()
         && !think.is_zero()
     {
         let times = [think.to_string(), (think / 2).to_string(), "1us".into()];
-        levers.push(one(Cause::APPLICATION, "think", times));
+        levers.push(lever(flow, Cause::APPLICATION, "think", times));
     }
-    match flow.read_plan() {
-        ReadPlan::Rate { bytes, every } => {
-            let faster = vec![
-                change("read.every", "1us".into()),
-                change("read.bytes", (bytes.max(ample.bytes)).to_string()),
-            ];
-            let twice = Some((every / 2).to_string());
-            levers.push(Lever {
-                ample: faster,
-                ..lever(Cause::SLOW_READER, "read.every", every.to_string(), twice)
-            });
-        }
-        ReadPlan::Stalls(stalls) => {
-            let present = stalls
-                .first()
-                .map_or_else(none, |(_, length)| length.to_string());
-            let lengths = [present, none(), "1us".into()];
-            levers.push(one(Cause::SLOW_READER, "read.stall_for", lengths));
-        }
-        ReadPlan::Eager => {}
+    levers.extend(reader(flow, ample));
+    levers
+}
+
+/// The levers of an application that sends datagrams at a rate.
+fn datagrams(flow: &FlowPlan) -> Vec<Lever> {
+    let Pace::Rate { bps, tick } = flow.datagram_plan().pace else {
+        return Vec::new();
+    };
+    let rates = [1, 2, OFFERED].map(|times| format!("{}bit", bps.saturating_mul(times)));
+    let mut levers = vec![lever(flow, Cause::APPLICATION, "rate", rates)];
+    if !tick.is_zero() {
+        let ticks = [tick.to_string(), (tick / 2).to_string(), "1us".into()];
+        levers.push(lever(flow, Cause::APPLICATION, "tick", ticks));
     }
     levers
+}
+
+/// The lever of a receiving application that does not read at once.
+fn reader(flow: &FlowPlan, ample: Ample) -> Option<Lever> {
+    match flow.read_plan() {
+        ReadPlan::Rate { bytes, every } => {
+            let times = [every.to_string(), (every / 2).to_string(), "1us".into()];
+            let mut faster = lever(flow, Cause::SLOW_READER, "read.every", times);
+            let most = bytes.max(ample.bytes).to_string();
+            faster.ample.push(change(flow, "read.bytes", most));
+            Some(faster)
+        }
+        ReadPlan::Stalls(stalls) => {
+            let (_, length) = stalls.first()?;
+            let lengths = [length.to_string(), String::new(), "1us".into()];
+            Some(lever(flow, Cause::SLOW_READER, "read.stall_for", lengths))
+        }
+        ReadPlan::Eager => None,
+    }
 }
 
 /// Returns the lever of several connections that share the bytes of one.

@@ -1,4 +1,4 @@
-//! What the account of a run suggests to try.
+//! The clues of an account: levers that are worth a run.
 //!
 //! Rule: a clue says only that a lever is worth a run, never that it is the cause. One clue
 //! too many costs a run, one too few a cause.

@@ -10,8 +10,9 @@ use fullpipe_pool::Duration;
 
 use super::{
     cause::Cause,
+    engine::part,
     explain,
-    explanation::{Explanation, part},
+    explanation::Explanation,
     host,
     lever::{Ample, Change, Lever, changed},
     levers, matrix, path,

@@ -12,7 +12,8 @@ use fullpipe_tcp::Limit;
 
 use crate::{
     advice,
-    explanation::{Found, Predicted, refuted},
+    explanation::Predicted,
+    find::{Found, refuted},
     lever::{Lever, Place},
     search::{Gain, Search, WORTH},
     shown_by::BUSY,
@@ -111,7 +112,7 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
         };
         let host = &setup.hosts[hosts[0]];
         let name = advice::present_setting(host, lever.field).name;
-        // A knob that the host's system does not have is nobody's candidate.
+        // A knob that the host's system does not have is no candidate of its users.
         let is_own = name != lever.field || host.preset.name == "default";
         if is_own && !words.contains(&name) {
             words.push(name);
@@ -122,7 +123,7 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
     (!words.is_empty()).then(|| format!("More of {} gains nothing.", listed(&words)))
 }
 
-/// What the sender waited for most.
+/// The limits for which the sender waited longest.
 fn account(setup: &Setup, played: &Played) -> Vec<String> {
     let shares = Shares::of(played.sender.times());
     let waits = shares.largest_first().into_iter();

@@ -139,11 +139,7 @@ pub fn run_by_row(
     each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>,
 ) -> Result<Report, RunError> {
     let rows = &experiment.rows;
-    let worlds: Vec<(usize, u32)> = rows
-        .iter()
-        .enumerate()
-        .flat_map(|(place, row)| (0..row.seeds).map(move |number| (place, number)))
-        .collect();
+    let worlds = worlds(rows);
     let progress: Vec<_> = rows.iter().map(|row| RowProgress::new(row.seeds)).collect();
     let next = AtomicUsize::new(0);
     let is_over = AtomicBool::new(false);
@@ -207,6 +203,13 @@ pub fn run_by_row(
         true => Err(RunError::Interrupted),
         false => gathered.report(),
     }
+}
+
+/// Each row's index with the number of each of its seeds.
+fn worlds(rows: &[Row]) -> Vec<(usize, u32)> {
+    let all = rows.iter().enumerate();
+    all.flat_map(|(place, row)| (0..row.seeds).map(move |number| (place, number)))
+        .collect()
 }
 
 /// The worlds of a row that have run, by the number of their seed.
