@@ -101,6 +101,44 @@ impl Delays {
         }
         backlog
     }
+
+    /// For each frame sent the time that it would wait, by the waits of the frames that were
+    /// sent before and after it and arrived. Its own wait is not asked, so that losses and
+    /// arrivals are treated alike.
+    pub fn around_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
+        let count = matched.sent.len();
+        let at = |place: usize| (matched.sent[place].at_ns as f64, self.wait_ns[place]);
+        let mut before: Vec<Option<(f64, f64)>> = vec![None; count];
+        let mut last = None;
+        for (place, before) in before.iter_mut().enumerate() {
+            *before = last;
+            if let (at_ns, Some(wait_ns)) = at(place) {
+                last = Some((at_ns, wait_ns));
+            }
+        }
+        let mut after = None;
+        let mut backlog = vec![0.0; count];
+        for place in (0..count).rev() {
+            let (at_ns, own) = at(place);
+            backlog[place] = between(before[place], after, at_ns);
+            if let Some(wait_ns) = own {
+                after = Some((at_ns, wait_ns));
+            }
+        }
+        backlog
+    }
+}
+
+/// The value at `at_ns` on the line between two points of time and value.
+fn between(before: Option<(f64, f64)>, after: Option<(f64, f64)>, at_ns: f64) -> f64 {
+    match (before, after) {
+        (Some((from, first)), Some((until, last))) if until > from => {
+            first + (last - first) * (at_ns - from) / (until - from)
+        }
+        (Some((_, first)), Some((_, last))) => f64::midpoint(first, last),
+        (Some((_, only)), None) | (None, Some((_, only))) => only,
+        (None, None) => 0.0,
+    }
 }
 
 fn on_wire_ns(rate_bps: Inferred<f64>, len: u32) -> f64 {

@@ -130,19 +130,18 @@ impl Losses {
         });
     }
 
-    /// Takes the losses at which the queue was longer than at most arrivals, or at which more
-    /// had passed than a token bucket allows.
+    /// Takes the losses at which more had passed than a token bucket allows, or at which the
+    /// queue was longer than at most arrivals.
     fn take_overload(&mut self, matched: &Matched<'_>, delays: &Delays, round_trip_ns: f64) {
-        let backlog = delays.backlog_ns(matched);
+        let behind = delays.backlog_ns(matched);
         let full = longest(matched);
-        let queue = separated(matched, &self.rest, &backlog, round_trip_ns);
-        let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
-        let queue = queue.filter(|top| top.threshold > least_ns && top.threshold > 0.0);
-        let waits_ns = queue.map_or(0.0, |top| top.threshold);
+        let mut waits: Vec<f64> = self.rest.iter().map(|&place| behind[place]).collect();
+        waits.sort_by(f64::total_cmp);
+        let usual_ns = waits.get(waits.len() / 5).copied().unwrap_or(0.0);
         let bucket = policer::fit(matched, &self.rest);
         // A policer lets no more than one frame wait.
         let bucket =
-            bucket.filter(|bucket| waits_ns < SHORTEST_QUEUE * f64::from(full) / bucket.bytes_ns);
+            bucket.filter(|bucket| usual_ns < SHORTEST_QUEUE * f64::from(full) / bucket.bytes_ns);
         if let Some(bucket) = bucket {
             self.policer = Some(Policer {
                 rate_bps: bucket.bytes_ns * 8e9,
@@ -152,12 +151,18 @@ impl Losses {
                 true => Confidence::High,
                 false => Confidence::Low,
             };
-            self.take(LossReason::Policer, |place| {
+            return self.take(LossReason::Policer, |place| {
                 bucket.missing[place] >= bucket.burst_bytes
             });
-        } else if let Some(top) = queue {
-            self.confidence = top.confidence;
-            self.take(LossReason::Queue, |place| backlog[place] >= top.threshold);
+        }
+        let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
+        // Other traffic in the same queue shows only in the waits of the frames around.
+        for backlog in [behind, delays.around_ns(matched)] {
+            let top = separated(matched, &self.rest, &backlog, round_trip_ns);
+            if let Some(top) = top.filter(|top| top.threshold > least_ns.max(0.0)) {
+                self.confidence = top.confidence;
+                self.take(LossReason::Queue, |place| backlog[place] >= top.threshold);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use fullpipe_sim::link::{
     BurstLoss, Codel, Direction, EcnThreshold, Hop, LinkCounters, LinkModel, Outage, Queue, Radio,
     Reordering, TokenBucket,
 };
-use fullpipe_sim::{Goal, Seed, World};
+use fullpipe_sim::{Goal, LinkId, Seed, World};
 
 use super::capture::Captured;
 
@@ -206,6 +206,29 @@ fn config(rng: &mut Rng, kind: Kind) -> Config {
     config
 }
 
+/// Runs `world` to the end of its transfers, and infers from what was captured.
+fn ran((seed, kind): (u64, Kind), mut world: World, captured: &Captured, link: LinkId) -> Ran {
+    let slice = Duration::from_millis(100);
+    while world.now().since(Instant::ZERO) < LONGEST && !world.is_reached(Goal::AllDone) {
+        world.try_run_for(slice).expect("no rule is violated");
+    }
+    // Everything in flight arrives.
+    let rest = world.try_run_for(Duration::from_secs(2));
+    rest.expect("no rule is violated");
+    let ends = captured.ends();
+    let last = ends[1].received.last().map_or(0, |frame| frame.at_ns);
+    let first = ends[0].sent.first().map_or(0, |frame| frame.at_ns);
+    let engine = world.link_engine(link);
+    Ran {
+        seed,
+        kind,
+        truth: Direction::ALL.map(|direction| *engine.counters(direction)),
+        models: Direction::ALL.map(|direction| *engine.link(direction)),
+        inferred: infer([&ends[0], &ends[1]], world.now().as_nanos()),
+        seconds: (last - first) as f64 / 1e9,
+    }
+}
+
 /// Runs the world of `seed`.
 pub fn run(seed: u64) -> Ran {
     let mut rng = Rng::seeded(seed).fork_named("path");
@@ -233,25 +256,47 @@ pub fn run(seed: u64) -> Ran {
     let captured = Captured::start(&mut world, [client, server]);
     let bytes = (rate / 8 * rng.between(2, 8)).min(8 << 20);
     world.send(client, server, bytes);
-    while world.now().since(Instant::ZERO) < LONGEST && !world.is_reached(Goal::AllDone) {
-        world
-            .try_run_for(Duration::from_millis(100))
-            .expect("no rule is violated");
+    ran((seed, kind), world, &captured, link)
+}
+
+/// Runs a world in which two transfers share the bottleneck. Only the ends of the first are
+/// observed.
+pub fn run_shared(seed: u64) -> Ran {
+    let mut rng = Rng::seeded(seed).fork_named("shared");
+    let kind = [
+        Kind::None,
+        Kind::ShortQueue,
+        Kind::Random,
+        Kind::Codel,
+        Kind::Burst,
+    ][(seed % 5) as usize];
+    let forward = link(kind, &mut rng);
+    let back = LinkModel {
+        rate_bps: forward.rate_bps,
+        delay_us: forward.delay_us,
+        ..LinkModel::ideal()
+    };
+    let mut world = World::new(Seed(seed));
+    let bottleneck = world.link_asymmetric(forward, back);
+    let switches = [world.switch(), world.switch()];
+    let config = config(&mut rng, kind);
+    let mut host = |world: &mut World, side: usize| {
+        let access = world.link(LinkModel {
+            delay_us: rng.between(0, 2_000),
+            ..LinkModel::ideal()
+        });
+        let host = world.host(&access, config.clone());
+        world.plug(&access, switches[side]);
+        host
+    };
+    let [client, server] = [0, 1].map(|side| host(&mut world, side));
+    let [other, far] = [0, 1].map(|side| host(&mut world, side));
+    for switch in switches {
+        world.plug(&bottleneck, switch);
     }
-    world
-        .try_run_for(Duration::from_secs(2))
-        .expect("no rule is violated");
-    let ends = captured.ends();
-    let inferred = infer([&ends[0], &ends[1]], world.now().as_nanos());
-    let engine = world.link_engine(link);
-    let last = ends[1].received.last().map_or(0, |frame| frame.at_ns);
-    let first = ends[0].sent.first().map_or(0, |frame| frame.at_ns);
-    Ran {
-        seed,
-        kind,
-        truth: Direction::ALL.map(|direction| *engine.counters(direction)),
-        models: [forward, back],
-        inferred,
-        seconds: (last - first) as f64 / 1e9,
-    }
+    let captured = Captured::start(&mut world, [client, server]);
+    let bytes = (forward.rate_bps / 8 * rng.between(2, 8)).min(8 << 20);
+    world.send(client, server, bytes);
+    world.send(other, far, bytes);
+    ran((seed, kind), world, &captured, bottleneck)
 }

@@ -14,12 +14,14 @@ use fullpipe_sim::{HostId, Seed, WorldPlan};
 
 use capture::Captured;
 use drawn::{KINDS, Kind, Ran};
-use table::Table;
+use table::{Agreed, Table};
 
 /// Time for which a random world runs.
 const RUN: Duration = Duration::from_secs(30);
 /// Random worlds from which those of two hosts are taken.
 const WORLDS: u64 = 150;
+/// Worlds in which two transfers share the bottleneck.
+const SHARED: u64 = 40;
 /// Worlds of each impairment.
 const OF_EACH: u64 = 4;
 
@@ -260,4 +262,31 @@ fn the_agreement_is_the_same_in_a_thousand_worlds() {
     assert!(sum.delays.share() >= 0.99);
     assert!(sum.shares.share() >= 0.97);
     assert!(sum.events.share() >= 0.99);
+}
+
+#[test]
+fn other_traffic_in_the_same_queue_does_not_hide_the_reasons() {
+    let (mut reasons, mut delays) = (Agreed::default(), Agreed::default());
+    for seed in 0..SHARED {
+        let ran = drawn::run_shared(seed);
+        let (own, truth) = directions(&ran.inferred, &ran.truth)[0];
+        let reason = main_reason(truth).and_then(|reason| expected(reason, ran.kind));
+        if let Some(reason) = reason.filter(|_| own.frames.lost >= 20) {
+            let found = inferred_reason(own);
+            reasons.add(found == reason);
+            if found != reason {
+                println!("seed {seed}, {:?}: {reason:?} is {found:?}", ran.kind);
+            }
+        }
+        // The frames of one transfer find other waits than those of all.
+        if let Inferred::Known(delay, _) = own.queue_delay {
+            let (own, truth) = (delay.largest_ms, truth.longest_wait.as_secs_f64() * 1e3);
+            delays.add((own - truth).abs() <= (truth * 0.2).max(2.0));
+        }
+        let holes = own.mtu_hole.is_some() || own.policer.is_some();
+        assert!(!holes && ran.inferred.outages.is_empty(), "seed {seed}");
+    }
+    println!("{reasons} reasons, {delays} delays");
+    assert!(reasons.all > 10 && reasons.share() >= 0.95);
+    assert!(delays.share() >= 0.9);
 }

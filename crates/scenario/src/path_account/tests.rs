@@ -152,3 +152,43 @@ fn the_account_in_json_has_counts_by_reason_and_milliseconds() {
     assert!(forward["mean_queue_ms"].as_f64().unwrap() > 0.0);
     assert_eq!(json["hosts"][0]["lost"], serde_json::json!({}));
 }
+
+#[test]
+fn the_page_of_the_json_lists_every_reason() {
+    let page = include_str!("../../../../docs/json.md");
+    let of_links = FrameLoss::ALL.iter().map(|reason| reason.name());
+    let of_hosts = HostLoss::ALL.iter().map(|reason| reason.name());
+    for name in of_links.chain(of_hosts) {
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "`{name}` is not in docs/json.md"
+        );
+    }
+}
+
+#[test]
+fn datagrams_lost_in_a_full_receive_queue_are_in_the_account_of_their_host() {
+    let text = r#"
+title = "t"
+hosts.near = {}
+hosts.far = { preset = "unet3", cpu.call = "200us", cpu.receive_packet = "50us" }
+links.path = { between = ["near", "far"], rate = "100mbit", delay = "1ms", loss = "2%" }
+workload = { from = "near", to = "far", protocol = "udp", write = 1000, rate = "8mbit", tick = "10ms", duration = "1s" }
+rows = [{ label = "row" }]
+"#;
+    let experiment = Experiment::parse("t", "t.toml", text).unwrap();
+    let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
+    let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
+    let played = played.expect("nothing breaks the run");
+    let in_queue = played.path.hosts[1].lost(HostLoss::ReceiveQueue);
+    assert_eq!(Some(in_queue as f64), played.measured.udp_rcvbuf_errors);
+    let on_link = played.path.links[0]
+        .forward
+        .counters
+        .lost
+        .frames(FrameLoss::Random);
+    let sent = played.measured.datagrams_sent.unwrap();
+    let lost = played.measured.lost_share.unwrap() * sent;
+    assert!(in_queue > 100 && on_link > 5, "{in_queue} {on_link}");
+    assert_eq!(lost.round() as u64, in_queue + on_link);
+}
