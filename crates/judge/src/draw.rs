@@ -1,8 +1,8 @@
 //! Random transfers: path, hosts, applications, and whatever limits them.
 //!
 //! Rule: each dimension is a row of a table and is drawn from a generator that is forked by
-//! its name, so a new dimension moves no other. A setting that the host or the path refuses is left out.
-//! A world is small: about 3,000 segments with payload and five minutes at most, as
+//! its name, so a new dimension moves no other. A setting that the host or the path
+//! refuses is left out. A world is small: about 3,000 segments with payload and five minutes at most, as
 //! estimated from its settings, because a judge runs it hundreds of times.
 
 mod datagrams;

@@ -170,7 +170,8 @@ fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
         };
     }
     let error = best.error.hypot(named.error);
-    let is_right = named.share >= RIGHT * best.gain || best.gain - named.share < 2.0 * error;
+    let is_equal = named.is_real() && best.gain - named.share < 2.0 * error;
+    let is_right = named.share >= RIGHT * best.gain || is_equal;
     let is_wrong = named.share < WRONG * best.gain || (named.share < LEAST && best.gain > CLEAR);
     match (is_right, is_wrong) {
         (true, _) if !answer.levers.is_empty() => Verdict::Right,
@@ -247,3 +248,6 @@ pub(crate) fn missed(predicted: f64, measured: f64) -> f64 {
         _ => (predicted / measured - 1.0).abs(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,9 @@
 //! Random transfers, and the judge of the explanations of them.
 //!
 //! Rule: the judge shares nothing with the engine that explains except the experiment
-//! file, the list of levers and the simulator. It tries every lever of a world by itself, alone and together, with seeds
-//! of its own; the largest gain is the truth with which an [`Answer`] is compared.
+//! file, the list of levers and the simulator. It tries every lever of a world by itself,
+//! alone and together, with seeds of its own; the largest gain is the truth with which an
+//! [`Answer`] is compared.
 //!
 //! ```no_run
 //! use fullpipe_judge::{Answer, World, judge};

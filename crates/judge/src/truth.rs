@@ -16,8 +16,7 @@ use crate::{
 
 /// Levers of each class that are measured again.
 const CONTENDERS: usize = 8;
-/// Part of the best rough gain below which a lever cannot be best: chance is added on both
-/// sides.
+/// Part of the measured best gain; a lever whose rough gain is less cannot be best.
 const FAR: f64 = 0.7;
 
 /// Changes that were tried, with their gain.
@@ -142,11 +141,12 @@ fn contest(runs: &Runs, contenders: &[Contender]) -> Result<Best, Failure> {
         let own = contenders
             .iter()
             .filter(|contender| contender.is_of_host == is_of_host);
-        let own: Vec<_> = own.take(CONTENDERS).collect();
-        let far = own.first().map_or(0.0, |first| first.rough) * FAR;
         let mut best: Option<Best> = None;
-        for contender in own.iter().filter(|own| !runs.by_chance || own.rough >= far) {
+        for contender in own.take(CONTENDERS) {
             let most = best.as_ref().map_or(0.0, |best| best.gain);
+            if contender.rough < most * FAR {
+                break;
+            }
             let within = (0.1 * contender.rough.max(most)).max(LEAST / 4.0);
             let gain = runs.exact_gain(&contender.changes, MEASURING, within, most.max(LEAST))?;
             let Some(gain) = gain.filter(|gain| gain.is_real() && gain.share > most) else {
