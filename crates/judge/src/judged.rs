@@ -114,6 +114,7 @@ pub fn judge(world: &World, engine: &Engine<'_>) -> Result<Judged, Failure> {
 /// A violation that a checker of the simulator found.
 pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, Failure> {
     let named = named_gain(truth, &answer)?;
+    let best = better(truth, &answer, named);
     let advice = match answer.advice.is_empty() {
         true => None,
         false => Some(followed(&truth.runs, &answer)?),
@@ -121,8 +122,8 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     Ok(Judged {
         number: world.number,
         dimensions: world.dimensions.clone(),
-        best: truth.best.clone(),
-        verdict: verdict(&truth.best, &answer, named),
+        verdict: verdict(&best, &answer, named),
+        best,
         named_gain: named.share,
         named_family: named_family(truth, &answer.levers),
         false_refutations: false_refutations(truth, &answer.refuted)?,
@@ -147,6 +148,29 @@ fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
         }
     }
     Ok(most)
+}
+
+/// The best levers of the world: the named ones if they are levers of the hosts that really
+/// help, and the judge found none.
+fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
+    let is_of_host = |name: &String| {
+        let lever = truth.lever(name);
+        lever.is_some_and(|lever| lever.kind.is_of_host())
+    };
+    let best = &truth.best;
+    let judge_found_some = best.is_of_host && !best.levers.is_empty();
+    let names_hosts = !answer.levers.is_empty() && answer.levers.iter().all(is_of_host);
+    if judge_found_some || !named.is_real() || !names_hosts {
+        return best.clone();
+    }
+    Best {
+        levers: answer.levers.clone(),
+        changes: Vec::new(),
+        gain: named.share,
+        error: named.error,
+        is_of_host: true,
+        family: named_family(truth, &answer.levers),
+    }
 }
 
 /// Returns true if something was named that no host can set, although levers of the hosts

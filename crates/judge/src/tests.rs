@@ -16,7 +16,7 @@ title = "A small send buffer"
 hosts.sender = { set.tcp.send_buffer = 20000, set.tcp.initial_window = 80, set.tcp.hystart = false }
 hosts.receiver = { set.tcp.receive_buffer = "1M", set.tcp.initial_receive_window = 1000, set.pool.blocks = 8192 }
 links.path = { between = ["sender", "receiver"], rate = "20mbit", delay = "20ms" }
-flows.main = { from = "sender", to = "receiver", bytes = 3000000 }
+flows.main = { from = "sender", to = "receiver", bytes = 800000 }
 rows = [{ label = "world" }]
 "#;
 
@@ -117,6 +117,16 @@ fn the_truth_of_a_small_send_buffer_is_the_send_buffer() {
     assert_eq!((path.verdict, path.named_gain), (Verdict::Wrong, 0.0));
     assert_eq!(verdict_of(&[]).verdict, Verdict::Wrong);
     assert_eq!(verdict_of(&["sender.no.such"]).named_family, "unknown");
+    // A lever of a host that helps is the best one, even if the judge found only the path.
+    let mut blind = Truth::of(&world).unwrap();
+    blind.best.levers = vec!["path.forward.rate".into()];
+    blind.best.is_of_host = false;
+    blind.best.gain *= 10.0;
+    let right = compare(&world, &blind, send_buffer()).unwrap();
+    assert_eq!(
+        (right.verdict, right.best.levers),
+        (Verdict::Right, vec![SEND_BUFFER.into()])
+    );
     let both = verdict_of(&[SEND_BUFFER, "receiver.tcp.receive_buffer"]);
     assert_eq!(
         (both.verdict, both.named_family.as_str()),
@@ -164,7 +174,7 @@ fn the_error_of_a_prediction_is_a_share_of_what_was_measured() {
 }
 
 /// Worlds of the test of whole engines: short ones.
-const WORLDS: [u64; 6] = [1, 4, 6, 16, 33, 41];
+const WORLDS: [u64; 4] = [6, 16, 33, 43];
 
 #[test]
 fn an_engine_that_knows_the_truth_keeps_every_limit_and_one_that_does_not_misses_them() {

@@ -29,6 +29,9 @@ pub const IN_MID_TRANSFER: &[Dimension] = &[
     tcp("duration", 0.08, duration),
 ];
 
+/// Most segments that the path carries in the time of a transfer that ends after a time.
+const TIMED: u64 = 500;
+
 fn set(plan: &mut Plan, field: &str, value: String) {
     plan.offer(Part::Flow, &[(field, value)]);
 }
@@ -152,8 +155,13 @@ fn second_flow(plan: &mut Plan, mut rng: Rng) {
 
 /// The transfer ends after a time, and may leave out its beginning.
 fn duration(plan: &mut Plan, mut rng: Rng) {
-    // At ten times the rate the same time has ten times the bytes.
-    plan.lasts_us = (plan.lasts_us / 4).max(1_000);
+    // A lever may let a slow transfer use the whole path, whose bytes in that time count.
+    let each = segment(plan).min(write_size(plan)).min(1_448);
+    let longest_us = (TIMED * each) as f64 * 8e6 / plan.rate_bps as f64;
+    if longest_us < 3.0 * plan.rtt_us as f64 {
+        return;
+    }
+    plan.lasts_us = plan.lasts_us.min(longest_us as u64);
     if !plan.end_by_time() {
         return;
     }
