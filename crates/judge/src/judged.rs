@@ -44,11 +44,11 @@ pub type Engine<'a> = dyn Fn(&Setup, u64) -> Result<Answer, String> + Sync + 'a;
 /// Correctness of the named levers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// At least [`RIGHT`] of the best gain, or no lever where nothing helps.
+    /// At least `RIGHT` of the best gain, or no lever where nothing helps.
     Right,
     /// Neither right nor wrong.
     Missed,
-    /// Confident and wrong: less than [`WRONG`] of the best gain, or less than 2 % where the
+    /// Confident and wrong: less than `WRONG` of the best gain, or less than 2 % where the
     /// best gain is above 5 %. No named lever counts as a gain of 0.
     Wrong,
 }
