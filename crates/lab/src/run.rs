@@ -166,8 +166,7 @@ pub fn run_by_row(
                 number,
                 progress: &advance,
             };
-            let result = world.run(options);
-            let Some(worlds) = finished(&played, place, number, result) else {
+            let Some(worlds) = finished(&played, place, number, world.run(options)) else {
                 continue;
             };
             let row = worlds.and_then(|worlds| explained(&rows[place], worlds, options));

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{UseTree, Visibility};
 
-use super::exceptions::Circle;
 use super::{Finding, RustFile, is_for_tests};
 
 type ModulePath = Vec<String>;
@@ -277,27 +276,12 @@ pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a 
     circles.into_iter().collect()
 }
 
-/// Compares the circles of one crate with the exceptions.
-pub fn check(modules: &Modules<'_>, exceptions: &[Circle]) -> Vec<Finding> {
+/// Reports the circles of one crate.
+pub fn check(modules: &Modules<'_>) -> Vec<Finding> {
     let edges = modules.edges();
     let circles = circles(&edges);
     let mut findings = Vec::new();
-    for exception in exceptions {
-        for file in exception.files {
-            if edges.contains_key(file) && !circles.iter().any(|circle| circle.contains(file)) {
-                let says = format!(
-                    "is in no circle any more: delete it from the exception ({})",
-                    exception.why
-                );
-                findings.push(Finding::new(file, 1, says));
-            }
-        }
-    }
     for circle in circles {
-        let excepted = |file: &&str| exceptions.iter().any(|e| e.files.contains(file));
-        if circle.iter().all(excepted) {
-            continue;
-        }
         let inside = |file: &str| -> Vec<&str> {
             let of = edges.get(file).into_iter().flatten();
             of.filter(|other| circle.contains(other)).copied().collect()

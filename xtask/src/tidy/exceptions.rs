@@ -1,7 +1,6 @@
-//! The files and functions that are longer than the limits, and the one circle of imports
-//! that has not been removed yet.
+//! The files and functions that are longer than the limits.
 //!
-//! The one rule: these lists only shrink. An entry states the present length. Tidy fails
+//! The one rule: this list only shrinks. An entry states the present length. Tidy fails
 //! if the length has grown, if it has shrunk (lower the number), and if it is within the
 //! limit or the item is gone (delete the entry).
 //!
@@ -45,27 +44,6 @@ pub const LONG: [Exception; 5] = [
         why: "one table of cases",
     },
 ];
-
-/// Files that import each other in a circle.
-pub struct Circle {
-    /// All files of the circle.
-    pub files: &'static [&'static str],
-    /// Reason for which it is still there.
-    pub why: &'static str,
-}
-
-/// All circles that are tolerated.
-pub const CIRCLES: [Circle; 1] = [Circle {
-    files: &[
-        "crates/lab/src/verdict/binding.rs",
-        "crates/lab/src/verdict/bounds.rs",
-        "crates/lab/src/verdict/evidence.rs",
-        "crates/lab/src/verdict/gone.rs",
-        "crates/lab/src/verdict/processor.rs",
-        "crates/lab/src/verdict/wording.rs",
-    ],
-    why: "the files of the verdict use each other's evidence until verdicts are split into parts",
-}];
 
 /// Folders whose types deliberately have the names of other types, and the reason.
 pub const MIRRORS: [(&str, &str); 1] = [(

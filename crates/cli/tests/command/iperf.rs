@@ -2,6 +2,76 @@
 
 use super::*;
 
+const IPERF_MISTAKES: &[(&[&str], &str)] = &[
+    (&["iperf"], "<--server|--client <HOST>>"),
+    (&["iperf", "-s", "-c", "h"], "cannot be used with"),
+    (&["iperf", "-s", "-R"], "cannot be used with"),
+    (
+        &["iperf", "-c", "127.0.0.1", "-n", "1M", "-t", "1"],
+        "cannot be used with",
+    ),
+    (
+        &["iperf", "-c", "127.0.0.1", "-t", "soon"],
+        "'soon' is not a time: write seconds",
+    ),
+    (
+        &["iperf", "-c", "127.0.0.1", "-b", "0"],
+        "a rate of 0 would never send",
+    ),
+    (
+        &["iperf", "-c", "127.0.0.1", "-w", "8G"],
+        "-w 8589934592: outside 1 to 1073741824 bytes",
+    ),
+    (&["iperf", "-s", "--port", "0"], "0 is not in 1..=65535"),
+    (
+        &["iperf", "-s", "--dev", "eth0"],
+        "expected kernel, tap:NAME, tun:NAME or packet:NIC",
+    ),
+    (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
+    (
+        &["iperf", "-s", "--dev", "tap:fp0"],
+        "--dev tap:fp0 needs --addr A.B.C.D/N",
+    ),
+    (
+        &["iperf", "-s", "--addr", "10.0.0.1/24"],
+        "--addr needs a device of our own",
+    ),
+    (
+        &["iperf", "-s", "--set", "pool.blocks=4"],
+        "--set needs a device of our own",
+    ),
+    (
+        &["iperf", "-s", "--dev", "tap:fp0", "--addr", "10.0.0.1"],
+        "write A.B.C.D/N",
+    ),
+    (
+        &[
+            "iperf",
+            "-s",
+            "--dev",
+            "tap:fp0",
+            "--addr",
+            "10.0.0.1/24",
+            "--host-addr",
+            "10.0.0.1/24",
+        ],
+        "--addr and --host-addr are both 10.0.0.1",
+    ),
+    (
+        &[
+            "iperf",
+            "-s",
+            "--dev",
+            "tap:fp0",
+            "--addr",
+            "10.0.0.1/24",
+            "--set",
+            "tcp.sak=1",
+        ],
+        "did you mean `tcp.sack`?",
+    ),
+];
+
 #[test]
 fn a_wrong_iperf_is_one_line_and_exit_code_2() {
     refused(Path::new("."), IPERF_MISTAKES);
