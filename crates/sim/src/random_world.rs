@@ -17,8 +17,8 @@ use crate::app::{Amount, Ending, ReadPlan, Requests, WritePlan, WriteSize};
 use crate::device::{DeviceModel, Merge};
 use crate::ids::Seed;
 use crate::link::{
-    BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, LinkModel, Queue, Radio, Reordering,
-    TokenBucket,
+    AckThinning, BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, LinkModel, Queue, Radio,
+    Reordering, TokenBucket,
 };
 use crate::rule::RuleAction;
 use crate::world_plan::{
@@ -234,6 +234,10 @@ fn draw_direction(rng: &Rng, mtu: usize) -> LinkModel {
         }),
         duplication: draw_chance(of("duplication"), 0.1),
         corruption: draw_chance(of("corruption"), 0.05),
+        ack_thinning: sometimes(of("ack_thinning"), 0.2, |rng| AckThinning {
+            every: rng.between(2, 64) as u32,
+            wait_us: draw_spread(rng, 16),
+        }),
         queue,
         ecn_threshold: sometimes(of("ecn_threshold"), 0.2, |rng| match rng.below(2) {
             0 => EcnThreshold::Packets(rng.between(1, 32) as u32),

@@ -122,7 +122,7 @@ fn expected(truth: FrameLoss, kind: Kind) -> Option<LossReason> {
         }
         FrameLoss::PacketTooBig | FrameLoss::BlackHole => LossReason::MtuHole,
         FrameLoss::Outage => LossReason::Outage,
-        FrameLoss::TooLong | FrameLoss::LinkDown => return None,
+        FrameLoss::AckThinning | FrameLoss::TooLong | FrameLoss::LinkDown => return None,
     })
 }
 

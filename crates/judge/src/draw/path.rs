@@ -32,6 +32,7 @@ pub const DIMENSIONS: &[Dimension] = &[
     dimension("jitter", 0.09, jitter),
     dimension("hop", 0.06, hop),
     dimension("radio", 0.07, radio),
+    dimension("ack_thinning", 0.05, ack_thinning),
 ];
 
 /// One direction is slower, down to a thousandth.
@@ -45,6 +46,17 @@ fn asymmetry(plan: &mut Plan, mut rng: Rng) {
     } else if plan.offer(Part::Path, &[("forward.rate", format!("{slower}bit"))]) {
         plan.rate_bps = slower;
     }
+}
+
+/// A modem that thins the ACKs out.
+fn ack_thinning(plan: &mut Plan, mut rng: Rng) {
+    let every = rng.between(2, 64);
+    let wait = micros((spread(&mut rng, 0.1, 50.0) * 1e3) as u64);
+    let settings = [
+        ("back.ack_thinning.every", every.to_string()),
+        ("back.ack_thinning.wait", wait),
+    ];
+    plan.offer(Part::Path, &settings);
 }
 
 /// Bytes of 0.1 to 10 bandwidth-delay products.

@@ -6,8 +6,8 @@
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
-    BurstLoss, Codel, Direction, EcnThreshold, Hop, LinkModel, Outage, Queue, Radio, Reordering,
-    TokenBucket,
+    AckThinning, BurstLoss, Codel, Direction, EcnThreshold, Hop, LinkModel, Outage, Queue, Radio,
+    Reordering, TokenBucket,
 };
 
 use super::setting::SettingError;
@@ -65,6 +65,12 @@ pub struct LinkField {
     pub expected: &'static str,
     set: fn(&mut OneDirection, &str) -> Option<()>,
 }
+
+/// ACK thinning of which the file sets only one field.
+const USUAL_THINNING: AckThinning = AckThinning {
+    every: 8,
+    wait_us: 10_000,
+};
 
 /// The field that always applies to both directions.
 const RTT: &str = "rtt";
@@ -167,6 +173,18 @@ pub const LINK_FIELDS: &[LinkField] = &[
         "Share of frames that arrive damaged.",
         PROBABILITY,
         |direction, text| direction.fields.corruption = parse_probability(text)?
+    ),
+    field!(
+        "ack_thinning.every",
+        "Of so many pure ACKs of a connection that wait together one is sent; the first waits until then, or for `ack_thinning.wait`.",
+        "a number, at least 1",
+        |direction, text| direction.ack_thinning().every = parse_at_least_one(text)?
+    ),
+    field!(
+        "ack_thinning.wait",
+        "Longest time for which a pure ACK waits for further ones; without it 10 ms.",
+        TIME,
+        |direction, text| direction.ack_thinning().wait_us = whole_us(text)?
     ),
     field!(
         "queue",
@@ -398,6 +416,10 @@ impl OneDirection {
         })
     }
 
+    fn ack_thinning(&mut self) -> &mut AckThinning {
+        self.fields.ack_thinning.get_or_insert(USUAL_THINNING)
+    }
+
     fn codel(&mut self) -> &mut Codel {
         self.fields.codel.get_or_insert(Codel::internet())
     }
@@ -432,6 +454,11 @@ fn whole_us(text: &str) -> Option<u64> {
 fn half_us(text: &str) -> Option<u64> {
     let rtt = whole_us(text)?;
     rtt.is_multiple_of(2).then_some(rtt / 2)
+}
+
+fn parse_at_least_one(text: &str) -> Option<u32> {
+    let number = u32::try_from(parse_count(text)?).ok()?;
+    (number >= 1).then_some(number)
 }
 
 fn parse_mtu(text: &str) -> Option<usize> {

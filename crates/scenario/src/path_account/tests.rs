@@ -87,6 +87,21 @@ fn each_impairment_has_its_own_line_in_the_account_and_no_other() {
 }
 
 #[test]
+fn thinned_acks_are_counted_where_they_were_dropped_and_no_payload_is_lost() {
+    let played = played(HOSTS, r#"back.ack_thinning = { every = 8, wait = "5ms" }"#);
+    let [forward, back] = [Direction::Forward, Direction::Back]
+        .map(|direction| &played.path.links[0].direction(direction).counters.lost);
+    let thinned = back.frames(FrameLoss::AckThinning);
+    assert!(thinned > 500, "{thinned}");
+    assert_eq!((back.all(), forward.all()), (thinned, 0));
+    assert_eq!(played.measured.retransmitted_segments, 0);
+    assert_eq!(
+        played.path.losses()[0].to_string(),
+        format!("{thinned} frames lost as ACKs that were thinned out on `path` (back)")
+    );
+}
+
+#[test]
 fn a_full_receive_ring_and_corruption_are_losses_of_the_host() {
     let slow = r#"hosts.near = {}
 hosts.far = { cpu.receive_packet = "2ms", device.rx_descriptors = 8 }"#;

@@ -155,6 +155,16 @@ impl DirectionState {
         Ok(())
     }
 
+    /// Puts `frame` into the queue, perhaps in place of an ACK.
+    fn join(&mut self, frame: Vec<u8>, now: Instant) {
+        let Some(thinning) = self.link.ack_thinning else {
+            return self.line.join(frame, now);
+        };
+        if let Some(bytes) = thinning.join(&mut self.line, frame, now) {
+            self.counters.lost.count(FrameLoss::AckThinning, bytes);
+        }
+    }
+
     /// Takes the frame that leaves the queue at `now`.
     fn leave(&mut self, now: Instant) -> Option<QueuedFrame> {
         let Some(model) = self.link.codel else {
@@ -285,7 +295,7 @@ impl LinkEngine {
     /// the next frame. With any other queue it is always true.
     pub fn has_room(&self, direction: Direction) -> bool {
         let own = &self.directions[direction.index()];
-        own.link.queue != Queue::Device || own.line.is_empty()
+        own.link.queue != Queue::Device || own.line.is_idle()
     }
 
     /// Number of frames inside the link, waiting or in flight.
@@ -302,7 +312,7 @@ impl LinkEngine {
         own.counters.offered_bytes += frame.len() as u64;
         match Self::admit(own, self.up, &mut frame) {
             Ok(()) => {
-                own.line.join(frame, now);
+                own.join(frame, now);
                 self.advance(now);
                 let DirectionState { line, counters, .. } = &mut self.directions[direction.index()];
                 counters.longest_queue = counters.longest_queue.max(line.len());

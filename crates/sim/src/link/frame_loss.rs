@@ -47,6 +47,8 @@ frame_losses! {
     EcnThreshold = "ecn_threshold", "above the ECN threshold of";
     /// CoDel dropped it, because it had waited too long.
     Codel = "codel", "by CoDel on";
+    /// A pure ACK that waited, and whose place a later one took.
+    AckThinning = "ack_thinning", "as ACKs that were thinned out on";
     /// Longer than the link's MTU, or than the token bucket's burst.
     TooLong = "too_long", "as longer than the MTU of";
     /// Longer than the MTU of a hop that answers with an ICMP message.

@@ -6,8 +6,10 @@
 //! its own generator, so that switching one on does not change another.
 //!
 //! A link reads only as far as the IP header: corruption changes only IP packets, marking
-//! needs a sender that uses ECN, and a hop drops only packets with DF set.
+//! needs a sender that uses ECN, and a hop drops only packets with DF set. Only ACK thinning
+//! reads the TCP header.
 
+mod ack_thinning;
 mod burst_loss;
 mod codel;
 mod corruption;
@@ -33,6 +35,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+pub use ack_thinning::AckThinning;
 pub use burst_loss::BurstLoss;
 pub use codel::Codel;
 pub use counters::LinkCounters;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+use super::ack_thinning::AckThinning;
 use super::burst_loss::BurstLoss;
 use super::codel::Codel;
 use super::ecn_threshold::EcnThreshold;
@@ -42,6 +43,8 @@ pub struct LinkModel {
     pub duplication: f64,
     /// Probability that bits of an IP packet are flipped.
     pub corruption: f64,
+    /// Pure ACKs are delayed, and only some of them are sent.
+    pub ack_thinning: Option<AckThinning>,
     /// The queue of frames that wait for the wire.
     pub queue: Queue,
     /// Length of the queue from which congestion is reported.
@@ -78,6 +81,7 @@ impl LinkModel {
             reordering: None,
             duplication: 0.0,
             corruption: 0.0,
+            ack_thinning: None,
             queue: Queue::Unlimited,
             ecn_threshold: None,
             codel: None,
@@ -89,8 +93,8 @@ impl LinkModel {
         }
     }
 
-    /// This link without loss, jitter, reordering, duplication, corruption, hop and
-    /// outage. Rate, delay and queue stay.
+    /// This link without loss, jitter, reordering, duplication, corruption, ACK thinning, hop
+    /// and outage. Rate, delay and queue stay.
     #[must_use]
     pub const fn without_impairments(self) -> Self {
         Self {
@@ -100,6 +104,7 @@ impl LinkModel {
             reordering: None,
             duplication: 0.0,
             corruption: 0.0,
+            ack_thinning: None,
             hop: None,
             outage: None,
             ..self

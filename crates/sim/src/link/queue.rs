@@ -29,8 +29,12 @@ pub enum Queue {
 #[derive(Debug)]
 pub(super) struct QueuedFrame {
     pub frame: Vec<u8>,
-    /// Time at which it joined the queue.
+    /// Time at which it joined the queue, or from which on it may leave if it is delayed.
     pub since: Instant,
+    /// True for an ACK that waits for further ones, of which it or the last is sent.
+    pub is_delayed: bool,
+    /// Number of ACKs whose place it has taken, itself included.
+    pub acks: u32,
 }
 
 /// One direction's queue.
@@ -62,8 +66,33 @@ impl FrameQueue {
     }
 
     pub fn join(&mut self, frame: Vec<u8>, since: Instant) {
-        self.bytes += frame.len() as u64;
-        self.frames.push_back(QueuedFrame { frame, since });
+        self.put(QueuedFrame {
+            frame,
+            since,
+            is_delayed: false,
+            acks: 1,
+        });
+    }
+
+    pub fn put(&mut self, frame: QueuedFrame) {
+        self.bytes += frame.frame.len() as u64;
+        self.frames.push_back(frame);
+    }
+
+    /// Removes the last frame for which `is_it` is true.
+    pub fn remove_last(&mut self, is_it: impl Fn(&QueuedFrame) -> bool) -> Option<QueuedFrame> {
+        let place = self.frames.iter().rposition(is_it)?;
+        let removed = self.frames.remove(place)?;
+        self.bytes -= removed.frame.len() as u64;
+        Some(removed)
+    }
+
+    /// Ends the delay of the last frame: it may leave from `now` on.
+    pub fn send_off(&mut self, now: Instant) {
+        if let Some(last) = self.frames.back_mut().filter(|last| last.is_delayed) {
+            last.since = last.since.min(now);
+            last.is_delayed = false;
+        }
     }
 
     pub fn first(&self) -> Option<&QueuedFrame> {
@@ -80,8 +109,9 @@ impl FrameQueue {
         self.bytes
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+    /// Returns true if no frame waits for the wire.
+    pub fn is_idle(&self) -> bool {
+        self.frames.iter().all(|frame| frame.is_delayed)
     }
 
     pub fn len(&self) -> usize {

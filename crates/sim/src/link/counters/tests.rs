@@ -34,8 +34,18 @@ fn frame(len: usize, ecn: Ecn) -> Vec<u8> {
     frame
 }
 
-/// Offers frames of random lengths at random times in both directions, and waits for all
-/// arrivals. The link is down for a tenth of the time.
+/// A pure ACK with the longest header.
+fn pure_ack(ack: u32) -> Vec<u8> {
+    const HEADER: usize = 60;
+    let mut frame = frame(ETHERNET_HEADER_LEN + Ipv4Header::LEN + HEADER, Ecn::NotEct);
+    let segment = &mut frame[ETHERNET_HEADER_LEN + Ipv4Header::LEN..];
+    segment[8..12].copy_from_slice(&ack.to_be_bytes());
+    segment[12..14].copy_from_slice(&[0xf0, 0x10]);
+    frame
+}
+
+/// Offers frames of random lengths, and now and then two ACKs, at random times in both
+/// directions, and waits for all arrivals. The link is down for a tenth of the time.
 fn exchange(engine: &mut LinkEngine, rng: &mut Rng) {
     let mut now = Instant::ZERO;
     for number in 0..FRAMES {
@@ -45,7 +55,10 @@ fn exchange(engine: &mut LinkEngine, rng: &mut Rng) {
             let most = engine.link(direction).mtu + ETHERNET_HEADER_LEN + 8;
             let len = rng.between(60, most as u64) as usize;
             let ecn = [Ecn::NotEct, Ecn::Ect0][rng.below(2) as usize];
-            engine.offer(direction, frame(len, ecn), now);
+            match number % 10 {
+                0 | 1 => engine.offer(direction, pure_ack(number), now),
+                _ => engine.offer(direction, frame(len, ecn), now),
+            }
         }
         while engine.take(now).is_some() {}
     }

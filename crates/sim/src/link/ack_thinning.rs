@@ -1,0 +1,110 @@
+//! ACK thinning: a device that delays pure ACKs and sends only some of them.
+//!
+//! Rule: an ACK is dropped only if a later one of its connection, which acknowledges more, takes
+//! its place. So every byte is acknowledged, duplicate ACKs arrive, and the link never waits
+//! for an ACK longer than the setting allows. An ACK that waits delays no other frame: whatever
+//! is queued behind it sends it off.
+//!
+//! Modems and half-duplex radios do this to save transmissions (RFC 3449 §5.2.1).
+
+use fullpipe_pool::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+use super::frame::ETHERNET_HEADER_LEN;
+use super::queue::{FrameQueue, QueuedFrame};
+
+/// The number of ACKs of which one is sent, and the longest wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AckThinning {
+    /// Of so many ACKs of a connection that wait together one is sent; below 2 all are sent.
+    pub every: u32,
+    /// Longest time for which an ACK waits for further ones, in microseconds; 0 thins only
+    /// those that wait for the wire.
+    pub wait_us: u64,
+}
+
+const IPV4: [u8; 2] = [0x08, 0x00];
+const TCP: u8 = 6;
+const IPV4_HEADER_LEN: usize = 20;
+const TCP_HEADER_LEN: usize = 20;
+/// MF and the fragment offset.
+const FRAGMENT: u16 = 0x3fff;
+/// ACK, and the flags that may accompany it in a pure ACK: ECE and CWR.
+const ACK: u8 = 0x10;
+const ECE_AND_CWR: u8 = 0xc0;
+
+/// A segment that only acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PureAck {
+    /// Addresses and ports.
+    connection: [u8; 12],
+    flags: u8,
+    ack: u32,
+}
+
+impl PureAck {
+    /// The pure ACK in `frame`, if it is one.
+    fn of(frame: &[u8]) -> Option<Self> {
+        let packet = frame.get(ETHERNET_HEADER_LEN..)?;
+        if frame[12..14] != IPV4 || packet.len() < IPV4_HEADER_LEN || packet[9] != TCP {
+            return None;
+        }
+        let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let header_len = usize::from(packet[0] & 0x0f) * 4;
+        let packet_len = usize::from(word(packet, 2));
+        let segment = packet.get(header_len..packet_len)?;
+        let is_whole = word(packet, 6) & FRAGMENT == 0;
+        if !is_whole || segment.len() < TCP_HEADER_LEN {
+            return None;
+        }
+        let flags = segment[13];
+        let has_payload = segment.len() != usize::from(segment[12] >> 4) * 4;
+        if has_payload || flags & !ECE_AND_CWR != ACK {
+            return None;
+        }
+        let mut connection = [0; 12];
+        connection[..8].copy_from_slice(&packet[12..20]);
+        connection[8..].copy_from_slice(&segment[..4]);
+        Some(Self {
+            connection,
+            flags,
+            ack: u32::from_be_bytes([segment[8], segment[9], segment[10], segment[11]]),
+        })
+    }
+
+    /// Returns true if this one says all that `earlier` says, and more.
+    fn replaces(&self, earlier: &Self) -> bool {
+        let is_same = (self.connection, self.flags) == (earlier.connection, earlier.flags);
+        is_same && (self.ack.wrapping_sub(earlier.ack) as i32) > 0
+    }
+}
+
+impl AckThinning {
+    /// Puts `frame` at the end of `line`. Returns the length of the ACK that it replaced, if it
+    /// replaced one.
+    pub(super) fn join(self, line: &mut FrameQueue, frame: Vec<u8>, now: Instant) -> Option<usize> {
+        let joining = PureAck::of(&frame).filter(|_| self.every > 1);
+        let replaced = joining.and_then(|joining| {
+            line.remove_last(|waiting| {
+                waiting.acks < self.every
+                    && PureAck::of(&waiting.frame).is_some_and(|ack| joining.replaces(&ack))
+            })
+        });
+        line.send_off(now);
+        let acks = replaced.as_ref().map_or(0, |earlier| earlier.acks) + 1;
+        let most = now + Duration::from_micros(self.wait_us);
+        let until = replaced.as_ref().map_or(most, |earlier| earlier.since);
+        let waits = joining.is_some() && acks < self.every && until > now;
+        line.put(QueuedFrame {
+            frame,
+            since: if waits { until } else { now },
+            is_delayed: waits,
+            acks,
+        });
+        replaced.map(|earlier| earlier.frame.len())
+    }
+}
+
+#[cfg(test)]
+mod tests;
