@@ -21,7 +21,8 @@ use crate::{
     shares::Times,
 };
 
-/// Time after the last transmission in which datagrams may still arrive.
+/// Time after which the hosts have done what they had to do, and the links are looked at: as
+/// long as one of them holds a frame, datagrams may still arrive.
 const UNDER_WAY: Duration = Duration::from_millis(500);
 
 /// Facts of one flow at the end of sending, and after all datagrams had arrived.
@@ -61,6 +62,9 @@ impl Scene<'_> {
         }
         let sent: Vec<_> = self.datagram_facts();
         self.run_for(UNDER_WAY)?;
+        while self.links_hold_frames() {
+            self.run_for(UNDER_WAY)?;
+        }
         self.built.world.try_run_for(Duration::ZERO)?;
         let arrived = self.datagram_facts();
         let places = self.built.datagrams.iter().map(|(place, _)| *place);
@@ -101,6 +105,12 @@ impl Scene<'_> {
             observed,
             watched,
         }))
+    }
+
+    fn links_hold_frames(&self) -> bool {
+        let world = &self.built.world;
+        let mut links = self.built.links.iter();
+        links.any(|link| world.link_engine(*link).held() > 0)
     }
 
     fn is_all_sent(&self) -> bool {
@@ -184,3 +194,6 @@ fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> EndedD
         },
     }
 }
+
+#[cfg(test)]
+mod tests;
