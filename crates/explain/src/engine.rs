@@ -205,10 +205,11 @@ fn without_advice(
 /// seeds.
 fn predicted(setup: &Setup, played: &Played, base: &Speed, gain: &Gain) -> Predicted {
     let measured = goodput_mbps(played);
-    // Without a goodput to multiply, the runs themselves are the prediction.
-    let unit = match base.mean_mbps() {
+    // A cut run foretells the whole one of its seed with an error, which other runs share.
+    // Without a goodput to compare with, the runs themselves are the prediction.
+    let unit = match base.mbps[0] {
         0.0 => 1.0,
-        mean => measured / mean,
+        mbps => measured / mbps,
     };
     let scaled = gain.speed.mbps.iter().map(|mbps| mbps * unit);
     let [low, high] = [f64::min, f64::max]

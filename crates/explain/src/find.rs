@@ -4,8 +4,9 @@
 
 use crate::{
     cause::Cause,
+    hosts::{self, Hosts},
     lever::LeverKind,
-    search::{Gain, Hosts, Search, WORTH},
+    search::{Gain, Search, WORTH},
     twin::TwinFailure,
 };
 
@@ -52,7 +53,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         singles: mut tried,
         together,
         idle,
-    } = search.of_hosts(deep)?;
+    } = hosts::of(search, deep)?;
     let single = tried.first().filter(|best| best.is_worth()).cloned();
     let best = match together.or(single) {
         Some(best) => Some(best),

@@ -42,6 +42,7 @@ mod explanation;
 mod find;
 mod gone;
 mod host;
+mod hosts;
 mod lever;
 mod levers;
 mod matrix;

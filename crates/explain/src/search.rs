@@ -5,7 +5,7 @@
 
 use fullpipe_scenario::{
     Setup,
-    path::{Path, full_segment, smallest_mtu},
+    path::{full_segment, smallest_mtu},
     scene::Part,
 };
 
@@ -23,16 +23,10 @@ pub const WORTH: f64 = 0.02;
 pub const KEPT: f64 = 0.98;
 /// Two causes whose speeds differ by less than this share are both named.
 const EQUAL: f64 = 0.05;
-/// Levers together have at least this many times the gain of each of them alone.
-const TOGETHER: f64 = 1.25;
-/// A lever joins others if the gain becomes at least this many times what it was.
-const JOINS: f64 = 1.1;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
-/// Rounds in which an ample resource may show the next one that is scarce.
-const ROUNDS: usize = 3;
 /// Speeds that differ by less than this share are the same.
-const SAME: f64 = 0.001;
+pub const SAME: f64 = 0.001;
 /// Levers that are run with all seeds after all have run with few.
 const FINALISTS: usize = 4;
 
@@ -59,13 +53,18 @@ impl Gain {
         self.ends || (self.speed.is_complete && self.ratio - 1.0 > WORTH.max(2.0 * self.error))
     }
 
+    /// Returns true if more seeds may show a gain.
+    fn may_be_worth(&self) -> bool {
+        self.ends || (self.speed.is_complete && self.ratio - 1.0 > WORTH)
+    }
+
     /// Order of gains: transfers that end, then the faster one.
     fn rank(&self) -> (bool, bool, f64) {
         (self.ends, self.speed.is_complete, self.ratio)
     }
 
     /// Returns true if this is faster than `other`.
-    fn beats(&self, other: &Self) -> bool {
+    pub fn beats(&self, other: &Self) -> bool {
         let [own, other] = [self.rank(), other.rank()];
         (own.0, own.1) > (other.0, other.1)
             || ((own.0, own.1) == (other.0, other.1) && own.2 > other.2)
@@ -77,27 +76,18 @@ impl Gain {
     }
 }
 
-/// The levers of the hosts that were run.
-#[derive(Clone, Debug, Default)]
-pub struct Hosts {
-    /// Single levers, the best first.
-    pub singles: Vec<Gain>,
-    /// Levers that help only together: none of them alone does half of it.
-    pub together: Option<Gain>,
-    /// A run of many ample resources, and those among them that do not matter in it.
-    pub idle: Option<(Gain, Vec<usize>)>,
-}
-
 /// A row, its levers, and what is known of them.
 pub struct Search<'a> {
-    setup: &'a Setup,
+    /// The row.
+    pub setup: &'a Setup,
     /// The runs.
     pub twin: Twin<'a>,
     /// The unchanged row.
     pub base: Speed,
     /// Every lever.
     pub levers: Vec<Lever>,
-    clues: Clues,
+    /// Clues of the unchanged row.
+    pub clues: Clues,
 }
 
 impl<'a> Search<'a> {
@@ -182,14 +172,15 @@ impl<'a> Search<'a> {
     }
 
     /// Sorts `gains` after the best have run with all seeds.
-    fn settle(&self, gains: &mut [Gain]) -> Result<(), TwinFailure> {
+    pub fn settle(&self, gains: &mut [Gain]) -> Result<(), TwinFailure> {
         self.sort(gains);
         let Some(best) = gains.first().cloned() else {
             return Ok(());
         };
-        // Only those that may be the best or its rival deserve more runs.
+        // Only those that may be the best or its rival deserve more runs. Few seeds do not tell
+        // a gain from chance.
         let is_near = |gain: &Gain| {
-            gain.is_worth()
+            gain.may_be_worth()
                 && gain.ends == best.ends
                 && gain.ratio * (1.0 + 2.0 * EQUAL) >= best.ratio
         };
@@ -203,109 +194,6 @@ impl<'a> Search<'a> {
         }
         self.sort(gains);
         Ok(())
-    }
-
-    /// The levers of the hosts that help, alone and together.
-    ///
-    /// `deep`: also resources together with one rule. Resources are first made ample all at once: if that changes nothing, none of them
-    /// matters, and otherwise the fewest that keep the gain are found by halves. Only these
-    /// are run alone, with all rules that the account suggests.
-    ///
-    /// # Errors
-    /// A violation that a checker of the simulator found.
-    pub fn of_hosts(&self, deep: bool) -> Result<Hosts, TwinFailure> {
-        let (clues, all) = self.all_resources()?;
-        let is_same = |gain: &Gain| {
-            gain.speed.is_complete == self.base.is_complete && (gain.ratio - 1.0).abs() < SAME
-        };
-        let fewest = match all.is_worth() {
-            true => self.fewest(all.clone())?,
-            false => None,
-        };
-        // Without any effect of all together, none of them matters. Those that can be removed
-        // from a gain may still be another way to it.
-        let (alone, idle) = match &fewest {
-            Some(fewest) => (fewest.places.clone(), Vec::new()),
-            None if is_same(&all) => (Vec::new(), all.places.clone()),
-            None => (all.places.clone(), Vec::new()),
-        };
-        let mut singles = self.singles(&alone)?;
-        singles.extend(self.singles(&self.suggested(&self.clues, |kind| kind == LeverKind::Rule))?);
-        self.settle(&mut singles)?;
-        let best = singles.first().map_or(1.0, |best| best.ratio.max(1.0));
-        let is_more = |gain: &Gain, than: f64| {
-            gain.is_worth() && (gain.ratio - 1.0) > (than - 1.0) * TOGETHER
-        };
-        let mut together = fewest.filter(|gain| is_more(gain, best));
-        let alone = together.as_ref().map_or(best, |gain| gain.ratio);
-        let with_rule = match deep {
-            true => self.with_rules(&clues, &all.places, &singles)?,
-            false => None,
-        };
-        let with_rule = with_rule.filter(|gain| gain.beats(&all) && is_more(gain, alone));
-        if let Some(gain) = with_rule {
-            let fewest = self.fewest(gain)?;
-            together = fewest.filter(|gain| is_more(gain, alone)).or(together);
-        }
-        if deep {
-            let joined = self.joined(together.as_ref(), &singles)?;
-            together = joined.filter(|gain| is_more(gain, best)).or(together);
-        }
-        Ok(Hosts {
-            together: together.filter(|gain| gain.places.len() > 1),
-            idle: Some((all, idle)).filter(|(_, idle)| !idle.is_empty()),
-            singles,
-        })
-    }
-
-    /// All scarce resources made ample, with those that this shows to be scarce next, and the
-    /// clues of all these runs; the row itself if the account suggests none.
-    fn all_resources(&self) -> Result<(Clues, Gain), TwinFailure> {
-        let mut clues = self.clues.clone();
-        let mut best: Option<Gain> = None;
-        for _ in 0..ROUNDS {
-            let mut wanted = self.suggested(&clues, |kind| kind == LeverKind::Resource);
-            // The first ones are the first to be removed: those that no system has a name for.
-            wanted.sort_by_key(|place| self.levers[*place].called.is_some());
-            let places = self.without_contradiction(&wanted);
-            if places.is_empty() || best.as_ref().is_some_and(|best| best.places == places) {
-                break;
-            }
-            let changes = self.changes_of(&places);
-            let Some(gain) = self.gain(&places, &changes, self.twin.few_seeds())? else {
-                break;
-            };
-            clues.add(&Clues::of(self.setup, &gain.speed.first));
-            if best.as_ref().is_none_or(|best| !best.beats(&gain)) {
-                best = Some(gain);
-            }
-        }
-        let nothing = || {
-            let gain = self.gain(&[], &[], self.twin.seeds());
-            gain.map(|gain| gain.expect("the row itself is valid"))
-        };
-        Ok((clues, best.map_or_else(nothing, Ok)?))
-    }
-
-    /// The best of the resources at `places`, all ample, with one rule in addition.
-    fn with_rules(
-        &self,
-        clues: &Clues,
-        places: &[usize],
-        singles: &[Gain],
-    ) -> Result<Option<Gain>, TwinFailure> {
-        let mut best: Option<Gain> = None;
-        for rule in self.rules_to_combine(clues, singles) {
-            let places = self.without_contradiction(&[&[rule], places].concat());
-            let changes = self.changes_of(&places);
-            let gain = self.gain(&places, &changes, self.twin.few_seeds())?;
-            if let Some(gain) = gain
-                && best.as_ref().is_none_or(|best| gain.beats(best))
-            {
-                best = Some(gain);
-            }
-        }
-        Ok(best)
     }
 
     /// Sorts gains, the best first. Of equal ones a setting that the host's system has comes
@@ -333,7 +221,7 @@ impl<'a> Search<'a> {
     }
 
     /// Places of the levers of some kinds that `clues` suggest.
-    fn suggested(&self, clues: &Clues, is_wanted: impl Fn(LeverKind) -> bool) -> Vec<usize> {
+    pub fn suggested(&self, clues: &Clues, is_wanted: impl Fn(LeverKind) -> bool) -> Vec<usize> {
         let all = self.levers.iter().enumerate();
         let found = all.filter(|(_, lever)| {
             is_wanted(lever.kind) && (lever.clues.is_empty() || clues.suggest(lever.clues))
@@ -341,19 +229,27 @@ impl<'a> Search<'a> {
         found.map(|(place, _)| place).collect()
     }
 
-    /// Returns true if the first flow's path carries as much payload as it can: no lever of a
-    /// host can then gain [`WORTH`]. Not known where other flows share the path, or where
-    /// segments could be larger.
+    /// Returns true if a link on the way of a single flow carries so much payload that no host
+    /// can gain [`WORTH`]: the link is never idle, and all that it carries is new payload in
+    /// full segments.
     pub fn is_path_full(&self) -> bool {
         let setup = self.setup;
-        let segment = full_segment(setup);
-        let payload_bps = Path::of(setup, segment).payload_bps;
-        let is_alone = setup.flows.len() == 1 && !setup.flow().is_udp();
-        let is_large = segment + USUAL_OVERHEAD >= smallest_mtu(setup);
-        is_alone
-            && is_large
-            && payload_bps.is_finite()
-            && self.base.mean_mbps() * 1e6 * (1.0 + WORTH) >= payload_bps
+        let flow = setup.flow();
+        let measured = &self.base.first.measured;
+        let is_alone = setup.flows.len() == 1 && !flow.is_udp();
+        let is_large = full_segment(setup) + USUAL_OVERHEAD >= smallest_mtu(setup);
+        let way = setup.route(flow.from, flow.to).into_iter();
+        let busy = way.map(|(number, direction)| {
+            let link = &self.base.first.path.links[number];
+            match link.shared {
+                true => 0.0,
+                false => link.direction(direction).busy_share(),
+            }
+        });
+        let busy = busy.fold(0.0, f64::max);
+        let sent = measured.data_segments.max(1) as f64;
+        let again = measured.retransmitted_segments as f64 / sent;
+        is_alone && is_large && busy * (1.0 - again) * (1.0 + WORTH) >= 1.0
     }
 
     /// Places of the levers of the path.
@@ -366,66 +262,29 @@ impl<'a> Search<'a> {
         self.suggested(&self.clues, |kind| !kind.is_of_host())
     }
 
-    /// The best lever or levers, and those of the helpful `singles` that help in addition.
-    fn joined(
-        &self,
-        together: Option<&Gain>,
-        singles: &[Gain],
-    ) -> Result<Option<Gain>, TwinFailure> {
-        let Some(mut best) = together
-            .or(singles.first())
-            .filter(|best| best.is_worth())
-            .cloned()
-        else {
-            return Ok(None);
-        };
-        for other in singles
-            .iter()
-            .filter(|other| other.is_worth())
-            .take(FINALISTS)
-        {
-            let place = other.places[0];
-            let is_other = |known: &usize| self.levers[*known].field == self.levers[place].field;
-            if best.places.iter().any(is_other) {
-                continue;
-            }
-            let places = [best.places.as_slice(), &[place]].concat();
-            let changes = [best.changes.as_slice(), other.changes.as_slice()].concat();
-            let gain = self.gain(&places, &changes, self.twin.seeds())?;
-            if let Some(gain) = gain
-                && gain.speed.is_complete
-                && gain.ratio - 1.0 >= (best.ratio - 1.0) * JOINS
-            {
-                best = gain;
-            }
-        }
-        Ok(Some(best))
+    /// Returns true if the row with `changes` is a valid one.
+    pub fn is_possible(&self, changes: &[Change]) -> bool {
+        changed(self.setup, changes).is_some()
     }
 
-    /// Rules that are combined with ample resources: each congestion control, window scaling, and
-    /// those that help alone.
-    fn rules_to_combine(&self, clues: &Clues, singles: &[Gain]) -> Vec<usize> {
-        let rules = self.suggested(clues, |kind| kind == LeverKind::Rule);
-        let helps = |place: usize| {
-            let mut own = singles.iter().filter(|gain| gain.places == [place]);
-            own.any(Gain::is_worth)
-        };
-        // A window above 65,535 bytes takes both a larger buffer and window scaling.
-        let is_control = |place: usize| {
-            ["tcp.congestion", "tcp.window_scaling"].contains(&self.levers[place].field)
-        };
-        let wanted = rules.into_iter();
-        wanted
-            .filter(|place| is_control(*place) || helps(*place))
-            .collect()
+    /// Returns true if both levers change the same setting.
+    pub fn is_same_setting(&self, one: usize, other: usize) -> bool {
+        let [one, other] = [one, other].map(|place| &self.levers[place]);
+        one.field == other.field && one.place == other.place
     }
 
     /// `wanted` without the levers that contradict those before them.
-    fn without_contradiction(&self, wanted: &[usize]) -> Vec<usize> {
-        let mut places = Vec::new();
+    pub fn without_contradiction(&self, wanted: &[usize]) -> Vec<usize> {
+        let mut places: Vec<usize> = Vec::new();
         for place in wanted {
+            let is_set = places
+                .iter()
+                .any(|known| self.is_same_setting(*known, *place));
+            if is_set {
+                continue;
+            }
             places.push(*place);
-            if changed(self.setup, &self.changes_of(&places)).is_none() {
+            if !self.is_possible(&self.changes_of(&places)) {
                 places.pop();
             }
         }
@@ -433,40 +292,10 @@ impl<'a> Search<'a> {
     }
 
     /// The ample settings of several levers.
-    fn changes_of(&self, places: &[usize]) -> Vec<Change> {
+    pub fn changes_of(&self, places: &[usize]) -> Vec<Change> {
         let all = places
             .iter()
             .flat_map(|place| self.levers[*place].ample.iter());
         all.cloned().collect()
-    }
-
-    /// The fewest levers of `whole` that keep its gain.
-    fn fewest(&self, whole: Gain) -> Result<Option<Gain>, TwinFailure> {
-        let seeds = self.twin.seeds();
-        let again = self.gain(&whole.places, &whole.changes, seeds)?;
-        let Some(mut whole) = again else {
-            return Ok(None);
-        };
-        let enough = 1.0 + (whole.ratio - 1.0) * KEPT;
-        // Tries to remove large groups first, so that few runs remove most levers.
-        let mut part = whole.places.len().div_ceil(2);
-        while part > 0 && whole.places.len() > 1 {
-            let mut from = 0;
-            while from < whole.places.len() && whole.places.len() > 1 {
-                let to = (from + part).min(whole.places.len());
-                let mut fewer = whole.places.clone();
-                fewer.drain(from..to);
-                let gain = match fewer.is_empty() {
-                    true => None,
-                    false => self.gain(&fewer, &self.changes_of(&fewer), seeds)?,
-                };
-                match gain {
-                    Some(gain) if gain.ratio >= enough && gain.ends == whole.ends => whole = gain,
-                    _ => from = to,
-                }
-            }
-            part /= 2;
-        }
-        Ok(Some(whole))
     }
 }

@@ -82,19 +82,16 @@ impl Speed {
         }
     }
 
-    /// Standard error of the mean of the ratios of equal seeds.
+    /// Standard error of [`over`](Self::over): of the ratio of sums over pairs of equal seeds.
     pub fn error(&self, base: &Self) -> f64 {
-        let pairs = self.mbps.iter().zip(&base.mbps);
-        let ratios: Vec<f64> = pairs
-            .filter(|(_, base)| **base > 0.0)
-            .map(|(mbps, base)| mbps / base)
-            .collect();
-        let count = ratios.len() as f64;
-        if count < 2.0 {
+        let count = self.mbps.len().min(base.mbps.len()) as f64;
+        let mean = base.mbps.iter().take(count as usize).sum::<f64>() / count;
+        if count < 2.0 || mean <= 0.0 {
             return 0.0;
         }
-        let mean = ratios.iter().sum::<f64>() / count;
-        let squares = ratios.iter().map(|ratio| (ratio - mean).powi(2));
+        let ratio = self.over(base);
+        let pairs = self.mbps.iter().zip(&base.mbps);
+        let squares = pairs.map(|(mbps, base)| ((mbps - ratio * base) / mean).powi(2));
         (squares.sum::<f64>() / (count - 1.0) / count).sqrt()
     }
 }

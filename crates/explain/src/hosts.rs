@@ -1,0 +1,262 @@
+//! The levers of the hosts that help, alone and together.
+//!
+//! Rule: what is scarce next shows only when the first scarce thing is ample. So resources are
+//! made ample all at once, and rules are added to them one by one, the best first. The
+//! combination that is fastest loses each lever that it does not need.
+
+use std::{cmp::Ordering, ops::Range};
+
+use crate::{
+    clue::Clues,
+    lever::{Change, LeverKind},
+    search::{Gain, KEPT, SAME, Search, WORTH},
+    twin::TwinFailure,
+};
+
+/// Rounds in which an ample resource may show the next one that is scarce.
+const ROUNDS: usize = 3;
+/// Rules that are added to ample resources.
+const RULES: usize = 2;
+/// Levers that help most alone, of which all pairs are tried.
+const PAIRED: usize = 4;
+/// Combinations that are run with all seeds.
+const PROMISING: usize = 4;
+/// A lever alone is named if it has this share of the gain of the best combination.
+const ALONE: f64 = 0.9;
+
+/// The levers of the hosts that were run.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    /// Single levers, the best first.
+    pub singles: Vec<Gain>,
+    /// Levers that together gain clearly more than each of them alone.
+    pub together: Option<Gain>,
+    /// A run of many ample resources, and those among them that do not matter in it.
+    pub idle: Option<(Gain, Vec<usize>)>,
+}
+
+/// Runs the levers of the hosts. `deep`: also in combinations with rules.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
+    let mut clues = search.clues.clone();
+    let all = with_all_resources(search, &[], &mut clues)?;
+    let is_same = |gain: &Gain| {
+        gain.speed.is_complete == search.base.is_complete && (gain.ratio - 1.0).abs() < SAME
+    };
+    // Without any effect of all together, none of them matters.
+    let (mut alone, idle) = match all.filter(|all| !all.places.is_empty()) {
+        Some(all) if is_same(&all) => (Vec::new(), Some((all.clone(), all.places))),
+        Some(all) => (all.places.clone(), None),
+        None => (Vec::new(), None),
+    };
+    alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
+    let singles = search.singles(&alone)?;
+    let tries = combinations(search, &mut clues, &singles, deep)?;
+    Ok(Hosts {
+        together: best_of(search, tries, singles.first())?,
+        singles,
+        idle,
+    })
+}
+
+/// All resources that `clues` suggest made ample, together with the levers at `with`, and the
+/// resources that this shows to be scarce next. The clues of the runs are added.
+fn with_all_resources(
+    search: &Search<'_>,
+    with: &[usize],
+    clues: &mut Clues,
+) -> Result<Option<Gain>, TwinFailure> {
+    let mut best: Option<Gain> = None;
+    let mut last = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut wanted = search.suggested(clues, |kind| kind == LeverKind::Resource);
+        // The first ones are the first to be removed: those that no system has a name for.
+        wanted.sort_by_key(|place| search.levers[*place].called.is_some());
+        let places = search.without_contradiction(&[with, &wanted].concat());
+        if places == last {
+            break;
+        }
+        let changes = search.changes_of(&places);
+        let Some(gain) = search.gain(&places, &changes, search.twin.few_seeds())? else {
+            break;
+        };
+        clues.add(&Clues::of(search.setup, &gain.speed.first));
+        if best.as_ref().is_none_or(|best| !best.beats(&gain)) {
+            best = Some(gain);
+        }
+        last = places;
+    }
+    Ok(best)
+}
+
+/// Combinations of levers that may gain more than each of them alone.
+fn combinations(
+    search: &Search<'_>,
+    clues: &mut Clues,
+    singles: &[Gain],
+    deep: bool,
+) -> Result<Vec<Gain>, TwinFailure> {
+    let mut tries: Vec<Gain> = with_all_resources(search, &[], clues)?
+        .into_iter()
+        .collect();
+    let mut rules = Vec::new();
+    for _ in 0..if deep { RULES } else { 0 } {
+        let mut best: Option<Gain> = None;
+        for rule in search.suggested(clues, |kind| kind == LeverKind::Rule) {
+            let with = [rules.as_slice(), &[rule]].concat();
+            let gain = with_rule(search, &with, clues)?;
+            if let Some(gain) = gain
+                && best.as_ref().is_none_or(|best| gain.beats(best))
+            {
+                best = Some(gain);
+            }
+        }
+        let Some(best) = best else {
+            break;
+        };
+        // What is scarce next.
+        clues.add(&Clues::of(search.setup, &best.speed.first));
+        rules.push(best.places[0]);
+        let more = with_all_resources(search, &rules, clues)?;
+        let is_done = tries
+            .last()
+            .is_some_and(|last| best.ratio < last.ratio * (1.0 + WORTH));
+        tries.push(best);
+        tries.extend(more);
+        if is_done {
+            break;
+        }
+    }
+    tries.extend(of_helpful(search, singles)?);
+    Ok(tries)
+}
+
+/// The rules at `with`, of which the last is new, with all resources that `clues` suggest.
+fn with_rule(
+    search: &Search<'_>,
+    with: &[usize],
+    clues: &Clues,
+) -> Result<Option<Gain>, TwinFailure> {
+    let mut first = with.to_vec();
+    first.reverse();
+    let resources = search.suggested(clues, |kind| kind == LeverKind::Resource);
+    let places = search.without_contradiction(&[first, resources].concat());
+    if places.len() < 2 {
+        return Ok(None);
+    }
+    search.gain(
+        &places,
+        &search.changes_of(&places),
+        search.twin.few_seeds(),
+    )
+}
+
+/// Pairs of the levers that help alone, and all of them.
+fn of_helpful(search: &Search<'_>, singles: &[Gain]) -> Result<Vec<Gain>, TwinFailure> {
+    let helpful: Vec<&Gain> = singles.iter().filter(|gain| gain.is_worth()).collect();
+    let mut sets: Vec<Vec<&Gain>> = vec![helpful.clone()];
+    for (rank, first) in helpful.iter().take(PAIRED).enumerate() {
+        let others = helpful.iter().take(PAIRED).skip(rank + 1);
+        sets.extend(others.map(|second| vec![*first, *second]));
+    }
+    let mut tries = Vec::new();
+    for set in sets.iter().filter(|set| set.len() > 1) {
+        let (places, changes) = compatible(search, set);
+        if places.len() > 1 {
+            tries.extend(search.gain(&places, &changes, search.twin.few_seeds())?);
+        }
+    }
+    Ok(tries)
+}
+
+/// The places and changes of `set` without those that contradict the ones before them.
+fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
+    let (mut places, mut changes) = (Vec::new(), Vec::new());
+    for gain in set {
+        let more = [changes.as_slice(), gain.changes.as_slice()].concat();
+        let is_set = |place: &usize| search.is_same_setting(*place, gain.places[0]);
+        if !places.iter().any(is_set) && search.is_possible(&more) {
+            places.extend(&gain.places);
+            changes = more;
+        }
+    }
+    (places, changes)
+}
+
+/// The best of `tries` with its fewest levers, if it gains clearly more than the best `single`.
+fn best_of(
+    search: &Search<'_>,
+    mut tries: Vec<Gain>,
+    single: Option<&Gain>,
+) -> Result<Option<Gain>, TwinFailure> {
+    let single = single.filter(|single| single.is_worth());
+    let is_more = |gain: &Gain| match single {
+        None => gain.is_worth(),
+        Some(single) => {
+            gain.is_worth()
+                && (gain.ends, gain.ratio) > (single.ends, single.ratio * (1.0 + WORTH))
+                && (gain.ends != single.ends || single.ratio - 1.0 < (gain.ratio - 1.0) * ALONE)
+        }
+    };
+    tries.sort_by(|one, other| match (one.beats(other), other.beats(one)) {
+        (true, _) => Ordering::Less,
+        (_, true) => Ordering::Greater,
+        _ => one.places.len().cmp(&other.places.len()),
+    });
+    let mut best: Option<Gain> = None;
+    for gain in tries.iter().take(PROMISING) {
+        let again = search.gain(&gain.places, &gain.changes, search.twin.seeds())?;
+        let again = again.expect("it has run before");
+        if is_more(&again) && best.as_ref().is_none_or(|best| again.beats(best)) {
+            best = Some(again);
+        }
+    }
+    let Some(best) = best else {
+        return Ok(None);
+    };
+    let best = fewest(search, best)?;
+    Ok(Some(best).filter(|best| best.places.len() > 1 && is_more(best)))
+}
+
+/// The fewest levers of `whole` that keep its gain.
+fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
+    let seeds = search.twin.seeds();
+    let enough = 1.0 + (whole.ratio - 1.0) * KEPT;
+    // Tries to remove large groups first, so that few runs remove most levers.
+    let mut part = whole.places.len().div_ceil(2);
+    while part > 0 && whole.places.len() > 1 {
+        let mut from = 0;
+        while from < whole.places.len() && whole.places.len() > 1 {
+            let to = (from + part).min(whole.places.len());
+            let fewer = without(search, &whole, from..to);
+            let gain = match fewer.0.is_empty() {
+                true => None,
+                false => search.gain(&fewer.0, &fewer.1, seeds)?,
+            };
+            match gain {
+                Some(gain) if gain.ratio >= enough && gain.ends == whole.ends => whole = gain,
+                _ => from = to,
+            }
+        }
+        part /= 2;
+    }
+    Ok(whole)
+}
+
+/// The places and changes of `whole` without the levers in `range`.
+fn without(search: &Search<'_>, whole: &Gain, range: Range<usize>) -> (Vec<usize>, Vec<Change>) {
+    let (mut places, mut changes) = (Vec::new(), Vec::new());
+    let mut slot = 0;
+    for (number, place) in whole.places.iter().enumerate() {
+        let count = search.levers[*place].ample.len();
+        let own = &whole.changes[slot..slot + count];
+        slot += count;
+        if !range.contains(&number) {
+            places.push(*place);
+            changes.extend_from_slice(own);
+        }
+    }
+    (places, changes)
+}
