@@ -117,7 +117,7 @@ pub const DEVICE: &[Clue] = &[
 pub const DATAGRAMS: &[Clue] = &[Clue::Datagrams];
 
 /// The clues of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Clues(Vec<Clue>);
 
 impl Clues {

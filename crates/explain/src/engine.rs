@@ -127,7 +127,10 @@ fn explained(
     let smallest = advice::smallest(&search, best.clone())?;
     let settings = advice::settings(setup, &search, &smallest);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
-    let seeds = search.twin.seeds();
+    let seeds = search
+        .twin
+        .certain(&advised)?
+        .map_or(1, |speed| speed.mbps.len());
     let Some(gain) = search
         .gain(&best.places, &advised, seeds)?
         .filter(Gain::is_worth)

@@ -9,7 +9,7 @@ use std::{cmp::Ordering, ops::Range};
 use crate::{
     clue::Clues,
     lever::{Change, LeverKind},
-    search::{Gain, KEPT, SAME, Search, WORTH},
+    search::{Gain, SAME, Search, WORTH},
     twin::TwinFailure,
 };
 
@@ -23,6 +23,8 @@ const PAIRED: usize = 4;
 const PROMISING: usize = 4;
 /// A lever alone is named if it has this share of the gain of the best combination.
 const ALONE: f64 = 0.9;
+/// A lever is left out of a combination if the others keep this share of the gain.
+const WITHOUT: f64 = 0.95;
 
 /// The levers of the hosts that were run.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +84,7 @@ fn with_all_resources(
         let Some(gain) = search.gain(&places, &changes, search.twin.few_seeds())? else {
             break;
         };
-        clues.add(&Clues::of(search.setup, &gain.speed.first));
+        clues.add(&gain.speed.clues);
         if best.as_ref().is_none_or(|best| !best.beats(&gain)) {
             best = Some(gain);
         }
@@ -103,54 +105,37 @@ fn combinations(
         .collect();
     let mut rules = Vec::new();
     for _ in 0..if deep { RULES } else { 0 } {
-        let mut best: Option<Gain> = None;
+        let mut best: Option<(Gain, Clues)> = None;
         for rule in search.suggested(clues, |kind| kind == LeverKind::Rule) {
-            let with = [rules.as_slice(), &[rule]].concat();
-            let gain = with_rule(search, &with, clues)?;
-            if let Some(gain) = gain
-                && best.as_ref().is_none_or(|best| gain.beats(best))
+            if rules
+                .iter()
+                .any(|known| search.is_same_setting(*known, rule))
             {
-                best = Some(gain);
+                continue;
+            }
+            let with = [&[rule], rules.as_slice()].concat();
+            let mut own = clues.clone();
+            let gain = with_all_resources(search, &with, &mut own)?;
+            if let Some(gain) = gain.filter(|gain| gain.places.first() == Some(&rule))
+                && best.as_ref().is_none_or(|(best, _)| gain.beats(best))
+            {
+                best = Some((gain, own));
             }
         }
-        let Some(best) = best else {
+        let Some((best, own)) = best else {
             break;
         };
-        // What is scarce next.
-        clues.add(&Clues::of(search.setup, &best.speed.first));
-        rules.push(best.places[0]);
-        let more = with_all_resources(search, &rules, clues)?;
-        let is_done = tries
-            .last()
-            .is_some_and(|last| best.ratio < last.ratio * (1.0 + WORTH));
+        *clues = own;
+        rules.insert(0, best.places[0]);
+        let last = tries.last();
+        let is_more = last.is_none_or(|last| best.ratio > last.ratio * (1.0 + WORTH));
         tries.push(best);
-        tries.extend(more);
-        if is_done {
+        if !is_more {
             break;
         }
     }
     tries.extend(of_helpful(search, singles)?);
     Ok(tries)
-}
-
-/// The rules at `with`, of which the last is new, with all resources that `clues` suggest.
-fn with_rule(
-    search: &Search<'_>,
-    with: &[usize],
-    clues: &Clues,
-) -> Result<Option<Gain>, TwinFailure> {
-    let mut first = with.to_vec();
-    first.reverse();
-    let resources = search.suggested(clues, |kind| kind == LeverKind::Resource);
-    let places = search.without_contradiction(&[first, resources].concat());
-    if places.len() < 2 {
-        return Ok(None);
-    }
-    search.gain(
-        &places,
-        &search.changes_of(&places),
-        search.twin.few_seeds(),
-    )
 }
 
 /// Pairs of the levers that help alone, and all of them.
@@ -223,7 +208,7 @@ fn best_of(
 /// The fewest levers of `whole` that keep its gain.
 fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
     let seeds = search.twin.seeds();
-    let enough = 1.0 + (whole.ratio - 1.0) * KEPT;
+    let enough = 1.0 + (whole.ratio - 1.0) * WITHOUT;
     // Tries to remove large groups first, so that few runs remove most levers.
     let mut part = whole.places.len().div_ceil(2);
     while part > 0 && whole.places.len() > 1 {

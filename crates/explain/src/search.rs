@@ -3,11 +3,7 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
-use fullpipe_scenario::{
-    Setup,
-    path::{full_segment, smallest_mtu},
-    scene::Part,
-};
+use fullpipe_scenario::{Setup, path::smallest_mtu, scene::Part};
 
 use crate::{
     cause::Cause,
@@ -103,7 +99,7 @@ impl<'a> Search<'a> {
         Ok(Self {
             setup,
             levers: levers::all(setup, ample),
-            clues: Clues::of(setup, &base.first),
+            clues: base.clues.clone(),
             twin,
             base,
         })
@@ -237,7 +233,10 @@ impl<'a> Search<'a> {
         let flow = setup.flow();
         let measured = &self.base.first.measured;
         let is_alone = setup.flows.len() == 1 && !flow.is_udp();
-        let is_large = full_segment(setup) + USUAL_OVERHEAD >= smallest_mtu(setup);
+        let sent = measured.data_segments.max(1) as f64;
+        // A small window makes small segments.
+        let is_large = measured.delivered_bytes as f64 / sent * (1.0 + WORTH)
+            >= smallest_mtu(setup).saturating_sub(USUAL_OVERHEAD) as f64;
         let way = setup.route(flow.from, flow.to).into_iter();
         let busy = way.map(|(number, direction)| {
             let link = &self.base.first.path.links[number];
@@ -247,7 +246,6 @@ impl<'a> Search<'a> {
             }
         });
         let busy = busy.fold(0.0, f64::max);
-        let sent = measured.data_segments.max(1) as f64;
         let again = measured.retransmitted_segments as f64 / sent;
         is_alone && is_large && busy * (1.0 - again) * (1.0 + WORTH) >= 1.0
     }

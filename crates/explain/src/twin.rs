@@ -21,12 +21,17 @@ use fullpipe_scenario::{
 use fullpipe_sim::WorldFailure;
 
 use crate::{
+    clue::Clues,
     lever::{Change, changed},
     path,
 };
 
 /// Seeds of a row whose runs differ by chance.
 pub const SEEDS: usize = 5;
+/// Most seeds of a run that predicts.
+const MOST_SEEDS: usize = 20;
+/// A mean is precise enough to predict if its standard error is at most this share of it.
+const CERTAIN: f64 = 0.02;
 
 /// Connections that a host may have beside those of the flows.
 const SPARE_CONNECTIONS: u32 = 16;
@@ -63,12 +68,25 @@ pub struct Speed {
     pub is_complete: bool,
     /// The run with the first seed.
     pub first: Played,
+    /// Clues of all runs.
+    pub clues: Clues,
 }
 
 impl Speed {
     /// The mean over the seeds.
     pub fn mean_mbps(&self) -> f64 {
         self.mbps.iter().sum::<f64>() / self.mbps.len() as f64
+    }
+
+    /// Standard error of the mean, as a share of it.
+    fn spread(&self) -> f64 {
+        let (count, mean) = (self.mbps.len() as f64, self.mean_mbps());
+        let squares = self.mbps.iter().map(|mbps| (mbps - mean).powi(2));
+        let variance = squares.sum::<f64>() / (count - 1.0).max(1.0);
+        match mean {
+            0.0 => 0.0,
+            mean => (variance / count).sqrt() / mean,
+        }
     }
 
     /// Ratio of the mean speeds over the seeds that both have run with.
@@ -146,6 +164,23 @@ impl<'a> Twin<'a> {
         self.runs.load(Ordering::Relaxed)
     }
 
+    /// The speed with `changes`, over so many seeds that the standard error of its mean is
+    /// small; `None` if the settings are refused.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn certain(&self, changes: &[Change]) -> Result<Option<Speed>, TwinFailure> {
+        let mut seeds = self.seeds();
+        loop {
+            let speed = self.speed(changes, seeds)?;
+            let is_certain = |speed: &Speed| speed.spread() <= CERTAIN;
+            if seeds == 1 || seeds >= MOST_SEEDS || speed.as_ref().is_none_or(is_certain) {
+                return Ok(speed);
+            }
+            seeds *= 2;
+        }
+    }
+
     /// The speed of the unchanged row.
     ///
     /// # Errors
@@ -179,7 +214,9 @@ impl<'a> Twin<'a> {
                 mbps: Vec::new(),
                 is_complete: true,
                 first: foretold.played.clone(),
+                clues: Clues::default(),
             });
+            known.clues.add(&Clues::of(&setup, &foretold.played));
             known.mbps.push(foretold.mbps);
             known.is_complete &= foretold.is_complete;
         }
