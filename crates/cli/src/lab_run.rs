@@ -135,6 +135,7 @@ impl Batch<'_> {
                 counters: arguments.nstat,
             },
             explain: !arguments.quick,
+            memory: None,
             captures: self.captures,
             progress: &|row, share| progress.advance(row, share),
             cancel: Some(&cancel),

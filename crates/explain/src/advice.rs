@@ -8,7 +8,8 @@ use fullpipe_diagnose::facts::ChangeLine;
 use fullpipe_scenario::experiment::{HostPlan, Setup, other_names};
 
 use crate::{
-    lever::{Change, Lever, Place},
+    caution,
+    lever::{Change, Lever, Place, changed},
     names::{self, NamedSetting},
     search::{Gain, KEPT, Search},
     twin::TwinFailure,
@@ -19,6 +20,8 @@ use crate::{
 const PRECISE: f64 = 1.05;
 /// Most runs for one value.
 const MOST_STEPS: usize = 9;
+/// The value of a buffer that no application has set.
+const UNSET: &str = "unset";
 
 /// One setting of an advice.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,11 +30,20 @@ pub struct Advised {
     pub change: Change,
     /// Its name in its system, with its present value.
     pub setting: NamedSetting,
-    /// Name of its host, or of its flow.
+    /// Name of its host; of a flow, the sending one.
     pub on: String,
+    /// The knob behind it, or the field of its device or flow.
+    pub knob: String,
 }
 
 impl Advised {
+    /// Returns true if this and `other` cannot both be set: they are sizes of one buffer, or
+    /// values of one setting.
+    pub fn replaces(&self, other: &Self) -> bool {
+        let root = |advised: &Self| advised.knob.trim_end_matches("_max").to_string();
+        self.on == other.on && root(self) == root(other)
+    }
+
     /// The setting as one line of a verdict.
     pub fn line(&self) -> ChangeLine {
         ChangeLine {
@@ -48,7 +60,7 @@ impl Advised {
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
-    let enough = 1.0 + (gain.ratio - 1.0) * KEPT;
+    let enough = Enough::of(&gain);
     let mut best = gain;
     let mut slot = 0;
     for place in best.places.clone() {
@@ -63,6 +75,34 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     Ok(best)
 }
 
+/// The speed that a smaller value must keep.
+#[derive(Clone, Copy)]
+struct Enough {
+    /// Goodput over that of the unchanged row.
+    ratio: f64,
+    /// Goodput in Mbit/s: where nothing arrived before, no ratio tells more from less.
+    mbps: f64,
+}
+
+impl Enough {
+    fn of(gain: &Gain) -> Self {
+        match gain.ratio.is_finite() {
+            true => Self {
+                ratio: 1.0 + (gain.ratio - 1.0) * KEPT,
+                mbps: 0.0,
+            },
+            false => Self {
+                ratio: 1.0,
+                mbps: gain.speed.mean_mbps() * KEPT,
+            },
+        }
+    }
+
+    fn is_kept_by(self, gain: &Gain) -> bool {
+        gain.ratio >= self.ratio && gain.speed.mean_mbps() >= self.mbps
+    }
+}
+
 /// Reduces the amount in `slot` of `best`, which is between two values, of which the larger
 /// suffices.
 fn smallest_of(
@@ -70,7 +110,7 @@ fn smallest_of(
     mut best: Gain,
     slot: usize,
     [mut few, mut many]: [u64; 2],
-    enough: f64,
+    enough: Enough,
 ) -> Result<Gain, TwinFailure> {
     few = few.max(1);
     for _ in 0..MOST_STEPS {
@@ -82,7 +122,7 @@ fn smallest_of(
         changes[slot].to = middle.to_string();
         let gain = search.gain(&best.places, &changes, search.twin.seeds())?;
         match gain {
-            Some(gain) if gain.ratio >= enough && gain.ends == best.ends => {
+            Some(gain) if enough.is_kept_by(&gain) && gain.ends == best.ends => {
                 best = gain;
                 many = middle;
             }
@@ -95,17 +135,47 @@ fn smallest_of(
 /// The settings of `gain` in the words of their systems.
 pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised> {
     let mut slot = 0;
-    let mut all = Vec::new();
+    let mut parts: Vec<(&Lever, Vec<Change>)> = Vec::new();
     for place in &gain.places {
         let lever = &search.levers[*place];
         let changes = &gain.changes[slot..slot + lever.ample.len()];
-        all.extend(of_lever(setup, lever, changes));
         slot += lever.ample.len();
+        match parts
+            .iter_mut()
+            .find(|(other, _)| are_of_one_buffer(other, lever))
+        {
+            Some((first, known)) => {
+                known.retain(|old| changes.iter().all(|new| new.set != old.set));
+                known.extend_from_slice(changes);
+                *first = lever;
+            }
+            None => parts.push((lever, changes.to_vec())),
+        }
+    }
+    let parts = parts.iter();
+    let mut all: Vec<Advised> = parts
+        .flat_map(|(lever, changes)| of_lever(setup, lever, changes))
+        .collect();
+    // The memory that a buffer needs may be advised together with it.
+    let after = changed(setup, &gain.changes);
+    for advised in &mut all {
+        let hosts = after.iter().flat_map(|setup| &setup.hosts);
+        let host = hosts.into_iter().find(|host| host.name == advised.on);
+        let risks = host.and_then(|host| caution::large(host, &advised.knob));
+        advised.setting.cautions.splice(..0, risks);
     }
     all
 }
 
-fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
+/// Returns true for the size of a buffer of one host, and for the size that it may grow to.
+fn are_of_one_buffer(one: &Lever, other: &Lever) -> bool {
+    let root = |lever: &Lever| lever.field.trim_end_matches("_max");
+    let is_one_host = matches!(&one.place, Place::Hosts(hosts) if hosts.len() == 1);
+    is_one_host && one.place == other.place && root(one) == root(other)
+}
+
+/// The settings of one lever, or of several of one buffer, in the words of their systems.
+pub(crate) fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
     match &lever.place {
         Place::Hosts(places) => {
             let each = changes.len() / places.len();
@@ -123,11 +193,11 @@ fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
             let (setting, set) = names::of_flow(host, &flow.name, lever.field, values);
             let to = setting.wanted.clone();
             let change = Change { set, to };
-            let on = host.name.clone();
             vec![Advised {
                 change,
                 setting,
-                on,
+                on: host.name.clone(),
+                knob: lever.field.to_string(),
             }]
         }
         Place::Link(..) => Vec::new(),
@@ -137,68 +207,81 @@ fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
 /// The change of a host's `field` in the words of its system; if that has none for all of
 /// `changes`, one setting of fullpipe for each.
 fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
-    let knob = |change: &Change| change.set[host.name.len() + 1..].to_string();
-    let advised = |setting: NamedSetting, set: String| Advised {
+    let knob_of = |change: &Change| change.set[host.name.len() + 1..].to_string();
+    let advised = |setting: NamedSetting, knob: &str| Advised {
         change: Change {
-            set: format!("{}.{set}", host.name),
+            set: format!("{}.{}", host.name, setting.name),
             to: setting.wanted.clone(),
         },
+        knob: knob.to_string(),
         setting,
         on: host.name.clone(),
     };
     if is_set(host, field)
-        && let Some(setting) = left_unset(host, field)
+        && let Some((setting, after)) = left_unset(host, field)
     {
-        let made = changes.iter().map(|change| Advised {
-            change: change.clone(),
-            setting: setting.clone(),
-            on: host.name.clone(),
-        });
-        return made.collect();
+        let mut all = vec![advised(setting, field)];
+        // The system's own size may be larger than the one that suffices.
+        let is_new = |change: &Change| {
+            let own = present_of(&after, &knob_of(change));
+            let numbers = own.parse::<u64>().ok().zip(change.to.parse::<u64>().ok());
+            numbers.map_or(own != change.to, |(own, wanted)| own < wanted)
+        };
+        let rest: Vec<Change> = changes.iter().filter(|at| is_new(at)).cloned().collect();
+        match own_setting(&after, field, &rest) {
+            Some(setting) => all.push(advised(setting, field)),
+            None => all.extend(rest.iter().map(|change| {
+                let knob = knob_of(change);
+                advised(names::setting(&after, &knob, &change.to), &knob)
+            })),
+        }
+        return all;
     }
     if let Some(setting) = own_setting(host, field, changes) {
-        let set = setting.name.clone();
-        return vec![advised(setting, set)];
+        return vec![advised(setting, field)];
     }
     if let Some(own) = other_names(host.preset.name).find(|known| known.path == field) {
-        let present = present_of(host, field);
         let setting = NamedSetting {
             name: own.name.to_string(),
-            present,
+            present: present_of(host, field),
             wanted: changes[0].to.clone(),
             paste: own.set_by.paste(own.name, &changes[0].to),
             cautions: own.set_by.needs().map(str::to_string).into_iter().collect(),
         };
-        return vec![advised(setting, own.name.to_string())];
+        return vec![advised(setting, field)];
     }
     // A setting that the lever only needs may have its value already.
-    let is_new = |change: &&Change| present_of(host, &knob(change)) != change.to;
+    let is_new = |change: &&Change| present_of(host, &knob_of(change)) != change.to;
     let each = changes.iter().filter(is_new).map(|change| {
-        let knob = knob(change);
+        let knob = knob_of(change);
         let setting = NamedSetting {
             present: present_of(host, &knob),
             ..names::own(host, &knob, &change.to)
         };
-        advised(setting, knob)
+        advised(setting, &knob)
     });
     each.collect()
 }
 
 /// The setting of `host`'s system that makes `changes`, if there is one.
 fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<NamedSetting> {
-    let wanted = &changes.first()?.to;
+    let mut wanted = host.clone();
+    for change in changes {
+        wanted
+            .set(&change.set[host.name.len() + 1..], &change.to)
+            .ok()?;
+    }
+    changes.first()?;
+    let value = &wanted.config.get(field)?;
     let mut all = alias::of_knob(host.preset.name, field).into_iter();
     all.find_map(|name| {
         let alias = alias::find(name)?;
-        let own = alias.value_for(&host.config, wanted)?;
+        let own = alias.value_for(&wanted.config, value)?;
         let mut set = host.clone();
         set.set(name, &own).ok()?;
-        let mut same = host.clone();
+        // The system may round the value up.
+        let mut same = wanted.clone();
         same.set(field, &set.config.get(field)?).ok()?;
-        for change in &changes[1..] {
-            same.set(&change.set[host.name.len() + 1..], &change.to)
-                .ok()?;
-        }
         (set == same)
             .then(|| names::by_alias(host, alias, field, &own))
             .flatten()
@@ -234,19 +317,22 @@ fn is_set(host: &HostPlan, field: &str) -> bool {
     field.ends_with("_buffer_max") && host.config.get(field).as_deref() == Some("0")
 }
 
-/// A buffer that grows by itself because nobody sets it.
-fn left_unset(host: &HostPlan, field: &str) -> Option<NamedSetting> {
+/// The setting of a buffer that grows by itself because nobody sets it, and the host with it.
+fn left_unset(host: &HostPlan, field: &str) -> Option<(NamedSetting, HostPlan)> {
     let knob = field.trim_end_matches("_max");
     let own = names::setting(host, knob, &present_of(host, knob));
-    (own.name != knob).then(|| NamedSetting {
+    let mut after = host.clone();
+    after.set(&own.name, UNSET).ok()?;
+    let setting = NamedSetting {
         paste: format!(
             "leave {} unset, so that the buffer grows by itself",
             own.name
         ),
-        wanted: "unset".to_string(),
+        wanted: UNSET.to_string(),
         cautions: Vec::new(),
         ..own
-    })
+    };
+    Some((setting, after))
 }
 
 /// The present value of a knob or of a field of the device, as text.

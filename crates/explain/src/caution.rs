@@ -26,16 +26,13 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
             let limit = tcp.send_buffer_limit;
             let is_tuned = tcp.send_buffer_max > tcp.send_buffer;
             let cap = capped(host, "tcp.send_buffer_limit", limit, wanted).filter(|_| !is_tuned);
-            cap.into_iter().chain(large(host, wanted)).collect()
+            cap.into_iter().collect()
         }
         "tcp.receive_buffer" => {
             let limit = tcp.receive_buffer_limit;
             let is_tuned = tcp.receive_buffer_max > tcp.receive_buffer;
             let cap = capped(host, "tcp.receive_buffer_limit", limit, wanted).filter(|_| !is_tuned);
-            cap.into_iter().chain(large(host, wanted)).collect()
-        }
-        "tcp.send_buffer_max" | "tcp.receive_buffer_max" => {
-            large(host, wanted).into_iter().collect()
+            cap.into_iter().collect()
         }
         "pool.blocks" => {
             let bytes = wanted * u64::from(host.config.pool.block_size);
@@ -67,15 +64,24 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
     ))
 }
 
-/// A buffer that is large for one connection.
-fn large(host: &HostPlan, wanted: u64) -> Option<String> {
+/// The caution about a buffer, `knob` of `host`, that is large for one connection.
+pub fn large(host: &HostPlan, knob: &str) -> Option<String> {
+    let tcp = &host.config.tcp;
+    let bytes = match knob {
+        "tcp.send_buffer" => tcp.send_buffer,
+        "tcp.send_buffer_max" => tcp.send_buffer_max,
+        "tcp.receive_buffer" => tcp.receive_buffer,
+        "tcp.receive_buffer_max" => tcp.receive_buffer_max,
+        _ => return None,
+    };
+    let bytes = u64::from(bytes);
     let pool = host.pool_bytes();
-    if wanted > pool {
+    if bytes > pool {
         return Some(format!(
             "Risky: the buffer is larger than the host's packet memory of {} bytes.",
             grouped(pool)
         ));
     }
-    (wanted >= LARGE_BUFFER)
-        .then(|| format!("Risky: each connection may use {} bytes.", grouped(wanted)))
+    (bytes >= LARGE_BUFFER)
+        .then(|| format!("Risky: each connection may use {} bytes.", grouped(bytes)))
 }

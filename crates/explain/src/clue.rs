@@ -92,6 +92,8 @@ pub const SEGMENTATION: &[Clue] = &[
 ];
 /// Clues of small segments.
 pub const SMALL: &[Clue] = &[Clue::SmallSegments];
+/// Clues of probing for the MTU: large segments may never have arrived.
+pub const PROBING: &[Clue] = &[Clue::SmallSegments, Clue::Timeouts, Clue::Unfinished];
 /// Clues of Nagle's algorithm and of corks.
 pub const DELAYED: &[Clue] = &[Clue::Sender(Limit::Nagle)];
 /// Clues of loss recovery.

@@ -13,6 +13,7 @@ use crate::{
     find::{Found, find, refuted},
     gone,
     lever::{Change, changed},
+    proof,
     search::{Gain, Search},
     shown_by,
     twin::{Speed, TwinFailure},
@@ -33,13 +34,14 @@ const CUT_ERROR: f64 = 0.03;
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
-    let whole = Search::new(setup, seed, Part::WHOLE)?;
+    let whole = Search::new(setup, seed, Part::WHOLE, None)?;
     let played = whole.base.first.clone();
     explained(setup, seed, &played, Part::WHOLE, whole)
 }
 
 /// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs
-/// are cut short if the transfer is long.
+/// are cut short if the transfer is long. The advice gives no host more packet memory than
+/// `memory` bytes.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -47,11 +49,12 @@ pub fn explain_played(
     setup: &Setup,
     seed: u64,
     played: &Played,
+    memory: Option<u64>,
 ) -> Result<Explanation, TwinFailure> {
     let measured = goodput_mbps(played);
     let mut part = part(setup, played);
     loop {
-        let search = Search::new(setup, seed, part)?;
+        let search = Search::new(setup, seed, part, memory)?;
         let error = search.base.mean_mbps() / measured - 1.0;
         if part == Part::WHOLE || measured == 0.0 || error.abs() <= CUT_ERROR {
             return explained(setup, seed, played, part, search);
@@ -110,7 +113,11 @@ fn explained(
     part: Part,
     search: Search<'_>,
 ) -> Result<Explanation, TwinFailure> {
-    if let Some(found) = gone::of(setup, seed, played)? {
+    if let Some(found) = gone::of(setup, seed, played)?
+        && (found.limit != Cause::PEER_GONE
+            || search.base.is_complete
+            || !search.is_out_of_reach()?)
+    {
         return Ok(found);
     }
     let found = find(&search, true)?;
@@ -138,7 +145,8 @@ fn explained(
         return Ok(without_advice(setup, played, &search, &found));
     };
     let named = best.places.iter().map(|place| search.levers[*place].cause);
-    let next = next(setup, seed, part, &advised, &named.collect::<Vec<_>>())?;
+    let named: Vec<_> = named.collect();
+    let next = next(setup, seed, (part, search.memory), &advised, &named)?;
     let predicted = predicted(setup, played, &search.base, &gain);
     let mut explanation = without_advice(setup, played, &search, &found);
     explanation.parts.gives = Some(wording::gives(setup, played, &predicted));
@@ -156,14 +164,14 @@ fn explained(
 fn next(
     setup: &Setup,
     seed: u64,
-    part: Part,
+    (part, memory): (Part, Option<u64>),
     advised: &[Change],
     named: &[Cause],
 ) -> Result<Option<(Cause, String)>, TwinFailure> {
     let Some(setup) = changed(setup, advised) else {
         return Ok(None);
     };
-    let mut search = Search::new(&setup, seed, part)?;
+    let mut search = Search::new(&setup, seed, part, memory)?;
     search.without(named);
     let found = find(&search, false)?;
     let cause = found.cause(&search);
@@ -186,21 +194,30 @@ fn without_advice(
         error_share: gain.error,
     });
     let parts = VerdictParts {
-        because: wording::because(setup, played, search, found),
+        because: proof::because(setup, played, search, found),
         ..VerdictParts::limited_by(wording::limited_by(setup, search, found))
     };
     let levers = best.map_or(&[][..], |best| &best.places).iter();
+    let levers = levers.chain(&found.used_up);
     let levers: Vec<_> = levers.map(|place| &search.levers[*place]).collect();
     Explanation {
         shown_by: shown_by::of(setup, played, &levers),
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
-        kind: best.map(|best| search.levers[best.places[0]].kind),
+        kind: found.place().map(|place| search.levers[place].kind),
         rival: found.rival.as_ref().map(|rival| name(&rival.places[0])),
         tried: tried.collect(),
         bound: best.and_then(|best| bound::of(setup, played, &search.levers[best.places[0]])),
         refuted: refuted(search, found).iter().map(name).collect(),
         runs: search.twin.runs(),
-        ..Explanation::of(found.cause(search), parts)
+        ..Explanation::of(cause(search, found), parts)
+    }
+}
+
+/// The cause; [`Cause::HANDSHAKE`] if no connection came about and no lever changes that.
+fn cause(search: &Search<'_>, found: &Found) -> Cause {
+    match found.cause(search) {
+        Cause::NOTHING if wording::is_unopened(&search.base.first) => Cause::HANDSHAKE,
+        cause => cause,
     }
 }
 

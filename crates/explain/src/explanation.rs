@@ -57,6 +57,9 @@ pub struct Explanation {
     pub refuted: Vec<String>,
     /// Number of runs.
     pub runs: usize,
+    /// Every setting of the advice, by its name in its host's system.
+    #[serde(skip)]
+    pub settings: Vec<Advised>,
     /// The setting behind the cause, for graphs.
     #[serde(skip)]
     pub bound: Option<Bound>,
@@ -109,6 +112,7 @@ impl Explanation {
             tried: Vec::new(),
             refuted: Vec::new(),
             runs: 0,
+            settings: Vec::new(),
             bound: None,
             shown_by: ShownBy::default(),
         }
@@ -121,9 +125,8 @@ impl Explanation {
         self.present = Some(first.present.clone());
         self.needed = Some(first.wanted.clone());
         self.parts.change = settings.iter().map(Advised::line).collect();
-        // Some settings are made by not making another.
-        self.parts.change.dedup();
-        self.advice = settings.into_iter().map(|at| at.change).collect();
+        self.advice = settings.iter().map(|at| at.change.clone()).collect();
+        self.settings = settings;
     }
 }
 

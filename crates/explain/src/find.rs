@@ -19,6 +19,11 @@ pub struct Found {
     pub best: Option<Gain>,
     /// Another cause within 5 %.
     pub rival: Option<Gain>,
+    /// What impairs the path, if that costs more than what the hosts can gain.
+    pub fault: Option<Gain>,
+    /// Where no lever helps: the lever of what the account shows to be used up, which is the
+    /// rate of a full link, or the rate of an application of which all arrives.
+    pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
     /// A run of many ample resources, and those among them that do not matter in it.
@@ -28,8 +33,14 @@ pub struct Found {
 impl Found {
     /// The cause; [`Cause::NOTHING`] if no lever helps.
     pub fn cause(&self, search: &Search<'_>) -> Cause {
-        let best = self.best.as_ref();
-        best.map_or(Cause::NOTHING, |best| search.levers[best.places[0]].cause)
+        let place = self.place();
+        place.map_or(Cause::NOTHING, |place| search.levers[place].cause)
+    }
+
+    /// The lever that is named first.
+    pub fn place(&self) -> Option<usize> {
+        let best = self.best.as_ref().map(|best| best.places[0]);
+        best.or(self.used_up)
     }
 }
 
@@ -44,6 +55,8 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             return Ok(Found {
                 best,
                 rival: None,
+                used_up: None,
+                fault: None,
                 tried,
                 idle: None,
             });
@@ -55,8 +68,27 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         idle,
     } = hosts::of(search, deep)?;
     let single = tried.first().filter(|best| best.is_worth()).cloned();
+    let together = together.map(|gain| search.strongest_first(gain, &tried));
     let best = match together.or(single) {
-        Some(best) => Some(best),
+        Some(host) => {
+            let readers = search.singles(&search.of_slow_reader())?;
+            let reader = readers.first().filter(|best| best.is_worth()).cloned();
+            tried.extend(readers);
+            // Of both, the reader is what the user can see to be wrong: a buffer hides it.
+            match reader.filter(|reader| reader.saves_as_much_time(&host)) {
+                Some(reader) => {
+                    return Ok(Found {
+                        best: Some(reader),
+                        rival: Some(host),
+                        used_up: None,
+                        fault: None,
+                        tried,
+                        idle,
+                    });
+                }
+                None => Some(host),
+            }
+        }
         None => {
             let others = search.singles(&search.of_others())?;
             let best = others.first().filter(|best| best.is_worth()).cloned();
@@ -82,7 +114,19 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         (Some(best), Some(rival)) if is_detour(&best) => (Some(rival), Some(best)),
         both => both,
     };
+    let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
+    let fault = match best.as_ref().filter(|best| deep && is_host(best)) {
+        Some(best) => {
+            let faults = search.singles(&search.faults())?;
+            let worst = faults.first().filter(|fault| fault.costs_more_than(best));
+            worst.cloned()
+        }
+        None => None,
+    };
+    let used_up = || search.full_link().or_else(|| search.offered_rate());
     Ok(Found {
+        used_up: best.is_none().then(used_up).flatten(),
+        fault,
         best,
         rival,
         tried,

@@ -2,26 +2,27 @@
 //!
 //! Rule: silent peers are the cause if another connection waited for the memory that they
 //! hold, or if their silence is most of all time. A peer that had closed its window is a slow
-//! reader instead. A user timeout ends the wait; no buffer size does.
+//! reader instead, also if its answers to probes were lost. A user timeout ends the wait; no buffer size does.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
-    Outcome, Played, Scene, Setup,
+    Outcome, Played, Scene, Setup, Shares,
     experiment::HostPlan,
     scene::{MemoryWait, Silence, patience, timeouts_in_vain},
     units::{grouped, three_digits},
     watch::Watch,
 };
+use fullpipe_tcp::ReceiveLimit;
 
 use crate::{
     advice::Advised,
     cause::Cause,
     explanation::{Explanation, Predicted},
-    lever::{Change, changed},
+    lever::{Change, LeverKind, changed},
     names,
     twin::TwinFailure,
-    wording::counted,
+    wording::{counted, percent},
 };
 
 /// A share of all connections' time above this is larger than any other.
@@ -37,6 +38,9 @@ const LEAST: Duration = Duration::from_secs(100);
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn of(setup: &Setup, seed: u64, played: &Played) -> Result<Option<Explanation>, TwinFailure> {
+    if let Some(found) = stopped(setup, played) {
+        return Ok(Some(found));
+    }
     let Some(silence) = played
         .silence
         .as_ref()
@@ -79,8 +83,50 @@ pub fn of(setup: &Setup, seed: u64, played: &Played) -> Result<Option<Explanatio
         change,
         setting,
         on: host.name.clone(),
+        knob: "tcp.user_timeout".to_string(),
     }]);
     Ok(Some(found))
+}
+
+/// The explanation, if a connection was given up while its reader left the window closed. No
+/// lever shows this cause: with the reader's pause removed, the path still answers nothing.
+fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
+    let silence = played.silence.as_ref()?;
+    let share = Shares::of(played.receiver.times()).share(ReceiveLimit::Reader);
+    let is_closed = silence.closed == silence.connections && silence.given_up > 0;
+    let is_most = share >= MOST && silence.total_s / silence.lifetime_s >= MOST;
+    (is_closed && is_most).then(|| {
+        let host = &setup.hosts[silence.host];
+        let reader = &setup.hosts[setup.flow().to].name;
+        let because = vec![
+            format!(
+                "The peer was last heard at {} s; {} after that had no answer.",
+                three_digits(silence.heard_s[0]),
+                counted(silence.probes, "probe"),
+            ),
+            format!(
+                "`{}` dropped the connection after {} s of silence, when the application had \
+                 read {} bytes.",
+                host.name,
+                three_digits(silence.longest_s),
+                grouped(played.measured.delivered_bytes),
+            ),
+            patience_words(host),
+        ];
+        let parts = VerdictParts {
+            limited_by: format!(
+                "{}: `{reader}` did not read what had arrived {} of the time",
+                Cause::SLOW_READER.words,
+                percent(share)
+            ),
+            because,
+            ..VerdictParts::default()
+        };
+        Explanation {
+            kind: Some(LeverKind::Application),
+            ..Explanation::of(Cause::SLOW_READER, parts)
+        }
+    })
 }
 
 fn play(setup: &Setup, seed: u64, change: &Change) -> Result<Played, TwinFailure> {

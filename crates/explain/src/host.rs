@@ -522,7 +522,7 @@ const ROWS: &[Row] = &[
         Sender,
         OneOf(&["always", "black_hole"]),
         Cause::SEGMENT_SIZE,
-        clue::SMALL,
+        clue::PROBING,
     ),
     rule(
         "tcp.mss_max",
@@ -650,6 +650,10 @@ impl Row {
         // Of hosts that are changed together the smallest counts.
         let number = presents.iter().filter_map(|text| parse_count(text)).min();
         let most = info.and_then(|info| parse_count(&info.legal.1));
+        let most = match (self.most_of(hosts[0], ample), most) {
+            (Some(memory), Some(legal)) => Some(memory.max(number.unwrap_or(0)).min(legal)),
+            (memory, legal) => memory.or(legal),
+        };
         let within = |value: u64| most.map_or(value, |most| value.min(most)).to_string();
         let twice = number.map(|number| within(number.saturating_mul(2)));
         let half = presents.first().and_then(|text| half(text));
@@ -732,6 +736,16 @@ impl Row {
         match self.cause {
             Cause::MEMORY if places == [setup.flow().to] => Cause::PEER_MEMORY,
             cause => cause,
+        }
+    }
+
+    /// The most of this row's resource that the memory of `host` allows, if that has a bound.
+    fn most_of(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
+        let block = u64::from(host.config.pool.block_size).max(1);
+        match (self.knob, &self.values) {
+            ("pool.blocks", _) => ample.memory.map(|bytes| bytes / block),
+            (_, Bytes | Tuned) => ample.memory,
+            _ => None,
         }
     }
 

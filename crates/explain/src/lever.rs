@@ -89,6 +89,8 @@ pub struct Ample {
     pub bytes: u64,
     /// Entries of a table.
     pub entries: u64,
+    /// Most packet memory that a host may be given, in bytes; `None` without a bound.
+    pub memory: Option<u64>,
 }
 
 impl Ample {
@@ -116,6 +118,16 @@ impl Ample {
         Self {
             bytes,
             entries: (bytes / Self::PIECE).min(65_536),
+            memory: None,
+        }
+    }
+
+    /// As this, if a host may be given no more packet memory than `memory` bytes.
+    pub fn within(self, memory: Option<u64>) -> Self {
+        Self {
+            bytes: memory.map_or(self.bytes, |most| self.bytes.min(most)),
+            memory,
+            ..self
         }
     }
 }

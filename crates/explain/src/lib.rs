@@ -48,6 +48,7 @@ mod levers;
 mod matrix;
 mod names;
 mod path;
+mod proof;
 mod search;
 mod shown_by;
 mod twin;
@@ -56,6 +57,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
+pub use advice::Advised;
 pub use bound::Bound;
 pub use cause::Cause;
 pub use engine::{explain, explain_played};
@@ -65,3 +67,4 @@ pub use levers::all as levers_of;
 pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
 pub use names::{NamedSetting, setting};
 pub use twin::TwinFailure;
+pub use wording::waits_for;

@@ -3,18 +3,21 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
-use fullpipe_scenario::{Setup, path::smallest_mtu, scene::Part};
+use fullpipe_scenario::{Setup, Shares, path::smallest_mtu, scene::Part};
+use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
     cause::Cause,
     clue::Clues,
-    lever::{Ample, Change, Lever, LeverKind, changed},
+    lever::{Ample, Change, Lever, LeverKind, Place, changed},
     levers,
     twin::{Speed, Twin, TwinFailure},
 };
 
 /// A gain counts from this share on.
 pub const WORTH: f64 = 0.02;
+/// Lost datagrams count above this share: where it is less, nobody can gain half of [`WORTH`].
+const LOST: f64 = WORTH / 2.0;
 /// A value suffices, and a lever can be left out, if this share of the gain stays.
 pub const KEPT: f64 = 0.98;
 /// Two causes whose speeds differ by less than this share are both named.
@@ -23,6 +26,8 @@ const EQUAL: f64 = 0.05;
 const USUAL_OVERHEAD: u64 = 52;
 /// Speeds that differ by less than this share are the same.
 pub const SAME: f64 = 0.001;
+/// Properties of a link that every path has; all others impair it.
+const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
 /// Levers that are run with all seeds after all have run with few.
 const FINALISTS: usize = 4;
 
@@ -41,17 +46,21 @@ pub struct Gain {
     pub error: f64,
     /// True if the changed transfer ends, and the unchanged one does not.
     pub ends: bool,
+    /// True if at most half of the lost datagrams are lost with the change.
+    pub saves: bool,
 }
 
 impl Gain {
     /// Returns true if the gain is worth a change, and not chance.
     pub fn is_worth(&self) -> bool {
-        self.ends || (self.speed.is_complete && self.ratio - 1.0 > WORTH.max(2.0 * self.error))
+        let least = if self.saves { 0.0 } else { WORTH };
+        self.ends || (self.speed.is_complete && self.ratio - 1.0 > least.max(2.0 * self.error))
     }
 
     /// Returns true if more seeds may show a gain.
     fn may_be_worth(&self) -> bool {
-        self.ends || (self.speed.is_complete && self.ratio - 1.0 > WORTH)
+        let least = if self.saves { 0.0 } else { WORTH };
+        self.ends || (self.speed.is_complete && self.ratio - 1.0 > least)
     }
 
     /// Order of gains: transfers that end, then the faster one.
@@ -64,6 +73,17 @@ impl Gain {
         let [own, other] = [self.rank(), other.rank()];
         (own.0, own.1) > (other.0, other.1)
             || ((own.0, own.1) == (other.0, other.1) && own.2 > other.2)
+    }
+
+    /// Returns true if this takes at least nearly as much off the time as `other`.
+    pub fn saves_as_much_time(&self, other: &Self) -> bool {
+        let [own, other_saved] = [self, other].map(|gain| 1.0 - 1.0 / gain.ratio);
+        self.ends >= other.ends && own >= other_saved * (1.0 - EQUAL)
+    }
+
+    /// Returns true if this takes more off the time than `other`.
+    pub fn costs_more_than(&self, other: &Self) -> bool {
+        self.is_worth() && self.ends >= other.ends && self.ratio > other.ratio
     }
 
     /// Returns true if both are about as fast.
@@ -82,24 +102,34 @@ pub struct Search<'a> {
     pub base: Speed,
     /// Every lever.
     pub levers: Vec<Lever>,
+    /// Most packet memory that a host may be given, in bytes; `None` without a bound.
+    pub memory: Option<u64>,
     /// Clues of the unchanged row.
     pub clues: Clues,
 }
 
 impl<'a> Search<'a> {
-    /// Prepares the search for `setup`, of which `part` is run.
+    /// Prepares the search for `setup`, of which `part` is run. No host is given more packet
+    /// memory than `memory` bytes.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn new(setup: &'a Setup, seed: u64, part: Part) -> Result<Self, TwinFailure> {
+    pub fn new(
+        setup: &'a Setup,
+        seed: u64,
+        part: Part,
+        memory: Option<u64>,
+    ) -> Result<Self, TwinFailure> {
         let twin = Twin::of(setup, seed, part)?;
         let base = twin.base()?;
         let measured = &base.first.measured;
         let ample = Ample::of(setup, base.mean_mbps() * 1e6, measured.srtt_ms / 1e3);
+        let ample = ample.within(memory);
         Ok(Self {
             setup,
             levers: levers::all(setup, ample),
             clues: base.clues.clone(),
+            memory,
             twin,
             base,
         })
@@ -122,7 +152,13 @@ impl<'a> Search<'a> {
         seeds: usize,
     ) -> Result<Option<Gain>, TwinFailure> {
         let speed = self.twin.speed(changes, seeds)?;
+        let lost = self.base.first.measured.lost_share.unwrap_or_default();
+        let saves = |speed: &Speed| {
+            let still = speed.first.measured.lost_share.unwrap_or_default();
+            lost > LOST && still <= lost / 2.0
+        };
         Ok(speed.map(|speed| Gain {
+            saves: saves(&speed),
             places: places.to_vec(),
             changes: changes.to_vec(),
             ratio: speed.over(&self.base),
@@ -250,14 +286,106 @@ impl<'a> Search<'a> {
         is_alone && is_large && busy * (1.0 - again) * (1.0 + WORTH) >= 1.0
     }
 
+    /// The rate of a link of the first flow's path that was busy all the time.
+    pub fn full_link(&self) -> Option<usize> {
+        let is_full = |lever: &Lever| lever.field == "rate" && self.is_full(lever);
+        self.levers.iter().position(is_full)
+    }
+
+    /// Returns true if the direction that `lever` changes was busy all the time.
+    fn is_full(&self, lever: &Lever) -> bool {
+        let Place::Link(link, Some(direction)) = lever.place else {
+            return false;
+        };
+        let link = &self.base.first.path.links[link];
+        let whole = if link.shared { link.busy_share() } else { 0.0 };
+        link.direction(direction).full_share().max(whole) >= 1.0 - WORTH
+    }
+
+    /// The rate of a sender of datagrams whose datagrams all arrive, and that waited for
+    /// nothing else.
+    pub fn offered_rate(&self) -> Option<usize> {
+        let waited = Shares::of(self.base.first.sender.times());
+        let lost = self.base.first.measured.lost_share?;
+        let is_all = lost <= LOST && waited.share(Limit::Application) >= 1.0 - WORTH;
+        let is_rate = |lever: &Lever| lever.place == Place::Flow && lever.field == "rate";
+        self.levers.iter().position(is_rate).filter(|_| is_all)
+    }
+
+    /// `together` with the lever first that helps most alone: the cause has its name.
+    pub fn strongest_first(&self, together: Gain, singles: &[Gain]) -> Gain {
+        let alone = |place: usize| {
+            let own = singles.iter().find(|gain| gain.places == [place]);
+            own.map_or(1.0, |gain| gain.ratio)
+        };
+        let mut slot = 0;
+        let mut parts = Vec::new();
+        for place in &together.places {
+            let end = slot + self.levers[*place].ample.len();
+            parts.push((*place, together.changes[slot..end].to_vec()));
+            slot = end;
+        }
+        parts.sort_by(|one, other| alone(other.0).total_cmp(&alone(one.0)));
+        Gain {
+            places: parts.iter().map(|(place, _)| *place).collect(),
+            changes: parts.into_iter().flat_map(|(_, changes)| changes).collect(),
+            ..together
+        }
+    }
+
+    /// Places of the levers of what impairs the path, and of a full path of ACKs.
+    pub fn faults(&self) -> Vec<usize> {
+        let setup = self.setup;
+        let route = setup.route(setup.flow().from, setup.flow().to);
+        let is_of_acks = |lever: &Lever| match lever.place {
+            Place::Link(link, Some(way)) => route.contains(&(link, way.reverse())),
+            _ => false,
+        };
+        let mut all = self.of_path();
+        all.retain(|place| {
+            let lever = &self.levers[*place];
+            let is_full = lever.field == "rate" && is_of_acks(lever) && self.is_full(lever);
+            is_full || !USUAL.contains(&lever.field)
+        });
+        all
+    }
+
     /// Places of the levers of the path.
     pub fn of_path(&self) -> Vec<usize> {
         self.suggested(&self.clues, |kind| kind == LeverKind::Path)
     }
 
+    /// Places of the levers of a reader that left its window full. A buffer that takes the
+    /// whole transfer hides such a reader.
+    pub fn of_slow_reader(&self) -> Vec<usize> {
+        let held = Shares::of(self.base.first.receiver.times());
+        let is_slow = held.share(ReceiveLimit::Reader) > held.share(ReceiveLimit::Buffer);
+        let all = self.of_others().into_iter();
+        all.filter(|place| is_slow && self.levers[*place].cause == Cause::SLOW_READER)
+            .collect()
+    }
+
+    /// Returns true if a change of the path, or probing for its MTU, lets a transfer end that
+    /// is unfinished: its peer is not gone, but out of reach.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn is_out_of_reach(&self) -> Result<bool, TwinFailure> {
+        let mut places = self.of_path();
+        let levers = self.levers.iter().enumerate();
+        let probing = levers.filter(|(_, lever)| lever.field == "tcp.mtu_probing");
+        places.extend(probing.map(|(place, _)| place));
+        Ok(self.singles(&places)?.iter().any(|gain| gain.ends))
+    }
+
     /// Places of the levers of applications, processors and path.
     pub fn of_others(&self) -> Vec<usize> {
-        self.suggested(&self.clues, |kind| !kind.is_of_host())
+        let lost = self.base.first.measured.lost_share.unwrap_or_default();
+        let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
+        // Where datagrams are lost, more of them are no remedy.
+        let is_offer = |lever: &Lever| lever.place == Place::Flow && lever.field == "rate";
+        all.retain(|place| lost <= LOST || !is_offer(&self.levers[*place]));
+        all
     }
 
     /// Returns true if the row with `changes` is a valid one.

@@ -63,6 +63,9 @@ const NO_LEVERS: &[&str] = &[
     "trace.records",
 ];
 
+mod own_names;
+mod sentences;
+
 fn setup(text: &str) -> Setup {
     let head = "title = \"t\"\nhosts.near = {}\nhosts.far = {}\n";
     let tail = "workload = { from = \"near\", to = \"far\", bytes = 400000 }\nrows = [{ label = \"row\" }]\n";

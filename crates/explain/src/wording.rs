@@ -12,22 +12,20 @@ use fullpipe_tcp::Limit;
 
 use crate::{
     advice,
+    cause::Cause,
     explanation::Predicted,
-    find::{Found, refuted},
+    find::Found,
     lever::{Lever, Place},
-    search::{Gain, Search, WORTH},
-    shown_by::BUSY,
+    search::Search,
 };
-
-/// Shares of the time that are worth a sentence.
-const WORTH_TELLING: f64 = 0.1;
-/// Most limits of the account, and most changes without gain, that are told.
-const MOST_TOLD: usize = 3;
 
 /// The limit and its value, to follow "limited by".
 pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
-        return nothing(search);
+        return found.used_up.map_or_else(
+            || nothing(search),
+            |place| used_up(setup, search, &search.levers[place]),
+        );
     };
     let levers: Vec<_> = best
         .places
@@ -57,119 +55,61 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
             place_words(setup, other)
         );
     }
+    if let Some(fault) = &found.fault {
+        let other = &search.levers[fault.places[0]];
+        text += &format!(
+            "; the largest cost is on the path: {}{}",
+            other.cause.words,
+            place_words(setup, other)
+        );
+    }
     text
+}
+
+/// The words for something that is used up, although no lever helps alone.
+fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
+    let value = match lever.place {
+        Place::Flow => format!(
+            "it sends {}, and all of that arrives",
+            rate_text(search.base.mean_mbps() * 1e6)
+        ),
+        _ => lever.present.clone().unwrap_or_default(),
+    };
+    format!(
+        "{}{}: {value}",
+        lever.cause.words,
+        place_words(setup, lever)
+    )
+}
+
+/// Returns true if no connection came about.
+pub fn is_unopened(played: &Played) -> bool {
+    let shares = Shares::of(played.sender.times());
+    let waited = shares.largest_first();
+    played.measured.delivered_bytes == 0
+        && waited
+            .first()
+            .is_some_and(|(limit, _)| *limit == Limit::Handshake)
 }
 
 /// The words for a transfer that no lever speeds up.
 fn nothing(search: &Search<'_>) -> String {
-    let shares = Shares::of(search.base.first.sender.times());
+    let played = &search.base.first;
+    let shares = Shares::of(played.sender.times());
+    if is_unopened(played) {
+        return format!(
+            "{}: no connection came about, and nothing that was tried changes that",
+            Cause::HANDSHAKE.words
+        );
+    }
     let longest = shares.largest_first();
     match longest.first() {
         Some((limit, _)) => format!(
             "nothing that was tried: it mostly waits {}",
             waits_for(*limit)
         ),
-        None => "nothing known: no connection came about".to_string(),
+        None => "nothing known: no time has passed".to_string(),
     }
-}
-
-/// Figures that prove the limit, one sentence each.
-pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Vec<String> {
-    let mut told = account(setup, played);
-    if played.measured.link_busy_share >= BUSY {
-        told.push(format!(
-            "Link `{}` was busy {} of the time.",
-            setup.links[played.busiest].name,
-            percent(played.measured.link_busy_share)
-        ));
-    }
-    let mut runs = Vec::new();
-    if let Some(best) = &found.best {
-        runs.push(tried(setup, search, best));
-    }
-    if let Some(rival) = &found.rival {
-        runs.push(tried(setup, search, rival));
-    }
-    if !runs.is_empty() {
-        told.push(format!("Tried: {}.", runs.join("; ")));
-    }
-    told.extend(no_help(setup, search, found));
-    told
-}
-
-/// The resources of which more does not help.
-fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> {
-    let best = found.best.iter().flat_map(|best| &best.places);
-    let named: Vec<_> = best.map(|place| search.levers[*place].cause).collect();
-    let mut words: Vec<String> = Vec::new();
-    for place in refuted(search, found) {
-        let lever = &search.levers[place];
-        if named.contains(&lever.cause) {
-            continue;
-        }
-        let Place::Hosts(hosts) = &lever.place else {
-            continue;
-        };
-        let host = &setup.hosts[hosts[0]];
-        let name = advice::present_setting(host, lever.field).name;
-        // A knob that the host's system does not have is no candidate of its users.
-        let is_own = name != lever.field || host.preset.name == "default";
-        if is_own && !words.contains(&name) {
-            words.push(name);
-        }
-    }
-    words.truncate(MOST_TOLD);
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
-    (!words.is_empty()).then(|| format!("More of {} gains nothing.", listed(&words)))
-}
-
-/// The limits for which the sender waited longest.
-fn account(setup: &Setup, played: &Played) -> Vec<String> {
-    let shares = Shares::of(played.sender.times());
-    let waits = shares.largest_first().into_iter();
-    let waits = waits.filter(|(_, share)| *share >= WORTH_TELLING);
-    let parts: Vec<_> = waits
-        .take(MOST_TOLD)
-        .map(|(limit, share)| format!("{} {}", percent(share), waits_for(limit)))
-        .collect();
-    if parts.is_empty() {
-        return Vec::new();
-    }
-    let sender = &setup.hosts[setup.flow().from].name;
-    vec![format!("`{sender}` waited: {}.", parts.join(", "))]
-}
-
-/// A change and its gain: `SO_SNDBUF = 65536 +830 %`.
-fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
-    let lever = &search.levers[gain.places[0]];
-    let change = &gain.changes[0];
-    let names = match &lever.place {
-        Place::Hosts(places) if lever.field == "cpu" => {
-            let host = &setup.hosts[places[0]].name;
-            vec![format!("work of `{host}` that takes no time")]
-        }
-        Place::Link(..) | Place::Flow => vec![format!("{} = {}", change.set, change.to)],
-        Place::Hosts(_) => {
-            let settings = advice::settings(setup, search, gain).into_iter();
-            let mut names: Vec<String> = settings
-                .map(|at| format!("{} = {}", at.setting.name, at.setting.wanted))
-                .collect();
-            names.dedup();
-            names
-        }
-    };
-    let gained = gain.ratio - 1.0;
-    let result = match gain.ends {
-        true => "the transfer ends".to_string(),
-        false if gained.abs() < WORTH / 10.0 => "no gain".to_string(),
-        false if !gained.is_finite() => "payload arrives".to_string(),
-        false => format!(
-            "{}{} %",
-            if gained > 0.0 { "+" } else { "−" },
-            three_digits(gained.abs() * 100.0)
-        ),
-    };
-    format!("{}: {result}", names.join(" with "))
 }
 
 /// The present value of a lever's setting, by the name of its system.
@@ -201,15 +141,23 @@ fn place_words(setup: &Setup, lever: &Lever) -> String {
             let way = direction.map_or_else(String::new, |way| {
                 let ends = [way.index(), way.reverse().index()];
                 let [from, to] = ends.map(|end| setup.place_name(link.between[end]));
-                format!(" from `{from}` to `{to}`")
+                let flow = setup.flow();
+                let route = setup.route(flow.from, flow.to);
+                let is_back = route.contains(&(*number, way.reverse()));
+                let acks = if is_back {
+                    ", which carries the ACKs"
+                } else {
+                    ""
+                };
+                format!(" from `{from}` to `{to}`{acks}")
             });
             format!(" of link `{}`{way}", link.name)
         }
     }
 }
 
-/// A limit of the sender, to follow "waited for".
-fn waits_for(limit: Limit) -> &'static str {
+/// A limit of the sender, to follow "waited".
+pub fn waits_for(limit: Limit) -> &'static str {
     match limit {
         Limit::Application => "for its application to write",
         Limit::SendBuffer => "for room in the send buffer",
@@ -272,12 +220,13 @@ pub fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+/// A share in percent.
+pub fn percent(share: f64) -> String {
     format!("{} %", three_digits(share * 100.0))
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn listed(words: &[&str]) -> String {
+pub fn listed(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [only] => (*only).to_string(),

@@ -3,7 +3,7 @@
 //! Rule: what was named, refuted, advised and predicted is judged by runs with other seeds
 //! than the engine's. A contradiction counts only if two sets of seeds show it.
 
-use fullpipe_explain::Change;
+use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
 
 use crate::{
@@ -174,13 +174,13 @@ fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
 }
 
 /// Returns true if something was named that no host can set, although levers of the hosts
-/// help clearly.
+/// help clearly. A reader that left its window full may be named beside them.
 fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
     let best = &truth.best;
     let is_clear = best.is_of_host && best.gain - 2.0 * best.error >= LEAST;
     let is_other = |name: &String| {
         let lever = truth.lever(name);
-        lever.is_some_and(|lever| !lever.kind.is_of_host())
+        lever.is_some_and(|lever| !lever.kind.is_of_host() && lever.cause != Cause::SLOW_READER)
     };
     is_clear && names.iter().any(is_other)
 }

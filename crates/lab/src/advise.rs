@@ -120,10 +120,19 @@ pub fn advise(
 ) -> Result<Advice, RunError> {
     let mut setup = row.setup.clone();
     let mut steps: Vec<AdviceStep> = Vec::new();
+    let bounded = RunOptions { memory, ..*options };
     let end = loop {
-        let report = run_row(experiment, row, &setup, options)?;
+        let report = run_row(experiment, row, &setup, &bounded)?;
         steps.push(step(report, steps.last()));
         if let Some(end) = ended(&steps, most) {
+            // Memory is scarce only if more of it, without the bound, would be advised.
+            let is_near = memory.is_some_and(|bytes| has_used(&setup, bytes));
+            if is_near && steps[steps.len() - 1].verdict.advice.is_empty() {
+                let free = run_row(experiment, row, &setup, options)?;
+                if needs_memory(&setup, &free, memory) {
+                    break AdviceEnd::MemorySpent;
+                }
+            }
             break end;
         }
         let verdict = &steps[steps.len() - 1].verdict;
@@ -247,6 +256,19 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
             }
         },
     )
+}
+
+/// True if a host has more than half of `most` bytes of packet memory.
+fn has_used(setup: &Setup, most: u64) -> bool {
+    setup.hosts.iter().any(|host| host.pool_bytes() > most / 2)
+}
+
+/// True if the advice of `report` gives a host more packet memory than `most` bytes.
+fn needs_memory(setup: &Setup, report: &RowReport, most: Option<u64>) -> bool {
+    let advice = report.verdict.iter().map(|verdict| &verdict.advice);
+    let next = advice.filter_map(|advice| changed(setup, advice)).next();
+    next.zip(most)
+        .is_some_and(|(next, bytes)| outgrows(setup, &next, bytes))
 }
 
 /// True if a host would be given more packet memory than `most` bytes.

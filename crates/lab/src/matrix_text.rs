@@ -1,6 +1,6 @@
 //! The matrix of levers as text and as JSON.
 
-use fullpipe_explain::{Matrix, MatrixLine, Tried};
+use fullpipe_explain::{LeverKind, Matrix, MatrixLine, Tried};
 use fullpipe_scenario::units::{rate_text, three_digits};
 
 use crate::{
@@ -79,11 +79,12 @@ fn changes_something(line: &MatrixLine) -> bool {
 
 fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
     let twice = line.twice.as_ref().map_or_else(|| "-".to_string(), gain);
-    let mut words = line.lever.clone();
-    let value = line.ample.changes.first().map(|change| &change.to);
-    if let Some(value) = value.filter(|_| !line.lever.contains('=')) {
-        words += &format!(" = {value}");
-    }
+    let mut words = match line.ample.changes.first() {
+        // A link's property is one of several fields: the verdict names the one that is set.
+        Some(change) if line.kind == LeverKind::Path => format!("{} = {}", change.set, change.to),
+        Some(change) if !line.lever.contains('=') => format!("{} = {}", line.lever, change.to),
+        _ => line.lever.clone(),
+    };
     if let Some(called) = &line.called {
         words += &format!(" ({called})");
     }

@@ -5,7 +5,7 @@
 //! unit in its name; shares add up to 1.
 
 use fullpipe_diagnose::facts::{Observed, PathFacts, VerdictParts};
-use fullpipe_explain::Explanation;
+use fullpipe_explain::{Explanation, waits_for};
 use fullpipe_scenario::{
     Account, Coordinate, Limits,
     experiment::{Origins, Peer, Published, is_published, peers_with, title},
@@ -126,11 +126,12 @@ impl RowReport {
         let known = self.verdict.as_ref().map(|verdict| verdict.parts.clone());
         known.unwrap_or_else(|| {
             let longest = self.limits.sender.largest_first();
-            let name = longest
-                .first()
-                .map_or("nothing known", |(limit, _)| limit.name());
+            let waited = longest.first().map_or_else(
+                || "no connection came about".to_string(),
+                |(limit, _)| format!("the sender mostly waited {}", waits_for(*limit)),
+            );
             VerdictParts::limited_by(format!(
-                "{name}, the limit with the most time; not explained"
+                "nothing known, because nothing was tried: {waited}"
             ))
         })
     }

@@ -47,6 +47,8 @@ pub struct RunOptions<'a> {
     pub watch: Watch,
     /// True to explain each row: cause, proof, smallest settings and their result.
     pub explain: bool,
+    /// Most packet memory that an explanation may give a host, in bytes.
+    pub memory: Option<u64>,
     /// Called from any thread with a row's index and the share of its work that is done,
     /// from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
@@ -71,6 +73,7 @@ impl RunOptions<'_> {
             observe: false,
             watch: Watch::NONE,
             explain: true,
+            memory: None,
             progress: &|_row, _share| (),
             cancel: None,
         }
@@ -243,7 +246,7 @@ fn explained(
     if !options.explain {
         return Ok((played, None));
     }
-    let found = explain_played(&row.setup, options.seed, &played);
+    let found = explain_played(&row.setup, options.seed, &played, options.memory);
     let found = found.map_err(|failure| RunError::Twin {
         row: row.title(),
         failure: Box::new(failure),

@@ -17,7 +17,7 @@ mod watching;
 use std::{io, ops::ControlFlow};
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::{DatagramDemand, Goal, WorldFailure};
+use fullpipe_sim::{DatagramDemand, Goal, Stage, WorldFailure};
 
 pub use activity::Activity;
 pub use foretold::{Foretold, Part, can_be_cut};
@@ -128,7 +128,9 @@ impl<'a> Scene<'a> {
             return Ok(None);
         }
         while self.built.world.now() < end
-            && (self.built.world.now() < least || !self.built.world.is_reached(Goal::AllDone))
+            && (self.built.world.now() < least
+                || !self.built.world.is_reached(Goal::AllDone)
+                || self.waits_for_the_vanished())
         {
             self.run_for(slice.min(end - self.built.world.now()))?;
             self.silence_notes.note(&mut self.built);
@@ -148,6 +150,15 @@ impl<'a> Scene<'a> {
             watched,
             ..played
         }))
+    }
+
+    /// Returns true while the only connection waits for a peer that has vanished.
+    fn waits_for_the_vanished(&mut self) -> bool {
+        if self.built.flows.len() > 1 {
+            return false;
+        }
+        let facts = self.built.facts(0);
+        facts.server.stage == Stage::Vanished && facts.client.stage == Stage::Open
     }
 
     /// Runs until the measurement starts, if a flow omits something, and stores the

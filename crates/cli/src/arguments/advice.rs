@@ -68,8 +68,7 @@ pub struct LabAdviseArguments {
 /// A lever is one thing that somebody could change: a buffer, a window, a rule, the applications, a processor, or the path.
 /// The row is run again with each, at about twice of what is there and at as much as can be used, and the gain in goodput is
 /// printed, the largest first. Every resource of the hosts together, with each rule in turn, finds levers that only help
-/// together. This takes about 140 times as long as the row, and five times
-/// more where chance plays a part.
+/// together. The first line has the number of runs; where chance plays a part, each change is run with five seeds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab explain linux-buffers-e --row \"RTT 5 ms\" --matrix\n  \

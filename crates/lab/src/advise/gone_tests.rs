@@ -74,3 +74,23 @@ fn a_user_timeout_that_is_set_stays_where_nobody_waits() {
     assert!(first(&advice).advice.is_empty());
     assert!(first(&advice).parts.line().contains("gave up after 5 s"));
 }
+
+#[test]
+fn a_reader_that_stopped_is_named_beside_the_probes_that_were_lost() {
+    let advice = advised("linux-buffers-d", "answers to probes lost");
+    let verdict = first(&advice);
+    let said = &verdict.parts.line();
+    assert_eq!(verdict.limit, Cause::SLOW_READER, "{said}");
+    assert!(said.contains("did not read what had arrived"), "{said}");
+    assert!(
+        said.contains("15 probes after that had no answer"),
+        "{said}"
+    );
+    assert!(
+        said.contains("dropped the connection after 927 s"),
+        "{said}"
+    );
+    assert!(verdict.advice.is_empty());
+    let verdict = advised("linux-buffers-d", "probes answered");
+    assert_eq!(first(&verdict).limit, Cause::SLOW_READER);
+}

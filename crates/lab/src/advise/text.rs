@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use fullpipe_diagnose::facts::ChangeLine;
+use fullpipe_explain::Advised;
 use fullpipe_scenario::{
     Times,
     units::{grouped, rate_text, seconds_text},
@@ -64,10 +64,20 @@ fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
     }
     text.push_str("  Settings:\n");
     for (change, _) in &settings {
-        layout.paragraph(text, &format!("  {}: ", change.host), 4, &change.paste);
+        layout.paragraph(
+            text,
+            &format!("  {}: ", change.on),
+            4,
+            &change.setting.paste,
+        );
     }
     for (change, step) in &settings {
-        for note in change.notes.iter().filter(|note| is_warning(note)) {
+        for note in change
+            .setting
+            .cautions
+            .iter()
+            .filter(|note| is_warning(note))
+        {
             let note = note.replacen("Risky", &format!("Step {step} is risky"), 1);
             layout.paragraph(text, "  ", 4, &layout.paint(Tone::Doubtful, &note));
         }
@@ -147,7 +157,7 @@ fn result(advice: &Advice, goodput_mbps: f64, elapsed_s: f64) -> String {
 }
 
 /// The last value of each setting, ready to paste, and the step that sets it.
-fn settings(advice: &Advice) -> Vec<(&ChangeLine, usize)> {
+fn settings(advice: &Advice) -> Vec<(&Advised, usize)> {
     let worth = match advice.end {
         AdviceEnd::NoGain => advice.steps.len() - 1,
         AdviceEnd::Path
@@ -157,26 +167,14 @@ fn settings(advice: &Advice) -> Vec<(&ChangeLine, usize)> {
         | AdviceEnd::Refused
         | AdviceEnd::StepsSpent => advice.steps.len(),
     };
-    let mut last: Vec<(&ChangeLine, usize)> = Vec::new();
-    for (number, before) in advice
-        .steps
-        .iter()
-        .enumerate()
-        .take(worth.saturating_sub(1))
-    {
-        for line in &before.verdict.parts.change {
-            let is_same = |known: &ChangeLine| known.host == line.host && name(known) == name(line);
-            last.retain(|(known, _)| !is_same(known));
-            last.push((line, number + 1));
-        }
+    let mut last: Vec<(&Advised, usize)> = Vec::new();
+    let taken = advice.steps.iter().take(worth.saturating_sub(1));
+    for (number, before) in taken.enumerate() {
+        let new = &before.verdict.settings;
+        last.retain(|(known, _)| !new.iter().any(|new| new.replaces(known)));
+        last.extend(new.iter().map(|new| (new, number + 1)));
     }
     last
-}
-
-/// The part of a pasted setting before its value.
-fn name(line: &ChangeLine) -> &str {
-    let end = line.paste.rfind(['=', ',', '(']);
-    end.map_or(line.paste.as_str(), |end| &line.paste[..end])
 }
 
 /// True for a note that must be read before the setting is made.

@@ -34,8 +34,14 @@ impl<'a> Ended<'a> {
         let (now, start) = (built.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
-            // In this case the sender gives up, as the experiment intends.
-            Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => Outcome::Complete,
+            // In this case the sender gives up, as the experiment intends for the sake of the
+            // other connections. A connection without others has not carried what it should.
+            Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => {
+                match built.flows.len() {
+                    1 => outcome(&facts, false),
+                    _ => Outcome::Complete,
+                }
+            }
             Ending::Graceful
             | Ending::Vanish { .. }
             | Ending::Abort { .. }

@@ -25,6 +25,8 @@ pub use row::{Alias, Meaning, NotExpressible};
 pub use set_by::SetBy;
 pub use table::{ALIASES, NOT_EXPRESSIBLE};
 
+/// The value of a buffer that no application has set.
+const UNSET: &str = "unset";
 /// Bytes of a page: Linux counts `tcp_mem` in pages.
 const PAGE: u64 = 4_096;
 /// Bytes of a block in a pool that is sized through `tcp_mem`.
@@ -76,7 +78,9 @@ impl Meaning {
             }
             Self::Doubled => "half of the knob's bytes".to_string(),
             Self::DoubledForGood(_) => {
-                "half of the knob's bytes; the buffer is no longer tuned".to_string()
+                "half of the knob's bytes; the buffer is no longer tuned. `unset` is the preset's own \
+                 size, which is tuned"
+                    .to_string()
             }
             Self::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),
             Self::Memory(_) => "low, pressure and high, in pages".to_string(),
@@ -151,9 +155,10 @@ impl Alias {
             Meaning::Doubled => doubled(text)
                 .map(|bytes| vec![bytes])
                 .ok_or_else(|| refused("a number of bytes such as 65536")),
+            Meaning::DoubledForGood(_) if text.trim() == UNSET => Ok(self.preset_values()),
             Meaning::DoubledForGood(_) => doubled(text)
                 .map(|bytes| vec![bytes, "0".to_string()])
-                .ok_or_else(|| refused("a number of bytes such as 65536")),
+                .ok_or_else(|| refused("a number of bytes such as 65536, or unset")),
             Meaning::WindowScale => window_share(text)
                 .map(|share| vec![share.to_string()])
                 .ok_or_else(|| refused("a whole number from -6 to 6")),
@@ -161,6 +166,13 @@ impl Alias {
                 memory(text).ok_or_else(|| refused("three numbers of pages that do not fall"))
             }
         }
+    }
+
+    /// The values that the alias's knobs have in its preset.
+    fn preset_values(&self) -> Vec<String> {
+        let config = super::find(self.preset).ok().map(super::Preset::config);
+        let value = |knob| config.as_ref()?.get(knob);
+        self.knobs().filter_map(value).collect()
     }
 
     fn words_expected(&self) -> &'static str {

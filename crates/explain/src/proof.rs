@@ -1,0 +1,219 @@
+//! The figures that prove a limit, one sentence each.
+//!
+//! Rule: a sentence states what the account counted or what a run gave. Only resources of
+//! which a run shows that more of them does not help are called useless.
+
+use fullpipe_scenario::{
+    Outcome, Played, Setup, Shares,
+    experiment::HostPlan,
+    units::{seconds_text, three_digits},
+};
+use fullpipe_tcp::{Limit, ReceiveLimit};
+
+use crate::{
+    advice,
+    find::{Found, refuted},
+    lever::Place,
+    search::{Gain, Search, WORTH},
+    shown_by::BUSY,
+    wording::{self, counted, listed, percent, waits_for},
+};
+
+/// Shares of the time that are worth a sentence.
+const WORTH_TELLING: f64 = 0.1;
+/// Most limits of the account, and most changes without gain, that are told.
+const MOST_TOLD: usize = 3;
+/// Ratios from this on are told as such; smaller ones in percent.
+const MANY: f64 = 10.0;
+
+/// Figures that prove the limit, one sentence each.
+pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Vec<String> {
+    let mut told: Vec<String> = account(setup, played).into_iter().collect();
+    told.extend(reader(setup, played));
+    told.extend(unanswered(setup, played));
+    told.extend(unfinished(setup, played));
+    told.extend(losses(setup, played));
+    told.extend(marks(setup, played));
+    if played.measured.link_busy_share >= BUSY {
+        told.push(format!(
+            "Link `{}` was busy {} of the time.",
+            setup.links[played.busiest].name,
+            percent(played.measured.link_busy_share)
+        ));
+    }
+    let runs = found.best.iter().chain(&found.rival).chain(&found.fault);
+    let runs: Vec<_> = runs.map(|gain| tried(setup, search, gain)).collect();
+    if !runs.is_empty() {
+        told.push(format!("Tried: {}.", runs.join("; ")));
+    }
+    told.extend(no_help(setup, search, found));
+    told
+}
+
+/// The limits for which the sender waited longest.
+fn account(setup: &Setup, played: &Played) -> Option<String> {
+    let shares = Shares::of(played.sender.times());
+    let waits = shares.largest_first().into_iter();
+    let waits = waits.filter(|(_, share)| *share >= WORTH_TELLING);
+    let parts: Vec<_> = waits
+        .take(MOST_TOLD)
+        .map(|(limit, share)| format!("{} {}", percent(share), waits_for(limit)))
+        .collect();
+    let sender = &setup.hosts[setup.flow().from].name;
+    (!parts.is_empty()).then(|| format!("`{sender}` waited: {}.", parts.join(", ")))
+}
+
+/// The time for which the receiving application left payload unread.
+fn reader(setup: &Setup, played: &Played) -> Option<String> {
+    let share = Shares::of(played.receiver.times()).share(ReceiveLimit::Reader);
+    let receiver = &setup.hosts[setup.flow().to].name;
+    (share >= WORTH_TELLING).then(|| {
+        format!(
+            "The application on `{receiver}` did not read what had arrived {} of the time.",
+            percent(share)
+        )
+    })
+}
+
+/// Probes of a closed window to which the peer sent no answer.
+fn unanswered(setup: &Setup, played: &Played) -> Option<String> {
+    let silence = played.silence.as_ref()?;
+    let is_one = silence.connections == 1 && silence.closed == 1 && silence.probes > 0;
+    is_one.then(|| {
+        let host = &setup.hosts[silence.host].name;
+        let dropped = match silence.given_up {
+            0 => String::new(),
+            _ => format!(
+                ", and `{host}` dropped the connection after {} of silence",
+                seconds_text(silence.longest_s)
+            ),
+        };
+        format!(
+            "The peer was last heard at {}; {} after that had no answer{dropped}.",
+            seconds_text(silence.heard_s[0]),
+            counted(silence.probes, "probe"),
+        )
+    })
+}
+
+/// The bytes after which a transfer ended too early.
+fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
+    let bytes = counted(played.measured.delivered_bytes, "byte");
+    let who = match setup.flows.iter().map(|flow| flow.count).sum::<u32>() {
+        1 => "The connection",
+        _ => "A connection",
+    };
+    match played.measured.outcome {
+        Outcome::Complete => None,
+        Outcome::Stalled => Some(format!("The transfer stalled after {bytes}.")),
+        Outcome::Dropped => Some(format!(
+            "{who} was dropped; the application had read {bytes}."
+        )),
+    }
+}
+
+/// The place at which most frames were lost, if the losses cost time or datagrams.
+fn losses(setup: &Setup, played: &Played) -> Option<String> {
+    let shares = Shares::of(played.sender.times());
+    let repair = shares.share(Limit::Recovery) + shares.share(Limit::CwndAfterLoss);
+    let most = played.path.losses().into_iter().next()?;
+    if setup.flow().is_udp() {
+        let lost = played.measured.lost_share.filter(|share| *share > 0.0)?;
+        let lost = percent(lost);
+        return Some(format!("{lost} of the datagrams were lost: {most}."));
+    }
+    let opening = wording::is_unopened(played);
+    (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{most}.")))
+}
+
+/// The segments that links marked, if the sender waited because of them.
+fn marks(setup: &Setup, played: &Played) -> Option<String> {
+    let waited = Shares::of(played.sender.times()).share(Limit::CwndAfterMark);
+    let route = setup.route(setup.flow().from, setup.flow().to);
+    let along = played.path.along(&route);
+    let (link, marked) = along
+        .map(|(link, direction)| (link, direction.counters.marked))
+        .max_by_key(|(_, marked)| *marked)?;
+    (waited >= WORTH && marked > 0)
+        .then(|| format!("Link `{}` marked {}.", link.link, counted(marked, "frame")))
+}
+
+/// A change and its gain: `SO_SNDBUF = 65536: +830 %`.
+fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
+    let gained = gain.ratio - 1.0;
+    let result = match gain.ends {
+        true => "the transfer ends".to_string(),
+        false if gained.abs() < WORTH / 10.0 => "no gain".to_string(),
+        false if !gained.is_finite() => "payload arrives".to_string(),
+        false if gain.ratio >= MANY => format!("{} times as fast", three_digits(gain.ratio)),
+        false => format!(
+            "{}{} %",
+            if gained > 0.0 { "+" } else { "−" },
+            three_digits(gained.abs() * 100.0)
+        ),
+    };
+    let changes = changes(setup, search, gain);
+    let changes: Vec<_> = changes.iter().map(String::as_str).collect();
+    format!("{}: {result}", listed(&changes))
+}
+
+/// The changes of a run, in the words of their systems.
+fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
+    let lever = &search.levers[gain.places[0]];
+    match &lever.place {
+        Place::Hosts(places) if lever.field == "cpu" => {
+            let host = &setup.hosts[places[0]].name;
+            vec![format!("work of `{host}` that takes no time")]
+        }
+        Place::Link(..) | Place::Flow => {
+            let change = &gain.changes[0];
+            vec![format!("{} = {}", change.set, change.to)]
+        }
+        Place::Hosts(_) => {
+            let settings = advice::settings(setup, search, gain).into_iter();
+            let mut names: Vec<String> = settings
+                .map(|at| format!("{} = {}", at.setting.name, at.setting.wanted))
+                .collect();
+            names.dedup();
+            names
+        }
+    }
+}
+
+/// The resources of which more does not help, host by host.
+fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> {
+    let best = found.best.iter().flat_map(|best| &best.places);
+    let named: Vec<_> = best.map(|place| search.levers[*place].cause).collect();
+    let mut names: Vec<(usize, String)> = Vec::new();
+    for place in refuted(search, found) {
+        let lever = &search.levers[place];
+        let Place::Hosts(hosts) = &lever.place else {
+            continue;
+        };
+        if named.contains(&lever.cause) {
+            continue;
+        }
+        let host = &setup.hosts[hosts[0]];
+        let name = advice::present_setting(host, lever.field).name;
+        // A knob that the host's system does not have is no candidate of its users.
+        let is_own = name != lever.field || host.preset.name == "default";
+        if is_own && !names.contains(&(hosts[0], name.clone())) {
+            names.push((hosts[0], name));
+        }
+    }
+    names.truncate(MOST_TOLD);
+    let of_host = |(place, host): (usize, &HostPlan)| {
+        let own = names.iter().filter(|(of, _)| *of == place);
+        let own: Vec<_> = own.map(|(_, name)| name.as_str()).collect();
+        (!own.is_empty()).then(|| format!("{} on `{}`", listed(&own), host.name))
+    };
+    let all: Vec<_> = setup.hosts.iter().enumerate().filter_map(of_host).collect();
+    (!all.is_empty()).then(|| format!("More of {} gains nothing.", all.join(", or of ")))
+}
+
+/// `text` with a capital letter at its start.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}

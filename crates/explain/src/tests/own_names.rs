@@ -1,0 +1,104 @@
+//! Faults and limits that have a name of their own.
+//!
+//! Rule: the hosts' buffers are ample, so that only what the world adds can be the limit.
+
+use super::explained;
+use crate::{cause::Cause, explanation::Explanation};
+
+const AMPLE: &str = "near.tcp.send_buffer = 1M\nfar.tcp.receive_buffer = 1M\nnear.pool.blocks = 4096\nfar.pool.blocks = 4096\n";
+
+fn of(settings: &str) -> Explanation {
+    explained(&format!("{AMPLE}{settings}"))
+}
+
+#[test]
+fn a_full_path_of_acks_is_the_rate_of_that_direction() {
+    let found = of("workload.bytes = 4M\npath.forward.rate = 100mbit\npath.back.rate = 200kbit");
+    let said = found.parts.line();
+    assert!(
+        said.contains("the rate of link `path` from `far` to `near`, which carries the ACKs"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_policer_is_named_and_the_frames_that_it_dropped() {
+    let found = of(
+        "workload.bytes = 2M\npath.rate = 100mbit\npath.forward.token_bucket.rate = 5mbit\npath.forward.token_bucket.burst = 16K\npath.forward.token_bucket.latency = 1ms",
+    );
+    let said = found.parts.line();
+    assert_eq!(found.limit.name, "token_bucket", "{said}");
+    assert!(said.contains("frames lost"), "{said}");
+}
+
+#[test]
+fn frames_out_of_order_are_named_where_they_are_taken_for_losses() {
+    let found = of(
+        "workload.bytes = 2M\npath.rate = 100mbit\npath.forward.reordering.chance = 3%\npath.forward.reordering.late = 60ms",
+    );
+    let said = found.parts.line();
+    assert!(
+        said.contains("frames out of order") || said.contains("reordering"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_hop_that_drops_large_packets_is_named_beside_the_probing_that_finds_it() {
+    let found = of(
+        "path.forward.hop.mtu = 1000\npath.forward.hop.silent = true\nnear.tcp.mtu_probing = off\nworkload.give_up = 60s",
+    );
+    let said = found.parts.line();
+    let names_probing = found.levers.iter().any(|name| name.contains("mtu_probing"));
+    assert!(names_probing || found.limit.name == "hop", "{said}");
+}
+
+/// A lever of a host gains a few percent, because it repairs the first flight sooner.
+#[test]
+fn an_outage_in_the_first_flight_is_named_whatever_the_hosts_can_gain() {
+    let found = of("path.forward.outage.after = 45ms\npath.forward.outage.length = 5s");
+    let said = found.parts.line();
+    assert!(said.contains("the outage of link `path`"), "{said}");
+    assert!(said.contains("path.forward.outage.after"), "{said}");
+}
+
+#[test]
+fn a_transfer_of_twenty_segments_is_limited_by_slow_start() {
+    let found = of("path.rate = 100mbit\nworkload.bytes = 29000");
+    let said = found.parts.line();
+    let causes = [Cause::SLOW_START, Cause::INITIAL_RECEIVE_WINDOW];
+    assert!(causes.contains(&found.limit), "{said}");
+    assert!(said.contains("slow start"), "{said}");
+}
+
+#[test]
+fn marks_are_named_with_the_link_that_makes_them() {
+    let found = of(
+        "near.tcp.ecn = on\nfar.tcp.ecn = on\nworkload.bytes = 4M\npath.rate = 20mbit\npath.forward.ecn_threshold = 2 packets\nnear.tcp.congestion = newreno",
+    );
+    let said = found.parts.line();
+    assert!(said.contains("Link `path` marked "), "{said}");
+    assert!(
+        found.limit == Cause::ECN || said.contains("congestion marks") || said.contains("ECN"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_handshake_that_never_came_about_has_its_own_name_or_that_of_its_loss() {
+    let found = of("path.forward.loss = 100%\nworkload.give_up = 30s");
+    let said = found.parts.line();
+    assert_eq!(found.limit.name, "loss", "{said}");
+    assert!(said.contains("for the handshake"), "{said}");
+    assert!(said.contains("frames lost"), "{said}");
+}
+
+/// Nothing was received, so the transfer has not ended, and the peer has a name.
+#[test]
+fn a_single_connection_whose_peer_vanished_is_never_complete() {
+    let found = of(
+        "workload.bytes = 4M\nworkload.read.vanish_after = 300K\nworkload.give_up = 100s\nnear.tcp.retries2 = 4",
+    );
+    let said = found.parts.line();
+    assert_eq!(found.limit, Cause::PEER_GONE, "{said}");
+}
