@@ -145,7 +145,12 @@ pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
     let own = own.map(|gain| gain.places[0]);
     let idle = found.idle.iter().filter(|_| search.twin.seeds() == 1);
     let idle = idle.flat_map(|(_, places)| places.iter().copied());
+    // A lever that helps only together with others is no useless one.
+    let named = |place: &usize| {
+        let best = found.best.iter().flat_map(|best| &best.places);
+        best.into_iter().any(|known| known == place)
+    };
     own.chain(idle)
-        .filter(|place| search.levers[*place].kind == LeverKind::Resource)
+        .filter(|place| search.levers[*place].kind == LeverKind::Resource && !named(place))
         .collect()
 }

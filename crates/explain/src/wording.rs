@@ -34,10 +34,11 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         .collect();
     let mut words: Vec<&str> = levers.iter().map(|lever| lever.cause.words).collect();
     words.dedup();
-    let settings: Vec<_> = levers
+    let mut settings: Vec<_> = levers
         .iter()
         .filter_map(|lever| present(setup, lever))
         .collect();
+    settings.dedup();
     let together = if words.len() > 1 { " together" } else { "" };
     let mut text = format!(
         "{}{}{together}",
