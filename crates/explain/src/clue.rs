@@ -50,8 +50,9 @@ pub const RECEIVING: &[Clue] = &[
     Clue::Receiver(ReceiveLimit::Memory),
     Clue::Receiver(ReceiveLimit::Hole),
 ];
-/// Clues of packet memory, which buffers and windows share.
+/// Clues of packet memory, which buffers, windows and datagrams share.
 pub const MEMORY: &[Clue] = &[
+    Clue::Datagrams,
     Clue::Sender(Limit::Memory),
     Clue::Receiver(ReceiveLimit::Memory),
     Clue::FullTable,
@@ -115,6 +116,8 @@ pub const DEVICE: &[Clue] = &[
     Clue::Receiver(ReceiveLimit::Processor),
     Clue::Sender(Limit::Pacing),
 ];
+/// Clues of the queue of packets for a neighbour that is not resolved yet.
+pub const NEIGHBOUR: &[Clue] = &[Clue::Datagrams, Clue::Sender(Limit::Device)];
 /// Clues of queues of datagrams.
 pub const DATAGRAMS: &[Clue] = &[Clue::Datagrams];
 
@@ -128,9 +131,11 @@ impl Clues {
         let measured = &played.measured;
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
+        // While the last bytes are on their way, nothing else can show.
+        let open = (1.0 - sender.share(Limit::Closing)).max(1e-9);
         let waited = Limit::ALL
             .iter()
-            .map(|limit| (*limit, sender.share(*limit)));
+            .map(|limit| (*limit, sender.share(*limit) / open));
         let held = ReceiveLimit::ALL
             .iter()
             .map(|limit| (*limit, receiver.share(*limit)));

@@ -304,7 +304,7 @@ const ROWS: &[Row] = &[
         Each,
         More("1024"),
         Cause::NEIGHBOUR,
-        clue::DEVICE,
+        clue::NEIGHBOUR,
     ),
     resource(
         "ip.reassembly_datagrams",
