@@ -8,6 +8,7 @@
 //! | question | where |
 //! | --- | --- |
 //! | the host, its peer, the path, and the length of a run | `world` |
+//! | goodput over seeds, and its confidence interval | `sample` |
 //! | the result with ample resources, and each knob's curve | `search` |
 //! | the best division of given memory between both directions | `split` |
 //! | the runs and their progress | `runs` |
@@ -17,6 +18,7 @@
 mod buffer;
 mod error;
 mod runs;
+mod sample;
 mod search;
 mod split;
 mod text;
@@ -29,7 +31,7 @@ use fullpipe::presets::Preset;
 use fullpipe_explain::Explanation;
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
-    experiment::{Row, Setup},
+    experiment::Setup,
     path::{Path, full_segment},
 };
 use serde::Serialize;
@@ -38,7 +40,7 @@ pub use error::SizeError;
 pub use split::{Divided, Split};
 pub use text::size_text;
 
-use crate::report::{RowReport, pretty, versioned};
+use crate::report::{pretty, versioned};
 use runs::Runs;
 
 /// The path, the host, and the share that is sufficient.
@@ -155,6 +157,12 @@ pub struct KnobSize {
     /// True if `enough_mbps` is a share of what the path carries, false if it is a share
     /// of the best.
     pub reaches_path: bool,
+    /// Width of the 95 % confidence interval of the goodput of `smallest`, relative to that
+    /// with ample resources, as a share of it. Absent without losses.
+    #[serde(rename = "interval_share", skip_serializing_if = "Option::is_none")]
+    pub interval: Option<f64>,
+    /// Number of seeds with which `smallest` was run.
+    pub seeds: usize,
     /// The smallest sufficient setting, if there is one.
     pub smallest: Option<CurvePoint>,
     /// Every setting tried, the smallest first; ample resources are last.
@@ -202,12 +210,16 @@ pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Si
     let expected = wanted.count() * STEPS_EACH + STEPS_BEFORE;
     let runs = Runs::new(request.seed, expected, progress);
     let ample_by_role = HostRole::ALL.map(|role| search::ample(request, role, &runs));
-    let ample_by_role = ample_by_role.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut ample_by_role = ample_by_role.into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut knobs = Vec::new();
     for searched in searched {
-        let ample = &ample_by_role[searched.role as usize];
+        let ample = &mut ample_by_role[searched.role as usize];
         knobs.extend(search::search(request, searched, ample, &runs)?);
     }
+    // The searches have run ample resources with more seeds.
+    ample_by_role
+        .iter_mut()
+        .for_each(|ample| ample.update(request));
     let split = match request.memory {
         Some(_) => Some(split::split(request, &ample_by_role, &runs)?),
         None => None,
@@ -239,23 +251,43 @@ impl Size {
 }
 
 impl AmpleResult {
-    /// Reads the result of `row` from `report`.
-    fn of(request: &SizeRequest, role: HostRole, row: &Row, report: &RowReport) -> Self {
-        let path = Path::of(&row.setup, full_segment(&row.setup));
-        let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
-        let goodput_mbps = report.measured.goodput_mbps;
+    /// The result of a world before it has run.
+    fn of(role: HostRole, setup: &Setup) -> Self {
+        let path = Path::of(setup, full_segment(setup));
         Self {
             direction: role.name(),
-            path_mbps,
-            goodput_mbps,
-            of_path: goodput_mbps / path_mbps,
-            reaches_path: request.reaches(goodput_mbps, path_mbps),
-            verdict: report.verdict.clone(),
+            path_mbps: path.payload_bps * (1.0 - path.loss) / 1e6,
+            goodput_mbps: 0.0,
+            of_path: 0.0,
+            reaches_path: false,
+            verdict: None,
         }
+    }
+
+    fn set_goodput(&mut self, request: &SizeRequest, goodput_mbps: f64) {
+        self.goodput_mbps = goodput_mbps;
+        self.of_path = goodput_mbps / self.path_mbps;
+        self.reaches_path = request.reaches(goodput_mbps, self.path_mbps);
     }
 }
 
 impl SizeRequest {
+    /// Seeds that each world runs with at first.
+    fn fewest_seeds(&self) -> usize {
+        match self.loss > 0.0 {
+            true => search::SEEDS.0,
+            false => 1,
+        }
+    }
+
+    /// Most seeds that a world runs with; without losses nothing is random.
+    fn most_seeds(&self) -> usize {
+        match self.loss > 0.0 {
+            true => search::SEEDS.1,
+            false => 1,
+        }
+    }
+
     /// Returns true if `best_mbps` is a sufficient share of what the path carries.
     fn reaches(&self, best_mbps: f64, path_mbps: f64) -> bool {
         best_mbps >= self.share * path_mbps

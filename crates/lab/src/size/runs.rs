@@ -3,16 +3,24 @@
 //! Rule: the number of runs is not known before the search ends, so progress is an
 //! estimate. It never decreases, and it stays below 1.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
 };
 
-use fullpipe_scenario::experiment::{Experiment, Row};
+use fullpipe_scenario::{
+    Played, Scene, Setup,
+    experiment::{Experiment, Row},
+    watch::Watch,
+};
 
 use crate::{
     report::RowReport,
-    run::{RunOptions, run},
+    run::{RunError, RunOptions, run},
 };
 
 use super::error::SizeError;
@@ -70,6 +78,52 @@ impl<'a> Runs<'a> {
         };
         let report = run(&experiment, &options).map_err(SizeError::Run)?;
         Ok(report.rows)
+    }
+
+    /// Runs each setup with the seed of its number, from 0 on, as one step. The results have
+    /// the order of `all`.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn worlds(&self, all: &[(&Setup, usize)]) -> Result<Vec<Played>, SizeError> {
+        let before = self.done.fetch_add(1, Ordering::Relaxed) as f64;
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new((0, all.iter().map(|_| None).collect::<Vec<_>>()));
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some((setup, number)) = all.get(place) else {
+                    return;
+                };
+                let seed = self.seed.wrapping_add(*number as u64);
+                let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+                if *number > 0 {
+                    scene.trust_hosts();
+                }
+                let played = scene.play(&|_share| ControlFlow::Continue(()));
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                results.0 += 1;
+                results.1[place] = Some(played);
+                (self.progress)(self.share(before + f64::from(results.0) / all.len() as f64));
+            }
+        };
+        let workers = thread::available_parallelism().map_or(1, |count| count.get().min(all.len()));
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(work);
+            }
+        });
+        let (_, results) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let played = results.into_iter().map(|played| {
+            let played = played.expect("every world has run").map_err(|failure| {
+                SizeError::Run(RunError::World {
+                    row: "path".to_string(),
+                    failure,
+                })
+            })?;
+            Ok(played.expect("nothing interrupts it"))
+        });
+        played.collect()
     }
 
     /// Explains the result of the only row of `experiment`, after the searched runs.

@@ -3,22 +3,23 @@
 //!
 //! Rule: a value is one that the host's system can express, so the result can be set. The
 //! points of a step run in parallel, two at a time on every machine, so the result does
-//! not depend on the machine.
+//! not depend on the machine. With losses, a value runs with more and more seeds until its
+//! goodput is known well enough, or is certainly sufficient or insufficient.
 
 use fullpipe::presets::alias;
 use fullpipe_explain::{NamedSetting, setting};
 use fullpipe_scenario::{
-    experiment::{Experiment, HostPlan, Row, Setup},
+    Played, Shares,
+    experiment::{Experiment, HostPlan, Setup},
     units::grouped,
 };
-
-use crate::report::RowReport;
 
 use super::{
     AmpleResult, CurvePoint, HostRole, KnobSize, SizeError, SizeRequest,
     buffer::Buffer,
     error::LARGEST,
     runs::Runs,
+    sample::{Estimate, Sample},
     world::{Length, only},
 };
 
@@ -96,7 +97,13 @@ const ALL_OF_IT: f64 = 0.99;
 /// below the second, because every result is then uncertain. This must happen twice in a
 /// row, because a curve may have a flat part.
 const GAIN: f64 = 0.005;
-const GAIN_WITH_LOSSES: f64 = 0.03;
+const GAIN_WITH_LOSSES: f64 = PRECISE;
+/// A goodput is known well enough if its 95 % confidence interval is narrower than this share.
+pub const PRECISE: f64 = 0.03;
+/// Fewest and most seeds of a value with losses. Each further step doubles them.
+pub const SEEDS: (usize, usize) = (4, 128);
+/// A value runs with no further seeds once the search of its knob has carried so many bytes.
+const MOST_BYTES: u64 = 3_000_000_000;
 const WITHOUT_GAIN: u32 = 2;
 /// Points that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
@@ -112,13 +119,16 @@ const NEARLY: f64 = 0.97;
 const STEPS: u32 = 5;
 const AROUND: (u64, u64) = (98, 101);
 const CLOSE: u64 = 50;
+const CLOSE_WITH_LOSSES: u64 = 20;
 
 /// Result of a host that has ample resources.
 pub struct Ample {
     /// The world with ample resources.
     pub world: Experiment,
-    /// Its report.
-    report: RowReport,
+    /// The run with the first seed.
+    first: Played,
+    /// Its goodput with each seed.
+    sample: Sample,
     /// Its values for the report.
     pub best: AmpleResult,
 }
@@ -134,7 +144,7 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     if found.best.goodput_mbps > 0.0 {
         // The time to fill the path, and to see enough losses, is known only after this
         // run.
-        let full_s = found.report.measured.time_to_90_s;
+        let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
             length = better;
@@ -150,24 +160,31 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     while found.best.of_path < ALL_OF_IT && without_gain < WITHOUT_GAIN && bytes < LARGEST {
         bytes = (bytes * 2).min(LARGEST);
         let more = measured(request, role, bytes, length, runs)?;
-        let gain = more.best.goodput_mbps / found.best.goodput_mbps.max(1e-9) - 1.0;
+        let gain = more.sample.over(&found.sample).value - 1.0;
         without_gain = if gain < least { without_gain + 1 } else { 0 };
         if gain >= least {
             found = more;
         }
     }
-    if !found.best.reaches_path {
-        found.report = runs.explain(&found.world)?;
-        found.best.verdict = found.report.verdict.clone();
+    while found.sample.mean().interval > PRECISE && found.sample.mbps.len() < SEEDS.1 {
+        let seeds = found.sample.mbps.len() * 2;
+        found.extend(seeds, runs)?;
     }
+    found.update(request);
+    // A path that loses everything carries nothing, and is reached by nothing.
+    if found.best.reaches_path && found.best.goodput_mbps > 0.0 {
+        return Ok(found);
+    }
+    let explained = runs.explain(&found.world)?;
     if found.best.goodput_mbps > 0.0 {
+        found.best.verdict = explained.verdict;
         return Ok(found);
     }
     let host = &only(&found.world).setup.hosts[0];
     Err(SizeError::Nothing(format!(
         "with {} bytes of packet memory and ample of everything else nothing arrives: {}",
         grouped(host.pool_bytes()),
-        found.report.verdict_parts().line()
+        explained.verdict_parts().line()
     )))
 }
 
@@ -180,14 +197,50 @@ fn measured(
 ) -> Result<Ample, SizeError> {
     let mut world = request.world(role, bytes, length)?;
     request.set_low_water(&mut world.rows[0].setup);
-    let rows = vec![only(&world).clone()];
-    let report = runs.rows(&world, rows)?.swap_remove(0);
-    let best = AmpleResult::of(request, role, only(&world), &report);
-    Ok(Ample {
+    let seeds = request.fewest_seeds();
+    let setup = &only(&world).setup;
+    let all: Vec<_> = (0..seeds).map(|number| (setup, number)).collect();
+    let mut played = runs.worlds(&all)?;
+    let sample = Sample {
+        mbps: played.iter().map(goodput_mbps).collect(),
+    };
+    let mut found = Ample {
+        best: AmpleResult::of(role, setup),
+        first: played.swap_remove(0),
+        sample,
         world,
-        report,
-        best,
-    })
+    };
+    found.update(request);
+    Ok(found)
+}
+
+fn goodput_mbps(played: &Played) -> f64 {
+    played.measured.goodput_mbps
+}
+
+/// The sender's limit with the most time.
+fn longest_limit(played: &Played) -> &'static str {
+    let longest = Shares::of(played.sender.times()).largest_first();
+    longest.first().map_or("none", |(limit, _)| limit.name())
+}
+
+impl Ample {
+    /// Runs with further seeds, up to `seeds`.
+    fn extend(&mut self, seeds: usize, runs: &Runs<'_>) -> Result<(), SizeError> {
+        let setup = &only(&self.world).setup;
+        let known = self.sample.mbps.len();
+        let all: Vec<_> = (known..seeds).map(|number| (setup, number)).collect();
+        if !all.is_empty() {
+            let played = runs.worlds(&all)?;
+            self.sample.mbps.extend(played.iter().map(goodput_mbps));
+        }
+        Ok(())
+    }
+
+    /// Brings the reported values up to date.
+    pub fn update(&mut self, request: &SizeRequest) {
+        self.best.set_goodput(request, self.sample.mean().value);
+    }
 }
 
 /// Searches a knob of the host while all other resources are `ample`; `None` if its
@@ -198,13 +251,13 @@ fn measured(
 pub fn search(
     request: &SizeRequest,
     searched: &Searched,
-    ample: &Ample,
+    ample: &mut Ample,
     runs: &Runs<'_>,
 ) -> Result<Option<KnobSize>, SizeError> {
     if !searched.is_wanted(request) {
         return Ok(None);
     }
-    let host = &only(&ample.world).setup.hosts[0];
+    let host = only(&ample.world).setup.hosts[0].clone();
     let of_memory = request.memory.map_or(u64::MAX, |memory| memory / 8);
     let first = (request.bdp() / FIRST_PART)
         .max(TWO_SEGMENTS)
@@ -216,6 +269,7 @@ pub fn search(
         ample,
         runs,
         points: Vec::new(),
+        carried: 0,
     };
     curve.add_ample();
     curve.double(first)?;
@@ -225,17 +279,21 @@ pub fn search(
         };
         curve.try_all(between)?;
     }
-    curve.judge();
+    let smallest = curve.precise_smallest()?;
+    let points = curve.reported();
+    let ratio = smallest.map(|place| curve.estimate(&curve.points[place]));
     Ok(Some(KnobSize {
-        knob: named_setting(host, searched, first).name,
+        knob: named_setting(&host, searched, first).name,
         direction: searched.role.name(),
         best_mbps: curve.best_mbps(),
         enough_mbps: curve.enough_mbps(),
-        reaches_path: request.reaches(curve.best_mbps(), ample.best.path_mbps),
-        smallest: curve
-            .first_enough()
-            .map(|place| curve.points[place].clone()),
-        curve: curve.points,
+        reaches_path: request.reaches(curve.best_mbps(), curve.ample.best.path_mbps),
+        interval: ratio
+            .map(|ratio| ratio.interval)
+            .filter(|_| request.loss > 0.0),
+        seeds: smallest.map_or(0, |place| curve.sample(&curve.points[place]).mbps.len()),
+        smallest: smallest.map(|place| points[place].clone()),
+        curve: points,
     }))
 }
 
@@ -284,13 +342,29 @@ pub fn buffer(role: HostRole) -> &'static Searched {
     knob.expect("both are searched")
 }
 
+/// A value and its runs.
+struct Point {
+    /// The value as the host's system writes it.
+    value: String,
+    /// The value in bytes.
+    bytes: u64,
+    /// The world with it; `None` for the one with ample resources.
+    setup: Option<Setup>,
+    /// Goodput by seed; empty for the one with ample resources.
+    sample: Sample,
+    /// The sender's limit with the most time.
+    limit: &'static str,
+}
+
 /// Values tried so far.
 struct Curve<'a> {
     request: &'a SizeRequest,
     searched: &'a Searched,
-    ample: &'a Ample,
+    ample: &'a mut Ample,
     runs: &'a Runs<'a>,
-    points: Vec<CurvePoint>,
+    points: Vec<Point>,
+    /// Bytes that all runs of this knob have carried.
+    carried: u64,
 }
 
 impl Curve<'_> {
@@ -346,53 +420,142 @@ impl Curve<'_> {
     /// Runs the values that were not tried yet and that the host allows. Returns their
     /// results.
     fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
-        let row = only(&self.ample.world);
-        let mut rows: Vec<Row> = Vec::new();
-        let mut tried: Vec<NamedSetting> = Vec::new();
+        let host = only(&self.ample.world).setup.hosts[0].clone();
+        let mut new: Vec<Point> = Vec::new();
         for bytes in sizes {
-            let setting = named_setting(&row.setup.hosts[0], self.searched, bytes);
-            let known = self
-                .points
-                .iter()
-                .any(|point| point.value == setting.wanted)
-                || tried.iter().any(|other| other.wanted == setting.wanted);
-            let Some(setup) = self.with(&setting).filter(|_| !known) else {
+            let setting = named_setting(&host, self.searched, bytes);
+            let mut known = self.points.iter().chain(&new);
+            if known.any(|point| point.value == setting.wanted) {
+                continue;
+            }
+            let Some(setup) = self.with(&setting) else {
                 continue;
             };
-            tried.push(setting);
-            rows.push(Row {
-                setup,
-                ..row.clone()
+            new.push(Point {
+                value: setting.wanted,
+                bytes: present(&setup.hosts[0], self.searched),
+                setup: Some(setup),
+                sample: Sample::default(),
+                limit: "none",
             });
         }
-        if rows.is_empty() {
-            return Ok(Vec::new());
+        let mut seeds = self.request.fewest_seeds();
+        self.extend(&mut new, seeds)?;
+        while self.may_run_more(seeds) {
+            let enough = self.enough_mbps();
+            let mut open: Vec<_> = new
+                .extract_if(.., |point| !self.is_settled(point, enough))
+                .collect();
+            seeds *= 2;
+            let result = self.extend(&mut open, seeds);
+            let is_over = open.is_empty();
+            new.append(&mut open);
+            result?;
+            if is_over {
+                break;
+            }
         }
-        let reports = self.runs.rows(&self.ample.world, rows.clone())?;
-        for ((setting, row), report) in tried.iter().zip(&rows).zip(&reports) {
-            let point = self.point(setting, &row.setup.hosts[0], report);
-            self.points.push(point);
-        }
+        let gave = new.iter().map(|point| self.estimate(point).value).collect();
+        self.points.append(&mut new);
         self.points.sort_by_key(|point| point.bytes);
-        let gave = reports.iter().map(|report| report.measured.goodput_mbps);
-        Ok(gave.collect())
+        Ok(gave)
     }
 
-    fn point(&self, setting: &NamedSetting, host: &HostPlan, report: &RowReport) -> CurvePoint {
-        let goodput_mbps = report.measured.goodput_mbps;
-        let longest = report.limits.sender.largest_first();
-        CurvePoint {
-            value: setting.wanted.clone(),
-            bytes: present(host, self.searched),
-            goodput_mbps,
-            quartiles_mbps: report
-                .measured
-                .spread("goodput_mbps")
-                .map(|spread| [spread.q1, spread.q3]),
-            share: 0.0,
-            of_path: goodput_mbps / self.ample.best.path_mbps,
-            limit: longest.first().map_or("none", |(limit, _)| limit.name()),
+    /// Runs `points` with further seeds, up to `seeds`, and the world with ample resources
+    /// with as many.
+    fn extend(&mut self, points: &mut [Point], seeds: usize) -> Result<(), SizeError> {
+        if points.is_empty() {
+            return Ok(());
         }
+        self.ample.extend(seeds, self.runs)?;
+        let mut all = Vec::new();
+        for point in &*points {
+            let setup = point.setup.iter();
+            all.extend(setup.flat_map(|setup| {
+                (point.sample.mbps.len()..seeds).map(move |number| (setup, number))
+            }));
+        }
+        let mut played = self.runs.worlds(&all)?.into_iter();
+        for point in points.iter_mut().filter(|point| point.setup.is_some()) {
+            while point.sample.mbps.len() < seeds {
+                let played = played.next().expect("one for each seed");
+                if point.sample.mbps.is_empty() {
+                    point.limit = longest_limit(&played);
+                }
+                self.carried += played.measured.delivered_bytes;
+                point.sample.mbps.push(goodput_mbps(&played));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if a value that has run with `seeds` may run with more.
+    fn may_run_more(&self, seeds: usize) -> bool {
+        seeds < self.request.most_seeds() && self.carried < MOST_BYTES
+    }
+
+    /// Returns true if the goodput of `point` is known well enough, or certainly on one side
+    /// of `enough`.
+    fn is_settled(&self, point: &Point, enough: f64) -> bool {
+        let estimate = self.estimate(point);
+        estimate.interval <= PRECISE || estimate.excludes(enough)
+    }
+
+    /// The place of the smallest sufficient value, whose goodput is known well enough if its
+    /// most seeds suffice for that.
+    fn precise_smallest(&mut self) -> Result<Option<usize>, SizeError> {
+        loop {
+            let Some(place) = self.first_enough() else {
+                return Ok(None);
+            };
+            let point = &self.points[place];
+            let seeds = point.sample.mbps.len();
+            let is_precise = self.estimate(point).interval <= PRECISE;
+            if is_precise || !self.may_run_more(seeds) || point.setup.is_none() {
+                return Ok(Some(place));
+            }
+            let mut open = vec![self.points.remove(place)];
+            let result = self.extend(&mut open, seeds * 2);
+            self.points.splice(place..place, open);
+            result?;
+        }
+    }
+
+    /// The runs of `point`.
+    fn sample<'b>(&'b self, point: &'b Point) -> &'b Sample {
+        match point.setup {
+            Some(_) => &point.sample,
+            None => &self.ample.sample,
+        }
+    }
+
+    /// Goodput of `point` in Mbit/s: its ratio to that with ample resources, times the
+    /// latter's mean over more seeds. The interval is that of the ratio.
+    fn estimate(&self, point: &Point) -> Estimate {
+        let base = &self.ample.sample;
+        let ratio = self.sample(point).over(base);
+        Estimate {
+            value: ratio.value * base.mean().value,
+            ..ratio
+        }
+    }
+
+    /// Every value as it is reported.
+    fn reported(&self) -> Vec<CurvePoint> {
+        let best = self.best_mbps();
+        let points = self.points.iter().map(|point| {
+            let goodput_mbps = self.estimate(point).value;
+            CurvePoint {
+                value: point.value.clone(),
+                bytes: point.bytes,
+                goodput_mbps,
+                quartiles_mbps: self.sample(point).quartiles(),
+                share: goodput_mbps / best,
+                of_path: goodput_mbps / self.ample.best.path_mbps,
+                limit: point.limit,
+            }
+        });
+        points.collect()
     }
 
     /// Adds the result with ample resources as the end of the curve.
@@ -403,10 +566,13 @@ impl Curve<'_> {
             // Without a cap these are unbounded.
             KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
-        let mut setting = named_setting(host, self.searched, bytes);
-        setting.wanted = setting.present.clone();
-        let point = self.point(&setting, host, &self.ample.report);
-        self.points.push(point);
+        self.points.push(Point {
+            value: named_setting(host, self.searched, bytes).present,
+            bytes,
+            setup: None,
+            sample: Sample::default(),
+            limit: longest_limit(&self.ample.first),
+        });
     }
 
     /// The world with a value of the knob; `None` if the host does not allow it.
@@ -418,11 +584,11 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
-    /// The highest goodput that any setting gave, ample resources included: with losses,
-    /// or with a slow processor, more is not always better.
+    /// The highest goodput that any setting certainly gave, ample resources included: with
+    /// losses, or with a slow processor, more is not always better.
     fn best_mbps(&self) -> f64 {
-        let points = self.points.iter().map(|point| point.goodput_mbps);
-        points.fold(self.ample.best.goodput_mbps, f64::max)
+        let points = self.points.iter().map(|point| self.estimate(point).least());
+        points.fold(self.ample.sample.mean().value, f64::max)
     }
 
     fn enough_mbps(&self) -> f64 {
@@ -430,19 +596,11 @@ impl Curve<'_> {
             .enough_mbps(self.best_mbps(), self.ample.best.path_mbps)
     }
 
-    /// Compares every setting with the best.
-    fn judge(&mut self) {
-        let best = self.best_mbps();
-        for point in &mut self.points {
-            point.share = point.goodput_mbps / best;
-        }
-    }
-
     /// The first sufficient value after which no value is much worse; if there is none,
     /// the first sufficient one.
     fn first_enough(&self) -> Option<usize> {
         let enough = self.enough_mbps();
-        let goodputs = || self.points.iter().map(|point| point.goodput_mbps);
+        let goodputs = || self.points.iter().map(|point| self.estimate(point).value);
         let last_less = goodputs().rposition(|goodput| goodput < NEARLY * enough);
         let from = last_less.map_or(0, |place| place + 1);
         let lasting = goodputs().skip(from).position(|goodput| goodput >= enough);
@@ -460,14 +618,19 @@ impl Curve<'_> {
             &self.points[enough],
         );
         let space = first.bytes - last.bytes;
-        let met = last.bytes as f64 * self.enough_mbps() / last.goodput_mbps.max(1e-9);
+        let met = last.bytes as f64 * self.enough_mbps() / self.estimate(last).value.max(1e-9);
         let met = met as u64;
         let (below, above) = AROUND;
         let [below, above] = [
             met.saturating_mul(below) / 100,
             met.saturating_mul(above) / 100,
         ];
-        if space <= first.bytes / CLOSE {
+        let close = if self.request.loss > 0.0 {
+            CLOSE_WITH_LOSSES
+        } else {
+            CLOSE
+        };
+        if space <= first.bytes / close {
             None
         } else if by_line && last.bytes < below && above < first.bytes {
             Some(vec![below, above])

@@ -34,8 +34,8 @@ fn best(request: &SizeRequest, role: HostRole) -> AmpleResult {
 /// Returns the best result of a direction and the searched buffer.
 fn buffer(request: &SizeRequest, role: HostRole) -> (AmpleResult, KnobSize) {
     let runs = Runs::new(request.seed, 1, &|_share| ());
-    let ample = search::ample(request, role, &runs).unwrap();
-    let found = search::search(request, search::buffer(role), &ample, &runs);
+    let mut ample = search::ample(request, role, &runs).unwrap();
+    let found = search::search(request, search::buffer(role), &mut ample, &runs);
     (ample.best, found.unwrap().unwrap())
 }
 
@@ -296,14 +296,62 @@ fn with_losses_there_are_medians_and_out_of_order_memory_is_searched() {
         .find(|known| known.what == search::KnobKind::OutOfOrder);
     let silent = |_share: f64| ();
     let runs = Runs::new(1, 1, &silent);
-    let ample = search::ample(&request, HostRole::Receive, &runs).unwrap();
-    let found = search::search(&request, knob.unwrap(), &ample, &runs)
+    let mut ample = search::ample(&request, HostRole::Receive, &runs).unwrap();
+    let found = search::search(&request, knob.unwrap(), &mut ample, &runs)
         .unwrap()
         .unwrap();
     assert_eq!(found.knob, "SetOutOfOrderBuffers");
     assert!(found.curve[0].share < 0.9, "{found:?}");
     let mut points = found.curve.iter();
     assert!(points.all(|point| point.quartiles_mbps.is_some()));
+}
+
+/// Mean goodput with each send buffer, over seeds and a time that the search does not use.
+fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
+    let length = world::Length {
+        omit_s: 5.0,
+        measure_s: 30.0,
+    };
+    let world = request.world(HostRole::Send, 1 << 20, length).unwrap();
+    let silent = |_share: f64| ();
+    let runs = Runs::new(1_000, 1, &silent);
+    let of_size = |size: &u64| {
+        let mut setup = world::only(&world).setup.clone();
+        setup
+            .set("host.tcp.send_buffer", &size.to_string())
+            .unwrap();
+        let all: Vec<_> = (0..8).map(|number| (&setup, number + 1)).collect();
+        let played = runs.worlds(&all).unwrap();
+        let goodputs = played.iter().map(|played| played.measured.goodput_mbps);
+        goodputs.sum::<f64>() / 8.0
+    };
+    sizes.iter().map(of_size).collect()
+}
+
+/// Nine runs of ten losses each had given 126,708 bytes.
+#[test]
+fn with_losses_a_buffer_is_no_larger_than_needed_and_its_interval_is_narrow() {
+    let mut request = request(20_000_000, Duration::from_millis(33), "default");
+    request.loss = 0.005;
+    let (_, found) = buffer(&request, HostRole::Send);
+    let smallest = found.smallest.as_ref().unwrap().bytes;
+    assert!(found.interval.unwrap() < 0.03, "{found:?}");
+    let sizes: Vec<_> = std::iter::successors(Some(32_000), |size| Some(size * 6 / 5))
+        .take_while(|size| *size < 100_000)
+        .chain([1 << 20])
+        .collect();
+    let goodputs = swept(&request, &sizes);
+    let enough = goodputs.last().unwrap() * request.share;
+    let needed = goodputs
+        .iter()
+        .position(|goodput| *goodput >= enough)
+        .unwrap();
+    assert!(
+        smallest <= sizes[needed + 1],
+        "{smallest}, {sizes:?}: {goodputs:?}"
+    );
+    let given = swept(&request, &[smallest])[0];
+    assert!(given > 0.97 * enough, "{given} of {enough}");
 }
 
 #[test]
@@ -361,8 +409,9 @@ fn the_same_seed_gives_the_same_result_and_progress_is_reported() {
         let shares = std::sync::Mutex::new(Vec::new());
         let tell = |share| shares.lock().unwrap().push(share);
         let runs = Runs::new(request.seed, 10, &tell);
-        let ample = search::ample(request, HostRole::Receive, &runs).unwrap();
-        let found = search::search(request, search::buffer(HostRole::Receive), &ample, &runs);
+        let mut ample = search::ample(request, HostRole::Receive, &runs).unwrap();
+        let receiving = search::buffer(HostRole::Receive);
+        let found = search::search(request, receiving, &mut ample, &runs);
         let shares = shares.into_inner().unwrap();
         assert!(shares.len() > 10 && shares.is_sorted(), "{shares:?}");
         assert!(shares[0] >= 0.0 && shares.last() < Some(&1.0), "{shares:?}");

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use fullpipe_scenario::units::{grouped, rate_text, three_digits};
 
-use super::{AmpleResult, Divided, KnobSize, Size, Split};
+use super::{AmpleResult, Divided, KnobSize, Size, Split, search::PRECISE};
 
 use crate::{layout::Layout, verdict_text::verdict_text};
 
@@ -135,6 +135,9 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
         three_digits(knob.enough_mbps),
         percent(size.share),
     );
+    if let Some(interval) = knob.interval {
+        layout.paragraph(text, "  ", 2, &certainty(interval, knob.seeds));
+    }
     let wide = knob.curve.iter().map(|point| point.value.len());
     let wide = wide.max().unwrap_or(0).max("value".len());
     let _ = writeln!(
@@ -163,6 +166,21 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
             point.limit.replace('_', " "),
         );
         let _ = writeln!(text, "{line}");
+    }
+}
+
+/// The precision of the smallest setting's goodput.
+fn certainty(interval: f64, seeds: usize) -> String {
+    let wide = percent(interval);
+    match interval <= PRECISE {
+        true => format!(
+            "The goodput of the smallest has a 95 % confidence interval {wide} % wide, from {seeds} seeds."
+        ),
+        false => format!(
+            "The goodput of the smallest has a 95 % confidence interval {wide} % wide after {seeds} seeds, \
+             more than the {} % that the search aims at: a value near it may do as well.",
+            percent(PRECISE)
+        ),
     }
 }
 

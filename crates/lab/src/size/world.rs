@@ -20,10 +20,12 @@ const INITIAL_SEGMENTS: f64 = 10.0;
 const TRIPS_TO_DOUBLE: f64 = 2.0;
 /// Bytes to simulate for each point on a path of many round trips, and with losses.
 const BYTES: f64 = 8e6;
-const BYTES_WITH_LOSSES: f64 = 3e6;
-/// Number of losses that is enough for an average.
-const LOSSES: f64 = 100.0;
-/// Number of seeds with losses; without losses nothing is random.
+const BYTES_WITH_LOSSES: f64 = 40e6;
+/// Losses of one run. After fewer, the window with which slow start ended still counts.
+const LOSSES: f64 = 50.0;
+/// Losses before the measurement, so that it begins with a usual window.
+const SETTLING: f64 = 5.0;
+/// Number of seeds of an explained run with losses; without losses nothing is random.
 const SEEDS: u32 = 9;
 /// Fewest and most round trips that are measured.
 const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
@@ -75,6 +77,9 @@ impl SizeRequest {
         if let Some(full_s) = full_s {
             let (part, trips) = AFTER_FULL;
             omit_s = omit_s.min(full_s * part + trips * rtt_s);
+        }
+        if self.loss > 0.0 {
+            omit_s = omit_s.max(measure_s * SETTLING / LOSSES);
         }
         Length { omit_s, measure_s }
     }
