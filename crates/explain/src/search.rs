@@ -24,6 +24,8 @@ pub const KEPT: f64 = 0.98;
 const EQUAL: f64 = 0.05;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
+/// Bytes of the options that a segment may carry or not.
+const OPTIONS: f64 = 12.0;
 /// Speeds that differ by less than this share are the same.
 pub const SAME: f64 = 0.001;
 /// Properties of a link that every path has; all others impair it.
@@ -271,8 +273,11 @@ impl<'a> Search<'a> {
         let is_alone = setup.flows.len() == 1 && !flow.is_udp();
         let sent = measured.data_segments.max(1) as f64;
         // A small window makes small segments.
+        let mtu = smallest_mtu(setup);
         let is_large = measured.delivered_bytes as f64 / sent * (1.0 + WORTH)
-            >= smallest_mtu(setup).saturating_sub(USUAL_OVERHEAD) as f64;
+            >= mtu.saturating_sub(USUAL_OVERHEAD) as f64;
+        // In small packets even the options of a header count.
+        let is_large = is_large && OPTIONS <= mtu as f64 * WORTH;
         let way = setup.route(flow.from, flow.to).into_iter();
         let busy = way.map(|(number, direction)| {
             let link = &self.base.first.path.links[number];
@@ -381,10 +386,12 @@ impl<'a> Search<'a> {
     /// Places of the levers of applications, processors and path.
     pub fn of_others(&self) -> Vec<usize> {
         let lost = self.base.first.measured.lost_share.unwrap_or_default();
+        let mut hosts = self.base.first.path.hosts.iter();
+        let is_overrun = lost > LOST && hosts.any(|host| host.losses().any(|(_, lost)| lost > 0));
         let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
-        // Where datagrams are lost, more of them are no remedy.
+        // Where a host loses datagrams, more of them are no remedy.
         let is_offer = |lever: &Lever| lever.place == Place::Flow && lever.field == "rate";
-        all.retain(|place| lost <= LOST || !is_offer(&self.levers[*place]));
+        all.retain(|place| !is_overrun || !is_offer(&self.levers[*place]));
         all
     }
 
