@@ -120,7 +120,12 @@ fn explained(
     {
         return Ok(found);
     }
-    let found = find(&search, true)?;
+    let mut found = find(&search, true)?;
+    if found.best.is_none() {
+        // A part of a transfer has its beginning, in which no link is full.
+        let whole = search.full_link(&played.path);
+        found.used_up = whole.or(found.used_up);
+    }
     let Some(best) = &found.best else {
         return Ok(without_advice(setup, played, &search, &found));
     };

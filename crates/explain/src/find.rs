@@ -123,7 +123,11 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         }
         None => None,
     };
-    let used_up = || search.full_link().or_else(|| search.offered_rate());
+    let used_up = || {
+        search
+            .full_link(&search.base.first.path)
+            .or_else(|| search.offered_rate())
+    };
     Ok(Found {
         used_up: best.is_none().then(used_up).flatten(),
         fault,

@@ -41,7 +41,7 @@ enum Try {
     Unbounded(&'static str),
     /// Half of the present number or time, and this one, if it is less.
     Less(&'static str),
-    /// Half of the present number: more is not always faster.
+    /// Half of the present number, and as much as the path holds: more is not always faster.
     Half,
     /// Twice the present number, and this one.
     More(&'static str),
@@ -703,7 +703,14 @@ impl Row {
                 let less = is_less.then(|| lever(half, value.to_string()));
                 less.into_iter().collect()
             }
-            Half => half.map(|value| choice(&value)).into_iter().collect(),
+            Half => {
+                let product = self
+                    .product(hosts[0], ample)
+                    .filter(|most| number > Some(*most));
+                let product = product.map(|bytes| bytes.to_string());
+                let all = half.into_iter().chain(product);
+                all.map(|value| choice(&value)).collect()
+            }
             OneOf(values) => values.iter().map(|value| choice(value)).collect(),
             Congestion => {
                 let all = CongestionAlgorithm::ALL.iter();
@@ -737,6 +744,18 @@ impl Row {
             Cause::MEMORY if places == [setup.flow().to] => Cause::PEER_MEMORY,
             cause => cause,
         }
+    }
+
+    /// The size of a buffer of `host` that holds as much payload as the path without a queue.
+    fn product(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
+        let tcp = &host.config.tcp;
+        let share = match self.knob {
+            "tcp.send_buffer" => tcp.send_text_share,
+            _ => tcp.receive_text_share,
+        };
+        ample
+            .product
+            .map(|bytes| bytes * 100 / u64::from(share.max(1)))
     }
 
     /// The most of this row's resource that the memory of `host` allows, if that has a bound.

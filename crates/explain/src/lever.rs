@@ -5,7 +5,10 @@
 
 use serde::Serialize;
 
-use fullpipe_scenario::experiment::Setup;
+use fullpipe_scenario::{
+    experiment::Setup,
+    path::{Path, full_segment},
+};
 use fullpipe_sim::link::Direction;
 
 use crate::{cause::Cause, clue::Clue};
@@ -87,6 +90,8 @@ pub enum Place {
 pub struct Ample {
     /// Bytes of a buffer: sixteen bandwidth-delay products, queues included.
     pub bytes: u64,
+    /// Payload that the path holds without a queue, in bytes; `None` without a rate.
+    pub product: Option<u64>,
     /// Entries of a table.
     pub entries: u64,
     /// Most packet memory that a host may be given, in bytes; `None` without a bound.
@@ -117,6 +122,7 @@ impl Ample {
             .next_power_of_two();
         Self {
             bytes,
+            product: product_of(setup),
             entries: (bytes / Self::PIECE).min(65_536),
             memory: None,
         }
@@ -130,6 +136,13 @@ impl Ample {
             ..self
         }
     }
+}
+
+/// Payload that the first flow's path holds without a queue, in bytes.
+fn product_of(setup: &Setup) -> Option<u64> {
+    let path = Path::of(setup, full_segment(setup));
+    let bytes = path.payload_bps / 8.0 * path.rtt_s;
+    bytes.is_finite().then_some(bytes as u64)
 }
 
 /// Returns `setup` with `changes`; `None` if one is refused or they contradict each other.

@@ -3,7 +3,7 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
-use fullpipe_scenario::{Setup, Shares, path::smallest_mtu, scene::Part};
+use fullpipe_scenario::{PathAccount, Setup, Shares, path::smallest_mtu, scene::Part};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
@@ -291,20 +291,10 @@ impl<'a> Search<'a> {
         is_alone && is_large && busy * (1.0 - again) * (1.0 + WORTH) >= 1.0
     }
 
-    /// The rate of a link of the first flow's path that was busy all the time.
-    pub fn full_link(&self) -> Option<usize> {
-        let is_full = |lever: &Lever| lever.field == "rate" && self.is_full(lever);
+    /// The rate of a link of the first flow's path that was busy all the time by `account`.
+    pub fn full_link(&self, account: &PathAccount) -> Option<usize> {
+        let is_full = |lever: &Lever| lever.field == "rate" && is_full(lever, account);
         self.levers.iter().position(is_full)
-    }
-
-    /// Returns true if the direction that `lever` changes was busy all the time.
-    fn is_full(&self, lever: &Lever) -> bool {
-        let Place::Link(link, Some(direction)) = lever.place else {
-            return false;
-        };
-        let link = &self.base.first.path.links[link];
-        let whole = if link.shared { link.busy_share() } else { 0.0 };
-        link.direction(direction).full_share().max(whole) >= 1.0 - WORTH
     }
 
     /// The rate of a sender of datagrams whose datagrams all arrive, and that waited for
@@ -349,7 +339,8 @@ impl<'a> Search<'a> {
         let mut all = self.of_path();
         all.retain(|place| {
             let lever = &self.levers[*place];
-            let is_full = lever.field == "rate" && is_of_acks(lever) && self.is_full(lever);
+            let is_full =
+                lever.field == "rate" && is_of_acks(lever) && is_full(lever, &self.base.first.path);
             is_full || !USUAL.contains(&lever.field)
         });
         all
@@ -431,4 +422,14 @@ impl<'a> Search<'a> {
             .flat_map(|place| self.levers[*place].ample.iter());
         all.cloned().collect()
     }
+}
+
+/// Returns true if the direction that `lever` changes was busy all the time by `account`.
+fn is_full(lever: &Lever, account: &PathAccount) -> bool {
+    let Place::Link(link, Some(direction)) = lever.place else {
+        return false;
+    };
+    let link = &account.links[link];
+    let whole = if link.shared { link.busy_share() } else { 0.0 };
+    link.direction(direction).full_share().max(whole) >= 1.0 - WORTH
 }

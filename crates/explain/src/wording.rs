@@ -15,7 +15,7 @@ use crate::{
     cause::Cause,
     explanation::Predicted,
     find::Found,
-    lever::{Lever, Place},
+    lever::{Lever, LeverKind, Place},
     search::Search,
 };
 
@@ -32,7 +32,7 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         .iter()
         .map(|place| &search.levers[*place])
         .collect();
-    let mut words: Vec<&str> = levers.iter().map(|lever| lever.cause.words).collect();
+    let mut words: Vec<&str> = levers.iter().map(|lever| words_of(lever)).collect();
     words.dedup();
     let mut settings: Vec<_> = levers
         .iter()
@@ -65,6 +65,16 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         );
     }
     text
+}
+
+/// The cause of a lever in words. A rule of a buffer makes it smaller.
+fn words_of(lever: &Lever) -> &'static str {
+    let is_less = lever.kind == LeverKind::Rule;
+    match lever.field {
+        "tcp.send_buffer" if is_less => "a send buffer that is too large",
+        "tcp.receive_buffer" if is_less => "a receive buffer that is too large",
+        _ => lever.cause.words,
+    }
 }
 
 /// The words for something that is used up, although no lever helps alone.

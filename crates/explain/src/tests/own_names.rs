@@ -2,8 +2,8 @@
 //!
 //! Rule: the hosts' buffers are ample, so that only what the world adds can be the limit.
 
-use super::explained;
-use crate::{cause::Cause, explanation::Explanation};
+use super::{explained, setup};
+use crate::{cause::Cause, explanation::Explanation, lever::Ample, levers};
 
 const AMPLE: &str = "near.tcp.send_buffer = 1M\nfar.tcp.receive_buffer = 1M\nnear.pool.blocks = 4096\nfar.pool.blocks = 4096\n";
 
@@ -101,4 +101,18 @@ fn a_single_connection_whose_peer_vanished_is_never_complete() {
     );
     let said = found.parts.line();
     assert_eq!(found.limit, Cause::PEER_GONE, "{said}");
+}
+
+#[test]
+fn a_buffer_is_tried_as_large_as_the_path() {
+    let mut setup = setup(super::LINK);
+    setup
+        .set("near.tcp.send_buffer", "1M")
+        .expect("it is legal");
+    let ample = Ample::of(&setup, 1e7, 0.04);
+    let product = ample.product.expect("the path has a rate");
+    assert!((47_000..50_000).contains(&product), "{product}");
+    let name = format!("near.tcp.send_buffer={product}");
+    let levers = levers::all(&setup, ample);
+    assert!(levers.iter().any(|lever| lever.name == name));
 }
