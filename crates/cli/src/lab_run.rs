@@ -4,10 +4,17 @@
 //! experiment does not cost the time of the first two. Only completed runs leave
 //! captures. Ctrl-C ends the run; the rows that were printed remain valid.
 
-use std::{cell::RefCell, env, fs, ops::ControlFlow, path::Path};
+use std::{
+    cell::RefCell,
+    env, fs,
+    io::{self, IsTerminal},
+    ops::ControlFlow,
+    path::Path,
+};
 
 use fullpipe_lab::{
-    Axis, Experiment, Outline, Report, RowReport, RunError, RunOptions, TablePrinter, Watch,
+    Axis, Experiment, Outline, ProcessorClock, ProcessorTime, Report, RowReport, RunError,
+    RunOptions, TablePrinter, Watch,
     catalogue::{self, ExperimentFile},
     json_array,
     layout::Tone,
@@ -63,6 +70,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         count: experiments.len(),
         met: 0,
         reports: Vec::new(),
+        spent: Vec::new(),
     };
     let ran = experiments
         .iter()
@@ -76,6 +84,14 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         }
     }
     ran?;
+    if let [_, _, ..] = batch.spent.as_slice() {
+        let sum = |of: fn(&ProcessorTime) -> f64| batch.spent.iter().map(of).sum();
+        let all = ProcessorTime {
+            rows_s: sum(|time| time.rows_s),
+            explanations_s: sum(|time| time.explanations_s),
+        };
+        batch.tell_time("in all", all);
+    }
     match batch.met {
         0 => Ok(()),
         _ => Err(Failure::ConditionMet),
@@ -96,6 +112,8 @@ struct Batch<'a> {
     met: usize,
     /// Results that are printed as JSON at the end.
     reports: Vec<Report>,
+    /// Processor time of each experiment.
+    spent: Vec<ProcessorTime>,
 }
 
 /// Returns the error that ended `experiment` after `printed` rows.
@@ -126,6 +144,7 @@ impl Batch<'_> {
         let titles = experiment.rows.iter().map(|row| row.title()).collect();
         let progress = Progress::new(self.terminal, &name, titles);
         let cancel = || self.stop.is_raised();
+        let clock = ProcessorClock::default();
         let options = RunOptions {
             seed: arguments.seed,
             observe: self.pictures.are_wanted(),
@@ -138,6 +157,7 @@ impl Batch<'_> {
             memory: None,
             captures: self.captures,
             progress: &|row, share| progress.advance(row, share),
+            clock: Some(&clock),
             cancel: Some(&cancel),
         };
         let show = |text: &str| match arguments.json {
@@ -168,14 +188,34 @@ impl Batch<'_> {
         let mut report = ran.map_err(|error| failure(experiment, printed, &error))?;
         report.set_overrides(overrides);
         self.met += met;
+        self.spent.push(clock.total());
+        self.tell_time(&experiment.name, clock.total());
         self.pictures.write(&mut report)?;
         self.output.write(&mut report)?;
         if arguments.json {
+            report.processor_time = Some(clock.total());
             self.reports.push(report);
             return Ok(());
         }
         print(&printer.tail(&report.rows))?;
         print(&watched_text(&report))
+    }
+
+    /// Prints the processor time of the rows and of their explanations, to a person at a
+    /// terminal: it differs from run to run.
+    fn tell_time(&self, name: &str, time: ProcessorTime) {
+        if self.terminal.quiet || !io::stderr().is_terminal() {
+            return;
+        }
+        let ProcessorTime {
+            rows_s,
+            explanations_s,
+        } = time;
+        let explanations = match self.arguments.quick {
+            true => String::new(),
+            false => format!(", {explanations_s:.2} s for the explanations"),
+        };
+        eprintln!("{name}: {rows_s:.2} s of processor time for the rows{explanations}");
     }
 
     /// Prints each condition of `--fail-on` that the row meets. Returns their

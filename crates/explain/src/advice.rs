@@ -1,6 +1,6 @@
 //! The smallest settings that give what ample ones give, in the words of their systems.
 //!
-//! Rule: a value is found by bisection on the twin. A system's own setting is used only if it
+//! Rule: a value is found by guesses and by bisection on the twin. A system's own setting is used only if it
 //! makes the same change; what it cannot express is rounded up.
 
 use fullpipe::presets::alias;
@@ -18,10 +18,16 @@ use crate::{
 /// A value is precise enough if it is at most this many times the largest one that does not
 /// suffice.
 const PRECISE: f64 = 1.05;
-/// Most runs for one value.
+/// Most values that are tried for one setting.
 const MOST_STEPS: usize = 9;
 /// The value of a buffer that no application has set.
 const UNSET: &str = "unset";
+/// Values that are guessed before the rest is found by halves.
+const GUESSES: usize = 3;
+/// A guess is a little more than what is needed.
+const MARGIN: f64 = 1.01;
+/// Few seeds tell that a value suffices, or that it does not, by this share.
+const CLEAR: f64 = 0.03;
 
 /// One setting of an advice.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,13 +104,21 @@ impl Enough {
         }
     }
 
+    /// Distance of the speed of `gain` from this one, as a share.
+    fn distance(self, gain: &Gain) -> f64 {
+        match self.mbps > 0.0 {
+            true => (gain.speed.mean_mbps() / self.mbps - 1.0).abs(),
+            false => (gain.ratio / self.ratio - 1.0).abs(),
+        }
+    }
+
     fn is_kept_by(self, gain: &Gain) -> bool {
         gain.ratio >= self.ratio && gain.speed.mean_mbps() >= self.mbps
     }
 }
 
 /// Reduces the amount in `slot` of `best`, which is between two values, of which the larger
-/// suffices.
+/// suffices. Most amounts limit in proportion: the first values are guessed from that.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,
@@ -113,23 +127,102 @@ fn smallest_of(
     enough: Enough,
 ) -> Result<Gain, TwinFailure> {
     few = few.max(1);
-    for _ in 0..MOST_STEPS {
+    // Gain at `few`, until a guess has sufficed.
+    let mut known = Some(1.0);
+    for step in 0..MOST_STEPS {
         if many as f64 <= few as f64 * PRECISE || many <= few + 1 {
             break;
         }
-        let middle = ((few as f64 * many as f64).sqrt() as u64).clamp(few + 1, many - 1);
+        let guess = known.filter(|_| step < GUESSES).map(|ratio: f64| {
+            let wanted = few as f64 * enough.ratio / ratio.max(0.1) * MARGIN;
+            (wanted.max(few as f64 * PRECISE), true)
+        });
+        let middle = (few as f64 * many as f64).sqrt();
+        let (wanted, is_guess) = guess.unwrap_or((middle, false));
+        // A guess far above the middle tells less than the middle.
+        let (wanted, is_guess) = match wanted * wanted > middle * many as f64 {
+            true => (middle, false),
+            false => (wanted, is_guess),
+        };
+        let value = (wanted as u64).clamp(few + 1, many - 1);
         let mut changes = best.changes.clone();
-        changes[slot].to = middle.to_string();
-        let gain = search.gain(&best.places, &changes, search.twin.seeds())?;
-        match gain {
-            Some(gain) if enough.is_kept_by(&gain) && gain.ends == best.ends => {
+        changes[slot].to = value.to_string();
+        match sufficient(search, &best, &changes, enough)? {
+            Probe::Enough(gain) => {
                 best = gain;
-                many = middle;
+                many = value;
+                if is_guess {
+                    // A little less does not suffice, if the guess was right.
+                    few = few.max(below(search, &mut best, slot, value, enough)?);
+                    many = best.changes[slot].to.parse().unwrap_or(many);
+                }
+                known = None;
             }
-            _ => few = middle,
+            Probe::Less(ratio) => {
+                few = value;
+                known = known.and(ratio);
+            }
         }
     }
     Ok(best)
+}
+
+/// Runs with a little less than `value` in `slot`. Returns the largest value that is known
+/// not to suffice, or 0.
+fn below(
+    search: &Search<'_>,
+    best: &mut Gain,
+    slot: usize,
+    value: u64,
+    enough: Enough,
+) -> Result<u64, TwinFailure> {
+    let less = (value as f64 / PRECISE).ceil() as u64;
+    if less >= value {
+        return Ok(0);
+    }
+    let mut changes = best.changes.clone();
+    changes[slot].to = less.to_string();
+    Ok(match sufficient(search, best, &changes, enough)? {
+        Probe::Enough(gain) => {
+            *best = gain;
+            0
+        }
+        Probe::Less(_) => less,
+    })
+}
+
+/// Result of a run with a value.
+enum Probe {
+    /// It suffices.
+    Enough(Gain),
+    /// It does not; its gain, if it ran.
+    Less(Option<f64>),
+}
+
+/// Runs with `changes`: with few seeds, and with all if those do not tell if they keep
+/// `enough` of the gain.
+fn sufficient(
+    search: &Search<'_>,
+    best: &Gain,
+    changes: &[Change],
+    enough: Enough,
+) -> Result<Probe, TwinFailure> {
+    let twin = &search.twin;
+    for seeds in [twin.few_seeds(), twin.seeds()] {
+        let Some(gain) = search.gain(&best.places, changes, seeds)? else {
+            return Ok(Probe::Less(None));
+        };
+        let distance = enough.distance(&gain);
+        let is_sure = distance > CLEAR.max(2.0 * gain.error) || seeds == twin.seeds();
+        if !is_sure && gain.ends == best.ends {
+            continue;
+        }
+        return Ok(match enough.is_kept_by(&gain) && gain.ends == best.ends {
+            true => Probe::Enough(gain),
+            false => Probe::Less(Some(gain.ratio)),
+        });
+    }
+    Ok(Probe::Less(None))
 }
 
 /// The settings of `gain` in the words of their systems.

@@ -3,8 +3,15 @@
 //! Rule: every statement about a change is a run. The account only says what to try, and how
 //! long the sender waited for what.
 
+use std::{ops::ControlFlow, sync::Arc};
+
 use fullpipe_diagnose::facts::VerdictParts;
-use fullpipe_scenario::{Outcome, Played, Setup, experiment::Stop, scene::Part};
+use fullpipe_scenario::{
+    Outcome, Played, Scene, Setup,
+    experiment::Stop,
+    scene::{Part, can_be_cut, shortened},
+    watch::Watch,
+};
 
 use crate::{
     advice, bound,
@@ -13,57 +20,85 @@ use crate::{
     find::{Found, find, refuted},
     gone,
     lever::{Change, changed},
-    proof,
-    search::{Gain, Search},
+    path, proof,
+    search::{Gain, Search, WORTH},
     shown_by,
-    twin::{Speed, TwinFailure},
+    twin::{Speed, Twin, TwinFailure},
     wording,
+    work::{ADVISED, FOUND, Progress, Work},
 };
 
-/// A transfer of fewer segments is run whole.
+/// A transfer of fewer segments is run whole, if there is work enough.
 const SEGMENTS: f64 = 4_000.0;
-/// Round trips that a part of a transfer has at least.
+/// Round trips that a part of a transfer has at least, if there is work enough.
 const ROUND_TRIPS: f64 = 30.0;
 /// Bytes that a run of any transfer may carry: as many segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A cut transfer foretells the whole one well enough up to this error.
 const CUT_ERROR: f64 = 0.03;
+/// Runs that an explanation takes, about, without and with chance.
+const RUNS: [f64; 2] = [80.0, 150.0];
+/// Smallest share of a transfer that is run.
+const LEAST_SHARE: f64 = 0.002;
+/// Fewest events of a run, if the row has as many.
+const LEAST_STEPS: f64 = 2_000.0;
+/// Share of a transfer from which on it is not worth to cut it.
+const NEARLY_WHOLE: f64 = 0.6;
+/// Work of a run, as a multiple of that of the unchanged one.
+const MOST_TIMES: f64 = 4.0;
+/// Seeds of the search for the next cause.
+const NEXT_SEEDS: usize = 2;
 
 /// Explains a transfer of `setup`, which is run for it.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
-    let whole = Search::new(setup, seed, Part::WHOLE, None)?;
-    let played = whole.base.first.clone();
-    explained(setup, seed, &played, Part::WHOLE, whole)
+    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+    let played = scene.play(&|_share| ControlFlow::Continue(()));
+    let played = played.map_err(|failure| TwinFailure::Violation {
+        changes: Vec::new(),
+        failure,
+    })?;
+    let played = played.expect("nothing interrupts it");
+    explain_played(setup, seed, &played, None, &|_share| {
+        ControlFlow::Continue(())
+    })
 }
 
 /// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs
-/// are cut short if the transfer is long. The advice gives no host more packet memory than
-/// `memory` bytes.
+/// are cut short such that all of them cost at most ten times the row; those of an expensive
+/// row less than the row. The advice gives no host more packet memory than `memory` bytes.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
+/// `progress` breaks.
 pub fn explain_played(
     setup: &Setup,
     seed: u64,
     played: &Played,
     memory: Option<u64>,
+    progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
+    let work = Arc::new(Work::of_row(played.steps, progress));
     let measured = goodput_mbps(played);
-    let mut part = part(setup, played);
+    let mut part = part(setup, played, work.budget());
+    let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
     loop {
-        let search = Search::new(setup, seed, part, memory)?;
-        let error = search.base.mean_mbps() / measured - 1.0;
-        if part == Part::WHOLE || measured == 0.0 || error.abs() <= CUT_ERROR {
-            return explained(setup, seed, played, part, search);
+        let error = twin.base()?.mean_mbps() / measured - 1.0;
+        if part.is_whole() || measured == 0.0 || error.abs() <= CUT_ERROR {
+            break;
         }
-        let Some(longer) = longer(setup, part) else {
-            return explained(setup, seed, played, part, search);
+        let Some(longer) = longer(setup, played, part, work.budget()) else {
+            break;
         };
         part = longer;
+        twin = twin.other(setup, part, twin.seeds())?;
     }
+    let done = Arc::clone(&work);
+    let mut found = explained(setup, (seed, memory), played, part, twin)?;
+    found.steps = done.done();
+    Ok(found)
 }
 
 /// Goodput of the first flow.
@@ -72,48 +107,69 @@ fn goodput_mbps(played: &Played) -> f64 {
     flows.map_or(played.measured.goodput_mbps, |flow| flow.goodput_mbps)
 }
 
-/// A part of a transfer that foretells its whole better; `None` if there is none. A transfer
-/// that ends after a time is never run without a bound on its bytes.
-fn longer(setup: &Setup, part: Part) -> Option<Part> {
-    let share = part.share * 4.0;
-    let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
-    match share >= 1.0 {
-        true if has_end => Some(Part::WHOLE),
-        true if part.share >= 1.0 => None,
-        _ => Some(Part {
-            share: share.min(1.0),
-            most_bytes: part.most_bytes.saturating_mul(4),
-        }),
-    }
+/// Events of one world of the row.
+fn steps(played: &Played) -> f64 {
+    played.steps.max(1) as f64 / f64::from(played.worlds.max(1))
 }
 
-/// The part of a transfer that its runs need: the whole of a short one. One that ends after a
-/// time has no whole: a change may carry ten thousand times its bytes.
-pub(crate) fn part(setup: &Setup, played: &Played) -> Part {
+/// The largest share of a transfer that all runs may have.
+fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
+    let runs = RUNS[usize::from(path::is_random(setup))];
+    budget as f64 / runs / steps(played)
+}
+
+/// A part of a transfer that foretells its whole better; `None` if there is none, or if it
+/// costs too much.
+fn longer(setup: &Setup, played: &Played, part: Part, budget: u64) -> Option<Part> {
+    let most = affordable(setup, played, budget);
+    let share = (part.share * 4.0).min(most);
+    let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();
+    if !is_cut || share < part.share * 1.5 {
+        return None;
+    }
+    Some(of_share(setup, played, share, budget))
+}
+
+/// The part of a transfer that its runs need and may have.
+pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
     let measured = &played.measured;
     let by_segments = SEGMENTS / measured.data_segments.max(1) as f64;
     let by_trips = ROUND_TRIPS * measured.srtt_ms / 1e3 / measured.elapsed_s.max(1e-9);
-    let share = by_segments.max(by_trips);
+    let least = LEAST_SHARE.max(LEAST_STEPS / steps(played));
+    let most = affordable(setup, played, budget).max(least);
+    of_share(setup, played, by_segments.max(by_trips).min(most), budget)
+}
+
+/// The part with `share` of the transfer: the whole of a short one. One that ends after a
+/// time has no whole: a change may carry ten thousand times its bytes.
+fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
+    let measured = &played.measured;
     let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
-    if share >= 1.0 && has_end && measured.outcome == Outcome::Complete {
+    if share >= NEARLY_WHOLE && has_end && measured.outcome == Outcome::Complete {
         return Part::WHOLE;
     }
     let share = share.min(1.0);
     let bytes = measured.delivered_bytes as f64 * share;
+    let runs = RUNS[usize::from(path::is_random(setup))];
+    let most_steps = (steps(played) * share * MOST_TIMES).max(budget as f64 / runs);
     Part {
         share,
         most_bytes: ((bytes * 2.0) as u64).max(MOST_BYTES),
+        most_steps: most_steps as u64,
     }
 }
 
 fn explained(
     setup: &Setup,
-    seed: u64,
+    (seed, memory): (u64, Option<u64>),
     played: &Played,
     part: Part,
-    search: Search<'_>,
+    twin: Twin<'_>,
 ) -> Result<Explanation, TwinFailure> {
-    if let Some(found) = gone::of(setup, seed, played)?
+    let search = Search::new(setup, twin, memory)?;
+    let twin = &search.twin;
+    twin.work().begin(FOUND);
+    if let Some(found) = gone::of(setup, seed, played, twin.work())?
         && (found.limit != Cause::PEER_GONE
             || search.base.is_complete
             || !search.is_out_of_reach()?)
@@ -136,23 +192,40 @@ fn explained(
     if !is_host {
         return Ok(without_advice(setup, played, &search, &found));
     }
+    twin.work().begin(ADVISED);
     let smallest = advice::smallest(&search, best.clone())?;
     let settings = advice::settings(setup, &search, &smallest);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
-    let seeds = search
-        .twin
-        .certain(&advised)?
-        .map_or(1, |speed| speed.mbps.len());
+    // The advice is run also if no work is left.
+    twin.forced(&advised, twin.seeds())?;
+    let seeds = twin.certain(&advised)?.map_or(1, |speed| speed.mbps.len());
     let Some(gain) = search
         .gain(&best.places, &advised, seeds)?
         .filter(Gain::is_worth)
     else {
         return Ok(without_advice(setup, played, &search, &found));
     };
+    twin.work().begin(1.0);
+    let measured = goodput_mbps(played);
+    let predicted = match whole(setup, played, twin, part, &advised)? {
+        // Without chance the row itself is the run without the advice.
+        Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => {
+            return Ok(without_advice(setup, played, &search, &found));
+        }
+        Some(whole) => predicted(setup, 1.0, &whole),
+        None => {
+            // A cut run foretells the whole one of its seed with an error, which other runs
+            // share. Without a goodput to compare with, the runs themselves are the prediction.
+            let unit = match search.base.mean_mbps_of(played.worlds as usize) {
+                0.0 => 1.0,
+                mbps => measured / mbps,
+            };
+            predicted(setup, unit, &gain.speed)
+        }
+    };
     let named = best.places.iter().map(|place| search.levers[*place].cause);
     let named: Vec<_> = named.collect();
-    let next = next(setup, seed, (part, search.memory), &advised, &named)?;
-    let predicted = predicted(setup, played, &search.base, &gain);
+    let next = next(setup, &search, part, &advised, &named)?;
     let mut explanation = without_advice(setup, played, &search, &found);
     explanation.parts.gives = Some(wording::gives(setup, played, &predicted));
     explanation.advise(settings);
@@ -165,18 +238,39 @@ fn explained(
     Ok(explanation)
 }
 
+/// The whole transfer with `advised`, if there is work enough and its part is no whole.
+fn whole(
+    setup: &Setup,
+    played: &Played,
+    twin: &Twin<'_>,
+    part: Part,
+    advised: &[Change],
+) -> Result<Option<Speed>, TwinFailure> {
+    let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
+    let work = twin.work();
+    let left = work.budget().saturating_sub(work.done()) as f64;
+    let is_complete = played.measured.outcome == Outcome::Complete;
+    let most = twin.seeds() as f64 * steps(played);
+    if !has_end || !is_complete || part.is_whole() || left < most {
+        return Ok(None);
+    }
+    twin.whole(advised)
+}
+
 /// The cause of the changed transfer without those that are `named` already, and its words.
+/// Fewer seeds suffice for it, and nothing if no work is left.
 fn next(
     setup: &Setup,
-    seed: u64,
-    (part, memory): (Part, Option<u64>),
+    search: &Search<'_>,
+    part: Part,
     advised: &[Change],
     named: &[Cause],
 ) -> Result<Option<(Cause, String)>, TwinFailure> {
-    let Some(setup) = changed(setup, advised) else {
+    let Some(setup) = changed(setup, advised).filter(|_| !search.twin.work().is_done()) else {
         return Ok(None);
     };
-    let mut search = Search::new(&setup, seed, part, memory)?;
+    let twin = search.twin.other(&setup, part, NEXT_SEEDS)?;
+    let mut search = Search::new(&setup, twin, search.memory)?;
     search.without(named);
     let found = find(&search, false)?;
     let cause = found.cause(&search);
@@ -226,20 +320,13 @@ fn cause(search: &Search<'_>, found: &Found) -> Cause {
     }
 }
 
-/// The goodput with the advice: that of the row, times the gain over equal parts of equal
-/// seeds.
-fn predicted(setup: &Setup, played: &Played, base: &Speed, gain: &Gain) -> Predicted {
-    let measured = goodput_mbps(played);
-    // A cut run foretells the whole one of its seed with an error, which other runs share.
-    // Without a goodput to compare with, the runs themselves are the prediction.
-    let unit = match base.mbps[0] {
-        0.0 => 1.0,
-        mbps => measured / mbps,
-    };
-    let scaled = gain.speed.mbps.iter().map(|mbps| mbps * unit);
+/// The goodput with the advice: the runs with it, `after`, and their `unit`, which makes the
+/// goodput of the whole from that of the part that was run.
+fn predicted(setup: &Setup, unit: f64, after: &Speed) -> Predicted {
+    let scaled = after.mbps.iter().map(|mbps| mbps * unit);
     let [low, high] = [f64::min, f64::max]
-        .map(|pick: fn(f64, f64) -> f64| scaled.clone().reduce(pick).unwrap_or(measured));
-    let goodput_mbps = gain.speed.mean_mbps() * unit;
+        .map(|pick: fn(f64, f64) -> f64| scaled.clone().reduce(pick).unwrap_or(0.0));
+    let goodput_mbps = after.mean_mbps() * unit;
     let flow = setup.flow();
     Predicted {
         goodput_mbps,

@@ -60,6 +60,9 @@ pub struct Explanation {
     /// Every setting of the advice, by its name in its host's system.
     #[serde(skip)]
     pub settings: Vec<Advised>,
+    /// Events of the simulator in these runs: their work, the same on every machine.
+    #[serde(skip)]
+    pub steps: u64,
     /// The setting behind the cause, for graphs.
     #[serde(skip)]
     pub bound: Option<Bound>,
@@ -113,6 +116,7 @@ impl Explanation {
             refuted: Vec::new(),
             runs: 0,
             settings: Vec::new(),
+            steps: 0,
             bound: None,
             shown_by: ShownBy::default(),
         }

@@ -90,6 +90,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             }
         }
         None => {
+            search.twin.work().allow(1.0);
             let others = search.singles(&search.of_others())?;
             let best = others.first().filter(|best| best.is_worth()).cloned();
             tried.extend(others);

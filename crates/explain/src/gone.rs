@@ -23,6 +23,7 @@ use crate::{
     names,
     twin::TwinFailure,
     wording::{counted, percent},
+    work::Work,
 };
 
 /// A share of all connections' time above this is larger than any other.
@@ -37,7 +38,12 @@ const LEAST: Duration = Duration::from_secs(100);
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
-pub fn of(setup: &Setup, seed: u64, played: &Played) -> Result<Option<Explanation>, TwinFailure> {
+pub fn of(
+    setup: &Setup,
+    seed: u64,
+    played: &Played,
+    work: &Work<'_>,
+) -> Result<Option<Explanation>, TwinFailure> {
     if let Some(found) = stopped(setup, played) {
         return Ok(Some(found));
     }
@@ -65,7 +71,7 @@ pub fn of(setup: &Setup, seed: u64, played: &Played) -> Result<Option<Explanatio
     let Some(after) = changed(setup, std::slice::from_ref(&change)) else {
         return Ok(Some(found));
     };
-    let after = play(&after, seed, &change)?;
+    let after = play(&after, seed, &change, work)?;
     let free = three_digits(needed.as_secs_f64());
     let mut gives = format!("the memory is free {free} s after the peers were last heard");
     if after.measured.outcome == Outcome::Complete && !starved(silence).is_empty() {
@@ -129,14 +135,14 @@ fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
     })
 }
 
-fn play(setup: &Setup, seed: u64, change: &Change) -> Result<Played, TwinFailure> {
+fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Played, TwinFailure> {
     let mut scene = Scene::new(setup, seed, false, Watch::NONE);
-    let played = scene.play(&|_share| std::ops::ControlFlow::Continue(()));
-    let played = played.map_err(|failure| TwinFailure {
+    let played = scene.play(&|_share| work.advance());
+    let played = played.map_err(|failure| TwinFailure::Violation {
         changes: vec![change.clone()],
         failure,
     })?;
-    Ok(played.expect("nothing interrupts it"))
+    played.ok_or(TwinFailure::Interrupted)
 }
 
 /// Returns true if silence has more time than any other limit.

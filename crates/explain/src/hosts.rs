@@ -11,6 +11,7 @@ use crate::{
     lever::{Change, LeverKind},
     search::{Gain, SAME, Search, WORTH},
     twin::TwinFailure,
+    work::{COMBINED, SINGLES},
 };
 
 /// Rounds in which an ample resource may show the next one that is scarce.
@@ -23,6 +24,8 @@ const PAIRED: usize = 4;
 const PROMISING: usize = 4;
 /// A lever alone is named if it has this share of the gain of the best combination.
 const ALONE: f64 = 0.9;
+/// Levers of a combination that may be named although some may be needless.
+const MOST_UNPROVEN: usize = 4;
 /// A lever is left out of a combination if the others keep this share of the gain.
 const WITHOUT: f64 = 0.95;
 
@@ -42,6 +45,7 @@ pub struct Hosts {
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
+    search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues)?;
     let is_same = |gain: &Gain| {
@@ -55,6 +59,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     };
     alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
     let singles = search.singles(&alone)?;
+    search.twin.work().allow(COMBINED);
     let tries = combinations(search, &mut clues, &singles, deep)?;
     Ok(Hosts {
         together: best_of(search, tries, singles.first())?,
@@ -201,7 +206,12 @@ fn best_of(
     let Some(best) = best else {
         return Ok(None);
     };
+    search.twin.work().allow(1.0);
     let best = fewest(search, best)?;
+    // Without work to leave levers out, most of many are needless.
+    if search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN {
+        return Ok(None);
+    }
     Ok(Some(best).filter(|best| best.places.len() > 1 && is_more(best)))
 }
 

@@ -53,6 +53,7 @@ mod search;
 mod shown_by;
 mod twin;
 mod wording;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -68,3 +69,4 @@ pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
 pub use names::{NamedSetting, setting};
 pub use twin::TwinFailure;
 pub use wording::waits_for;
+pub use work::Progress;

@@ -6,10 +6,13 @@
 
 use serde::Serialize;
 
+use std::sync::Arc;
+
 use crate::{
     lever::{Ample, Change, Lever, LeverKind, changed},
     levers,
     twin::{Speed, Twin, TwinFailure},
+    work::Work,
 };
 use fullpipe_scenario::{experiment::Setup, scene::Part};
 
@@ -105,7 +108,7 @@ pub fn matrix(
     seed: u64,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Matrix, TwinFailure> {
-    let twin = Twin::of(setup, seed, Part::WHOLE)?;
+    let twin = Twin::of(setup, seed, Part::WHOLE, Arc::new(Work::any()))?;
     let base = twin.base()?;
     let measured = &base.first.measured;
     let ample = Ample::of(setup, measured.goodput_mbps * 1e6, measured.srtt_ms / 1e3);

@@ -3,7 +3,7 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
-use fullpipe_scenario::{PathAccount, Setup, Shares, path::smallest_mtu, scene::Part};
+use fullpipe_scenario::{PathAccount, Setup, Shares, path::smallest_mtu};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
@@ -111,18 +111,12 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Prepares the search for `setup`, of which `part` is run. No host is given more packet
-    /// memory than `memory` bytes.
+    /// Prepares the search for `setup`, which `twin` runs. No host is given more packet memory
+    /// than `memory` bytes.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn new(
-        setup: &'a Setup,
-        seed: u64,
-        part: Part,
-        memory: Option<u64>,
-    ) -> Result<Self, TwinFailure> {
-        let twin = Twin::of(setup, seed, part)?;
+    pub fn new(setup: &'a Setup, twin: Twin<'a>, memory: Option<u64>) -> Result<Self, TwinFailure> {
         let base = twin.base()?;
         let measured = &base.first.measured;
         let ample = Ample::of(setup, base.mean_mbps() * 1e6, measured.srtt_ms / 1e3);

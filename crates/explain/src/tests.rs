@@ -3,7 +3,7 @@
 //! Rule: the worlds have one known limit each, and each table of levers covers the table
 //! of settings that it belongs to.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 use fullpipe::config::Config;
 use fullpipe_pool::Duration;
@@ -17,6 +17,7 @@ use super::{
     lever::{Ample, Change, Lever, changed},
     levers, matrix, path,
     twin::Twin,
+    work::Work,
 };
 use fullpipe_scenario::{
     Scene,
@@ -63,6 +64,7 @@ const NO_LEVERS: &[&str] = &[
     "trace.records",
 ];
 
+mod cost;
 mod own_names;
 mod sentences;
 
@@ -106,7 +108,7 @@ fn best(settings: &str) -> (Vec<String>, Vec<String>) {
 /// The impairment of the path whose end helps most.
 fn worst_impairment(settings: &str) -> String {
     let setup = with(settings);
-    let twin = Twin::of(&setup, 1, Part::WHOLE).expect("the stack is right");
+    let twin = Twin::of(&setup, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
     let mut levers = path::levers(&setup);
     levers.retain(|lever| {
         !["rate", "delay", "mtu"]
@@ -242,10 +244,10 @@ fn the_setting_of_the_system_has_the_value_that_makes_the_same_change() {
 #[test]
 fn rare_losses_are_chance_although_two_seeds_have_none() {
     let setup = with("path.forward.loss = 0.001%");
-    let twin = Twin::of(&setup, 1, Part::WHOLE).expect("the stack is right");
-    assert_eq!((twin.seeds(), twin.runs()), (5, 2));
+    let twin = Twin::of(&setup, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
+    assert_eq!((twin.seeds(), twin.runs()), (5, 5));
     let plain = with("workload.bytes = 300K");
-    let twin = Twin::of(&plain, 1, Part::WHOLE).expect("the stack is right");
+    let twin = Twin::of(&plain, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
     assert_eq!((twin.seeds(), twin.runs()), (1, 2));
 }
 
@@ -408,7 +410,8 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
             ..advice[0].clone()
         }];
         let setup = changed(&with("near.tcp.send_buffer = 8K"), &change).expect("it is legal");
-        let twin = Twin::of(&setup, 1, Part::WHOLE).expect("the stack is right");
+        let twin =
+            Twin::of(&setup, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
         twin.base().expect("the stack is right").mean_mbps()
     };
     let predicted = found.predicted.expect("an advice").goodput_mbps;
@@ -497,5 +500,5 @@ fn a_transfer_without_a_last_byte_is_cut_if_a_change_makes_it_fast() {
     let played = played
         .expect("the stack is right")
         .expect("nothing interrupts it");
-    assert!(part(&file, &played).most_bytes < u64::MAX);
+    assert!(part(&file, &played, 1_000_000).most_bytes < u64::MAX);
 }

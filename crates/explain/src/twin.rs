@@ -1,13 +1,13 @@
 //! Runs of the row with changes: the twins of the transfer that is explained.
 //!
 //! Rule: every run uses the row's own seeds, so that a gain is the effect of the change. Equal
-//! runs are run once.
+//! setups are run once. How much is run depends on counts of events only, never on time, so
+//! that an explanation is the same on every machine.
 
 use std::{
-    collections::HashMap,
     fmt,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -15,7 +15,7 @@ use std::{
 
 use fullpipe_scenario::{
     Played, Scene, Setup,
-    scene::{Foretold, Part},
+    scene::{Foretold, Look, Part, shortened},
     watch::Watch,
 };
 use fullpipe_sim::WorldFailure;
@@ -24,6 +24,7 @@ use crate::{
     clue::Clues,
     lever::{Change, changed},
     path,
+    work::Work,
 };
 
 /// Seeds of a row whose runs differ by chance.
@@ -32,22 +33,33 @@ pub const SEEDS: usize = 5;
 const MOST_SEEDS: usize = 20;
 /// A mean is precise enough to predict if its standard error is at most this share of it.
 const CERTAIN: f64 = 0.02;
+/// Seeds after which runs that differ by little are exact enough.
+const FEW_SEEDS: usize = 3;
+/// Standard error of a gain that no further seed needs to reduce: a quarter of what counts.
+const EXACT: f64 = 0.005;
 
 /// Connections that a host may have beside those of the flows.
 const SPARE_CONNECTIONS: u32 = 16;
 
-/// A violation that a checker of the simulator found in a run.
+/// Reason for which an explanation has no result.
 #[derive(Debug)]
-pub struct TwinFailure {
-    /// The changed settings.
-    pub changes: Vec<Change>,
-    /// The violation.
-    pub failure: WorldFailure,
+pub enum TwinFailure {
+    /// A checker of the simulator found a violation in a run.
+    Violation {
+        /// The changed settings.
+        changes: Vec<Change>,
+        /// The violation.
+        failure: WorldFailure,
+    },
+    /// The caller wanted no further run.
+    Interrupted,
 }
 
 impl fmt::Display for TwinFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { changes, failure } = self;
+        let Self::Violation { changes, failure } = self else {
+            return f.write_str("interrupted");
+        };
         let settings = changes.iter().map(|at| format!("{}={}", at.set, at.to));
         let settings: Vec<_> = settings.collect();
         match settings.is_empty() {
@@ -70,6 +82,8 @@ pub struct Speed {
     pub first: Played,
     /// Clues of all runs.
     pub clues: Clues,
+    /// The states of the run with each seed.
+    looks: Vec<Arc<[Look]>>,
 }
 
 impl Speed {
@@ -100,6 +114,12 @@ impl Speed {
         }
     }
 
+    /// The mean over the first `count` seeds.
+    pub fn mean_mbps_of(&self, count: usize) -> f64 {
+        let count = count.clamp(1, self.mbps.len());
+        self.mbps[..count].iter().sum::<f64>() / count as f64
+    }
+
     /// Standard error of [`over`](Self::over): of the ratio of sums over pairs of equal seeds.
     pub fn error(&self, base: &Self) -> f64 {
         let count = self.mbps.len().min(base.mbps.len()) as f64;
@@ -114,6 +134,9 @@ impl Speed {
     }
 }
 
+/// Every run so far, by its setup and part.
+type Known = Vec<(Setup, Part, Speed)>;
+
 /// The row that is explained, and every run of it so far.
 pub struct Twin<'a> {
     setup: &'a Setup,
@@ -121,12 +144,16 @@ pub struct Twin<'a> {
     seed: u64,
     /// The part of the transfer that is run.
     part: Part,
-    /// True if runs of different seeds differ.
-    by_chance: bool,
-    /// Runs by their settings.
-    speeds: Mutex<HashMap<Vec<Change>, Speed>>,
+    /// Number of seeds of a run that decides something.
+    seeds: usize,
+    /// The states of the unchanged runs.
+    base: Option<Speed>,
+    /// Runs by their setups.
+    known: Arc<Mutex<Known>>,
     /// Number of runs so far.
-    runs: AtomicUsize,
+    runs: Arc<AtomicUsize>,
+    /// The work that may be done.
+    work: Arc<Work<'a>>,
 }
 
 impl<'a> Twin<'a> {
@@ -135,28 +162,72 @@ impl<'a> Twin<'a> {
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn of(setup: &'a Setup, seed: u64, part: Part) -> Result<Self, TwinFailure> {
-        let mut twin = Self {
+    pub fn of(
+        setup: &'a Setup,
+        seed: u64,
+        part: Part,
+        work: Arc<Work<'a>>,
+    ) -> Result<Self, TwinFailure> {
+        Self {
             setup,
             seed,
             part,
-            by_chance: true,
-            speeds: Mutex::default(),
-            runs: AtomicUsize::new(0),
-        };
-        let both = twin.speed(&[], 2)?.expect("the row itself is valid");
-        twin.by_chance = path::is_random(setup) || both.mbps[0].to_bits() != both.mbps[1].to_bits();
-        Ok(twin)
+            seeds: SEEDS,
+            base: None,
+            known: Arc::default(),
+            runs: Arc::default(),
+            work,
+        }
+        .begun(SEEDS)
+    }
+
+    /// The twin of another setup or of another part, which shares all runs and the work.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn other<'b>(
+        &self,
+        setup: &'b Setup,
+        part: Part,
+        most_seeds: usize,
+    ) -> Result<Twin<'b>, TwinFailure>
+    where
+        'a: 'b,
+    {
+        Twin {
+            setup,
+            seed: self.seed,
+            part,
+            seeds: SEEDS,
+            base: None,
+            known: Arc::clone(&self.known),
+            runs: Arc::clone(&self.runs),
+            work: Arc::clone(&self.work),
+        }
+        .begun(most_seeds)
+    }
+
+    /// Runs the unchanged row with the seeds that it needs, at most `most`.
+    fn begun(mut self, most: usize) -> Result<Self, TwinFailure> {
+        let both = self.forced(&[], 2)?.expect("the row itself is valid");
+        let is_random = path::is_random(self.setup);
+        let by_chance = is_random || both.mbps[0].to_bits() != both.mbps[1].to_bits();
+        self.seeds = if by_chance { most } else { 1 };
+        let base = self.forced(&[], self.seeds)?;
+        let base = base.expect("the row itself is valid");
+        self.seeds = self.seeds.min(base.mbps.len());
+        self.base = Some(base);
+        Ok(self)
     }
 
     /// Number of seeds of a run that decides something: 1 if chance plays no part.
     pub fn seeds(&self) -> usize {
-        if self.by_chance { SEEDS } else { 1 }
+        self.seeds
     }
 
     /// Number of seeds of a run that only tells which levers deserve more.
     pub fn few_seeds(&self) -> usize {
-        if self.by_chance { 2 } else { 1 }
+        self.seeds.min(2)
     }
 
     /// Number of worlds that have run.
@@ -173,7 +244,7 @@ impl<'a> Twin<'a> {
         let mut seeds = self.seeds();
         loop {
             let speed = self.speed(changes, seeds)?;
-            let is_certain = |speed: &Speed| speed.spread() <= CERTAIN;
+            let is_certain = |speed: &Speed| speed.spread() <= CERTAIN || speed.mbps.len() < seeds;
             if seeds == 1 || seeds >= MOST_SEEDS || speed.as_ref().is_none_or(is_certain) {
                 return Ok(speed);
             }
@@ -181,58 +252,145 @@ impl<'a> Twin<'a> {
         }
     }
 
+    /// The work that may be done.
+    pub fn work(&self) -> &Work<'a> {
+        &self.work
+    }
+
     /// The speed of the unchanged row.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
     pub fn base(&self) -> Result<Speed, TwinFailure> {
-        let base = self.speed(&[], self.seeds())?;
+        let base = self.forced(&[], self.seeds)?;
         Ok(base.expect("the row itself is valid"))
     }
 
-    /// The speed with `changes`, over at least `seeds` seeds; `None` if the settings are
-    /// refused.
+    /// The speed of whole transfers with `changes`, over as many seeds as
+    /// [`certain`](Self::certain) takes.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn whole(&self, changes: &[Change]) -> Result<Option<Speed>, TwinFailure> {
+        let twin = Twin {
+            setup: self.setup,
+            seed: self.seed,
+            part: Part::WHOLE,
+            seeds: self.seeds,
+            base: None,
+            known: Arc::clone(&self.known),
+            runs: Arc::clone(&self.runs),
+            work: Arc::clone(&self.work),
+        };
+        Ok(twin.certain(changes)?.filter(|speed| speed.is_complete))
+    }
+
+    /// The speed with `changes`, over `seeds` seeds; fewer if more would tell no more, or if
+    /// the work that may be done is done. `None` if the settings are refused, or if none of
+    /// that work is left.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
     pub fn speed(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
-        let known = locked(&self.speeds).get(changes).cloned();
-        if known
-            .as_ref()
-            .is_some_and(|known| known.mbps.len() >= seeds)
-        {
-            return Ok(known);
-        }
+        self.within(changes, seeds, || !self.work.is_done())
+    }
+
+    /// As [`speed`](Self::speed), also if no work is left.
+    pub fn forced(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
+        self.within(changes, seeds, || true)
+    }
+
+    fn within(
+        &self,
+        changes: &[Change],
+        seeds: usize,
+        may_run: impl Fn() -> bool,
+    ) -> Result<Option<Speed>, TwinFailure> {
         let Some(setup) = changed(self.setup, changes) else {
             return Ok(None);
         };
-        let mut speed = known;
-        for number in speed.as_ref().map_or(0, |known| known.mbps.len())..seeds {
-            let seed = self.seed.wrapping_add(number as u64);
-            let foretold = self.play(&setup, seed, changes)?;
-            let known = speed.get_or_insert_with(|| Speed {
+        let mut speed = self.known(&setup);
+        let before = speed.as_ref().map_or(0, |known| known.mbps.len());
+        for number in before..seeds {
+            if speed.as_ref().is_some_and(|speed| self.is_exact(speed)) || !may_run() {
+                break;
+            }
+            let run = self.play(&setup, number, changes)?;
+            let speed = speed.get_or_insert_with(|| Speed {
                 mbps: Vec::new(),
                 is_complete: true,
-                first: foretold.played.clone(),
+                first: run.first.clone(),
+                looks: Vec::new(),
                 clues: Clues::default(),
             });
-            known.clues.add(&Clues::of(&setup, &foretold.played));
-            known.mbps.push(foretold.mbps);
-            known.is_complete &= foretold.is_complete;
+            speed.clues.add(&run.clues);
+            speed.mbps.extend(run.mbps);
+            speed.is_complete &= run.is_complete;
+            speed.looks.extend(run.looks);
         }
-        let speed = speed.expect("there is at least one seed");
-        locked(&self.speeds).insert(changes.to_vec(), speed.clone());
-        Ok(Some(speed))
+        if let Some(speed) = speed.as_ref().filter(|speed| speed.mbps.len() > before) {
+            let mut all = locked(&self.known);
+            all.retain(|(known, part, _)| *part != self.part || *known != setup);
+            all.push((setup, self.part, speed.clone()));
+        }
+        Ok(speed)
     }
 
-    fn play(&self, setup: &Setup, seed: u64, changes: &[Change]) -> Result<Foretold, TwinFailure> {
+    fn known(&self, setup: &Setup) -> Option<Speed> {
+        let all = locked(&self.known);
+        let mut own = all.iter().filter(|(_, part, _)| *part == self.part);
+        let own = own.find(|(known, ..)| known == setup);
+        own.map(|(.., speed)| speed.clone())
+    }
+
+    /// Returns true if a run with another seed would tell no more.
+    fn is_exact(&self, speed: &Speed) -> bool {
+        if !self.work.is_bounded() {
+            return false;
+        }
+        let base = self.base.as_ref();
+        let count = speed.mbps.len();
+        let is_same = |base: &Speed| speed.mbps == base.mbps[..count.min(base.mbps.len())];
+        let error = match base {
+            Some(base) => speed.error(base),
+            None => speed.spread(),
+        };
+        (count >= 2 && base.is_some_and(is_same)) || (count >= FEW_SEEDS && error <= EXACT)
+    }
+
+    /// A run with seed `number` of `setup`, which is the row with `changes`.
+    fn play(&self, setup: &Setup, number: usize, changes: &[Change]) -> Result<Speed, TwinFailure> {
         self.runs.fetch_add(1, Ordering::Relaxed);
+        let seed = self.seed.wrapping_add(number as u64);
         let lean = lean(setup);
+        let lean = shortened(&lean, self.part.share).unwrap_or(lean);
         let mut scene = Scene::new(&lean, seed, false, Watch::NONE);
         scene.trust_hosts();
-        scene.foretell(self.part).map_err(|failure| TwinFailure {
+        let base = self.base.as_ref();
+        let looks = base.and_then(|base| base.looks.get(number));
+        let looks = looks.map_or(&[][..], |looks| &looks[..]);
+        let run = scene.foretell(self.part, looks, &|| self.work.advance());
+        let run = run.map_err(|failure| TwinFailure::Violation {
             changes: changes.to_vec(),
             failure,
+        })?;
+        let run: Foretold = run.ok_or(TwinFailure::Interrupted)?;
+        self.work.add(run.played.steps);
+        let mbps = match base.filter(|_| run.is_known) {
+            Some(base) => base.mbps[number],
+            None => run.mbps,
+        };
+        let is_complete = match base.filter(|_| run.is_known) {
+            Some(base) => base.is_complete,
+            None => run.is_complete,
+        };
+        let clues = Clues::of(setup, &run.played);
+        Ok(Speed {
+            mbps: vec![mbps],
+            is_complete,
+            first: run.played,
+            looks: vec![run.looks.into()],
+            clues,
         })
     }
 

@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use fullpipe_explain::{Explanation, TwinFailure, explain_played};
+use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
 use fullpipe_scenario::{
     Account, Limits, Shares,
     experiment::{Experiment, Row},
@@ -28,10 +28,14 @@ use fullpipe_sim::WorldFailure;
 
 use crate::{
     path_facts::path_facts,
+    processor_time::ProcessorClock,
     reference::Reference,
     report::{JSON_SCHEMA, Report, RowReport},
     whole_file::WholeFile,
 };
+
+/// Share of a row's work that its worlds are, if it is explained.
+const PLAYED: f64 = 0.3;
 
 /// Options of a run.
 #[derive(Clone, Copy)]
@@ -52,6 +56,8 @@ pub struct RunOptions<'a> {
     /// Called from any thread with a row's index and the share of its work that is done,
     /// from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
+    /// Measures the processor time.
+    pub clock: Option<&'a ProcessorClock>,
     /// Ends the run with [`RunError::Interrupted`] once it returns true.
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
@@ -75,6 +81,7 @@ impl RunOptions<'_> {
             explain: true,
             memory: None,
             progress: &|_row, _share| (),
+            clock: None,
             cancel: None,
         }
     }
@@ -157,7 +164,10 @@ pub fn run_by_row(
             }
             let reported = AtomicU64::new(0);
             let advance = |share| {
-                (options.progress)(place, progress[place].advance(share, &reported));
+                let share = progress[place].advance(share, &reported);
+                // An explanation is the other part of a row's work.
+                let part = if options.explain { PLAYED } else { 1.0 };
+                (options.progress)(place, share * part);
                 match is_cancelled() {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
@@ -169,10 +179,25 @@ pub fn run_by_row(
                 number,
                 progress: &advance,
             };
-            let Some(worlds) = finished(&played, place, number, world.run(options)) else {
+            let result = match options.clock {
+                Some(clock) => clock.of_row(|| world.run(options)),
+                None => world.run(options),
+            };
+            let Some(worlds) = finished(&played, place, number, result) else {
                 continue;
             };
-            let row = worlds.and_then(|worlds| explained(&rows[place], worlds, options));
+            let row = worlds.and_then(|worlds| {
+                let explaining = |share: f64| {
+                    (options.progress)(place, PLAYED + share * (1.0 - PLAYED));
+                    match is_cancelled() {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    }
+                };
+                let row = explained(&rows[place], worlds, options, &explaining);
+                (options.progress)(place, 1.0);
+                row
+            });
             // Sending fails if the run has ended early and dropped the receiver.
             let _ = results.send((place, row));
         }
@@ -241,15 +266,23 @@ fn explained(
     row: &Row,
     worlds: Vec<Played>,
     options: &RunOptions<'_>,
+    progress: &Progress<'_>,
 ) -> Result<ExplainedRow, RunError> {
     let played = Played::of_seeds(worlds);
     if !options.explain {
         return Ok((played, None));
     }
-    let found = explain_played(&row.setup, options.seed, &played, options.memory);
-    let found = found.map_err(|failure| RunError::Twin {
-        row: row.title(),
-        failure: Box::new(failure),
+    let explain = || explain_played(&row.setup, options.seed, &played, options.memory, progress);
+    let found = match options.clock {
+        Some(clock) => clock.of_explanation(explain),
+        None => explain(),
+    };
+    let found = found.map_err(|failure| match failure {
+        TwinFailure::Interrupted => RunError::Interrupted,
+        failure => RunError::Twin {
+            row: row.title(),
+            failure: Box::new(failure),
+        },
     })?;
     Ok((played, Some(found)))
 }
@@ -341,6 +374,7 @@ impl<'a> Gathered<'a> {
             ),
             origins: experiment.origins.clone(),
             columns: experiment.columns.clone(),
+            processor_time: None,
             rows: self.rows,
         })
     }

@@ -20,7 +20,7 @@ use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{DatagramDemand, Goal, Stage, WorldFailure};
 
 pub use activity::Activity;
-pub use foretold::{Foretold, Part, can_be_cut};
+pub use foretold::{Foretold, Look, Part, can_be_cut, shortened};
 pub use played::Played;
 pub use silence::{MemoryWait, Silence, patience, timeouts_in_vain};
 
@@ -243,6 +243,8 @@ impl<'a> Scene<'a> {
             activity,
             silence: self.silence_notes.silence(&self.built, ended),
             measured,
+            steps: self.built.world.steps(),
+            worlds: 1,
             observed: None,
             watched: Watched::default(),
         }

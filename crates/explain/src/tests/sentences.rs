@@ -2,6 +2,8 @@
 //!
 //! Rule: each test is a mistake that a verdict once made.
 
+use std::sync::Arc;
+
 use fullpipe_scenario::experiment::{Experiment, Setup};
 
 use super::explained;
@@ -11,6 +13,7 @@ use crate::{
     explanation::Explanation,
     lever::{LeverKind, changed},
     twin::Twin,
+    work::Work,
 };
 use fullpipe_scenario::scene::Part;
 
@@ -53,7 +56,8 @@ rows = [{ label = "row" }]
     let found = explain_file(file);
     assert_eq!(found.limit, Cause::MEMORY, "{}", found.parts.line());
     let mbps = |setup: &Setup| {
-        let twin = Twin::of(setup, 1, Part::WHOLE).expect("the stack is right");
+        let twin =
+            Twin::of(setup, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
         twin.base().expect("the stack is right").mean_mbps()
     };
     let advised = changed(&setup, &found.advice).expect("it is legal");
@@ -81,7 +85,7 @@ rows = [{ label = "row" }]
     assert_eq!((&*change.set, &*change.to), ("near.SO_SNDBUF", "unset"));
     assert_eq!(found.needed.as_deref(), Some("unset"));
     let after = changed(&of_file(file), &found.advice).expect("it can be pasted");
-    let twin = Twin::of(&after, 1, Part::WHOLE).expect("the stack is right");
+    let twin = Twin::of(&after, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
     let mbps = twin.base().expect("the stack is right").mean_mbps();
     let predicted = found.predicted.expect("an advice").goodput_mbps;
     assert!((predicted / mbps - 1.0).abs() < 1e-9, "{predicted} {mbps}");

@@ -102,6 +102,8 @@ impl Scene<'_> {
             },
             silence: None,
             measured,
+            steps: self.built.world.steps(),
+            worlds: 1,
             observed,
             watched,
         }))

@@ -1,7 +1,9 @@
 //! A run that is cut short, and the goodput that the whole run would have.
 //!
-//! Rule: the second half of what was carried gives the rate of the rest. A row that does
-//! not consist of one plain transfer is never cut.
+//! Rule: the second half of what was carried gives the rate of the rest. A row with anything
+//! that happens once is never cut.
+
+use std::ops::ControlFlow;
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
@@ -20,6 +22,8 @@ use crate::{
 const FIRST_SLICE: Duration = Duration::from_micros(100);
 /// Looks at the transfer, about, until its cut.
 const LOOKS: u64 = 16;
+/// Fewest looks that show that two runs are the same.
+const LEAST_KNOWN: usize = 4;
 
 /// A transfer is steady if two parts of it foretell goodputs that differ by at most this.
 const STEADY: f64 = 0.02;
@@ -29,8 +33,10 @@ const STEADY: f64 = 0.02;
 pub struct Part {
     /// Share of the first flow's bytes, or of its duration.
     pub share: f64,
-    /// Bytes after which the run ends in any case.
+    /// Bytes of the first flow after which the run ends in any case.
     pub most_bytes: u64,
+    /// Events of the simulator after which the run ends in any case.
+    pub most_steps: u64,
 }
 
 impl Part {
@@ -38,12 +44,32 @@ impl Part {
     pub const WHOLE: Self = Self {
         share: 1.0,
         most_bytes: u64::MAX,
+        most_steps: u64::MAX,
     };
 
     /// Returns true if the transfer is not cut.
-    fn is_whole(&self) -> bool {
-        self.share >= 1.0 && self.most_bytes == u64::MAX
+    pub fn is_whole(&self) -> bool {
+        self.share >= 1.0 && self.most_bytes == u64::MAX && self.most_steps == u64::MAX
     }
+}
+
+/// The state of a run at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Time since the start of the first flow, in seconds.
+    age_s: f64,
+    /// Bytes that the readers of the first flow have read.
+    bytes: u64,
+    /// Events of the simulator.
+    steps: u64,
+}
+
+impl Look {
+    const START: Self = Self {
+        age_s: 0.0,
+        bytes: 0,
+        steps: 0,
+    };
 }
 
 /// Result of a run that may have been cut short.
@@ -57,58 +83,92 @@ pub struct Foretold {
     pub is_complete: bool,
     /// True if the run was not cut.
     pub is_whole: bool,
+    /// The states in which it was looked at; empty for a row that cannot be cut.
+    pub looks: Vec<Look>,
+    /// True if the run ended because its first half was, event by event, that of the known
+    /// run.
+    pub is_known: bool,
 }
 
-/// Returns true if a run of `setup` can be cut: one flow of a stream that starts at once
-/// and is measured from its start to its ordinary end, and nothing that happens once.
+/// Returns true if a run of `setup` can be cut: flows of streams whose first is measured from
+/// its start to its ordinary end, and nothing that happens once.
 pub fn can_be_cut(setup: &Setup) -> bool {
-    let plan = setup.flow();
-    let is_plain = plan.start.is_zero() && plan.omit.is_zero() && plan.at_least.is_zero();
+    let is_plain = |plan: &FlowPlan| {
+        plan.omit.is_zero()
+            && plan.at_least.is_zero()
+            && !plan.is_udp()
+            && matches!(plan.reader_ending(), Ending::Graceful)
+            && !matches!(plan.read_plan(), ReadPlan::Stalls(_))
+    };
     let ways = |link: &LinkPlan| Direction::ALL.map(|way| link.link(way));
     let mut links = setup.links.iter().flat_map(ways);
-    setup.flows.len() == 1
-        && is_plain
-        && plan.at_most.is_none()
-        && !plan.is_udp()
-        && matches!(plan.reader_ending(), Ending::Graceful)
-        && !matches!(plan.read_plan(), ReadPlan::Stalls(_))
-        && links.all(|link| link.outage.is_none())
+    // Flows that end after some bytes each, at different times, have no common steady state.
+    let is_lasting = |plan: &FlowPlan| matches!(plan.stop, Stop::After(_));
+    let is_common = setup.flows.len() == 1 || setup.flows.iter().all(is_lasting);
+    is_common && setup.flows.iter().all(is_plain) && links.all(|link| link.outage.is_none())
+}
+
+/// `setup` with `share` of each of its flows, if all are datagrams, which keep nothing from one
+/// moment to another but queues; `None` otherwise, and for a row with anything that happens
+/// once.
+pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
+    let is_plain = |plan: &FlowPlan| {
+        plan.is_udp() && plan.omit.is_zero() && plan.at_least.is_zero() && plan.at_most.is_none()
+    };
+    let ways = |link: &LinkPlan| Direction::ALL.map(|way| link.link(way));
+    let mut links = setup.links.iter().flat_map(ways);
+    let is_steady = links.all(|link| link.outage.is_none());
+    if share >= 1.0 || !is_steady || !setup.flows.iter().all(is_plain) {
+        return None;
+    }
+    let mut shorter = setup.clone();
+    for plan in &mut shorter.flows {
+        plan.stop = match plan.stop {
+            Stop::Bytes(bytes) => Stop::Bytes(((bytes as f64 * share) as u64).max(1)),
+            Stop::After(length) => {
+                Stop::After(Duration::from_secs_f64(length.as_secs_f64() * share))
+            }
+        };
+    }
+    shorter.validate().ok().map(|()| shorter)
 }
 
 impl Scene<'_> {
-    /// Runs `part` of the transfer. A row that cannot be cut is run whole.
+    /// Runs `part` of the transfer. A row that cannot be cut is run whole. `known` are the
+    /// states of another run: as soon as this one has been the same in the first half of them,
+    /// event by event, it ends. `progress` is called from time to time; if it breaks, the
+    /// result is `None`.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
-    pub fn foretell(&mut self, part: Part) -> Result<Foretold, WorldFailure> {
+    pub fn foretell(
+        &mut self,
+        part: Part,
+        known: &[Look],
+        progress: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<Option<Foretold>, WorldFailure> {
         if part.is_whole() || !can_be_cut(self.built.setup) {
-            let played = self.play(&|_share| std::ops::ControlFlow::Continue(()))?;
-            return Ok(whole(played.expect("nothing interrupts it")));
+            let played = self.play(&|_share| progress())?;
+            return Ok(played.map(whole));
         }
-        let plan = self.built.setup.flow();
-        let end = Instant::ZERO + plan.latest_end();
-        let mut goal = Goals::of(plan, part);
-        let mut looks = vec![(0.0, 0)];
-        let mut slice = FIRST_SLICE;
-        let is_over = loop {
+        let mut run = Cut::of(self.built.setup, part);
+        let end = Instant::ZERO + run.plan.latest_end();
+        let ending = loop {
             let rest = end.since(self.built.world.now());
             if rest.is_zero() || self.built.world.is_reached(Goal::AllDone) {
-                break true;
+                break CutEnding::Over;
             }
-            self.run_for(slice.min(rest).min(goal.slice))?;
+            self.run_for(run.slice.min(rest).min(run.longest_slice))?;
             self.silence_notes.note(&mut self.built);
-            let (_, before) = looks[looks.len() - 1];
-            let (age, bytes) = (self.built.age(), self.carried());
-            looks.push((age.as_secs_f64(), bytes));
-            let is_enough = bytes >= goal.bytes || age >= goal.age;
-            if is_enough && (goal.is_longer || is_steady(plan, &looks)) {
-                break self.built.world.is_reached(Goal::AllDone);
+            if progress().is_break() {
+                return Ok(None);
             }
-            if is_enough {
-                goal.go_on();
+            let look = self.look(run.plan);
+            if let Some(ending) = run.next(look, known) {
+                break ending;
             }
-            slice = goal.next_slice(slice, bytes - before);
         };
+        let is_over = ending == CutEnding::Over || self.built.world.is_reached(Goal::AllDone);
         self.built.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = (0..self.built.flows.len())
             .map(|number| Ended::of(&mut self.built, &self.omitted, number))
@@ -116,70 +176,125 @@ impl Scene<'_> {
         let is_broken = ended.iter().any(|end| end.outcome == Outcome::Dropped);
         let played = self.played(&ended);
         if is_over || is_broken {
-            return Ok(whole(played));
+            return Ok(Some(Foretold {
+                looks: run.looks,
+                ..whole(played)
+            }));
         }
-        Ok(Foretold {
-            mbps: goodput_mbps(plan, &looks, 0.5),
+        let (mbps, is_complete) = goodput(run.plan, &run.looks, 0.5);
+        Ok(Some(Foretold {
+            mbps,
             played,
-            is_complete: true,
+            is_complete,
             is_whole: false,
-        })
+            looks: run.looks,
+            is_known: ending == CutEnding::Known,
+        }))
     }
 
-    /// Bytes that the readers of the first flow have read.
-    fn carried(&mut self) -> u64 {
+    /// The present state of the first flow, whose plan is `plan`.
+    fn look(&mut self, plan: &FlowPlan) -> Look {
         let connections = 0..self.built.flows.len();
-        connections
-            .map(|number| self.built.facts(number).bytes)
-            .sum()
+        let own = connections.filter(|number| self.built.flows[*number].0 == 0);
+        let own: Vec<_> = own.collect();
+        let bytes = own.into_iter().map(|number| self.built.facts(number).bytes);
+        let bytes = bytes.sum();
+        Look {
+            age_s: (self.built.age().as_secs_f64() - plan.start.as_secs_f64()).max(0.0),
+            bytes,
+            steps: self.built.world.steps(),
+        }
     }
 }
 
-/// The bytes and the time after which a run is cut.
-struct Goals {
-    bytes: u64,
-    age: Duration,
-    /// Longest time between two looks.
-    slice: Duration,
-    /// True if the run was made longer because it was not steady. That is done once.
-    is_longer: bool,
+/// The reason for which a run was not continued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CutEnding {
+    /// Every flow has ended, or the row's time is over.
+    Over,
+    /// Its part has run.
+    Cut,
+    /// It repeats the known run.
+    Known,
 }
 
-impl Goals {
-    fn of(plan: &FlowPlan, part: Part) -> Self {
-        let (bytes, age) = match plan.stop {
+/// A run until it is cut.
+struct Cut<'a> {
+    plan: &'a FlowPlan,
+    part: Part,
+    /// Bytes of the first flow, and seconds since its start, after which the run is cut.
+    bytes: u64,
+    age_s: f64,
+    /// Longest time between two looks, and the time until the next one.
+    longest_slice: Duration,
+    slice: Duration,
+    /// False if the run may be made longer because it is not steady. That is done once.
+    is_final: bool,
+    looks: Vec<Look>,
+}
+
+impl<'a> Cut<'a> {
+    fn of(setup: &'a Setup, part: Part) -> Self {
+        let plan = setup.flow();
+        let (bytes, age_s) = match plan.stop {
             Stop::Bytes(bytes) => {
                 let all = bytes * u64::from(plan.count);
                 ((all as f64 * part.share) as u64, 1e6)
             }
             Stop::After(length) => (u64::MAX, length.as_secs_f64() * part.share),
         };
+        // All flows have their part.
+        let latest = setup.flows.iter().map(|flow| flow.start).max();
+        let late = latest.unwrap_or_default().as_secs_f64() - plan.start.as_secs_f64();
         Self {
+            plan,
+            part,
             bytes: bytes.min(part.most_bytes).max(1),
-            age: Duration::from_secs_f64(age),
-            slice: Duration::from_secs_f64(age / LOOKS as f64).min(LONGEST_SLICE),
-            is_longer: false,
+            age_s: age_s + late,
+            longest_slice: Duration::from_secs_f64(age_s / LOOKS as f64).min(LONGEST_SLICE),
+            slice: FIRST_SLICE,
+            // Several flows are compared at one time.
+            is_final: setup.flows.len() > 1,
+            looks: vec![Look::START],
         }
     }
 
-    /// Runs the transfer twice as long as planned so far.
-    fn go_on(&mut self) {
-        self.bytes = self.bytes.saturating_mul(2);
-        self.age = self.age + self.age;
-        self.is_longer = true;
-    }
-
-    /// The next time between two looks, if `gained` bytes came in the last one of `slice`.
-    fn next_slice(&self, slice: Duration, gained: u64) -> Duration {
+    /// Adds the state that was reached. Returns the reason to end, if there is one.
+    fn next(&mut self, look: Look, known: &[Look]) -> Option<CutEnding> {
+        let gained = look.bytes - self.looks[self.looks.len() - 1].bytes;
+        self.looks.push(look);
+        let half = half_of(known);
+        if half > LEAST_KNOWN && self.looks.len() == half && self.looks == known[..half] {
+            return Some(CutEnding::Known);
+        }
+        if look.steps >= self.part.most_steps {
+            return Some(CutEnding::Cut);
+        }
+        if look.bytes >= self.bytes || look.age_s >= self.age_s {
+            if self.is_final || is_steady(self.plan, &self.looks) {
+                return Some(CutEnding::Cut);
+            }
+            self.bytes = self.bytes.saturating_mul(2);
+            self.age_s *= 2.0;
+            self.is_final = true;
+        }
         let wanted = self.bytes / LOOKS;
-        match gained {
-            0 => slice * 2,
-            _ if gained > wanted * 2 => slice / 2,
-            _ if gained < wanted / 2 => slice * 2,
-            _ => slice,
+        self.slice = match gained {
+            0 => self.slice * 2,
+            _ if gained > wanted * 2 => self.slice / 2,
+            _ if gained < wanted / 2 => self.slice * 2,
+            _ => self.slice,
         }
-        .clamp(Duration::from_micros(1), LONGEST_SLICE)
+        .clamp(Duration::from_micros(1), LONGEST_SLICE);
+        None
     }
+}
+
+/// Number of `looks` until half of the events had happened.
+fn half_of(looks: &[Look]) -> usize {
+    let all = looks.last().map_or(0, |last| last.steps);
+    let before = looks.iter().take_while(|look| look.steps * 2 < all);
+    (before.count() + 1).min(looks.len())
 }
 
 fn whole(played: Played) -> Foretold {
@@ -188,34 +303,44 @@ fn whole(played: Played) -> Foretold {
         mbps: flows.map_or(played.measured.goodput_mbps, |flow| flow.goodput_mbps),
         is_complete: played.measured.outcome == Outcome::Complete,
         is_whole: true,
+        looks: Vec::new(),
+        is_known: false,
         played,
     }
 }
 
 /// Returns true if the last half and the last quarter of what was carried foretell nearly the
 /// same.
-fn is_steady(plan: &FlowPlan, looks: &[(f64, u64)]) -> bool {
-    let [half, quarter] = [0.5, 0.75].map(|share| goodput_mbps(plan, looks, share));
+fn is_steady(plan: &FlowPlan, looks: &[Look]) -> bool {
+    let [half, quarter] = [0.5, 0.75].map(|share| goodput(plan, looks, share).0);
     (half / quarter - 1.0).abs() <= STEADY
 }
 
-/// Goodput of the whole transfer of `plan`, if it goes on as fast as after the first `share`
-/// of what was carried at the last of `looks`.
-fn goodput_mbps(plan: &FlowPlan, looks: &[(f64, u64)], share: f64) -> f64 {
-    let (age, bytes) = looks[looks.len() - 1];
+/// Goodput of the whole transfer of `plan` in Mbit/s, if it goes on as fast as after the first
+/// `share` of what was carried at the last of `looks`; and true if all its bytes are carried.
+fn goodput(plan: &FlowPlan, looks: &[Look], share: f64) -> (f64, bool) {
+    let Look { age_s, bytes, .. } = looks[looks.len() - 1];
     let until = (bytes as f64 * share) as u64;
-    let half = looks.iter().rev().find(|(_, before)| *before <= until);
-    let &(half_age, half_bytes) = half.expect("nothing was carried at first");
-    let rate = (bytes - half_bytes) as f64 / (age - half_age).max(1e-9);
+    let half = looks.iter().rev().find(|look| look.bytes <= until);
+    let half = half.expect("nothing was carried at first");
+    let rate = (bytes - half.bytes) as f64 / (age_s - half.age_s).max(1e-9);
+    let after =
+        |length_s: f64| (bytes as f64 + rate * (length_s - age_s).max(0.0)) * 8.0 / 1e6 / length_s;
     match plan.stop {
         Stop::Bytes(each) => {
             let all = (each * u64::from(plan.count)) as f64;
             let rest = (all - bytes as f64).max(0.0) / rate.max(1e-3);
-            all * 8.0 / 1e6 / (age + rest)
+            let most_s = plan
+                .at_most
+                .map_or(f64::INFINITY, |most| most.as_secs_f64());
+            match age_s + rest {
+                length_s if length_s > most_s => (after(most_s), false),
+                length_s => (all * 8.0 / 1e6 / length_s, true),
+            }
         }
         Stop::After(length) => {
-            let length = length.as_secs_f64();
-            (bytes as f64 + rate * (length - age)) * 8.0 / 1e6 / length
+            let length = plan.at_most.map_or(length, |most| most.min(length));
+            (after(length.as_secs_f64()), true)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Results of a world, and of several that differ only in their seed.
 //!
-//! Rule: of several seeds the measured quantities are summarised; times, and frames of the
-//! path, are added; everything else is that of the first seed, or the largest.
+//! Rule: of several seeds the measured quantities are summarised; times, frames of the
+//! path and events are added; everything else is that of the first seed, or the largest.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::Duration;
@@ -36,6 +36,10 @@ pub struct Played {
     pub activity: Activity,
     /// Connections whose peers fell silent; `None` without any.
     pub silence: Option<Silence>,
+    /// Events of the simulator: the work of the worlds, the same on every machine.
+    pub steps: u64,
+    /// Number of worlds.
+    pub worlds: u32,
     /// Every segment and every series, if they were asked for.
     pub observed: Option<Observed>,
     /// Events, sockets and counters, if they were asked for.
@@ -72,6 +76,8 @@ impl Played {
             busiest: runs[0].busiest,
             activity: runs[0].activity,
             silence: runs[0].silence.take(),
+            steps: runs.iter().map(|run| run.steps).sum(),
+            worlds: runs.iter().map(|run| run.worlds).sum(),
             observed: runs[0].observed.take(),
             watched: std::mem::take(&mut runs[0].watched),
         }
