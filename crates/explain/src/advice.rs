@@ -149,7 +149,7 @@ fn smallest_of(
         changes[slot].to = value.to_string();
         match sufficient(search, &best, &changes, enough)? {
             Probe::Enough(gain) => {
-                best = gain;
+                best = *gain;
                 many = value;
                 if is_guess {
                     // A little less does not suffice, if the guess was right.
@@ -184,7 +184,7 @@ fn below(
     changes[slot].to = less.to_string();
     Ok(match sufficient(search, best, &changes, enough)? {
         Probe::Enough(gain) => {
-            *best = gain;
+            *best = *gain;
             0
         }
         Probe::Less(_) => less,
@@ -194,7 +194,7 @@ fn below(
 /// Result of a run with a value.
 enum Probe {
     /// It suffices.
-    Enough(Gain),
+    Enough(Box<Gain>),
     /// It does not; its gain, if it ran.
     Less(Option<f64>),
 }
@@ -218,7 +218,7 @@ fn sufficient(
             continue;
         }
         return Ok(match enough.is_kept_by(&gain) && gain.ends == best.ends {
-            true => Probe::Enough(gain),
+            true => Probe::Enough(Box::new(gain)),
             false => Probe::Less(Some(gain.ratio)),
         });
     }
