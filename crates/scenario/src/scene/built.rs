@@ -117,6 +117,9 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
         .collect();
     for (plan, &host) in setup.hosts.iter().zip(&hosts) {
         world.set_cpu(host, plan.cpu);
+        if let Some(registered) = plan.registered_congestion() {
+            registered.choose(world, host);
+        }
         for &other in hosts
             .iter()
             .filter(|&&other| plan.acquainted && other != host)

@@ -25,6 +25,9 @@ use crate::{
 /// long as one of them holds a frame, datagrams may still arrive.
 const UNDER_WAY: Duration = Duration::from_millis(500);
 
+/// Most of that time: a longer path loses what has not arrived.
+const LONGEST_UNDER_WAY: Duration = Duration::from_secs(3_600);
+
 /// Facts of one flow at the end of sending, and after all datagrams had arrived.
 struct EndedDatagrams<'a> {
     plan: &'a FlowPlan,
@@ -62,8 +65,13 @@ impl Scene<'_> {
         }
         let sent: Vec<_> = self.datagram_facts();
         self.run_for(UNDER_WAY)?;
-        while self.links_hold_frames() {
-            self.run_for(UNDER_WAY)?;
+        let mut waited = UNDER_WAY;
+        while self.links_hold_frames() && waited < LONGEST_UNDER_WAY {
+            self.run_for(waited)?;
+            waited = waited + waited;
+            if progress(1.0).is_break() {
+                return Ok(None);
+            }
         }
         self.built.world.try_run_for(Duration::ZERO)?;
         let arrived = self.datagram_facts();

@@ -96,7 +96,7 @@ impl Watching {
                     host: &own.name,
                     peer: &built.setup.hosts[peer].name,
                     flow: name.clone(),
-                    congestion: own.config.get("tcp.congestion").unwrap_or_default(),
+                    congestion: own.get("tcp.congestion").unwrap_or_default(),
                     block_size: own.config.pool.block_size,
                     payload_shares: [
                         own.config.tcp.send_text_share,
