@@ -435,6 +435,6 @@ pub fn present_of(host: &HostPlan, field: &str) -> String {
         "device.rx_descriptors" => host.device.rx_descriptors.to_string(),
         "device.super_segment" => host.device.super_segment.to_string(),
         "device.merge_quiet" => host.device.merge_quiet.to_string(),
-        _ => host.config.get(field).unwrap_or_default(),
+        _ => host.get(field).unwrap_or_default(),
     }
 }

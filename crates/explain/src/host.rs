@@ -793,7 +793,7 @@ fn present(host: &HostPlan, knob: &str) -> Option<String> {
     match knob {
         "device_queue" => Some(host.device_queue.to_string()),
         "device.rx_descriptors" => Some(host.device.rx_descriptors.to_string()),
-        _ => host.config.get(knob),
+        _ => host.get(knob),
     }
 }
 

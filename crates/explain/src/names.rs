@@ -63,7 +63,7 @@ pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option
 pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     NamedSetting {
         name: knob.to_string(),
-        present: host.config.get(knob).unwrap_or_default(),
+        present: host.get(knob).unwrap_or_default(),
         wanted: wanted.to_string(),
         paste: format!("--set {}.{knob}={wanted}", host.name),
         cautions: caution::of(host, knob, wanted)

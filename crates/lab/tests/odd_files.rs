@@ -56,6 +56,8 @@ const LINK: &[&str] = &[
     "loss = \"100%\"",
     "duplication = \"100%\"",
     "corruption = \"100%\"",
+    "back.ack_thinning = { every = 4294967295, wait = \"18446744073s\" }",
+    "ack_thinning.every = 2",
     "jitter = \"1000000s\"",
     "reordering = { chance = \"50%\", late = \"18446744073s\" }",
     "token_bucket = { rate = \"1bit\", burst = \"64K\", latency = \"1s\" }",
@@ -172,4 +174,42 @@ fn a_file_that_the_check_accepts_is_run() {
     }
     assert!(wrong.is_empty(), "{}: {}", wrong.len(), wrong.join("\n"));
     assert!(accepted > 150, "only {accepted} accepted");
+}
+
+/// A file with a link of `link` and this workload.
+fn checked(link: &str, workload: &str) -> Result<Experiment, String> {
+    let text = format!(
+        "title = \"odd\"\nhosts.client = {{}}\nhosts.server = {{}}\n[links.wire]\nbetween = [\"client\", \
+         \"server\"]\n{link}\n[workload]\nfrom = \"client\"\nto = \"server\"\n{workload}\n[[rows]]\n\
+         label = \"row\"\n"
+    );
+    Experiment::check("odd", "f", &text).map_err(|mistakes| {
+        mistakes
+            .iter()
+            .map(|mistake| mistake.what.clone())
+            .collect()
+    })
+}
+
+/// A segment with timestamps and SACK blocks is as long as the packet, or would be longer.
+#[test]
+fn packets_too_short_for_all_options_carry_a_transfer_with_losses() {
+    for mtu in 68..=80 {
+        let link = format!("mtu = {mtu}\nrate = \"1mbit\"\ndelay = \"5ms\"\nloss = \"5%\"");
+        let experiment = checked(&link, "bytes = 3000").expect("it is legal");
+        let report = run(&experiment, &RunOptions::quick(1)).expect("it runs");
+        let measured = &report.rows[0].measured;
+        assert_eq!(measured.delivered_bytes, 3_000, "{mtu}");
+    }
+}
+
+#[test]
+fn datagrams_need_a_rate_or_something_slow_and_fast_ones_run_for_seconds() {
+    let udp = "protocol = \"udp\"\nduration = \"2s\"";
+    let why = checked("rate = \"1gbit\"", udp).expect_err("it would never end");
+    assert!(why.contains("has no rate"), "{why}");
+    let fast = format!("{udp}\nwrite = 8972\nrate = \"813mbit\"");
+    let experiment = checked("rate = \"1gbit\"\nmtu = 9000", &fast).expect("it is legal");
+    let report = run(&experiment, &RunOptions::quick(1)).expect("it runs");
+    assert!(report.rows[0].measured.goodput_mbps > 700.0);
 }

@@ -234,6 +234,8 @@ fn draw_direction(rng: &Rng, mtu: usize) -> LinkModel {
         }),
         duplication: draw_chance(of("duplication"), 0.1),
         corruption: draw_chance(of("corruption"), 0.05),
+        #[cfg(feature = "recipes")]
+        truncation: draw_chance(of("truncation"), 0.05),
         ack_thinning: sometimes(of("ack_thinning"), 0.2, |rng| AckThinning {
             every: rng.between(2, 64) as u32,
             wait_us: draw_spread(rng, 16),

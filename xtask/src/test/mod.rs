@@ -120,7 +120,8 @@ impl Step {
             }
             Step::Tests => cargo("test --workspace --tests --no-fail-fast")
                 .tests()
-                .and(cargo(&format!("{ASYNC} --no-fail-fast")).tests()),
+                .and(cargo(&format!("{ASYNC} --no-fail-fast")).tests())
+                .and(cargo(RECIPES).tests()),
             Step::DocTests => cargo("test --workspace --doc --no-fail-fast").tests(),
             Step::NoStd => cargo("build -p fullpipe --no-default-features").outcome(),
             Step::Examples => cargo("build --workspace --examples")
@@ -177,6 +178,9 @@ impl Step {
 /// Parts of the names of the ignored tests that [`Step::Lab`] runs. These tests need only
 /// time and an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
+
+/// The example impairment of CONTRIBUTING.md, which exists only with a feature.
+const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipes";
 
 /// The tests of sockets for tokio. They run separately: together with the others, the
 /// feature would make every crate above `fullpipe-host` compile once more.

@@ -174,6 +174,13 @@ pub const LINK_FIELDS: &[LinkField] = &[
         PROBABILITY,
         |direction, text| direction.fields.corruption = parse_probability(text)?
     ),
+    #[cfg(feature = "recipes")]
+    field!(
+        "truncation",
+        "Share of frames whose end is cut off.",
+        PROBABILITY,
+        |direction, text| direction.fields.truncation = parse_probability(text)?
+    ),
     field!(
         "ack_thinning.every",
         "Of so many pure ACKs of a connection that wait together one is sent; the first waits until then, or for `ack_thinning.wait`.",

@@ -2,6 +2,7 @@
 //!
 //! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 
+mod congestion;
 mod cpu;
 mod datagrams;
 mod device;
@@ -20,6 +21,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
+pub use congestion::OutsideCongestion;
 pub use cpu::{CPU_FIELDS, CpuField};
 pub use flow::omitted_until;
 pub use flow::{FLOW_FIELDS, FlowField, FlowPlan, LowWater, Stop};

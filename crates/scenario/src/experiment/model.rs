@@ -3,6 +3,7 @@
 //! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 
 use super::{
+    congestion::OutsideCongestion,
     origins::Origins,
     published::{Peer, Published},
     setting::SettingError,
@@ -91,6 +92,13 @@ pub fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String
 }
 
 impl Experiment {
+    /// Adds a congestion control from another crate to every host. `tcp.congestion` takes its
+    /// name from now on.
+    pub fn register_congestion(&mut self, congestion: &OutsideCongestion) {
+        let hosts = self.rows.iter_mut().flat_map(|row| &mut row.setup.hosts);
+        hosts.for_each(|host| host.register_congestion(congestion.clone()));
+    }
+
     /// Makes one change to every row, as `--set` does.
     ///
     /// # Errors

@@ -86,6 +86,11 @@ pub const RELIEFS: &[Relief] = &[
         let present = of_frames(link.corruption);
         (link.corruption > 0.0).then(|| without(present, &[("corruption", "0")]))
     }),
+    #[cfg(feature = "recipes")]
+    random("truncation", "truncated frames", |link| {
+        let present = of_frames(link.truncation);
+        (link.truncation > 0.0).then(|| without(present, &[("truncation", "0")]))
+    }),
     relief("ack_thinning", "thinned ACKs", |link| {
         let thinning = link.ack_thinning.filter(|thinning| thinning.every > 1)?;
         let present = format!("one of up to {} ACKs is sent", thinning.every);

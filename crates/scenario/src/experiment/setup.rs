@@ -16,6 +16,7 @@ use fullpipe_sim::{CpuModel, DeviceModel};
 use fullpipe_sim::link::Direction;
 
 use super::{
+    congestion::{CONGESTION, OutsideCongestion},
     cpu::{self, CPU_FIELDS},
     device::{DEVICE_FIELDS, DevicePlan},
     flow::{self, FLOW_FIELDS, FlowPlan},
@@ -58,6 +59,10 @@ pub struct HostPlan {
     pub cpu: CpuModel,
     /// The host and all other hosts know each other's MAC addresses from the start.
     pub acquainted: bool,
+    /// Congestion controls from other crates that it has.
+    registered: Vec<OutsideCongestion>,
+    /// The one of them that it uses; `None` for that of its knob.
+    congestion: Option<OutsideCongestion>,
 }
 
 impl HostPlan {
@@ -71,7 +76,29 @@ impl HostPlan {
             device: DevicePlan::PLAIN,
             cpu: CpuModel::FREE,
             acquainted: false,
+            registered: Vec::new(),
+            congestion: None,
         }
+    }
+
+    /// Adds a congestion control from another crate. `tcp.congestion` of this host takes its
+    /// name from now on.
+    pub fn register_congestion(&mut self, congestion: OutsideCongestion) {
+        self.registered.push(congestion);
+    }
+
+    /// The congestion control from another crate that it uses, if it uses one.
+    pub fn registered_congestion(&self) -> Option<&OutsideCongestion> {
+        self.congestion.as_ref()
+    }
+
+    /// The value of a knob as text; `None` if no knob has that name.
+    pub fn get(&self, name: &str) -> Option<String> {
+        let registered = self.congestion.as_ref().filter(|_| name == CONGESTION);
+        registered.map_or_else(
+            || self.config.get(name),
+            |registered| Some(registered.name.clone()),
+        )
     }
 
     /// Packet memory, in bytes.
@@ -117,6 +144,13 @@ impl HostPlan {
                 expected: "true or false",
             })?;
             return Ok(());
+        }
+        if name == CONGESTION || alias::of_knob(self.preset.name, CONGESTION).contains(&name) {
+            let mut registered = self.registered.iter();
+            self.congestion = registered.find(|own| own.name == text.trim()).cloned();
+            if self.congestion.is_some() {
+                return Ok(());
+            }
         }
         if name != DEVICE_QUEUE {
             return Ok(self.config.set(name, text)?);

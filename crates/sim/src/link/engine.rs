@@ -28,6 +28,8 @@ use super::radio::{Radio, RadioContention};
 use super::rate::Serializer;
 use super::reordering::LatePath;
 use super::token_bucket::BucketState;
+#[cfg(feature = "recipes")]
+use super::truncation::Truncation;
 use super::usage::Transmission;
 
 /// A frame that arrives.
@@ -93,6 +95,8 @@ struct DirectionState {
     late_path: LatePath,
     duplication: Duplication,
     corruption: Corruption,
+    #[cfg(feature = "recipes")]
+    truncation: Truncation,
     counters: LinkCounters,
     /// Highest sequence number of the frames that have arrived.
     last_arrived: u64,
@@ -113,6 +117,8 @@ impl DirectionState {
             late_path: LatePath(rng.fork(4)),
             duplication: Duplication(rng.fork(5)),
             corruption: Corruption(rng.fork(6)),
+            #[cfg(feature = "recipes")]
+            truncation: Truncation(rng.fork(7)),
             counters: LinkCounters::default(),
             last_arrived: 0,
         }
@@ -448,6 +454,8 @@ impl LinkEngine {
             own.counters.lost.count(reason, frame.len());
             return left;
         }
+        #[cfg(feature = "recipes")]
+        own.truncation.strike(&mut frame, own.link.truncation);
         let mut at = own
             .propagation
             .arrival(left, own.link.delay_us, own.link.jitter_us);

@@ -30,6 +30,8 @@ mod radio;
 mod rate;
 mod reordering;
 mod token_bucket;
+#[cfg(feature = "recipes")]
+mod truncation;
 mod usage;
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ pub struct LinkModel {
     pub duplication: f64,
     /// Probability that bits of an IP packet are flipped.
     pub corruption: f64,
+    /// Probability that the end of a frame is cut off.
+    #[cfg(feature = "recipes")]
+    pub truncation: f64,
     /// Pure ACKs are delayed, and only some of them are sent.
     pub ack_thinning: Option<AckThinning>,
     /// The queue of frames that wait for the wire.
@@ -81,6 +84,8 @@ impl LinkModel {
             reordering: None,
             duplication: 0.0,
             corruption: 0.0,
+            #[cfg(feature = "recipes")]
+            truncation: 0.0,
             ack_thinning: None,
             queue: Queue::Unlimited,
             ecn_threshold: None,
@@ -104,6 +109,8 @@ impl LinkModel {
             reordering: None,
             duplication: 0.0,
             corruption: 0.0,
+            #[cfg(feature = "recipes")]
+            truncation: 0.0,
             ack_thinning: None,
             hop: None,
             outage: None,
@@ -122,6 +129,8 @@ impl LinkModel {
             ("loss", self.loss),
             ("duplication", self.duplication),
             ("corruption", self.corruption),
+            #[cfg(feature = "recipes")]
+            ("truncation", self.truncation),
             ("reordering.chance", late),
             ("burst_loss.enter", burst.enter),
             ("burst_loss.leave", burst.leave),

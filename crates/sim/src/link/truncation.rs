@@ -1,0 +1,27 @@
+//! Truncation: frames whose end is cut off. The example of CONTRIBUTING.md.
+//!
+//! Rule: it exists only with the feature `recipes`, for the test that an impairment is
+//! explained by its own rows. At least the link header remains.
+
+use fullpipe_pool::Rng;
+
+use super::frame::ETHERNET_HEADER_LEN;
+
+/// One direction's truncation.
+#[derive(Clone, Debug)]
+pub(super) struct Truncation(pub Rng);
+
+impl Truncation {
+    /// Cuts off the end of `frame` with this probability; returns true if it did.
+    pub fn strike(&mut self, frame: &mut Vec<u8>, probability: f64) -> bool {
+        let is_struck =
+            probability > 0.0 && frame.len() > ETHERNET_HEADER_LEN && self.0.chance(probability);
+        if is_struck {
+            let rest = self
+                .0
+                .between(ETHERNET_HEADER_LEN as u64, frame.len() as u64 - 1);
+            frame.truncate(rest as usize);
+        }
+        is_struck
+    }
+}
