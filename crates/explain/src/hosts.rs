@@ -9,7 +9,7 @@ use std::{cmp::Ordering, ops::Range};
 use crate::{
     clue::Clues,
     lever::{Change, LeverKind},
-    search::{Gain, SAME, Search, WORTH},
+    search::{Gain, Search, WORTH},
     twin::TwinFailure,
     work::{COMBINED, SINGLES},
 };
@@ -48,9 +48,9 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues)?;
-    let is_same = |gain: &Gain| {
-        gain.speed.is_complete == search.base.is_complete && (gain.ratio - 1.0).abs() < SAME
-    };
+    // Only a run that is the same in every bit shows that nothing in it matters: what helps and
+    // what harms may cancel each other.
+    let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
     // Without any effect of all together, none of them matters.
     let (mut alone, idle) = match all.filter(|all| !all.places.is_empty()) {
         Some(all) if is_same(&all) => (Vec::new(), Some((all.clone(), all.places))),

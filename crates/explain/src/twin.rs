@@ -92,6 +92,13 @@ impl Speed {
         self.mbps.iter().sum::<f64>() / self.mbps.len() as f64
     }
 
+    /// Returns true if each seed gave the same goodput with both.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let pairs = self.mbps.iter().zip(&other.mbps);
+        let mut pairs = pairs.map(|(one, other)| one.to_bits() == other.to_bits());
+        self.is_complete == other.is_complete && pairs.all(|is_same| is_same)
+    }
+
     /// Standard error of the mean, as a share of it.
     fn spread(&self) -> f64 {
         let (count, mean) = (self.mbps.len() as f64, self.mean_mbps());
