@@ -38,7 +38,7 @@ const DRAWN: [(&str, &[&str]); 17] = [
             "fullpipe-explain",
         ],
     ),
-    ("fullpipe-diagnose", &["fullpipe-wire", "fullpipe-tcp"]),
+    ("fullpipe-diagnose", &CORE_CRATES),
     ("fullpipe-report", &["fullpipe-diagnose"]),
     ("fullpipe-cli", &ALL_CRATES),
     ("xtask", &ALL_CRATES),

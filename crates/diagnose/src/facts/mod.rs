@@ -9,7 +9,7 @@ mod columns;
 mod episodes;
 mod lost;
 mod marks;
-mod unwrap;
+pub(crate) mod unwrap;
 mod usage;
 mod verdict_parts;
 
