@@ -1,13 +1,32 @@
 //! Captures: the TCP segments of a file, a stream or an interface, in the order of the capture.
 //!
-//! [`Segment`] is what an analysis receives. [`Analysis`] is what a connection's segments are
-//! given to.
+//! [`CaptureReader`] reads a file, [`Dissector`] the frames of any other source. Both return
+//! [`Segment`]s, the input of an [`Analysis`].
 //!
 //! Rule: nothing is inferred here. A value that the capture does not have is `None`, or
 //! a flag of the segment says that it is missing.
 
+mod clock;
+mod dissector;
+mod duplicates;
+mod file;
+mod frame;
+mod input;
+mod ip;
+mod link;
+mod link_type;
+mod packet;
+mod reader;
 mod segment;
+mod tcp;
 
+pub use clock::TimeCounters;
+pub use dissector::{CaptureCounters, Dissector};
+pub use file::{CaptureError, Ending};
+pub use frame::Frame;
+pub use input::BytesRead;
+pub use link_type::LinkType;
+pub use reader::CaptureReader;
 pub use segment::{Analysis, End, FlowKey, Passage, Segment};
 
 #[cfg(test)]
