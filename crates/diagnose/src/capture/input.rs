@@ -22,8 +22,8 @@ use ruzstd::decoding::{
 const BUFFER: usize = 2 << 20;
 /// Longest run of bytes that [`Input::need`] can hold ready.
 pub(super) const NEED_MAX: usize = BUFFER / 2;
-/// Bytes read at once from a compressed file.
-const COMPRESSED_BUFFER: usize = 256 << 10;
+/// Most bytes read at once: they stay in the processor's cache until they are read.
+const READ_MAX: usize = 256 << 10;
 /// Largest window of a zstd frame, as in the program `zstd` without `--long`.
 const ZSTD_WINDOW_MAX: u64 = 128 << 20;
 
@@ -80,13 +80,10 @@ impl Input {
         let is_zstd = magic.starts_with(&ZSTD);
         let whole = Cursor::new(magic).chain(source);
         let source: Box<dyn Read + Send> = if is_gzip {
-            let compressed = BufReader::with_capacity(COMPRESSED_BUFFER, whole);
+            let compressed = BufReader::with_capacity(READ_MAX, whole);
             Box::new(MultiGzDecoder::new(compressed))
         } else if is_zstd {
-            Box::new(Zstd::new(BufReader::with_capacity(
-                COMPRESSED_BUFFER,
-                whole,
-            )))
+            Box::new(Zstd::new(BufReader::with_capacity(READ_MAX, whole)))
         } else {
             Box::new(whole)
         };
@@ -129,7 +126,8 @@ impl Input {
         self.end -= self.start;
         self.start = 0;
         while self.end - self.start < len && !self.is_drained {
-            match self.source.read(&mut self.buffer[self.end..]) {
+            let room_end = self.buffer.len().min(self.end + READ_MAX);
+            match self.source.read(&mut self.buffer[self.end..room_end]) {
                 Ok(0) => self.is_drained = true,
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

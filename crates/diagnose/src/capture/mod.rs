@@ -1,7 +1,7 @@
 //! Captures: the TCP segments of a file, a stream or an interface, in the order of the capture.
 //!
 //! [`CaptureReader`] reads a file, [`Dissector`] the frames of any other source. Both return
-//! [`Segment`]s, the input of an [`Analysis`].
+//! [`Segment`]s. [`FlowTable`] sorts them into connections, each with its own [`Analysis`].
 //!
 //! Rule: nothing is inferred here. A value that the capture does not have is `None`, or
 //! a flag of the segment says that it is missing.
@@ -10,6 +10,7 @@ mod clock;
 mod dissector;
 mod duplicates;
 mod file;
+mod flows;
 mod frame;
 mod input;
 mod ip;
@@ -23,6 +24,7 @@ mod tcp;
 pub use clock::TimeCounters;
 pub use dissector::{CaptureCounters, Dissector};
 pub use file::{CaptureError, Ending};
+pub use flows::{EndedFlow, FlowEnding, FlowLimits, FlowTable};
 pub use frame::Frame;
 pub use input::BytesRead;
 pub use link_type::LinkType;
