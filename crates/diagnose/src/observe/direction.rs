@@ -13,6 +13,7 @@ use super::{
     path::PathLog,
     scoreboard::{Arrival, Scoreboard},
     sender_view::SenderView,
+    spacing::Spacing,
     waits::{AckIn, Repair, SegmentSent, Waits},
 };
 use crate::{capture::Segment, facts::unwrap::Unwrap};
@@ -22,6 +23,8 @@ const ACKS: usize = 65_536;
 /// Time after which bytes that overtook each other are taken as retransmitted, if no round
 /// trip is known.
 const REORDERING: u64 = 3_000_000;
+/// Error of a time that was computed from a timestamp.
+const TICK: u64 = 1_100_000;
 /// Sequence space below the first segment, for retransmissions of what came before it.
 const BEFORE: u32 = 1 << 20;
 
@@ -35,6 +38,10 @@ pub struct Direction {
     board: Scoreboard,
     view: SenderView,
     acks: VecDeque<AckIn>,
+    /// Times within which a segment follows its ACK: as the tap shows it, and if its time
+    /// was computed from a timestamp.
+    reactions: [u64; 2],
+    spacing: Spacing,
     shift: Option<u8>,
     rtt_sum: u128,
     newest_tsval: Option<u32>,
@@ -57,10 +64,8 @@ impl Direction {
         // A tap so near to the sender needs no correction.
         let to_sender = if to_sender * 50 < all { 0 } else { to_sender };
         let mut waits = Waits::new(position, u64::from(sender.mss.max(1)));
-        waits.reaction = (all / 50).clamp(100_000, 1_000_000);
-        if to_sender > 0 {
-            waits.reaction = (all / 20).max(1_100_000.min(all / 4));
-        }
+        waits.reaction = (all / 100).clamp(50_000, 200_000);
+        let reactions = [waits.reaction, TICK.min(all / 4).max(all / 20)];
         Self {
             seen: DirectionSeen {
                 has_super_segments: sender.has_super_segments,
@@ -73,6 +78,8 @@ impl Direction {
             board: Scoreboard::new(position),
             view: SenderView::new(to_sender),
             acks: VecDeque::new(),
+            reactions,
+            spacing: Spacing::default(),
             shift: receiver.scale.shift(),
             rtt_sum: 0,
             newest_tsval: None,
@@ -127,6 +134,18 @@ impl Direction {
             has_fin,
         };
         self.waits.is_blurred = self.view.is_blurred();
+        let is_computed = sent.at < at || self.waits.is_blurred;
+        self.waits.is_computed = is_computed;
+        self.waits.reaction = self.reactions[usize::from(is_computed)];
+        self.waits.rounds.is_blind = self.waits.is_blurred;
+        self.waits.rounds.reaction = self.waits.reaction;
+        self.waits.in_train = false;
+        if self.view.to_sender > 0 {
+            self.waits.reaction += self.spacing.passage(segment.payload);
+            let waited = at - sent.at;
+            self.waits.in_train =
+                self.spacing.on_data(at, segment.payload) && self.path_passes_trains(waited);
+        }
         self.take_acks(sent.at);
         let before = self.board.max;
         let arrival = self.board.on_data(at, range.start, range.end, tsval);
@@ -167,6 +186,14 @@ impl Direction {
             (Some(newest), Some(value)) if (value.wrapping_sub(newest) as i32) < 0 => Some(newest),
             (newest, value) => value.or(newest),
         };
+    }
+
+    /// Returns true if segments at the least spacing waited for the path: a queue shows, or
+    /// they pass much faster than the flow as a whole.
+    fn path_passes_trains(&self, waited: u64) -> bool {
+        let base = self.waits.base_rtt();
+        let has_queue = waited > 0 || self.waits.rounds.recent_rtt() > base + base / 10;
+        has_queue || self.spacing.rate() > 2.0 * self.waits.rounds.recent_rate()
     }
 
     fn repair(&mut self, sent: &SegmentSent) {
@@ -276,6 +303,7 @@ impl Direction {
         self.seen.retransmissions.spurious += left;
         let at = self.view.received_at(at);
         self.waits.episodes.begin(at, EpisodeKind::Spurious, left);
+        self.waits.on_needless(left);
     }
 
     /// Returns true for a window probe: a byte beyond the window, or a segment before the

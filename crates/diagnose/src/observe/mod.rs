@@ -44,6 +44,7 @@ mod scoreboard;
 mod seen_limit;
 mod sender_view;
 mod sentences;
+mod spacing;
 mod waits;
 
 #[cfg(test)]

@@ -19,6 +19,17 @@ const AHEAD: usize = 16;
 const BEHIND: usize = 16;
 /// Spans of a round trip.
 const SPANS: usize = 1_024;
+/// Gaps of a round trip from which its spacing is judged.
+const EVEN_GAPS: usize = 6;
+/// Part of the middle gap by which an equal gap may differ, and nanoseconds.
+const UNEVEN: u64 = 50;
+const UNEVEN_NS: u64 = 10_000;
+/// ACKs of a train, whose rate the path allows.
+const TRAIN: usize = 4;
+/// Factor by which a train is faster than a flow that the path does not limit.
+const FASTER: f64 = 1.3;
+/// Segments in flight from which an even spacing is a pacing rate.
+const LEAST_PACED: u64 = 4;
 /// Round trips of equal flight that show a send buffer, without a loss before.
 const PLATEAU: usize = 4;
 /// The same after a loss, when CUBIC is flat near its old window.
@@ -33,6 +44,11 @@ pub enum Cause {
     Window,
     /// The sender had more to send and no ACK came: its pacer.
     Paced,
+    /// The time that the path took for the segment before.
+    Train,
+    /// Nagle's algorithm, which joined writes to a full segment; or the application, if more
+    /// follows at once.
+    Joined,
     /// The pacer, or the application.
     PacedOrApplication,
     /// The cause of the span before.
@@ -45,8 +61,6 @@ pub struct Span {
     pub until: u64,
     pub cause: Cause,
     pub bytes: u64,
-    /// The segment before the wait had PSH.
-    pub had_push: bool,
 }
 
 impl Span {
@@ -55,7 +69,6 @@ impl Span {
             until,
             cause,
             bytes: 0,
-            had_push: false,
         }
     }
 }
@@ -69,20 +82,51 @@ struct Round {
     begin: u64,
     has_loss: bool,
     has_mark: bool,
-    /// Waits for an ACK, and how many of them followed a segment with PSH.
-    waits: u32,
-    pushed: u32,
     /// Segments that no wait preceded or that had no PSH.
     plain: u32,
     /// Time that windows explain.
     window_ns: u64,
     paced_ns: u64,
     application_ns: u64,
+    /// Times between sends, at most [`SPANS`].
+    gaps: Vec<u64>,
+    /// Segments with PSH, and all.
+    pushes: u32,
+    segments: u32,
+    clocked: u32,
+    paced: u32,
+    /// Segments whose time was computed.
+    computed: u32,
+    acks: u32,
+    acked: u64,
+    length: u64,
+    least_rtt: u64,
+    /// Of several round trips, the smallest peak.
+    least_peak: u64,
+    /// Time that the path took for segments.
+    train_ns: u64,
     /// Longest time with the application as limit, with nothing in flight.
     idle_ns: u64,
 }
 
 impl Round {
+    /// Returns true if segments left one by one at equal times.
+    fn is_even(&self) -> bool {
+        let mut sorted = self.gaps.clone();
+        sorted.sort_unstable();
+        let Some(&middle) = sorted.get(sorted.len() / 2) else {
+            return false;
+        };
+        let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
+        let near = self.gaps.iter().filter(is_near).count();
+        self.gaps.len() >= EVEN_GAPS && middle > 0 && near * 20 >= self.gaps.len() * 17
+    }
+
+    /// Rate of what was acknowledged, in bytes a second.
+    fn rate(&self) -> f64 {
+        self.acked as f64 * 1e9 / self.length.max(1) as f64
+    }
+
     /// True if a window or the pacer explains some of its time.
     const fn counts(&self) -> bool {
         self.window_ns + self.paced_ns > 0
@@ -93,6 +137,8 @@ impl Round {
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     lost: bool,
+    /// `lost` before the last loss.
+    lost_before: bool,
     marked: bool,
     /// Slow start has ended without a loss.
     steady: bool,
@@ -116,6 +162,15 @@ pub struct Rounds {
     ledger: Ledger,
     now: u64,
     base_rtt: u64,
+    last_source: Option<(SeenLimit, bool)>,
+    /// Time within which a send follows its ACK.
+    pub reaction: u64,
+    /// Queues before the tap do not show.
+    pub is_blind: bool,
+    /// Last ACKs: time and bytes.
+    train: VecDeque<(u64, u64)>,
+    /// Highest rate of a train of ACKs, in bytes a second.
+    train_rate: f64,
 }
 
 impl Rounds {
@@ -131,6 +186,11 @@ impl Rounds {
             ledger: Ledger::default(),
             now: 0,
             base_rtt: u64::MAX,
+            last_source: None,
+            reaction: 0,
+            is_blind: false,
+            train: VecDeque::new(),
+            train_rate: 0.0,
         }
     }
 
@@ -142,15 +202,21 @@ impl Rounds {
         match span.cause {
             Cause::Window => {
                 round.window_ns += length;
-                round.waits += 1;
-                round.pushed += u32::from(span.had_push);
+                round.clocked += 1;
             }
-            Cause::Paced | Cause::PacedOrApplication => round.paced_ns += length,
+            Cause::Paced | Cause::PacedOrApplication => {
+                round.paced_ns += length;
+                round.paced += 1;
+            }
+            Cause::Train => {
+                round.window_ns += length;
+                round.train_ns += length;
+            }
             Cause::Is(Limit::Application, _) => {
                 round.application_ns += length;
                 round.idle_ns = round.idle_ns.max(length);
             }
-            Cause::Is(..) | Cause::Prior => {}
+            Cause::Is(..) | Cause::Prior | Cause::Joined => {}
         }
         let is_full = round.spans.len() >= SPANS;
         match round.spans.last_mut() {
@@ -159,6 +225,25 @@ impl Rounds {
                 last.bytes += span.bytes;
             }
             Some(_) | None => round.spans.push(span),
+        }
+    }
+
+    /// More followed at once: the application had written more than a segment.
+    pub fn on_more(&mut self) {
+        let rounds = self.undecided.back_mut().into_iter();
+        let mut rounds = rounds.chain([&mut self.current]).rev();
+        let span = rounds.find_map(|round| round.spans.last_mut());
+        if let Some(span) = span.filter(|span| span.cause == Cause::Joined) {
+            span.cause = Cause::Is(Limit::Application, true);
+        }
+    }
+
+    /// Smallest round-trip time of the last round trips.
+    pub fn recent_rtt(&self) -> u64 {
+        let last = self.undecided.back().map_or(0, |round| round.least_rtt);
+        match (last, self.current.least_rtt) {
+            (0, least) | (least, 0) => least,
+            (last, current) => last.min(current),
         }
     }
 
@@ -184,7 +269,11 @@ impl Rounds {
     }
 
     /// Takes an ACK up to `ack`, while `max` is the position after the last byte sent.
-    pub fn on_acked(&mut self, at: u64, _bytes: u64, ack: u64, max: u64) {
+    pub fn on_acked(&mut self, at: u64, bytes: u64, ack: u64, max: u64) {
+        self.note_train(at, bytes);
+        self.current.acks += 1;
+        self.current.acked += bytes;
+        self.current.length = at - self.current.begin;
         if ack < self.ends_at || self.ends_at == 0 {
             return;
         }
@@ -198,8 +287,52 @@ impl Rounds {
         }
     }
 
+    /// Takes the time between two sends of new payload.
+    pub fn on_gap(&mut self, gap: u64, has_push: bool, is_computed: bool) {
+        let round = &mut self.current;
+        round.computed += u32::from(is_computed);
+        round.segments += 1;
+        round.pushes += u32::from(has_push);
+        if round.gaps.len() < SPANS {
+            round.gaps.push(gap);
+        }
+    }
+
+    fn note_train(&mut self, at: u64, bytes: u64) {
+        self.train.push_back((at, bytes));
+        if self.train.len() <= TRAIN {
+            return;
+        }
+        let first = self.train.pop_front().map_or(at, |(first, _)| first);
+        let bytes: u64 = self.train.iter().map(|(_, bytes)| bytes).sum();
+        if at > first {
+            self.train_rate = self
+                .train_rate
+                .max(bytes as f64 * 1e9 / (at - first) as f64);
+        }
+    }
+
     pub fn on_rtt(&mut self, sample: u64) {
         self.base_rtt = self.base_rtt.min(sample);
+        let least = &mut self.current.least_rtt;
+        *least = if *least == 0 {
+            sample
+        } else {
+            sample.min(*least)
+        };
+    }
+
+    /// The repairs of a recovery proved spurious: the sender restores its window.
+    pub fn on_undo(&mut self) {
+        if std::mem::take(&mut self.current.has_loss) {
+            return;
+        }
+        let mut lossy = self.undecided.iter_mut().rev();
+        if let Some(round) = lossy.find(|round| round.has_loss) {
+            round.has_loss = false;
+        } else {
+            self.window.lost = self.window.lost_before;
+        }
     }
 
     pub const fn on_loss(&mut self) {
@@ -208,6 +341,11 @@ impl Rounds {
 
     pub const fn on_mark(&mut self) {
         self.current.has_mark = true;
+    }
+
+    /// Rate of the last round trip, in bytes a second; 0 before it.
+    pub fn recent_rate(&self) -> f64 {
+        self.undecided.back().map_or(0.0, Round::rate)
     }
 
     /// Largest flight of this round trip and the last ones.
@@ -230,14 +368,16 @@ impl Rounds {
     /// Decides the first undecided round trip.
     fn decide(&mut self) {
         let plateau = self.plateau();
+        let source = self.source();
         let Some(round) = self.undecided.pop_front() else {
             return;
         };
-        let (limit, is_sure) = self.window_limit(&round, plateau);
+        let (limit, is_sure) = self.window_limit(&round, plateau, source);
         for span in &round.spans {
             let (limit, is_sure) = match span.cause {
                 Cause::Is(limit, is_sure) => (limit.into(), is_sure),
-                Cause::Window | Cause::Paced => (limit, is_sure),
+                Cause::Window | Cause::Paced | Cause::Train => (limit, is_sure),
+                Cause::Joined => (Limit::Nagle.into(), true),
                 Cause::PacedOrApplication => {
                     let is_idle = round.application_ns > round.window_ns;
                     if is_idle {
@@ -288,7 +428,12 @@ impl Rounds {
     }
 
     /// The limit that the windows of `round` have.
-    fn window_limit(&mut self, round: &Round, plateau: usize) -> (SeenLimit, bool) {
+    fn window_limit(
+        &self,
+        round: &Round,
+        plateau: usize,
+        source: Option<(SeenLimit, bool)>,
+    ) -> (SeenLimit, bool) {
         let Window {
             lost,
             marked,
@@ -296,21 +441,31 @@ impl Rounds {
             before_idle,
             ..
         } = self.window;
+        if let Some(found) = source {
+            return found;
+        }
         let is_after = lost || marked;
         let needed = if is_after {
             PLATEAU_AFTER_LOSS
         } else {
             PLATEAU
         };
-        let pushes = round.waits > 0 && round.pushed * 10 >= round.waits * 8;
         let is_clocked = round.window_ns >= round.paced_ns;
-        if plateau >= needed && pushes && is_clocked && !round.has_loss {
+        // A constant flight that fills the queue: the path bounds the rate, whatever bounds
+        // the flight.
+        let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
+        let has_queue = round.least_rtt > 0 && round.least_rtt > self.base_rtt / 4 * 5;
+        let is_full = has_queue || (in_trains && round.train_ns > 0);
+        if plateau >= needed && is_clocked && !round.has_loss && !is_full {
             return (Limit::SendBuffer.into(), true);
         }
         let grows = self.window.last_peak == 0
             || round.peak * 4 >= self.window.last_peak * 5
             || round.peak <= self.window.last_peak / 2;
-        if !is_after && !steady && plateau >= 2 && pushes && is_clocked && !grows {
+        if plateau >= needed && is_clocked && !round.has_loss && !is_after {
+            return (Limit::CwndSteady.into(), false);
+        }
+        if !is_after && !steady && plateau >= 3 && is_clocked && !grows && !is_full {
             return (Limit::SendBuffer.into(), false);
         }
         if before_idle > 0 && round.peak < before_idle && !lost {
@@ -324,10 +479,64 @@ impl Rounds {
         }
     }
 
+    /// The limit of round trips in which segments left one by one, at times that no ACK
+    /// chose, on a path that is faster: a pacing rate, or writes that Nagle's algorithm joins.
+    /// Joined writes have neither partial segments nor PSH.
+    fn source(&mut self) -> Option<(SeenLimit, bool)> {
+        let first = self.undecided.front()?;
+        if first.has_loss || !first.counts() {
+            return None;
+        }
+        let mut all = Round::default();
+        for round in &self.undecided {
+            if round.has_loss || all.gaps.len() >= 4 * EVEN_GAPS {
+                break;
+            }
+            all.gaps.extend(&round.gaps);
+            all.clocked += round.clocked;
+            all.paced += round.paced;
+            all.pushes += round.pushes;
+            all.computed += round.computed;
+            all.acks += round.acks;
+            all.peak = all.peak.max(round.peak);
+            all.least_peak = match all.least_peak {
+                0 => round.peak,
+                least => least.min(round.peak),
+            };
+            all.least_rtt = all.least_rtt.max(round.least_rtt);
+            all.acked += round.acked;
+            all.length += round.length;
+        }
+        if all.gaps.len() < EVEN_GAPS {
+            return self.last_source;
+        }
+        self.last_source = self.source_of(&all);
+        self.last_source
+    }
+
+    fn source_of(&self, all: &Round) -> Option<(SeenLimit, bool)> {
+        let is_faster = self.train_rate > FASTER * all.rate();
+        let has_flight = all.peak >= LEAST_PACED * self.mss;
+        if all.is_even() && has_flight {
+            return is_faster.then_some((Limit::Pacing.into(), true));
+        }
+        // Some sends follow an ACK by chance.
+        let chance = self.reaction as f64 * f64::from(all.acks) / all.length.max(1) as f64;
+        let waits = f64::from(all.clocked + all.paced);
+        let is_unclocked = f64::from(all.clocked) <= (0.1 + 3.0 * chance).min(0.6) * waits;
+        let is_steady = all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
+        let has_queue = all.least_rtt > self.base_rtt + self.base_rtt / 8;
+        let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
+        (is_unclocked && is_steady && is_exact && all.pushes == 0)
+            .then_some((Limit::Nagle.into(), false))
+    }
+
     /// Updates the history with a decided round trip.
     fn note(&mut self, round: &Round) {
         let window = &mut self.window;
-        window.lost |= round.has_loss;
+        if round.has_loss {
+            (window.lost_before, window.lost) = (window.lost, true);
+        }
         window.marked |= round.has_mark;
         if round.counts() {
             let grew = round.peak * 5 >= window.last_peak * 6;

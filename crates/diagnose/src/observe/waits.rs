@@ -67,6 +67,8 @@ struct Piece {
     is_zero: bool,
     in_recovery: bool,
     is_closing: bool,
+    /// Payload was acknowledged before it.
+    was_acked: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +77,8 @@ struct Recovery {
     point: u64,
     by: Repair,
     place: Place,
+    repairs: u64,
+    needless: u64,
 }
 
 /// The wait that is going on.
@@ -96,6 +100,10 @@ pub struct Waits {
     pub mss: u64,
     /// Time within which a send follows its ACK.
     pub reaction: u64,
+    /// The segment followed the one before as closely as the path lets segments pass.
+    pub in_train: bool,
+    /// The time of the segment was computed.
+    pub is_computed: bool,
     /// Nothing shows when segments left that waited before the tap.
     pub is_blurred: bool,
     base_rtt: Option<u64>,
@@ -108,9 +116,12 @@ pub struct Waits {
     pieces: Vec<Piece>,
     wait: Wait,
     has_sent: bool,
+    /// Payload was acknowledged.
+    was_acked: bool,
     is_established: bool,
     fin_sent: bool,
     recovery: Option<Recovery>,
+    last_recovery: Option<Recovery>,
     /// Duplicate ACKs and SACK blocks since the last progress.
     evidence: u32,
     last_ack_at: u64,
@@ -132,6 +143,8 @@ impl Waits {
         Self {
             mss,
             reaction: 0,
+            in_train: false,
+            is_computed: false,
             is_blurred: false,
             base_rtt: None,
             srtt: None,
@@ -143,9 +156,11 @@ impl Waits {
             pieces: Vec::new(),
             wait: Wait::default(),
             has_sent: false,
+            was_acked: false,
             is_established: false,
             fin_sent: false,
             recovery: None,
+            last_recovery: None,
             evidence: 0,
             last_ack_at: 0,
             zero: None,
@@ -186,6 +201,11 @@ impl Waits {
         self.rounds.on_rtt(sample);
     }
 
+    /// Smallest round-trip time.
+    pub fn base_rtt(&self) -> u64 {
+        self.base_rtt.unwrap_or(0)
+    }
+
     /// Smoothed round-trip time.
     pub fn srtt(&self) -> u64 {
         self.srtt.unwrap_or(0)
@@ -209,6 +229,7 @@ impl Waits {
         self.answer_probe();
         self.set_zero(ack.is_zero, at);
         if advanced {
+            self.was_acked |= self.has_sent;
             self.rounds
                 .on_acked(at, ack.ack - self.una, ack.ack, self.max);
             self.una = ack.ack;
@@ -231,8 +252,22 @@ impl Waits {
         if let Some(recovery) = self.recovery {
             self.episodes.extend(recovery.place, at, 0);
             if self.una >= recovery.point {
-                self.recovery = None;
+                self.last_recovery = self.recovery.take();
             }
+        }
+    }
+
+    /// Takes the report that `count` retransmissions were spurious. If they are all of a
+    /// recovery, the sender restores its window.
+    pub fn on_needless(&mut self, count: u64) {
+        let recoveries = [&mut self.recovery, &mut self.last_recovery];
+        let Some(recovery) = recoveries.into_iter().flatten().next() else {
+            return;
+        };
+        recovery.needless += count;
+        if recovery.needless >= recovery.repairs && recovery.by != Repair::TailProbe {
+            self.rounds.on_undo();
+            (self.recovery, self.last_recovery) = (None, None);
         }
     }
 
@@ -262,6 +297,7 @@ impl Waits {
             Some(recovery) if repair != Repair::Timeout || recovery.by == Repair::Timeout => {
                 let counts = repair == recovery.by;
                 self.episodes.extend(recovery.place, at, counts.into());
+                recovery.repairs += 1;
                 recovery.point = recovery.point.max(sent.end);
             }
             Some(_) | None => {
@@ -275,6 +311,8 @@ impl Waits {
                     point: self.max,
                     by: repair,
                     place,
+                    repairs: 1,
+                    needless: 0,
                 });
             }
         }
@@ -343,6 +381,7 @@ impl Waits {
             is_zero: self.is_zero,
             in_recovery: self.recovery.is_some(),
             is_closing: self.fin_sent,
+            was_acked: self.was_acked,
         };
         if self.pieces.len() >= PIECES {
             self.pieces.pop();
@@ -423,8 +462,16 @@ impl Waits {
         let at = self.now;
         let is_timer = matches!(repair, Some(Repair::Timeout | Repair::TailProbe))
             || self.is_probe_of_new_data(at);
+        if repair.is_none() && self.has_sent && !self.in_train {
+            self.rounds
+                .on_gap(at - self.wait.since, sent.has_push, self.is_computed);
+        }
         let overdue = is_timer.then(|| self.last_activity() + 2 * self.srtt());
         let next = u64::from(sent.payload).max(1);
+        let gap = at - self.wait.since;
+        if gap <= self.pace() && !self.wait.had_push {
+            self.rounds.on_more();
+        }
         let general = self.general(sent);
         let last = pieces.len().saturating_sub(1);
         let mut from = self.wait.since;
@@ -439,6 +486,7 @@ impl Waits {
             let mut cause = self.fixed(piece, next).unwrap_or(match overdue {
                 Some(_) => Cause::Prior,
                 None if piece.is_closing => Cause::Is(Limit::Closing, true),
+                None if self.in_train && self.has_sent => Cause::Train,
                 None if piece.flight == 0 && piece.until - from > self.reaction => {
                     Cause::Is(Limit::Application, !self.is_blurred)
                 }
@@ -456,7 +504,6 @@ impl Waits {
                 until: piece.until,
                 cause,
                 bytes,
-                had_push: self.wait.had_push,
             });
             from = piece.until;
         }
@@ -483,6 +530,11 @@ impl Waits {
             return Some(Cause::Is(Limit::ZeroWindow, true));
         }
         let room = piece.room?;
+        // The first flight is an initial congestion window, which often equals the first
+        // window but for a part of a segment.
+        if !piece.was_acked && room > 0 {
+            return None;
+        }
         (piece.is_zero || room < next.min(self.mss))
             .then_some(Cause::Is(Limit::ReceiveWindow, true))
     }
@@ -506,17 +558,26 @@ impl Waits {
             }
             return Cause::Window;
         }
-        let peak = self.rounds.recent_peak().max(1);
-        let spacing = self.srtt().saturating_mul(self.wait.len.max(1)) / peak;
         if !self.wait.had_push {
             return Cause::Paced;
         }
-        let is_short = gap <= spacing + spacing / 2 && self.wait.len >= self.mss;
+        let is_full = u64::from(sent.payload) >= self.mss;
+        if is_full && !sent.has_push && self.flight() > 0 && !self.is_blurred {
+            return Cause::Joined;
+        }
+        let is_short = gap <= self.pace() && self.wait.len >= self.mss;
         if is_short || self.is_blurred {
             Cause::PacedOrApplication
         } else {
             Cause::Is(Limit::Application, true)
         }
+    }
+
+    /// Longest time that a pacer waits after the last segment.
+    fn pace(&self) -> u64 {
+        let peak = self.rounds.recent_peak().max(1);
+        let spacing = self.srtt().saturating_mul(self.wait.len.max(1)) / peak;
+        spacing + spacing / 2
     }
 
     /// Returns true if a partial segment leaves with the ACK of everything before it.
