@@ -11,6 +11,7 @@ mod link;
 mod link_flags;
 mod terminal;
 mod values;
+mod why;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use lab::{
 pub use link::LinkArguments;
 pub use terminal::{Colour, TerminalFlags};
 pub use values::Setting;
+pub use why::{ConnectionCondition, WhyArguments};
 
 /// TCP/IP in little memory, and a lab that says what limits a transfer
 #[derive(Debug, Parser)]
@@ -45,6 +47,7 @@ pub use values::Setting;
     disable_help_subcommand = true,
     max_term_width = 80,
     after_help = "Examples:\n  \
+        fullpipe why capture.pcap     say why transfers are slow\n  \
         fullpipe lab run nuttx        run an experiment\n  \
         fullpipe try --help           one transfer from a few flags\n  \
         fullpipe knobs                every knob with its default and range\n  \
@@ -62,6 +65,7 @@ struct Arguments {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Why(WhyArguments),
     Lab(LabArguments),
     Knobs(KnobsArguments),
     Size(SizeArguments),

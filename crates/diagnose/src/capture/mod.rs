@@ -10,6 +10,7 @@ mod clock;
 mod dissector;
 mod duplicates;
 mod file;
+mod filter;
 mod flows;
 mod frame;
 mod input;
@@ -20,16 +21,19 @@ mod packet;
 mod reader;
 mod segment;
 mod tcp;
+mod warnings;
 
 pub use clock::TimeCounters;
 pub use dissector::{CaptureCounters, Dissector};
 pub use file::{CaptureError, Ending};
+pub use filter::{FilterError, FlowFilter};
 pub use flows::{EndedFlow, FlowEnding, FlowLimits, FlowTable};
 pub use frame::Frame;
 pub use input::BytesRead;
 pub use link_type::LinkType;
 pub use reader::CaptureReader;
 pub use segment::{Analysis, End, FlowKey, Passage, Segment};
+pub use warnings::CaptureWarning;
 
 #[cfg(test)]
 mod tests;
