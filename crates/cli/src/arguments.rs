@@ -11,6 +11,7 @@ mod link;
 mod link_flags;
 mod terminal;
 mod values;
+mod watch;
 mod why;
 
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use lab::{
 pub use link::LinkArguments;
 pub use terminal::{Colour, TerminalFlags};
 pub use values::Setting;
+pub use watch::{MetricsBy, WatchArguments};
 pub use why::{ConnectionCondition, WhyArguments};
 
 /// TCP/IP in little memory, and a lab that says what limits a transfer
@@ -53,7 +55,8 @@ pub use why::{ConnectionCondition, WhyArguments};
         fullpipe knobs                every knob with its default and range\n  \
         fullpipe size --help          the smallest buffers for a path\n  \
         fullpipe iperf -s             a server for iperf 2\n  \
-        fullpipe link --help          delay and loss between two TAP devices"
+        fullpipe link --help          delay and loss between two TAP devices\n  \
+        fullpipe watch                what limits each connection of this host"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -72,6 +75,7 @@ pub enum Command {
     Try(TryArguments),
     Iperf(Box<IperfArguments>),
     Link(LinkArguments),
+    Watch(Box<WatchArguments>),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }

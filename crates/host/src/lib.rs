@@ -108,7 +108,7 @@ pub use poll::{wait_for_either, wait_precisely};
 pub use priority::run_at_once;
 pub use processes::{ProcessName, SocketOwners, name_of, socket_owners, sockets_of};
 pub use runtime::{Runtime, RuntimeBuilder, StartError};
-pub use sock_diag::{DumpEnd, SockDiag};
+pub use sock_diag::{DiagAnswer, DumpEnd, SockDiag};
 pub use spec::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, SpecError};
 pub use tap::Tap;
 pub use tcp::{TcpListener, TcpStream};

@@ -3,6 +3,9 @@
 //! Rule: what this user may not read is left out, and the result says so. Nothing is
 //! cached; a scan reads the descriptors of all processes, so callers scan seldom.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::HashMap, fs, io};
 
 /// A process.
@@ -78,28 +81,4 @@ pub fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm"))
         .map(|name| name.trim_end().to_string())
         .unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::fd::AsRawFd;
-
-    use super::*;
-
-    #[test]
-    fn the_owner_of_a_socket_of_this_process_is_this_process() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let link = format!("/proc/self/fd/{}", listener.as_raw_fd());
-        let target = fs::read_link(link).unwrap();
-        let digits = |letter: char| !letter.is_ascii_digit();
-        let inode: u32 = target
-            .to_str()
-            .unwrap()
-            .trim_matches(digits)
-            .parse()
-            .unwrap();
-        let owners = socket_owners().unwrap();
-        assert_eq!(owners.by_inode[&inode].pid, std::process::id());
-        assert!(sockets_of(std::process::id()).unwrap().contains(&inode));
-    }
 }

@@ -6,13 +6,14 @@
 //! the limits seen at both ends of the interval, half each. The busy time that is left is not
 //! "limited by the network": a program that writes little is busy all the time.
 
+use fullpipe_pool::Duration;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use super::{
     limit::{LimitNow, SocketMemo, is_full, limit_at, receive_limit_at},
     observation::{SocketObservation, SocketState},
 };
-use crate::inferred::Confidence;
+use crate::{account::Times, inferred::Confidence, observe::SeenLimit};
 
 /// Most microseconds of a counter that are kept for the next interval: its granularity is
 /// a jiffy, so it may be ahead of the clock by two of them.
@@ -51,6 +52,16 @@ impl LimitTimes {
         self.bytes[Self::place(limit)]
     }
 
+    /// The account by the limits of every observer, `unknown` last.
+    pub fn account(&self) -> Times<SeenLimit> {
+        let mut account = Times::default();
+        account.add(self.iter().zip(self.bytes).map(|((limit, micros), bytes)| {
+            let limit = limit.map_or(SeenLimit::Unknown, SeenLimit::Known);
+            (limit, Duration::from_micros(micros), bytes)
+        }));
+        account
+    }
+
     /// Microseconds charged in all.
     pub fn total_micros(&self) -> u64 {
         self.micros.iter().sum()
@@ -71,8 +82,13 @@ impl LimitTimes {
 
     /// The limit with the most time, and its share.
     pub fn main(&self) -> (Option<Limit>, f64) {
-        let most = self.iter().max_by_key(|(_, micros)| *micros);
-        let limit = most.and_then(|(limit, _)| limit);
+        let mut most = 0;
+        for place in 1..self.micros.len() {
+            if self.micros[place] > self.micros[most] {
+                most = place;
+            }
+        }
+        let limit = Limit::ALL.get(most).copied();
         (limit, self.share(limit))
     }
 }
@@ -165,10 +181,10 @@ impl SocketAccount {
         now: &SocketObservation,
     ) {
         let (main, _) = times.main();
+        let elapsed = times.total_micros();
         let is_agreed = ends
             .iter()
             .all(|end| end.limit == main && end.confidence == Confidence::High);
-        let elapsed = times.total_micros();
         let is_certain = main.is_some() && (is_agreed || counted * 2 > elapsed);
         self.now = LimitNow {
             // With counters that advance by jiffies a short interval may be cut anywhere.

@@ -5,7 +5,7 @@
 //! allocates nothing for a socket that is already followed. Time is an argument, in
 //! microseconds from any fixed moment.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, net::SocketAddr};
 
 use fullpipe_tcp::Limit;
 
@@ -176,7 +176,7 @@ impl FollowedSocket {
         now: SocketObservation,
         change: &mut impl FnMut(SocketChange),
     ) {
-        let before = self.latest;
+        let before = std::mem::replace(&mut self.latest, now);
         self.account
             .charge(&before, &now, at_us.saturating_sub(self.at_us));
         self.peaks.note(&now);
@@ -194,7 +194,6 @@ impl FollowedSocket {
             let segments = new.drops - old.drops;
             change(SocketChange::Dropped { segments });
         }
-        self.latest = now;
         self.at_us = at_us;
         self.observations += 1;
     }
@@ -259,7 +258,11 @@ impl FollowedSocket {
 pub struct SocketTable {
     sockets: Vec<FollowedSocket>,
     by_cookie: HashMap<u64, usize>,
+    /// Number of a socket by its own address and its peer's.
+    by_ends: HashMap<(SocketAddr, SocketAddr), u64>,
     round: u64,
+    /// Number of changes of the list of sockets.
+    changes: u64,
     /// Times of the sockets that are gone.
     ended: LimitSums,
 }
@@ -322,11 +325,21 @@ impl SocketTable {
                 let mut socket = FollowedSocket::start(at_us, *now);
                 socket.round = self.round;
                 self.by_cookie.insert(id.cookie, self.sockets.len());
+                self.by_ends.insert((id.local, id.peer), id.cookie);
                 self.sockets.push(socket);
+                self.changes += 1;
                 if self.round > 1 {
                     tell(SocketChange::Opened);
                 }
             }
+        }
+    }
+
+    /// Notes that the kernel no longer has the socket with the number `cookie`: the end of
+    /// this round removes it.
+    pub fn lose(&mut self, cookie: u64) {
+        if let Some(&place) = self.by_cookie.get(&cookie) {
+            self.sockets[place].round = self.round.saturating_sub(u64::from(MISSED_ROUNDS));
         }
     }
 
@@ -354,7 +367,12 @@ impl SocketTable {
                 change: SocketChange::Closed,
             });
             self.by_cookie.remove(&id.cookie);
+            let ends = (id.local, id.peer);
+            if self.by_ends.get(&ends) == Some(&id.cookie) {
+                self.by_ends.remove(&ends);
+            }
             self.sockets.swap_remove(place);
+            self.changes += 1;
             if let Some(moved) = self.sockets.get(place) {
                 self.by_cookie.insert(moved.latest.id.cookie, place);
             }
@@ -366,6 +384,11 @@ impl SocketTable {
         &self.sockets
     }
 
+    /// A number that changes whenever the list of sockets or their order does.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// The socket with the number `cookie`.
     pub fn find(&self, cookie: u64) -> Option<&FollowedSocket> {
         self.by_cookie
@@ -375,10 +398,8 @@ impl SocketTable {
 
     /// The other end of the connection of `id`, if it is among these sockets.
     pub fn other_end(&self, id: &SocketId) -> Option<&FollowedSocket> {
-        self.sockets.iter().find(|socket| {
-            let other = &socket.latest.id;
-            other.local == id.peer && other.peer == id.local && other.cookie != id.cookie
-        })
+        let cookie = self.by_ends.get(&(id.peer, id.local))?;
+        self.find(*cookie).filter(|_| *cookie != id.cookie)
     }
 
     /// Sums over the sockets that are gone.

@@ -26,11 +26,11 @@ pub use account::{LimitTimes, SocketAccount, is_send_buffer_full};
 pub use follow::{FollowedSocket, LimitSums, SocketChange, SocketEvent, SocketPeaks, SocketTable};
 pub use limit::{LimitNow, SocketMemo, limit_at, receive_limit_at};
 pub use observation::{
-    CongestionModel, CongestionName, SocketId, SocketMemory, SocketObservation, SocketState,
-    SocketTimer,
+    CongestionModel, CongestionName, DiagFamily, SocketId, SocketMemory, SocketObservation,
+    SocketState, SocketTimer,
 };
 pub use recording::{RecordError, RecordedRound, SocketRecording, SocketWriter};
-pub use request::{DiagFamily, EndFilter, SocketFilter};
+pub use request::{EndFilter, REQUEST_ONE_LEN, SocketFilter, request_one};
 pub use ss::{SsFields, ss_line};
 pub use tcp_info::{INFINITE_SSTHRESH, TcpInfo};
 pub use verdict::{HostSettings, KernelNote, SocketStep, SocketVerdict, socket_verdict};

@@ -90,6 +90,26 @@ impl SocketState {
     }
 }
 
+/// Address family of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiagFamily {
+    /// IPv4.
+    V4 = 2,
+    /// IPv6.
+    V6 = 10,
+}
+
+impl DiagFamily {
+    /// The family with the kernel's number `number`.
+    pub fn from_number(number: u8) -> Option<Self> {
+        match number {
+            2 => Some(Self::V4),
+            10 => Some(Self::V6),
+            _ => None,
+        }
+    }
+}
+
 /// Identity of a socket. The cookie alone is unique until the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SocketId {
@@ -316,6 +336,8 @@ impl SocketTimer {
 pub struct SocketObservation {
     /// Its identity.
     pub id: SocketId,
+    /// Family of the socket. One of IPv6 may have IPv4 addresses.
+    pub family: DiagFamily,
     /// Its state.
     pub state: SocketState,
     /// Its timer.
@@ -359,6 +381,7 @@ impl SocketObservation {
             Some(SocketAddr::new(ip_address(header[0], octets)?, port))
         };
         let mut socket = Self {
+            family: DiagFamily::from_number(header[0])?,
             id: SocketId {
                 local: end(4, 8)?,
                 peer: end(6, 24)?,

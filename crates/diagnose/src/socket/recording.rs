@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     observation::{
-        CongestionModel, CongestionName, SocketId, SocketMemory, SocketObservation, SocketState,
-        SocketTimer,
+        CongestionModel, CongestionName, DiagFamily, SocketId, SocketMemory, SocketObservation,
+        SocketState, SocketTimer,
     },
     tcp_info::TcpInfo,
     verdict::HostSettings,
@@ -28,8 +28,9 @@ const VERSION: u32 = 1;
 /// Value of `kind` in the first line.
 const KIND: &str = "fullpipe-sockets";
 /// Columns before those of memory and `tcp_info`.
-const OWN: [&str; 10] = [
+const OWN: [&str; 11] = [
     "sk_state", "timer", "expires", "recv_q", "send_q", "uid", "ino", "if", "shutdown", "cgroup",
+    "family",
 ];
 /// Columns of the state of a congestion control: its kind and five values.
 const MODEL: [&str; 6] = [
@@ -99,7 +100,7 @@ fn values(socket: &SocketObservation, out: &mut Vec<Option<u64>>) {
         socket.shutdown.into(),
     ];
     out.extend(own.map(Some));
-    out.push(socket.cgroup);
+    out.extend([socket.cgroup, Some(socket.family as u64)]);
     let memory = socket.memory.map(|memory| memory.values());
     out.extend((0..SocketMemory::NAMES.len()).map(|place| memory.map(|all| all[place].into())));
     out.extend(model_values(socket.model));
@@ -486,6 +487,7 @@ impl RecordedSocket {
             interface: word(7),
             shutdown: value(8) as u8,
             cgroup: self.values[9],
+            family: DiagFamily::from_number(value(10) as u8)?,
             info: self.info(&self.values[info_at..], at_us),
             memory: self.values[memory_at]
                 .and_then(|_| memory.try_into().ok())

@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::observation::{SocketObservation, SocketState};
+use super::observation::{DiagFamily, SocketObservation, SocketState};
 
 /// Bytes of the header of a netlink message.
 const HEADER_LEN: usize = 16;
@@ -14,8 +14,14 @@ const HEADER_LEN: usize = 16;
 const REQUEST_LEN: usize = 56;
 /// Type `SOCK_DIAG_BY_FAMILY`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// Type `TCPDIAG_GETSOCK`, older than the other one and kept by every kernel.
+const TCPDIAG_GETSOCK: u16 = 18;
+/// Flag `NLM_F_REQUEST`.
+const REQUEST: u16 = 1;
 /// Flags `NLM_F_REQUEST` and `NLM_F_DUMP`.
 const DUMP: u16 = 0x301;
+/// Every state, as bits.
+const ANY_STATE: u32 = u32::MAX;
 /// Attribute with the filter.
 const BYTECODE: u16 = 1;
 /// Extensions 2, 3, 4, 7 and 8 (`tcp_info`, congestion control and its state, memory,
@@ -25,15 +31,6 @@ const IPPROTO_TCP: u8 = 6;
 const JUMP: u8 = 1;
 const LOCAL_CONDITION: u8 = 7;
 const PEER_CONDITION: u8 = 8;
-
-/// Address family of a request. The kernel answers for one at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiagFamily {
-    /// IPv4.
-    V4 = 2,
-    /// IPv6, including sockets of this family with IPv4 addresses.
-    V6 = 10,
-}
 
 /// An address with the number of its leading bits that count, and a port. Each part may be
 /// missing.
@@ -156,23 +153,29 @@ impl SocketFilter {
     }
 
     /// The message that asks for all sockets of `family` in one of `states` that match.
-    /// `sequence` is repeated in each part of the answer.
-    pub fn request(&self, family: DiagFamily, states: &[SocketState], sequence: u32) -> Vec<u8> {
+    pub fn request(&self, family: DiagFamily, states: &[SocketState]) -> Vec<u8> {
+        let mut body = vec![family as u8, IPPROTO_TCP, EXTENSIONS, 0];
+        body.extend(bits_of(states).to_ne_bytes());
+        body.extend([0; 48]); // of every identity
+        self.dump(SOCK_DIAG_BY_FAMILY, &body)
+    }
+
+    /// The same for all families at once: the kernel goes through its table of connections
+    /// once and not twice.
+    pub fn request_all(&self, states: &[SocketState]) -> Vec<u8> {
+        let mut body = vec![0, 0, 0, EXTENSIONS];
+        body.extend([0; 48]);
+        body.extend(bits_of(states).to_ne_bytes());
+        body.extend([0; 4]);
+        self.dump(TCPDIAG_GETSOCK, &body)
+    }
+
+    fn dump(&self, kind: u16, body: &[u8]) -> Vec<u8> {
         let code = self.bytecode();
         let attribute = if code.is_empty() { 0 } else { 4 + code.len() };
-        let len = HEADER_LEN + REQUEST_LEN + attribute;
-        let mut message = Vec::with_capacity(len);
-        message.extend((len as u32).to_ne_bytes());
-        message.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
-        message.extend(DUMP.to_ne_bytes());
-        message.extend(sequence.to_ne_bytes());
-        message.extend(0u32.to_ne_bytes()); // from this process
-        message.extend([family as u8, IPPROTO_TCP, EXTENSIONS, 0]);
-        let states = states
-            .iter()
-            .fold(0u32, |bits, &state| bits | 1 << state as u8);
-        message.extend(states.to_ne_bytes());
-        message.extend([0; 48]); // of every identity
+        let mut message = Vec::new();
+        header(&mut message, kind, DUMP, body.len() + attribute, 1);
+        message.extend(body);
         if !code.is_empty() {
             message.extend((attribute as u16).to_ne_bytes());
             message.extend(BYTECODE.to_ne_bytes());
@@ -180,6 +183,49 @@ impl SocketFilter {
         }
         message
     }
+}
+
+/// Appends the message that asks for one known socket. `sequence` is repeated in the answer.
+/// The kernel finds it without a walk through its table.
+pub fn request_one(out: &mut Vec<u8>, socket: &SocketObservation, sequence: u32) {
+    header(out, SOCK_DIAG_BY_FAMILY, REQUEST, REQUEST_LEN, sequence);
+    out.extend([socket.family as u8, IPPROTO_TCP, EXTENSIONS, 0]);
+    out.extend(ANY_STATE.to_ne_bytes());
+    let (local, peer) = (socket.id.local, socket.id.peer);
+    out.extend(local.port().to_be_bytes());
+    out.extend(peer.port().to_be_bytes());
+    for address in [local.ip(), peer.ip()] {
+        out.extend(match (address, socket.family) {
+            (IpAddr::V4(address), DiagFamily::V4) => {
+                let mut octets = [0; 16];
+                octets[..4].copy_from_slice(&address.octets());
+                octets
+            }
+            (IpAddr::V4(address), DiagFamily::V6) => address.to_ipv6_mapped().octets(),
+            (IpAddr::V6(address), _) => address.octets(),
+        });
+    }
+    out.extend(socket.interface.to_ne_bytes());
+    out.extend((socket.id.cookie as u32).to_ne_bytes());
+    out.extend(((socket.id.cookie >> 32) as u32).to_ne_bytes());
+}
+
+/// Bytes of a message of [`request_one`].
+pub const REQUEST_ONE_LEN: usize = HEADER_LEN + REQUEST_LEN;
+
+/// Appends the header of a netlink message with `len` bytes behind it.
+fn header(out: &mut Vec<u8>, kind: u16, flags: u16, len: usize, sequence: u32) {
+    out.extend(((HEADER_LEN + len) as u32).to_ne_bytes());
+    out.extend(kind.to_ne_bytes());
+    out.extend(flags.to_ne_bytes());
+    out.extend(sequence.to_ne_bytes());
+    out.extend(0u32.to_ne_bytes()); // from this process
+}
+
+fn bits_of(states: &[SocketState]) -> u32 {
+    states
+        .iter()
+        .fold(0, |bits, &state| bits | 1 << state as u8)
 }
 
 /// One condition about an end: an operation, then `struct inet_diag_hostcond`. The jump

@@ -199,7 +199,7 @@ pub fn socket_verdict(
     };
     if let (true, Some((receive_limit, _))) = (receives, verdict.receive_limit) {
         case.judge_receiver(&mut verdict, receive_limit);
-    } else if let Some(limit) = limit {
+    } else if let (Some(limit), false) = (limit, receives) {
         case.judge_sender(&mut verdict, limit);
     }
     verdict
@@ -395,7 +395,16 @@ impl Case<'_> {
             if let Some(unread) = unread {
                 step = step.now(format!("{unread} bytes unread"));
             }
-            return vec![step];
+            let mut steps = vec![step];
+            if let (probes @ 1.., Some(most)) = (self.info.probes, self.settings.tcp_retries2) {
+                steps.push(
+                    SocketStep::new(format!(
+                        "Probes without an answer: {probes}. After {most} the connection is dropped."
+                    ))
+                    .now(format!("net.ipv4.tcp_retries2 {most}")),
+                );
+            }
+            return steps;
         }
         let asked = (2 * window).next_multiple_of(4096);
         let mut steps = Vec::new();

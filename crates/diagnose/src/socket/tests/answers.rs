@@ -1,7 +1,6 @@
 //! Reading of answers: every length, every cut, requests and filters.
 
 use super::*;
-use crate::socket::request::DiagFamily;
 
 /// The answer called `name` with the first `len` bytes of its `tcp_info`, padded with `len`
 /// bytes of other values if it is shorter, as a kernel with such a struct would answer.
@@ -203,11 +202,34 @@ fn a_request_is_laid_out_as_the_kernel_reads_it() {
         ..SocketFilter::default()
     };
     let states = [SocketState::Established, SocketState::CloseWait];
-    let request = filter.request(DiagFamily::V6, &states, 9);
+    let request = filter.request(DiagFamily::V6, &states);
     assert_eq!(request.len(), 16 + 56 + 4 + 12 + 4 + 12);
     assert_eq!(request[..4], (request.len() as u32).to_ne_bytes());
     assert_eq!(request[16..20], [10, 6, 0b1100_1110, 0]);
     assert_eq!(request[20..24], (1u32 << 1 | 1 << 8).to_ne_bytes());
+}
+
+#[test]
+fn a_request_for_one_socket_has_the_identity_of_its_answer() {
+    let bytes = answer("zero-window-sender");
+    let mut socket = SocketObservation::parse(&bytes).unwrap();
+    let mut request = Vec::new();
+    request_one(&mut request, &socket, 77);
+    assert_eq!(request.len(), REQUEST_ONE_LEN);
+    assert_eq!(request[8..12], 77u32.to_ne_bytes());
+    assert_eq!(
+        request[24..],
+        bytes[4..52],
+        "ports, addresses, interface, cookie"
+    );
+    // An IPv6 socket with IPv4 addresses is found by their mapped form.
+    socket.family = DiagFamily::V6;
+    request.clear();
+    request_one(&mut request, &socket, 1);
+    assert_eq!(
+        request[28..44],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 127, 0, 0, 1]
+    );
 }
 
 #[test]
