@@ -64,8 +64,9 @@ impl Direction {
         // A tap so near to the sender needs no correction.
         let to_sender = if to_sender * 50 < all { 0 } else { to_sender };
         let mut waits = Waits::new(position, u64::from(sender.mss.max(1)));
-        waits.reaction = (all / 100).clamp(50_000, 200_000);
-        let reactions = [waits.reaction, TICK.min(all / 4).max(all / 20)];
+        waits.reaction = (all / 200).clamp(30_000, 200_000);
+        waits.sees_no_sender = to_sender > 0;
+        let reactions = [waits.reaction, TICK.min(all / 4).max(waits.reaction)];
         Self {
             seen: DirectionSeen {
                 has_super_segments: sender.has_super_segments,
@@ -133,15 +134,21 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        self.waits.is_blurred = self.view.is_blurred();
+        // A sender whose segments never come in runs fills no queue before the tap.
+        self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
         self.waits.reaction = self.reactions[usize::from(is_computed)];
+        self.waits.rounds.shows_path = self.view.to_sender == 0 || self.spacing.is_shown;
         self.waits.rounds.is_blind = self.waits.is_blurred;
         self.waits.rounds.reaction = self.waits.reaction;
         self.waits.in_train = false;
         if self.view.to_sender > 0 {
-            self.waits.reaction += self.spacing.passage(segment.payload);
+            let passage = self.spacing.passage(segment.payload);
+            self.waits.reaction += match self.spacing.is_shown {
+                true => passage,
+                false => passage.min(self.waits.base_rtt() / 20),
+            };
             let waited = at - sent.at;
             self.waits.in_train =
                 self.spacing.on_data(at, segment.payload) && self.path_passes_trains(waited);
@@ -188,12 +195,12 @@ impl Direction {
         };
     }
 
-    /// Returns true if segments at the least spacing waited for the path: a queue shows, or
-    /// they pass much faster than the flow as a whole.
+    /// Returns true if segments at the least spacing waited for the path: it showed, or a
+    /// queue does.
     fn path_passes_trains(&self, waited: u64) -> bool {
         let base = self.waits.base_rtt();
         let has_queue = waited > 0 || self.waits.rounds.recent_rtt() > base + base / 10;
-        has_queue || self.spacing.rate() > 2.0 * self.waits.rounds.recent_rate()
+        has_queue || self.spacing.is_shown
     }
 
     fn repair(&mut self, sent: &SegmentSent) {
@@ -224,6 +231,7 @@ impl Direction {
             self.waits.restart(ack);
         }
         let echo = segment.options.timestamps.map(|stamps| stamps.echo);
+        let in_flight = self.board.max.saturating_sub(self.board.una);
         let progress = self.board.on_ack(at, ack, echo);
         let fin = u64::from(self.fin.is_some_and(|fin| fin <= self.board.una));
         self.seen.acknowledged_bytes += progress.bytes;
@@ -234,7 +242,8 @@ impl Direction {
             self.spurious(at, needless);
         }
         if let Some(sample) = progress.sample {
-            self.sample(sample);
+            let may_be_delayed = in_flight <= 2 * self.waits.mss;
+            self.sample(sample, may_be_delayed);
         }
         let shift = if is_syn { Some(0) } else { self.shift };
         let window = shift.map(|shift| u64::from(segment.window) << shift);
@@ -278,7 +287,9 @@ impl Direction {
         }
     }
 
-    fn sample(&mut self, sample: u64) {
+    /// Takes a round-trip time. With less than two segments in flight the ACK may have been
+    /// delayed: it shows no queue.
+    fn sample(&mut self, sample: u64, may_be_delayed: bool) {
         let RttSeen {
             samples,
             min_ns,
@@ -290,8 +301,12 @@ impl Direction {
         *min_ns = Some(min_ns.unwrap_or(u64::MAX).min(sample));
         *max_ns = Some(max_ns.unwrap_or(0).max(sample));
         *mean_ns = Some((self.rtt_sum / u128::from(*samples)) as u64);
-        self.waits.on_rtt(sample + self.view.to_sender);
-        self.path.on_rtt(sample + self.view.to_sender);
+        let whole = sample + self.view.to_sender;
+        self.waits.on_rtt(whole);
+        if !may_be_delayed || whole <= self.waits.base_rtt() {
+            self.waits.rounds.on_rtt(whole);
+            self.path.on_rtt(whole);
+        }
     }
 
     fn spurious(&mut self, at: u64, count: u64) {

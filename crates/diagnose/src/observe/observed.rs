@@ -53,7 +53,7 @@ pub struct ObservedConnection {
 
 impl ObservedConnection {
     /// Largest number of bands.
-    pub const BANDS: usize = 4_096;
+    pub const BANDS: usize = 16_384;
     /// Largest number of episodes.
     pub const EPISODES: usize = 4_096;
 

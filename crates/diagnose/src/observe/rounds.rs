@@ -28,6 +28,12 @@ const UNEVEN_NS: u64 = 10_000;
 const TRAIN: usize = 4;
 /// Factor by which a train is faster than a flow that the path does not limit.
 const FASTER: f64 = 1.3;
+/// Round trips over which they are judged.
+const LEAST_ROUNDS: usize = 3;
+/// Segments in flight from which a smaller flight after a loss is a reduction.
+const LEAST_REDUCED: u64 = 5;
+/// Segments in flight from which a constant flight is a send buffer.
+const LEAST_BUFFER: u64 = 3;
 /// Segments in flight from which an even spacing is a pacing rate.
 const LEAST_PACED: u64 = 4;
 /// Round trips of equal flight that show a send buffer, without a loss before.
@@ -103,8 +109,11 @@ struct Round {
     least_rtt: u64,
     /// Of several round trips, the smallest peak.
     least_peak: u64,
+    /// Segments that followed each other on the path.
+    trains: u32,
     /// Time that the path took for segments.
     train_ns: u64,
+    recovery_ns: u64,
     /// Longest time with the application as limit, with nothing in flight.
     idle_ns: u64,
 }
@@ -140,10 +149,19 @@ struct Window {
     /// `lost` before the last loss.
     lost_before: bool,
     marked: bool,
+    /// Largest flight before the last loss, until the sender's response is known.
+    before_loss: u64,
+    /// A flight after a loss was smaller than before.
+    reduced: bool,
+    /// Round trips since its repair.
+    repaired: u32,
     /// Slow start has ended without a loss.
     steady: bool,
     /// Flight before an idle time that has reduced the window.
     before_idle: u64,
+    /// Largest flight so far, and the flight of a send buffer.
+    largest: u64,
+    buffer: u64,
     last_peak: u64,
     slow_rounds: u32,
 }
@@ -151,12 +169,13 @@ struct Window {
 /// Collects round trips and decides.
 #[derive(Debug)]
 pub struct Rounds {
-    mss: u64,
+    pub mss: u64,
     current: Round,
     /// Position whose ACK ends the round trip.
     ends_at: u64,
     undecided: VecDeque<Round>,
-    decided: VecDeque<(u64, bool)>,
+    /// Their largest flights.
+    decided: VecDeque<u64>,
     window: Window,
     prior: (SeenLimit, bool),
     ledger: Ledger,
@@ -165,6 +184,8 @@ pub struct Rounds {
     last_source: Option<(SeenLimit, bool)>,
     /// Time within which a send follows its ACK.
     pub reaction: u64,
+    /// The tap is at the sender, or the spacing of the path before it showed.
+    pub shows_path: bool,
     /// Queues before the tap do not show.
     pub is_blind: bool,
     /// Last ACKs: time and bytes.
@@ -188,6 +209,7 @@ impl Rounds {
             base_rtt: u64::MAX,
             last_source: None,
             reaction: 0,
+            shows_path: true,
             is_blind: false,
             train: VecDeque::new(),
             train_rate: 0.0,
@@ -210,12 +232,14 @@ impl Rounds {
             }
             Cause::Train => {
                 round.window_ns += length;
+                round.trains += 1;
                 round.train_ns += length;
             }
             Cause::Is(Limit::Application, _) => {
                 round.application_ns += length;
                 round.idle_ns = round.idle_ns.max(length);
             }
+            Cause::Is(Limit::Recovery, _) => round.recovery_ns += length,
             Cause::Is(..) | Cause::Prior | Cause::Joined => {}
         }
         let is_full = round.spans.len() >= SPANS;
@@ -299,6 +323,11 @@ impl Rounds {
     }
 
     fn note_train(&mut self, at: u64, bytes: u64) {
+        // The ACK that ends a recovery covers what arrived long before.
+        if bytes > TRAIN as u64 * self.mss {
+            self.train.clear();
+            return;
+        }
         self.train.push_back((at, bytes));
         if self.train.len() <= TRAIN {
             return;
@@ -343,11 +372,6 @@ impl Rounds {
         self.current.has_mark = true;
     }
 
-    /// Rate of the last round trip, in bytes a second; 0 before it.
-    pub fn recent_rate(&self) -> f64 {
-        self.undecided.back().map_or(0.0, Round::rate)
-    }
-
     /// Largest flight of this round trip and the last ones.
     pub fn recent_peak(&self) -> u64 {
         let last = self.undecided.iter().rev().take(2);
@@ -373,25 +397,30 @@ impl Rounds {
             return;
         };
         let (limit, is_sure) = self.window_limit(&round, plateau, source);
-        for span in &round.spans {
-            let (limit, is_sure) = match span.cause {
-                Cause::Is(limit, is_sure) => (limit.into(), is_sure),
-                Cause::Window | Cause::Paced | Cause::Train => (limit, is_sure),
-                Cause::Joined => (Limit::Nagle.into(), true),
-                Cause::PacedOrApplication => {
-                    let is_idle = round.application_ns > round.window_ns;
-                    if is_idle {
-                        (Limit::Application.into(), false)
-                    } else {
-                        (limit, false)
-                    }
+        // A train left the sender at once; then the wait after it began.
+        let mut after = (limit, is_sure);
+        let mut resolved = Vec::with_capacity(round.spans.len());
+        for span in round.spans.iter().rev() {
+            let own = match span.cause {
+                Cause::Is(limit, is_sure) => Some((limit.into(), is_sure)),
+                Cause::Window | Cause::Paced => Some((limit, is_sure)),
+                Cause::Train => Some(after),
+                Cause::Joined => Some((Limit::Nagle.into(), true)),
+                Cause::PacedOrApplication if round.application_ns > round.window_ns => {
+                    Some((Limit::Application.into(), false))
                 }
-                Cause::Prior => self.prior,
+                Cause::PacedOrApplication => Some((limit, false)),
+                Cause::Prior => None,
             };
-            self.prior = (limit, is_sure);
+            after = own.unwrap_or(after);
+            resolved.push((own, span));
+        }
+        for (own, span) in resolved.into_iter().rev() {
+            self.prior = own.unwrap_or(self.prior);
+            let (limit, is_sure) = self.prior;
             self.ledger.charge(span.until, limit, is_sure, span.bytes);
         }
-        self.note(&round);
+        self.note(&round, limit == Limit::SendBuffer.into());
     }
 
     /// Number of round trips around the first undecided one with the same largest flight.
@@ -413,13 +442,13 @@ impl Rounds {
         let ahead = self.undecided.iter().skip(1);
         let ahead = ahead.filter(|round| round.counts());
         for round in ahead {
-            if round.has_loss || !fits(round.peak) {
+            if !fits(round.peak) {
                 break;
             }
             count += 1;
         }
-        for &(peak, has_loss) in self.decided.iter().rev() {
-            if has_loss || !fits(peak) {
+        for &peak in self.decided.iter().rev() {
+            if !fits(peak) {
                 break;
             }
             count += 1;
@@ -456,23 +485,28 @@ impl Rounds {
         let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
         let has_queue = round.least_rtt > 0 && round.least_rtt > self.base_rtt / 4 * 5;
         let is_full = has_queue || (in_trains && round.train_ns > 0);
-        if plateau >= needed && is_clocked && !round.has_loss && !is_full {
-            return (Limit::SendBuffer.into(), true);
+        // A send buffer bounds every flight, and does not shrink.
+        let is_largest = round.peak >= LEAST_BUFFER * self.mss
+            && round.peak + 2 * self.mss >= self.window.largest;
+        let is_known = round.peak.abs_diff(self.window.buffer) <= self.mss;
+        let is_flat = (plateau >= needed || is_known) && is_largest;
+        if is_flat && is_clocked && !is_full {
+            return (Limit::SendBuffer.into(), self.shows_path && !is_after);
         }
         let grows = self.window.last_peak == 0
             || round.peak * 4 >= self.window.last_peak * 5
             || round.peak <= self.window.last_peak / 2;
-        if plateau >= needed && is_clocked && !round.has_loss && !is_after {
+        if plateau >= needed && is_clocked && !is_after {
             return (Limit::CwndSteady.into(), false);
         }
-        if !is_after && !steady && plateau >= 3 && is_clocked && !grows && !is_full {
+        if !is_after && !steady && plateau >= 3 && is_clocked && !grows && !is_full && is_largest {
             return (Limit::SendBuffer.into(), false);
         }
         if before_idle > 0 && round.peak < before_idle && !lost {
             return (Limit::CwndAfterIdle.into(), true);
         }
         match (lost, marked, steady) {
-            (true, ..) => (Limit::CwndAfterLoss.into(), true),
+            (true, ..) => (Limit::CwndAfterLoss.into(), self.window.reduced),
             (false, true, _) => (Limit::CwndAfterMark.into(), true),
             (false, false, true) => (Limit::CwndSteady.into(), true),
             (false, false, false) => (Limit::CwndSlowStart.into(), true),
@@ -488,20 +522,25 @@ impl Rounds {
             return None;
         }
         let mut all = Round::default();
+        let mut rounds = 0;
         for round in &self.undecided {
-            if round.has_loss || all.gaps.len() >= 4 * EVEN_GAPS {
+            let is_enough = all.gaps.len() >= 4 * EVEN_GAPS && rounds >= LEAST_ROUNDS;
+            if round.has_loss || is_enough {
                 break;
             }
+            rounds += usize::from(round.peak > 0);
+            all.trains += round.trains;
             all.gaps.extend(&round.gaps);
             all.clocked += round.clocked;
             all.paced += round.paced;
             all.pushes += round.pushes;
+            all.segments += round.segments;
             all.computed += round.computed;
             all.acks += round.acks;
             all.peak = all.peak.max(round.peak);
-            all.least_peak = match all.least_peak {
-                0 => round.peak,
-                least => least.min(round.peak),
+            all.least_peak = match (all.least_peak, round.peak) {
+                (0, peak) | (peak, 0) => peak,
+                (least, peak) => least.min(peak),
             };
             all.least_rtt = all.least_rtt.max(round.least_rtt);
             all.acked += round.acked;
@@ -510,32 +549,58 @@ impl Rounds {
         if all.gaps.len() < EVEN_GAPS {
             return self.last_source;
         }
-        self.last_source = self.source_of(&all);
+        self.last_source = self.source_of(&all, rounds);
         self.last_source
     }
 
-    fn source_of(&self, all: &Round) -> Option<(SeenLimit, bool)> {
+    fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
-        if all.is_even() && has_flight {
+        if all.is_even() && has_flight && (all.trains as usize) < all.gaps.len() {
             return is_faster.then_some((Limit::Pacing.into(), true));
         }
         // Some sends follow an ACK by chance.
         let chance = self.reaction as f64 * f64::from(all.acks) / all.length.max(1) as f64;
         let waits = f64::from(all.clocked + all.paced);
         let is_unclocked = f64::from(all.clocked) <= (0.1 + 3.0 * chance).min(0.6) * waits;
-        let is_steady = all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
+        let is_steady =
+            rounds >= LEAST_ROUNDS && all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
         let has_queue = all.least_rtt > self.base_rtt + self.base_rtt / 8;
         let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
-        (is_unclocked && is_steady && is_exact && all.pushes == 0)
+        (is_unclocked && is_steady && is_exact && all.pushes * 8 <= all.segments)
             .then_some((Limit::Nagle.into(), false))
     }
 
     /// Updates the history with a decided round trip.
-    fn note(&mut self, round: &Round) {
+    fn note(&mut self, round: &Round, is_buffer: bool) {
         let window = &mut self.window;
+        window.largest = window.largest.max(round.peak);
+        if is_buffer {
+            window.buffer = round.peak;
+        }
         if round.has_loss {
+            if !window.lost || window.before_loss > 0 {
+                // In slow start the flight doubles until the loss; later the flight of the
+                // loss counts bytes that wait for the repair.
+                let is_climbing = !window.steady && !window.lost;
+                let own = if is_climbing { round.peak } else { 0 };
+                let largest = window.last_peak.max(own);
+                window.before_loss = window.before_loss.max(largest);
+            }
             (window.lost_before, window.lost) = (window.lost, true);
+            window.repaired = 0;
+        } else if window.before_loss > 0 && round.counts() && round.recovery_ns == 0 {
+            window.repaired += 1;
+            // A flight as large as before: the sender does not respond to losses, as BBR.
+            if round.peak * 10 >= window.before_loss * 9 && round.peak > 8 * self.mss {
+                (window.lost, window.steady) = (false, true);
+            }
+            // Of a few segments, an application may send no more.
+            let is_large = window.before_loss > LEAST_REDUCED * self.mss;
+            window.reduced |= is_large && round.peak * 20 <= window.before_loss * 17;
+            if window.repaired >= 2 {
+                window.before_loss = 0;
+            }
         }
         window.marked |= round.has_mark;
         if round.counts() {
@@ -548,7 +613,7 @@ impl Rounds {
             if self.decided.len() >= BEHIND {
                 self.decided.pop_front();
             }
-            self.decided.push_back((round.peak, round.has_loss));
+            self.decided.push_back(round.peak);
             window.last_peak = round.peak;
         }
         if round.idle_ns > 200_000_000 + self.base_rtt.min(1_000_000_000) {

@@ -4,10 +4,15 @@
 //! that follows within this time waited for the path, not at the sender.
 //!
 //! Rule: the least time of [`TRAIN`] segments in a row counts, so that one short gap is not
-//! believed.
+//! believed. Segments that always follow each other at one time, as from an application or a
+//! pacer, show no path: only a run of [`RUN`] segments beside a long gap does.
 
 /// Segments in a row.
 const TRAIN: usize = 3;
+/// Segments of a run that left their sender at once.
+const RUN: usize = 4;
+/// Factor by which the gap beside a run is longer.
+const LONG: u64 = 4;
 
 /// Spacing of segments at a tap.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +24,10 @@ pub struct Spacing {
     seen: usize,
     /// Least nanoseconds for a byte.
     per_byte: f64,
+    /// Segments of the present run.
+    run: usize,
+    /// A run ended with a long gap.
+    pub is_shown: bool,
 }
 
 impl Default for Spacing {
@@ -28,6 +37,8 @@ impl Default for Spacing {
             bytes: [0; TRAIN],
             seen: 0,
             per_byte: f64::INFINITY,
+            run: 0,
+            is_shown: false,
         }
     }
 }
@@ -39,11 +50,6 @@ impl Spacing {
             known if known.is_finite() => (known * f64::from(payload)) as u64,
             _ => 0,
         }
-    }
-
-    /// Rate of segments at the least spacing, in bytes a second.
-    pub fn rate(&self) -> f64 {
-        1e9 / self.per_byte.max(1e-6)
     }
 
     /// Takes new payload at `at`. Returns true if it followed the segment before within
@@ -60,6 +66,14 @@ impl Spacing {
         self.bytes.rotate_left(1);
         (self.last[TRAIN - 1], self.bytes[TRAIN - 1]) = (at, payload);
         self.seen += 1;
-        self.per_byte.is_finite() && gap <= self.passage(payload) * 3 / 2 + 2_000
+        let passage = self.passage(payload);
+        let follows = self.per_byte.is_finite() && gap <= passage * 3 / 2 + 2_000;
+        if follows {
+            self.run += 1;
+        } else {
+            self.is_shown |= self.run >= RUN && gap > LONG * passage;
+            self.run = 0;
+        }
+        follows
     }
 }

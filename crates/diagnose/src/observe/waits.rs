@@ -20,6 +20,8 @@ use super::{
 const PIECES: usize = 256;
 /// Smallest retransmission timeout above the smoothed round-trip time that is common.
 const RTO_MARGIN: u64 = 180_000_000;
+/// Segments of one size in a row that show the size of full segments.
+const EQUAL: u32 = 4;
 /// Delay of an ACK, beyond a round trip, from which it was delayed on purpose.
 const DELAYED: u64 = 15_000_000;
 
@@ -104,6 +106,8 @@ pub struct Waits {
     pub in_train: bool,
     /// The time of the segment was computed.
     pub is_computed: bool,
+    /// Segments may be lost between the sender and the tap.
+    pub sees_no_sender: bool,
     /// Nothing shows when segments left that waited before the tap.
     pub is_blurred: bool,
     base_rtt: Option<u64>,
@@ -116,6 +120,11 @@ pub struct Waits {
     pieces: Vec<Piece>,
     wait: Wait,
     has_sent: bool,
+    /// MSS by the handshake, and true if a segment had it.
+    agreed_mss: u64,
+    was_full: bool,
+    /// Segments in a row with the same smaller size, and more to send after them.
+    equal: u32,
     /// Payload was acknowledged.
     was_acked: bool,
     is_established: bool,
@@ -144,6 +153,7 @@ impl Waits {
             mss,
             reaction: 0,
             in_train: false,
+            sees_no_sender: false,
             is_computed: false,
             is_blurred: false,
             base_rtt: None,
@@ -156,6 +166,9 @@ impl Waits {
             pieces: Vec::new(),
             wait: Wait::default(),
             has_sent: false,
+            agreed_mss: mss,
+            was_full: false,
+            equal: 0,
             was_acked: false,
             is_established: false,
             fin_sent: false,
@@ -198,7 +211,6 @@ impl Waits {
         self.base_rtt = Some(base);
         let srtt = self.srtt.unwrap_or(sample);
         self.srtt = Some(srtt - srtt / 8 + sample / 8);
-        self.rounds.on_rtt(sample);
     }
 
     /// Smallest round-trip time.
@@ -275,6 +287,7 @@ impl Waits {
     pub fn on_new(&mut self, sent: &SegmentSent) {
         self.advance(sent.at);
         let at = self.now;
+        self.note_size(sent);
         self.end_wait(sent, None);
         self.max = self.max.max(sent.end);
         self.largest_flight = self.largest_flight.max(self.flight());
@@ -390,6 +403,25 @@ impl Waits {
         self.now = at;
     }
 
+    /// Takes the size of a segment for the size of full ones: the path may carry less than
+    /// the MSS of the handshake.
+    fn note_size(&mut self, sent: &SegmentSent) {
+        let len = u64::from(sent.payload);
+        if len > self.mss {
+            self.mss = len.min(self.agreed_mss.max(self.mss));
+            self.equal = 0;
+        } else if len < self.mss && len == self.wait.len && !sent.has_push && !self.wait.had_push {
+            self.equal += 1;
+            if self.equal >= EQUAL {
+                self.mss = len;
+            }
+        } else {
+            self.equal = 0;
+        }
+        self.rounds.mss = self.mss;
+        self.was_full |= len >= self.agreed_mss;
+    }
+
     fn note_send(&mut self, at: u64, sent: &SegmentSent) {
         self.has_sent = true;
         self.fin_sent |= sent.has_fin;
@@ -487,6 +519,7 @@ impl Waits {
                 Some(_) => Cause::Prior,
                 None if piece.is_closing => Cause::Is(Limit::Closing, true),
                 None if self.in_train && self.has_sent => Cause::Train,
+                None if self.is_after_hole(sent, gap) => Cause::Is(Limit::Recovery, false),
                 None if piece.flight == 0 && piece.until - from > self.reaction => {
                     Cause::Is(Limit::Application, !self.is_blurred)
                 }
@@ -507,6 +540,16 @@ impl Waits {
             });
             from = piece.until;
         }
+    }
+
+    /// Returns true after a long silence of a sender that had more to send: before the tap
+    /// segments were lost. The first payload that the tap sees is then less than a segment, or
+    /// the last one before the silence had no PSH.
+    fn is_after_hole(&self, sent: &SegmentSent, gap: u64) -> bool {
+        let is_short = u64::from(sent.payload) < self.agreed_mss && !sent.has_push;
+        let is_long = gap > RTO_MARGIN + 2 * self.srtt();
+        let had_more = !self.was_full && is_short;
+        self.sees_no_sender && is_long && (had_more || (self.has_sent && !self.wait.had_push))
     }
 
     /// Returns true if new data leaves after two silent round trips with bytes in flight: a
@@ -559,6 +602,13 @@ impl Waits {
             return Cause::Window;
         }
         if !self.wait.had_push {
+            // No pacer waits that long: less than a segment was left, and Nagle's algorithm
+            // delayed it.
+            let is_late =
+                gap > self.pace().max(self.srtt() / 4) && !self.is_computed && !self.is_blurred;
+            if is_late && self.flight() > 0 {
+                return Cause::Is(Limit::Nagle, true);
+            }
             return Cause::Paced;
         }
         let is_full = u64::from(sent.payload) >= self.mss;

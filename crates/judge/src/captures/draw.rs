@@ -3,11 +3,9 @@
 //! Rule: a case is drawn from its number alone. All constructions come equally often, one after the
 //! other.
 
-use fullpipe::config::CongestionAlgorithm;
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
 
-use super::truth::PacingRate;
 use crate::draw::{micros, one, spread};
 
 /// The construction of a case.
@@ -96,8 +94,8 @@ pub struct Case {
     pub family: Family,
     /// The transfer.
     pub setup: Setup,
-    /// Origin of the sender's pacing rate.
-    pub pacing: PacingRate,
+    /// A pacing rate is configured.
+    pub has_rate: bool,
     /// The host whose capture shows the middle of the path, and the propagation delay from
     /// it, in nanoseconds.
     pub middle: (usize, i64),
@@ -144,7 +142,7 @@ impl Case {
         Self {
             number,
             family,
-            pacing: plan.pacing(family),
+            has_rate: family == Family::Pacing,
             middle: (usize::from(behind), shift_ns),
             setup: plan.setup,
             text: plan.text,
@@ -163,15 +161,6 @@ impl Plan {
 
     fn spread(&mut self, low: f64, high: f64) -> f64 {
         spread(&mut self.rng, low, high)
-    }
-
-    fn pacing(&self, family: Family) -> PacingRate {
-        let algorithm = self.setup.hosts[0].config.tcp.congestion;
-        match (family, algorithm) {
-            (Family::Pacing, _) => PacingRate::Configured,
-            (_, CongestionAlgorithm::Bbr) => PacingRate::Delivery,
-            (_, CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic) => PacingRate::Window,
-        }
     }
 
     /// Bandwidth-delay product in bytes.

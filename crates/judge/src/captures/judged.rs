@@ -6,10 +6,12 @@
 use std::{fmt, ops::ControlFlow};
 
 use fullpipe_diagnose::{
+    facts::Observed,
     inferred::Confidence,
     observe::{ConnectionObserver, ObservedConnection, SeenLimit},
 };
 use fullpipe_scenario::{Scene, watch::Watch};
+use fullpipe_tcp::Limit;
 
 use super::{
     draw::{Case, Family},
@@ -67,7 +69,7 @@ impl JudgedCapture {
 pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
     let case = Case::draw(number);
     let broken = |why: &dyn std::fmt::Display| Failure(format!("case {number}: {why}"));
-    let mut scene = Scene::new(&case.setup, number, false, Watch::NONE);
+    let mut scene = Scene::new(&case.setup, number, true, Watch::NONE);
     let captured = Captured::default();
     scene
         .capture_hosts(Box::new(captured.clone()))
@@ -79,9 +81,7 @@ pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
     let Some(played) = played.filter(|played| played.measured.data_segments > 2) else {
         return Ok(Vec::new());
     };
-    let times = played.sender.times();
-    let times = times.map(|(limit, time)| (SeenLimit::from(limit), time.as_secs_f64()));
-    let truth = TrueAccount::of(times, case.pacing);
+    let truth = truth(&case, played.observed.as_ref());
     Ok(View::ALL
         .map(|view| {
             let segments = captured.seen_from(view, case.middle.0, case.middle.1);
@@ -94,18 +94,33 @@ pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
         .into())
 }
 
+/// The account of the sender's own clock.
+fn truth(case: &Case, observed: Option<&Observed>) -> TrueAccount {
+    let connections = observed.iter().flat_map(|observed| &observed.connections);
+    let mut ends = connections.flat_map(|connection| connection.ends());
+    let Some(sender) = ends.find(|end| end.host == 0) else {
+        return TrueAccount::default();
+    };
+    let limits = &sender.limits;
+    let bands = (0..limits.len()).map(|place| {
+        let length = limits.end_ns[place] - limits.at_ns[place];
+        let limit = Limit::ALL[usize::from(limits.reason[place])];
+        (limit.into(), length as f64)
+    });
+    TrueAccount::of(bands, case.has_rate)
+}
+
 fn judged(
     case: &Case,
     view: View,
     truth: TrueAccount,
     observed: ObservedConnection,
 ) -> JudgedCapture {
-    let times = |account: &fullpipe_diagnose::account::Times<SeenLimit>| {
-        let times = account.times();
-        let times = times.map(|(limit, time)| (limit, time.as_secs_f64()));
-        TrueAccount::of(times, case.pacing)
-    };
-    let seen = times(&observed.account);
+    let bands = observed.bands.iter().map(|band| {
+        let length = band.end_ns - band.at_ns;
+        (band.limit, length as f64)
+    });
+    let seen = TrueAccount::of(bands, case.has_rate);
     let named = seen.main();
     let of_group = |account: &fullpipe_diagnose::account::Times<SeenLimit>| -> f64 {
         let times = account.times();

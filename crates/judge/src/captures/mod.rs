@@ -20,4 +20,4 @@ pub use draw::{Case, Family};
 pub use frames::{Captured, View};
 pub use judged::{JudgedCapture, judge_case};
 pub use tally::CaptureTally;
-pub use truth::{LimitGroup, PacingRate, TrueAccount};
+pub use truth::{LimitGroup, TrueAccount};

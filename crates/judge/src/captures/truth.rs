@@ -1,10 +1,9 @@
 //! The truth: the sender's own limit clock.
 //!
 //! Rule: the handshake and the time after FIN are excluded, because a capture's lifetime begins
-//! and ends at other moments than the clock's. Without a configured pacing rate, the rate derives from
-//! the congestion window, and the time of pacing is added to the largest limit of that window. That of
-//! BBR derives from the rate of delivery, so its time is added to the buffer that bounds
-//! that rate, or else to the congestion window after slow start.
+//! and ends at other moments than the clock's. A pacing rate that was not configured derives from the
+//! congestion window or from the rate of delivery: its time continues the limit that bounded the flight
+//! before it.
 
 use std::fmt;
 
@@ -54,6 +53,15 @@ impl LimitGroup {
         Self::Unknown,
     ];
 
+    /// Groups that bound the flight, from which a pacing rate may derive.
+    const BOUNDS: [Self; 5] = [
+        Self::SendBuffer,
+        Self::ReceiveWindow,
+        Self::SlowStart,
+        Self::Congestion,
+        Self::Loss,
+    ];
+
     /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,41 +100,6 @@ impl LimitGroup {
     }
 }
 
-/// Origin of a sender's pacing rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacingRate {
-    /// It is configured.
-    Configured,
-    /// It derives from the congestion window.
-    Window,
-    /// It derives from the rate of delivery, as BBR's.
-    Delivery,
-}
-
-impl PacingRate {
-    /// Share of the time of pacing from which a buffer bounds the rate of delivery.
-    const OF_PACING: f64 = 0.2;
-
-    /// The group to which the time of pacing belongs.
-    fn origin(self, shares: &[f64]) -> Option<LimitGroup> {
-        let share = |group: &LimitGroup| shares[*group as usize];
-        let largest = |groups: &[LimitGroup]| {
-            let groups = groups.iter().copied();
-            groups.max_by(|a, b| share(a).total_cmp(&share(b)))
-        };
-        let enough =
-            |group: &LimitGroup| share(group) >= Self::OF_PACING * share(&LimitGroup::Pacing);
-        use LimitGroup::{Congestion, Loss, ReceiveWindow, SendBuffer, SlowStart};
-        match self {
-            Self::Configured => None,
-            Self::Window => largest(&[SlowStart, Congestion, Loss]),
-            Self::Delivery => largest(&[SendBuffer, ReceiveWindow, Loss])
-                .filter(enough)
-                .or(Some(Congestion)),
-        }
-    }
-}
-
 /// Shares of the groups of a sender's limits. They add up to 1, or all are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrueAccount {
@@ -134,18 +107,23 @@ pub struct TrueAccount {
 }
 
 impl TrueAccount {
-    /// The account of `times` of a sender whose pacing rate has this origin.
-    pub fn of(times: impl Iterator<Item = (SeenLimit, f64)>, pacing: PacingRate) -> Self {
+    /// The account of limits that followed each other, with their times. Unless a rate was
+    /// configured, pacing continues the limit before it.
+    pub fn of(bands: impl Iterator<Item = (SeenLimit, f64)>, has_rate: bool) -> Self {
         let mut shares = [0.0; LimitGroup::ALL.len()];
-        for (limit, seconds) in times {
-            if let Some(group) = LimitGroup::of(limit) {
-                shares[group as usize] += seconds;
+        let mut before = LimitGroup::SlowStart;
+        for (limit, seconds) in bands {
+            let Some(group) = LimitGroup::of(limit) else {
+                continue;
+            };
+            let group = match group {
+                LimitGroup::Pacing if !has_rate => before,
+                group => group,
+            };
+            shares[group as usize] += seconds;
+            if LimitGroup::BOUNDS.contains(&group) {
+                before = group;
             }
-        }
-        let paced = shares[LimitGroup::Pacing as usize];
-        if let Some(origin) = pacing.origin(&shares) {
-            shares[LimitGroup::Pacing as usize] = 0.0;
-            shares[origin as usize] += paced;
         }
         let all: f64 = shares.iter().sum();
         if all > 0.0 {
