@@ -11,6 +11,8 @@ mod link;
 mod link_flags;
 mod terminal;
 mod values;
+mod watch;
+mod why;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,8 @@ pub use lab::{
 pub use link::LinkArguments;
 pub use terminal::{Colour, TerminalFlags};
 pub use values::Setting;
+pub use watch::{MetricsBy, WatchArguments};
+pub use why::{ConnectionCondition, WhyArguments};
 
 /// TCP/IP in little memory, and a lab that says what limits a transfer
 #[derive(Debug, Parser)]
@@ -46,12 +50,14 @@ pub use values::Setting;
     disable_help_subcommand = true,
     max_term_width = 80,
     after_help = "Examples:\n  \
+        fullpipe why capture.pcap     say why transfers are slow\n  \
         fullpipe lab run nuttx        run an experiment\n  \
         fullpipe try --help           one transfer from a few flags\n  \
         fullpipe knobs                every knob with its default and range\n  \
         fullpipe size --help          the smallest buffers for a path\n  \
         fullpipe iperf -s             a server for iperf 2\n  \
-        fullpipe link --help          delay and loss between two TAP devices"
+        fullpipe link --help          delay and loss between two TAP devices\n  \
+        fullpipe watch                what limits each connection of this host"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -63,12 +69,14 @@ struct Arguments {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Why(WhyArguments),
     Lab(LabArguments),
     Knobs(KnobsArguments),
     Size(SizeArguments),
     Try(TryArguments),
     Iperf(Box<IperfArguments>),
     Link(LinkArguments),
+    Watch(Box<WatchArguments>),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }

@@ -21,6 +21,8 @@ mod parquet_file;
 mod progress;
 mod size;
 mod try_command;
+mod watch;
+mod why;
 
 use std::process::ExitCode;
 
@@ -47,6 +49,8 @@ fn run(command: Command, terminal: &Terminal) -> Result<(), Failure> {
         Command::Try(arguments) => try_command::run(&arguments, terminal),
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments, terminal),
+        Command::Why(arguments) => why::run(&arguments, terminal),
         Command::Completions(arguments) => generate::completions(&arguments),
         Command::Man(arguments) => generate::man(&arguments),
     }

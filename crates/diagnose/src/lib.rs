@@ -3,14 +3,20 @@
 //! [`facts`] is the model: a run, its rows, their hosts, links and connections, and for each end of
 //! a connection its segments and series in columns. [`facts::Assembly`] builds it from the traces
 //! of stacks. [`vocabulary`] has the names of the numbers in the columns. [`inferred`] is the
-//! account of a path from the frames that its two ends sent and received.
+//! account of a path from the frames that its two ends sent and received. [`capture`] reads the
+//! segments of a capture, [`observe`] infers a connection's [`account`] from them. [`socket`]
+//! follows live sockets of a kernel.
 //!
 //! Rule: the series are observations, neither interpreted nor rounded. Nothing is judged
 //! or drawn here; a row's verdict was made by the lab and is only carried.
 #![forbid(unsafe_code)]
 
+pub mod account;
+pub mod capture;
 pub mod facts;
 pub mod inferred;
+pub mod observe;
+pub mod socket;
 
 /// Names of limits, discards and control bits, which the columns hold as numbers. The
 /// numbers are those of the stack.

@@ -43,6 +43,9 @@
 //! # }
 //! ```
 //!
+//! Beside the stack: [`SockDiag`] asks the kernel about its own sockets, and
+//! [`socket_owners`] finds their processes.
+//!
 //! # Errors
 //!
 //! Sockets return `std::io::Error` with the kind that the kernel's sockets would return
@@ -81,7 +84,9 @@ mod open;
 mod packet;
 mod poll;
 mod priority;
+mod processes;
 mod runtime;
+mod sock_diag;
 mod spec;
 mod tap;
 mod tcp;
@@ -101,7 +106,9 @@ pub use namespace::Namespace;
 pub use packet::PacketSocket;
 pub use poll::{wait_for_either, wait_precisely};
 pub use priority::run_at_once;
+pub use processes::{ProcessName, SocketOwners, name_of, socket_owners, sockets_of};
 pub use runtime::{Runtime, RuntimeBuilder, StartError};
+pub use sock_diag::{DiagAnswer, DumpEnd, SockDiag};
 pub use spec::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, SpecError};
 pub use tap::Tap;
 pub use tcp::{TcpListener, TcpStream};

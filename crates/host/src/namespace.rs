@@ -1,6 +1,6 @@
-//! A network namespace of the kernel, for tests and benchmarks.
+//! A network namespace of the kernel: a new one for tests and benchmarks, or an existing one.
 //!
-//! Rule: a namespace has no name, and only threads that were made for it enter it. It
+//! Rule: a new namespace has no name, and only threads that were made for it enter it. It
 //! therefore ends with this value or with the process, and the network of other threads
 //! does not change. This file makes no devices.
 
@@ -8,10 +8,11 @@ use std::{
     fs::File,
     io,
     os::fd::{AsRawFd, OwnedFd},
+    path::Path,
     thread,
 };
 
-use crate::errno::check;
+use crate::errno::{DeviceError, check};
 
 /// A network namespace. Devices and sockets made inside stay there; their
 /// descriptors work everywhere.
@@ -30,6 +31,19 @@ impl Namespace {
             check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
             Ok(Self(File::open("/proc/thread-self/ns/net")?.into()))
         })?
+    }
+
+    /// Opens an existing namespace: the path of its file, such as `/run/netns/NAME` or
+    /// `/proc/PID/ns/net`.
+    ///
+    /// # Errors
+    /// If there is no such file, or if it may not be read.
+    pub fn open(path: &Path) -> Result<Self, DeviceError> {
+        let opened = File::open(path);
+        let what = || format!("opening the namespace {}", path.display());
+        opened
+            .map(|file| Self(file.into()))
+            .map_err(|error| DeviceError::privileged(what(), "CAP_SYS_PTRACE", error))
     }
 
     /// Runs `inside` on a thread in this namespace, and waits for it. Threads and

@@ -10,6 +10,7 @@ mod dimension;
 mod hosts;
 mod path;
 mod plan;
+pub(crate) use plan::{micros, one, spread};
 mod workload;
 
 use fullpipe_pool::Rng;

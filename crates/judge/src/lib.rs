@@ -21,8 +21,10 @@
 //! | which lever helps most | `truth` |
 //! | what an answer is worth | `judged` |
 //! | what many answers are worth, and the limits | `tally` |
+//! | which limit a capture shows, against the stack's own clock | [`captures`] |
 #![forbid(unsafe_code)]
 
+pub mod captures;
 mod draw;
 mod family;
 mod judged;

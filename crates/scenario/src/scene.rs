@@ -93,6 +93,17 @@ impl<'a> Scene<'a> {
         plans.try_for_each(|(plan, link)| self.built.world.tap_link(*link, &plan.name))
     }
 
+    /// Captures every frame that leaves or enters a host from now on. The interfaces are the
+    /// hosts, in the order of the setup.
+    ///
+    /// # Errors
+    /// An error of the writer.
+    pub fn capture_hosts(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
+        self.built.world.capture(out)?;
+        let mut hosts = self.built.setup.hosts.iter().zip(&self.built.hosts);
+        hosts.try_for_each(|(plan, host)| self.built.world.tap_host(*host, &plan.name))
+    }
+
     /// Ends the capture.
     ///
     /// # Errors

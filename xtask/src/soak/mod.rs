@@ -1,11 +1,12 @@
 //! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or explanations of
-//! random transfers, judged.
+//! random transfers, judged; or accounts inferred from captures, judged.
 //!
 //! The one rule: a failed world is written to a file of its own, the failure prints
 //! the command that replays that file, and `cargo xtask test` runs it from then on.
 //!
 //! The simulator makes the worlds and checks them.
 
+mod captures;
 mod fuzz;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ Examples:
   cargo xtask soak --verdicts --world 17        one of them, its file and its result
   cargo xtask soak --verdicts --world 17 --save w.toml
                                                 keep the file, for `fullpipe lab explain`
+  cargo xtask soak --captures --cases 440       accounts from captures, judged
+  cargo xtask soak --captures --world 17        one of these cases
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
                                                 the same, optimised")]
 pub struct SoakArguments {
@@ -70,6 +73,12 @@ pub struct SoakArguments {
     /// Judge explanations of random transfers instead: try every lever of each, and take the advice
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds"])]
     verdicts: bool,
+    /// Judge the accounts that captures give of transfers with a known limit
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
+    captures: bool,
+    /// Number of cases to judge
+    #[arg(long, value_name = "N", default_value_t = 440, requires = "captures")]
+    cases: u64,
     /// Write the experiment of this one world to a file
     #[arg(long, value_name = "FILE", requires_all = ["world", "verdicts"])]
     save: Option<PathBuf>,
@@ -83,6 +92,12 @@ pub struct SoakArguments {
 /// # Errors
 /// If a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
+    if arguments.captures {
+        return match arguments.world {
+            Some(number) => captures::show(number),
+            None => captures::run(arguments.first, arguments.cases, arguments.jobs),
+        };
+    }
     if !arguments.verdicts {
         worlds::check_build()?;
     }

@@ -8,6 +8,7 @@ mod checkout;
 mod files;
 mod iperf;
 mod mistakes;
+mod why;
 
 use std::{
     env, fs,

@@ -10,7 +10,7 @@ mod episodes;
 mod lost;
 mod marks;
 mod shown_by;
-mod unwrap;
+pub(crate) mod unwrap;
 mod usage;
 mod verdict_parts;
 

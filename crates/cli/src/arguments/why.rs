@@ -1,0 +1,96 @@
+//! Arguments of `fullpipe why`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fullpipe_diagnose::{capture::FlowFilter, observe::SeenLimit};
+use fullpipe_lab::hint;
+
+/// Say why the transfers of a capture are slow
+///
+/// Reads files of tcpdump, Wireshark and others: pcap and pcapng, plain or inside gzip or zstd. It lists the connections, the one
+/// that lost most time first. With --flow, or if there is only one connection, it prints what limited that connection, for how
+/// long, and what the capture cannot show.
+#[derive(Debug, Args)]
+#[command(
+    visible_alias = "diagnose",
+    after_help = "Examples:\n  \
+    fullpipe why capture.pcap\n  \
+    fullpipe why capture.pcapng.gz --flow 3\n  \
+    fullpipe why *.pcap --filter 'host 10.0.0.1 and port 443'\n  \
+    tcpdump -i eth0 -s 128 -w - tcp | fullpipe why -\n  \
+    fullpipe why capture.pcap --csv > connections.csv\n  \
+    fullpipe why capture.pcap --fail-on limit=receive_window"
+)]
+pub struct WhyArguments {
+    /// Captures; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print everything about connection N of the table
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub flow: Option<u64>,
+    /// Only connections that this filter chooses, in tcpdump's words
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<FlowFilter>,
+    /// Rows of the table; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// Print CSV, one line a connection
+    #[arg(long, conflicts_with = "flow")]
+    pub csv: bool,
+    /// Exit with code 3 if a connection meets this condition: limit=NAME, retransmitted=PERCENT or reset; or if a capture is
+    /// partial; repeatable
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_on: Vec<ConnectionCondition>,
+}
+
+/// A condition of `why --fail-on`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ConnectionCondition {
+    /// The main limit is this one.
+    Limit(SeenLimit),
+    /// More than this share of the data segments was retransmitted.
+    Retransmitted(f64),
+    /// The connection was reset.
+    Reset,
+    /// A capture was not read to its end.
+    Partial,
+}
+
+impl std::str::FromStr for ConnectionCondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            None if text == "reset" => Ok(Self::Reset),
+            None if text == "partial" => Ok(Self::Partial),
+            Some(("limit", name)) => {
+                let names = || SeenLimit::ALL.iter().map(|limit| limit.name());
+                let found = SeenLimit::ALL.iter().find(|limit| limit.name() == name);
+                found
+                    .copied()
+                    .map(Self::Limit)
+                    .ok_or_else(|| format!("no limit is called `{name}`; {}", hint(name, names())))
+            }
+            Some(("retransmitted", percent)) => {
+                let number = percent
+                    .trim()
+                    .trim_end_matches('%')
+                    .trim_end()
+                    .parse::<f64>();
+                let number = number
+                    .ok()
+                    .filter(|percent| (0.0..=100.0).contains(percent));
+                number
+                    .map(|percent| Self::Retransmitted(percent / 100.0))
+                    .ok_or_else(|| "expected a percentage such as retransmitted=1%".to_string())
+            }
+            Some(_) | None => {
+                Err("expected limit=NAME, retransmitted=PERCENT, reset or partial".to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! The sockets of a network namespace, asked for at each round, and what surrounds them:
+//! processes, settings and counters of the host.
+//!
+//! Rule: everything is read in the namespace that is watched. What this user may not read
+//! is absent; only a kernel that gives no sockets is an error.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::BufWriter,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use fullpipe_diagnose::socket::{
+    DiagFamily, FollowedSocket, HostSettings, REQUEST_ONE_LEN, SocketEvent, SocketFilter,
+    SocketObservation, SocketState, SocketTable, SocketWriter, request_one,
+};
+use fullpipe_host::{
+    DiagAnswer, DumpEnd, Namespace, ProcessName, SockDiag, name_of, socket_owners, sockets_of,
+};
+
+use crate::{arguments::WatchArguments, failure::Failure};
+
+/// Folder of the namespaces that `ip netns` names.
+const NAMED: &str = "/run/netns";
+/// Shortest time between two scans of all processes.
+const SCAN_EVERY: Duration = Duration::from_secs(1);
+/// Intervals between two walks of the kernel through all its connections, and the bounds of
+/// that time. A walk costs about a millisecond, however few sockets match, so between two the
+/// known sockets are asked for one by one.
+const DISCOVER_INTERVALS: u32 = 5;
+const DISCOVER_SOONEST: Duration = Duration::from_millis(100);
+const DISCOVER_LATEST: Duration = Duration::from_millis(500);
+/// Number of sockets from which a walk costs less than asking for each.
+const MOST_ASKED: usize = 2_000;
+/// States of sockets that are or were connected and still hold something.
+const STATES: [SocketState; 8] = [
+    SocketState::Established,
+    SocketState::SynSent,
+    SocketState::SynReceived,
+    SocketState::FinWait1,
+    SocketState::FinWait2,
+    SocketState::CloseWait,
+    SocketState::LastAck,
+    SocketState::Closing,
+];
+
+/// The sockets that are watched.
+pub struct Source {
+    diag: SockDiag,
+    namespace: Option<Namespace>,
+    /// Dumps, which together list all sockets.
+    requests: Vec<Vec<u8>>,
+    /// Dumps by family, for a kernel that does not list all at once.
+    fallback: Vec<Vec<u8>>,
+    discovered: Option<Instant>,
+    discover_every: Duration,
+    /// Questions about single sockets, and the state of the table for which they were made.
+    questions: (u64, Vec<u8>),
+    /// Only sockets of this process.
+    pid: Option<u32>,
+    /// Only this socket.
+    cookie: Option<u64>,
+    owners: HashMap<u32, ProcessName>,
+    scanned: Option<Instant>,
+    /// Time 0.
+    began: Instant,
+    /// Rounds whose answer was not complete, also at the second try.
+    pub incomplete: u64,
+}
+
+/// Everything that a round shows besides the sockets' new state.
+pub struct Round<'a> {
+    /// The file of observations, if they are recorded.
+    pub recording: Option<&'a mut SocketWriter<BufWriter<File>>>,
+    /// Events are added.
+    pub events: &'a mut Vec<SocketEvent>,
+    /// Sockets that are gone are added.
+    pub gone: &'a mut Vec<FollowedSocket>,
+}
+
+impl Round<'_> {
+    fn note(&mut self, table: &mut SocketTable, socket: &SocketObservation, at: Duration) {
+        let at_us = at.as_micros() as u64;
+        table.observe(at_us, socket, &mut |change| self.events.push(change));
+        if let Some(recording) = &mut self.recording {
+            recording.observe(socket);
+        }
+    }
+}
+
+impl Source {
+    /// Opens the namespace and the kernel's socket that `arguments` name.
+    pub fn open(arguments: &WatchArguments) -> Result<Self, Failure> {
+        let namespace = namespace(arguments)?;
+        let opened = match &namespace {
+            Some(namespace) => namespace.enter(SockDiag::open).map_err(|error| {
+                Failure::failed(format!(
+                    "entering the network namespace: {error}; this needs the capability \
+                     CAP_SYS_ADMIN: run as root"
+                ))
+            })?,
+            None => SockDiag::open(),
+        };
+        let filter = SocketFilter {
+            ports: arguments.port.clone(),
+            peers: arguments.peer.clone(),
+            locals: arguments.local.clone(),
+        };
+        let request = |family| filter.request(family, &STATES);
+        Ok(Self {
+            diag: opened.map_err(Failure::failed)?,
+            namespace,
+            requests: vec![filter.request_all(&STATES)],
+            fallback: vec![request(DiagFamily::V4), request(DiagFamily::V6)],
+            discovered: None,
+            discover_every: (Duration::from_nanos(arguments.interval.as_nanos())
+                * DISCOVER_INTERVALS)
+                .clamp(DISCOVER_SOONEST, DISCOVER_LATEST),
+            questions: (0, Vec::new()),
+            pid: arguments.pid,
+            cookie: arguments.socket,
+            owners: HashMap::new(),
+            scanned: None,
+            began: Instant::now(),
+            incomplete: 0,
+        })
+    }
+
+    /// Microseconds since time 0.
+    pub fn now_us(&self) -> u64 {
+        self.began.elapsed().as_micros() as u64
+    }
+
+    /// Asks for the sockets and notes the answers in `table`. New sockets are found at least
+    /// every half second, or in each round.
+    pub fn round(&mut self, table: &mut SocketTable, round: &mut Round<'_>) -> Result<(), Failure> {
+        table.begin_round();
+        let is_due = self
+            .discovered
+            .is_none_or(|at| at.elapsed() >= self.discover_every);
+        let end = match is_due || table.sockets().len() > MOST_ASKED {
+            true => self.discover(table, round)?,
+            false => self.ask(table, round)?,
+        };
+        if end == DumpEnd::Complete {
+            let at_us = self.now_us();
+            table.end_round(
+                at_us,
+                &mut |change| round.events.push(change),
+                &mut |socket| round.gone.push(*socket),
+            );
+        } else {
+            self.incomplete += 1;
+        }
+        Ok(())
+    }
+
+    /// Lists all sockets.
+    fn discover(
+        &mut self,
+        table: &mut SocketTable,
+        round: &mut Round<'_>,
+    ) -> Result<DumpEnd, Failure> {
+        self.discovered = Some(Instant::now());
+        let wanted = self.wanted_inodes()?;
+        let (began, cookie) = (self.began, self.cookie);
+        let mut answer = |payload: &[u8], at: Instant| {
+            let Some(socket) = SocketObservation::parse(payload) else {
+                return;
+            };
+            let is_wanted = wanted
+                .as_ref()
+                .is_none_or(|inodes| inodes.contains(&socket.inode))
+                && cookie.is_none_or(|cookie| cookie == socket.id.cookie);
+            if is_wanted {
+                round.note(table, &socket, at.saturating_duration_since(began));
+            }
+        };
+        let mut all = DumpEnd::Complete;
+        let mut place = 0;
+        while let Some(request) = self.requests.get(place) {
+            let mut end = self.diag.dump(request, &mut answer);
+            if end.is_err() && !self.fallback.is_empty() {
+                self.requests = std::mem::take(&mut self.fallback);
+                continue;
+            }
+            // A socket that is listed twice in a round counts once, so asking again is safe.
+            if !matches!(end, Ok(DumpEnd::Complete) | Err(_)) {
+                end = self.diag.dump(request, &mut answer);
+            }
+            match end.map_err(Failure::failed)? {
+                DumpEnd::Complete => {}
+                other => all = other,
+            }
+            place += 1;
+        }
+        Ok(all)
+    }
+
+    /// Asks for each socket of `table`.
+    fn ask(&mut self, table: &mut SocketTable, round: &mut Round<'_>) -> Result<DumpEnd, Failure> {
+        let (made_for, questions) = &mut self.questions;
+        if *made_for != table.changes() {
+            *made_for = table.changes();
+            questions.clear();
+            for (place, socket) in table.sockets().iter().enumerate() {
+                request_one(questions, &socket.latest, place as u32);
+            }
+        }
+        let began = self.began;
+        let mut gone = Vec::new();
+        let mut answer = |answer: DiagAnswer<'_>, at: Instant| match answer {
+            DiagAnswer::Found(payload) => {
+                // A socket that ended may be found as another one in TIME-WAIT; a state
+                // that is not asked for is as good as gone.
+                let known = SocketObservation::parse(payload)
+                    .filter(|socket| STATES.contains(&socket.state));
+                if let Some(socket) = known.filter(|socket| table.find(socket.id.cookie).is_some())
+                {
+                    round.note(table, &socket, at.saturating_duration_since(began));
+                }
+            }
+            DiagAnswer::Gone(sequence) => gone.push(sequence as usize),
+        };
+        let end = self
+            .diag
+            .ask(questions, REQUEST_ONE_LEN, &mut answer)
+            .map_err(Failure::failed)?;
+        let cookies: Vec<_> = gone
+            .iter()
+            .filter_map(|&place| Some(table.sockets().get(place)?.latest.id.cookie))
+            .collect();
+        for cookie in cookies {
+            table.lose(cookie);
+        }
+        Ok(end)
+    }
+
+    /// Inodes of the process that is watched; `None` if all are.
+    fn wanted_inodes(&self) -> Result<Option<HashSet<u32>>, Failure> {
+        let Some(pid) = self.pid else {
+            return Ok(None);
+        };
+        let inodes =
+            sockets_of(pid).map_err(|error| Failure::failed(process_error(pid, &error)))?;
+        Ok(Some(inodes.into_iter().collect()))
+    }
+
+    /// Finds the processes of sockets that are not known yet, at most once a second.
+    pub fn find_owners(&mut self, table: &SocketTable) {
+        if let Some(pid) = self.pid {
+            let name = name_of(pid);
+            for socket in table.sockets() {
+                let name = name.clone();
+                self.owners
+                    .entry(socket.latest.inode)
+                    .or_insert(ProcessName { pid, name });
+            }
+            return;
+        }
+        let is_unknown = |inode: u32| inode != 0 && !self.owners.contains_key(&inode);
+        let is_due = self.scanned.is_none_or(|at| at.elapsed() >= SCAN_EVERY);
+        let mut sockets = table.sockets().iter();
+        if is_due && sockets.any(|socket| is_unknown(socket.latest.inode)) {
+            self.scanned = Some(Instant::now());
+            if let Ok(found) = socket_owners() {
+                self.owners = found.by_inode;
+                // Processes of other users, and sockets without one: not asked for again.
+                for socket in table.sockets() {
+                    let inode = socket.latest.inode;
+                    self.owners.entry(inode).or_insert_with(|| ProcessName {
+                        pid: 0,
+                        name: String::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The process of the socket with `inode`, if it is known.
+    pub fn owner(&self, inode: u32) -> Option<&ProcessName> {
+        self.owners.get(&inode).filter(|owner| owner.pid != 0)
+    }
+
+    /// Runs `read` in the namespace that is watched.
+    fn inside<R: Send>(&self, read: impl FnOnce() -> R + Send) -> Option<R> {
+        match &self.namespace {
+            Some(namespace) => namespace.enter(read).ok(),
+            None => Some(read()),
+        }
+    }
+
+    /// Settings of the host.
+    pub fn settings(&self) -> HostSettings {
+        self.inside(settings).unwrap_or_default()
+    }
+
+    /// TCP counters with the names of `nstat`.
+    pub fn counters(&self) -> Vec<(String, u64)> {
+        self.inside(|| {
+            let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+            let mut counters = Vec::new();
+            for text in [read("snmp"), read("netstat")].into_iter().flatten() {
+                add_counters(&mut counters, &text);
+            }
+            counters
+        })
+        .unwrap_or_default()
+    }
+}
+
+fn process_error(pid: u32, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => format!("there is no process {pid}"),
+        _ => format!("sockets of process {pid}: {error}; run as root or as the process's own user"),
+    }
+}
+
+/// The namespace that `arguments` name; `None` is that of this process.
+fn namespace(arguments: &WatchArguments) -> Result<Option<Namespace>, Failure> {
+    if let Some(name) = &arguments.netns {
+        return named(name).map(Some);
+    }
+    let Some(pid) = arguments.pid else {
+        return Ok(None);
+    };
+    let path = PathBuf::from(format!("/proc/{pid}/ns/net"));
+    // Without the right to read another user's namespace it is taken for this one.
+    let own = fs::read_link("/proc/self/ns/net").ok();
+    match fs::read_link(&path) {
+        Ok(other) if own.as_ref() != Some(&other) => {
+            Namespace::open(&path).map(Some).map_err(Failure::failed)
+        }
+        Ok(_) => Ok(None),
+        Err(error) => Err(Failure::failed(process_error(pid, &error))),
+    }
+}
+
+/// The namespace of a name of `ip netns` or of a path.
+fn named(name: &Path) -> Result<Namespace, Failure> {
+    let is_name = name.components().count() == 1;
+    let path = if is_name {
+        Path::new(NAMED).join(name)
+    } else {
+        name.to_path_buf()
+    };
+    if path.exists() {
+        return Namespace::open(&path).map_err(Failure::failed);
+    }
+    let known: Vec<_> = fs::read_dir(NAMED)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    let known = match known.is_empty() {
+        true => "`ip netns` knows none".to_string(),
+        false => format!("`ip netns` knows {}", known.join(", ")),
+    };
+    Err(Failure::usage(format!(
+        "--netns {}: there is no such namespace; {known}",
+        name.display()
+    )))
+}
+
+/// Reads the settings of this thread's namespace.
+fn settings() -> HostSettings {
+    let text = |name: &str| fs::read_to_string(format!("/proc/sys/net/{name}")).ok();
+    let number = |name: &str| text(name)?.trim().parse().ok();
+    let three = |name: &str| {
+        let text = text(name)?;
+        let numbers: Option<Vec<u64>> = text
+            .split_whitespace()
+            .map(|part| part.parse().ok())
+            .collect();
+        numbers?.try_into().ok()
+    };
+    let flag = |name: &str| number(name).map(|value: u64| value != 0);
+    let pages = || {
+        let text = fs::read_to_string("/proc/thread-self/net/sockstat").ok()?;
+        let line = text.lines().find(|line| line.starts_with("TCP:"))?;
+        let mut words = line.split_whitespace().skip_while(|word| *word != "mem");
+        words.nth(1)?.parse().ok()
+    };
+    HostSettings {
+        wmem_max: number("core/wmem_max"),
+        rmem_max: number("core/rmem_max"),
+        tcp_wmem: three("ipv4/tcp_wmem"),
+        tcp_rmem: three("ipv4/tcp_rmem"),
+        tcp_mem: three("ipv4/tcp_mem"),
+        tcp_pages: pages(),
+        tcp_moderate_rcvbuf: flag("ipv4/tcp_moderate_rcvbuf"),
+        tcp_window_scaling: flag("ipv4/tcp_window_scaling"),
+        tcp_slow_start_after_idle: flag("ipv4/tcp_slow_start_after_idle"),
+        tcp_retries2: number("ipv4/tcp_retries2"),
+        tcp_limit_output_bytes: number("ipv4/tcp_limit_output_bytes"),
+    }
+}
+
+/// Appends the counters of a file with pairs of lines, names and values: `Tcp: RetransSegs`
+/// becomes `TcpRetransSegs`.
+fn add_counters(counters: &mut Vec<(String, u64)>, text: &str) {
+    let lines: Vec<_> = text.lines().collect();
+    for pair in lines.chunks_exact(2) {
+        let (Some((group, names)), Some((_, values))) =
+            (pair[0].split_once(": "), pair[1].split_once(": "))
+        else {
+            continue;
+        };
+        if group.starts_with("Tcp") {
+            let pairs = names.split_whitespace().zip(values.split_whitespace());
+            counters.extend(
+                pairs.filter_map(|(name, value)| {
+                    Some((format!("{group}{name}"), value.parse().ok()?))
+                }),
+            );
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The table of sockets: one line each, the busiest first.
+//!
+//! Rule: no line is longer than the width. Columns that do not fit are left out, the least
+//! important first; the socket's number, its limits and its peer are always there.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+
+use fullpipe_diagnose::{
+    inferred::Confidence,
+    socket::{FollowedSocket, SocketTable},
+    vocabulary::Limit,
+};
+use fullpipe_lab::{
+    layout::{Layout, Tone, columns},
+    units::{seconds_text, three_digits},
+};
+
+use super::source::Source;
+
+/// Spaces between columns.
+const GAP: usize = 2;
+
+/// A column.
+struct TableColumn {
+    heading: &'static str,
+    /// True for numbers, which end at the column's end.
+    is_number: bool,
+    /// Columns with larger numbers are left out first; 0 never.
+    rank: u8,
+    cell: fn(&FollowedSocket, &Source) -> String,
+}
+
+const fn number(
+    heading: &'static str,
+    rank: u8,
+    cell: fn(&FollowedSocket, &Source) -> String,
+) -> TableColumn {
+    TableColumn {
+        heading,
+        is_number: true,
+        rank,
+        cell,
+    }
+}
+
+const fn text(
+    heading: &'static str,
+    rank: u8,
+    cell: fn(&FollowedSocket, &Source) -> String,
+) -> TableColumn {
+    TableColumn {
+        heading,
+        is_number: false,
+        rank,
+        cell,
+    }
+}
+
+const COLUMNS: [TableColumn; 14] = [
+    number("sk", 0, |socket, _| {
+        format!("{:x}", socket.latest.id.cookie)
+    }),
+    text("process", 3, process),
+    text("local", 9, |socket, _| socket.latest.id.local.to_string()),
+    text("peer", 0, |socket, _| socket.latest.id.peer.to_string()),
+    number("out Mbit/s", 1, |socket, _| rate(socket, 0)),
+    number("in Mbit/s", 2, |socket, _| rate(socket, 1)),
+    number("rtt", 4, rtt),
+    number("cwnd", 6, |socket, _| {
+        with_info(socket, |info| info.snd_cwnd.to_string())
+    }),
+    number("flight", 7, |socket, _| bytes(socket.latest.in_flight())),
+    number("peer wnd", 8, |socket, _| {
+        with_info(socket, |info| info.snd_wnd.map_or_else(unknown, bytes))
+    }),
+    number("sndbuf", 10, |socket, _| {
+        let memory = socket.latest.memory;
+        memory.map_or_else(unknown, |memory| {
+            format!("{}/{}", bytes(memory.queued), bytes(memory.sndbuf))
+        })
+    }),
+    number("unread", 11, |socket, _| bytes(socket.latest.receive_queue)),
+    text("limit now", 0, |socket, _| {
+        let now = socket.account.now;
+        let doubt = match now.confidence {
+            Confidence::Low => "?",
+            Confidence::High => "",
+        };
+        format!("{}{doubt}", short(now.limit))
+    }),
+    text("since start", 5, |socket, _| {
+        let (limit, share) = socket.account.times.main();
+        match socket.account.times.total_micros() {
+            0 => unknown(),
+            _ => format!("{} {:.0} %", short(limit), share * 100.0),
+        }
+    }),
+];
+
+fn unknown() -> String {
+    "-".to_string()
+}
+
+/// The limit's name; `congestion_window` is `cwnd`.
+pub fn short(limit: Option<Limit>) -> String {
+    limit
+        .map_or("unknown", Limit::name)
+        .replace("congestion_window", "cwnd")
+}
+
+fn process(socket: &FollowedSocket, source: &Source) -> String {
+    source
+        .owner(socket.latest.inode)
+        .map_or_else(unknown, |owner| format!("{}[{}]", owner.name, owner.pid))
+}
+
+fn rate(socket: &FollowedSocket, direction: usize) -> String {
+    match socket.observations {
+        1 => unknown(),
+        _ => three_digits(socket.account.rates[direction] * 8.0 / 1e6),
+    }
+}
+
+fn rtt(socket: &FollowedSocket, _: &Source) -> String {
+    with_info(socket, |info| match info.rtt {
+        0 => unknown(),
+        micros => seconds_text(f64::from(micros) / 1e6),
+    })
+}
+
+fn with_info(
+    socket: &FollowedSocket,
+    cell: impl FnOnce(&fullpipe_diagnose::socket::TcpInfo) -> String,
+) -> String {
+    socket.latest.info.as_ref().map_or_else(unknown, cell)
+}
+
+/// Bytes with a binary prefix and about three digits.
+fn bytes(bytes: u32) -> String {
+    match bytes {
+        0..10_240 => bytes.to_string(),
+        10_240..10_485_760 => format!("{}K", three_digits(f64::from(bytes) / 1024.0)),
+        _ => format!("{}M", three_digits(f64::from(bytes) / 1_048_576.0)),
+    }
+}
+
+/// The sockets to print: the busiest first, and without idle ones unless `with_idle`.
+pub fn chosen(table: &SocketTable, with_idle: bool) -> Vec<&FollowedSocket> {
+    let is_shown = |socket: &&FollowedSocket| with_idle || is_busy(socket);
+    let mut sockets: Vec<_> = table.sockets().iter().filter(is_shown).collect();
+    sockets.sort_by_key(|socket| {
+        let rate: f64 = socket.account.rates.iter().sum();
+        (Reverse(rate as u64), socket.latest.id.cookie)
+    });
+    sockets
+}
+
+/// True if the socket moved payload in the latest interval, or has payload that waits.
+fn is_busy(socket: &FollowedSocket) -> bool {
+    let has_moved = socket.account.rates.iter().any(|rate| *rate > 0.0);
+    let waits = socket.latest.send_queue > 0 || socket.latest.receive_queue > 0;
+    has_moved || waits || socket.observations == 1
+}
+
+/// Columns and their widths.
+pub struct TableLayout {
+    shown: Vec<(usize, usize)>,
+    layout: Layout,
+    /// Text before each line, with its heading.
+    first: Option<(&'static str, usize)>,
+}
+
+impl TableLayout {
+    /// Columns for `sockets` that fit `layout`. `first` is the heading and the width of a
+    /// column before them.
+    pub fn of(
+        sockets: &[&FollowedSocket],
+        source: &Source,
+        layout: Layout,
+        first: Option<(&'static str, usize)>,
+    ) -> Self {
+        let width = |place: usize| {
+            let column = &COLUMNS[place];
+            let cells = sockets
+                .iter()
+                .map(|socket| columns(&(column.cell)(socket, source)));
+            cells
+                .chain([columns(column.heading)])
+                .max()
+                .unwrap_or_default()
+        };
+        let mut shown: Vec<_> = (0..COLUMNS.len())
+            .map(|place| (place, width(place)))
+            .collect();
+        let before = first.map_or(0, |(_, width)| width + GAP);
+        let total = |shown: &[(usize, usize)]| {
+            before + shown.iter().map(|(_, width)| width + GAP).sum::<usize>() - GAP
+        };
+        while total(&shown) > layout.width {
+            let last = shown
+                .iter()
+                .enumerate()
+                .max_by_key(|(_, (place, _))| COLUMNS[*place].rank);
+            match last {
+                Some((at, (place, _))) if COLUMNS[*place].rank > 0 => drop(shown.remove(at)),
+                Some(_) | None => break,
+            }
+        }
+        Self {
+            shown,
+            layout,
+            first,
+        }
+    }
+
+    /// The line of headings.
+    pub fn heading(&self) -> String {
+        let first = self.first.map_or("", |(heading, _)| heading);
+        let line = self.line(first, |column| column.heading.to_string());
+        self.layout.paint(Tone::Heading, &line)
+    }
+
+    /// The line of `socket`, after `first`.
+    pub fn row(&self, first: &str, socket: &FollowedSocket, source: &Source) -> String {
+        self.line(first, |column| (column.cell)(socket, source))
+    }
+
+    fn line(&self, first: &str, cell: impl Fn(&TableColumn) -> String) -> String {
+        let mut line = String::new();
+        if let Some((_, width)) = self.first {
+            line += &format!("{first:>width$}{:GAP$}", "");
+        }
+        for (place, width) in &self.shown {
+            let column = &COLUMNS[*place];
+            let cell = cell(column);
+            let space = width.saturating_sub(columns(&cell));
+            match column.is_number {
+                true => line += &format!("{:space$}{cell}", ""),
+                false => line += &format!("{cell}{:space$}", ""),
+            }
+            line += &" ".repeat(GAP);
+        }
+        cut(line.trim_end(), self.layout.width)
+    }
+}
+
+/// The first `width` columns of `line`, which has no colours.
+fn cut(line: &str, width: usize) -> String {
+    line.chars().take(width).collect()
+}

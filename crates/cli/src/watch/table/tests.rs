@@ -1,0 +1,22 @@
+//! Cells.
+
+use super::*;
+
+#[test]
+fn bytes_have_a_prefix_from_ten_thousand_on() {
+    for (count, expected) in [
+        (0, "0"),
+        (10_239, "10239"),
+        (32_768, "32K"),
+        (2_626_560, "2565K"),
+        (33_554_432, "32M"),
+    ] {
+        assert_eq!(bytes(count), expected);
+    }
+}
+
+#[test]
+fn the_names_of_congestion_windows_are_short() {
+    assert_eq!(short(Some(Limit::CwndAfterLoss)), "cwnd_after_loss");
+    assert_eq!(short(None), "unknown");
+}

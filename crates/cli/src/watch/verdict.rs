@@ -1,0 +1,204 @@
+//! The verdict about a socket as text.
+//!
+//! Rule: the limit first, then the figures from which it follows, then what to change, each
+//! with its present value. A counter of the kernel that says otherwise is named.
+
+use fullpipe_diagnose::{
+    socket::{
+        FollowedSocket, HostSettings, KernelNote, SocketTable, SocketVerdict, socket_verdict,
+    },
+    vocabulary::Limit,
+};
+use fullpipe_lab::{
+    layout::{Layout, Tone},
+    units::{grouped, rate_text, seconds_text, three_digits},
+};
+
+use super::source::Source;
+
+/// Least share of a limit in the line of the account.
+const LEAST_SHARE: f64 = 0.005;
+
+/// The verdict about `socket`.
+pub fn verdict_text(
+    socket: &FollowedSocket,
+    table: &SocketTable,
+    source: &Source,
+    settings: &HostSettings,
+    layout: Layout,
+) -> String {
+    let other = table.other_end(&socket.latest.id);
+    let verdict = socket_verdict(socket, other, settings);
+    let mut text = String::new();
+    let id = &socket.latest.id;
+    let mut title = format!("sk {:x}  {} to {}", id.cookie, id.local, id.peer);
+    if let Some(owner) = source.owner(socket.latest.inode) {
+        title += &format!("  {}[{}]", owner.name, owner.pid);
+    }
+    layout.paragraph(&mut text, "", 0, &layout.paint(Tone::Heading, &title));
+    layout.field(&mut text, "Limited by", &limited(socket, &verdict, layout));
+    if socket.account.times.total_micros() > 0 {
+        layout.field(&mut text, "Account", &account(socket));
+    }
+    layout.field(&mut text, "Because", &figures(socket, &verdict));
+    if let Some(rate) = verdict.allows {
+        let round_trip = socket.latest.info.map_or(0, |info| info.rtt);
+        let sentence = format!(
+            "at most {} at a round trip of {}",
+            rate_text(rate * 8.0),
+            seconds_text(f64::from(round_trip) / 1e6)
+        );
+        layout.field(&mut text, "Allows", &sentence);
+    }
+    for step in &verdict.steps {
+        let mut sentence = step.what.clone();
+        if let Some(now) = &step.now {
+            sentence += &format!(" Now {now}.");
+        }
+        layout.field(&mut text, "Change", &sentence);
+        if let Some(line) = &step.paste {
+            layout.field(&mut text, "", &layout.paint(Tone::Good, line));
+        }
+    }
+    for note in &verdict.notes {
+        layout.field(&mut text, "Kernel", &note_text(note));
+    }
+    text
+}
+
+fn limited(socket: &FollowedSocket, verdict: &SocketVerdict, layout: Layout) -> String {
+    let name = verdict.limit.map_or("unknown", Limit::name);
+    let name = layout.paint(Tone::Limit, name);
+    let path = if verdict.is_path {
+        ", the path's rate"
+    } else {
+        ""
+    };
+    let mut sentence = match socket.account.times.total_micros() {
+        0 => format!("{name}{path} at this moment"),
+        micros => format!(
+            "{name}{path}: {:.0} % of {}; certain in {:.0} % of the time",
+            verdict.share * 100.0,
+            seconds_text(micros as f64 / 1e6),
+            socket.account.certain_share() * 100.0
+        ),
+    };
+    if verdict.receives {
+        let receiver = match verdict.receive_limit {
+            Some((limit, share)) => format!(
+                "{} {:.0} % of the time",
+                layout.paint(Tone::Limit, limit.name()),
+                share * 100.0
+            ),
+            None => "nothing: its peer decides".to_string(),
+        };
+        sentence = format!("as a receiver by {receiver}; as a sender by {sentence}");
+    }
+    sentence
+}
+
+/// The limits and their shares, the largest first.
+fn account(socket: &FollowedSocket) -> String {
+    let times = &socket.account.times;
+    let mut shares: Vec<_> = times
+        .iter()
+        .map(|(limit, _)| (limit.map_or("unknown", Limit::name), times.share(limit)))
+        .filter(|(_, share)| *share >= LEAST_SHARE)
+        .collect();
+    shares.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let parts: Vec<_> = shares
+        .iter()
+        .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+        .collect();
+    parts.join(", ")
+}
+
+fn figures(socket: &FollowedSocket, verdict: &SocketVerdict) -> String {
+    let mut parts = Vec::new();
+    let (latest, peaks) = (&socket.latest, &socket.peaks);
+    if socket.observations > 1 {
+        let seconds = socket.observed_us() as f64 / 1e6;
+        let moved = socket.account.moved[usize::from(verdict.receives)];
+        let rate = moved as f64 * 8.0 / seconds.max(f64::MIN_POSITIVE);
+        let direction = if verdict.receives { "in" } else { "out" };
+        parts.push(format!("{} {direction}", rate_text(rate)));
+    }
+    if let Some(info) = &latest.info {
+        let min_rtt = info.min_rtt.filter(|&rtt| rtt != u32::MAX);
+        let rtt = |micros: u32| seconds_text(f64::from(micros) / 1e6);
+        parts.push(match min_rtt {
+            Some(least) => format!("round trip {}, at least {}", rtt(info.rtt), rtt(least)),
+            None => format!("round trip {}", rtt(info.rtt)),
+        });
+        parts.push(format!(
+            "{} bytes in flight at most of {} in the congestion window and {} in the peer's",
+            grouped(peaks.in_flight.into()),
+            grouped(u64::from(info.snd_cwnd) * u64::from(info.snd_mss)),
+            match info.snd_wnd {
+                Some(_) => grouped(peaks.snd_wnd.into()),
+                None => "an unknown number".to_string(),
+            }
+        ));
+        if info.total_retrans > 0 {
+            parts.push(format!("{} segments retransmitted", info.total_retrans));
+        }
+    }
+    if latest.unsent() > 0 {
+        parts.push(format!("{} bytes unsent", grouped(latest.unsent().into())));
+    }
+    if let Some(memory) = &latest.memory {
+        parts.push(format!(
+            "send buffer {} of {} bytes",
+            grouped(memory.queued.into()),
+            grouped(memory.sndbuf.into())
+        ));
+    }
+    if latest.receive_queue > 0 {
+        parts.push(format!(
+            "{} bytes unread",
+            grouped(latest.receive_queue.into())
+        ));
+    }
+    parts.join("; ")
+}
+
+fn note_text(note: &KernelNote) -> String {
+    match note {
+        KernelNote::SendBufferUncounted { kernel_s, seen_s } => format!(
+            "tcpi_sndbuf_limited counted {} s; the send buffer was full for {} s. The kernel \
+             counts it only while its congestion control does not call the window the limit.",
+            three_digits(*kernel_s),
+            three_digits(*seen_s)
+        ),
+        KernelNote::BusyWithoutBacklog { seen_s } => format!(
+            "tcpi_busy_time has {} s in which nothing was unsent: that time is the program's, \
+             not the network's.",
+            three_digits(*seen_s)
+        ),
+        KernelNote::RefilledTail {
+            queued_bytes,
+            sndbuf_bytes,
+        } => format!(
+            "the send buffer holds {} bytes, more than its size of {}: the kernel refills the \
+             last super-segment. `ip link set DEV gso_max_segs 1` ends that.",
+            grouped((*queued_bytes).into()),
+            grouped((*sndbuf_bytes).into())
+        ),
+        KernelNote::DeliveryRateOfProgram => {
+            "every delivery rate was limited by the program: the path may be faster.".to_string()
+        }
+        KernelNote::NoPeerWindow => {
+            "older than Linux 5.4: it does not tell the peer's window, so a limit by it shows \
+             only in tcpi_rwnd_limited."
+                .to_string()
+        }
+        KernelNote::MemoryPressure {
+            pages,
+            pressure_pages,
+        } => format!(
+            "TCP memory is under pressure: {} pages of {} (net.ipv4.tcp_mem); buffers shrink.",
+            grouped(*pages),
+            grouped(*pressure_pages)
+        ),
+    }
+}

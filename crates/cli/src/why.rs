@@ -1,0 +1,147 @@
+//! `fullpipe why`: the connections of captures, and what limited them.
+//!
+//! Rule: a file that is cut or damaged gives a partial answer that says so; only a file of
+//! which nothing can be read is an error. `fullpipe-diagnose` reads and infers.
+
+mod account;
+mod captures;
+mod connections;
+mod records;
+mod table;
+
+use std::path::Path;
+
+use fullpipe_diagnose::capture::CaptureWarning;
+use fullpipe_perf::Stop;
+
+use crate::{
+    arguments::{ConnectionCondition, WhyArguments},
+    failure::Failure,
+    output::{Terminal, print},
+    progress::Progress,
+};
+use captures::Capture;
+use connections::Connections;
+
+/// Runs the subcommand.
+pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
+    let names: Vec<_> = arguments.files.iter().map(|path| shown(path)).collect();
+    let stop = Stop::on_interrupt()?;
+    let progress = Progress::new(terminal, "why", names.clone());
+    let mut connections = Connections::new(arguments.flow);
+    let mut captures = Vec::new();
+    let mut failures = Vec::new();
+    for (place, path) in arguments.files.iter().enumerate() {
+        let advance = |share: f64| progress.advance(place, share);
+        let filter = arguments.filter.as_ref();
+        match captures::read(path, filter, &mut connections, &advance, &stop) {
+            Ok((counters, warnings)) => {
+                let name = names[place].clone();
+                captures.push(Capture {
+                    name,
+                    counters,
+                    warnings,
+                });
+                connections.next_capture();
+            }
+            Err(why) => failures.push(format!("{}: {why}", names[place])),
+        }
+        advance(1.0);
+        if stop.is_raised() {
+            break;
+        }
+    }
+    drop(progress);
+    if captures.is_empty() {
+        return Err(Failure::failed(failures.join("; ")));
+    }
+    for failure in &failures {
+        eprintln!("error: {failure}");
+    }
+    if let Some(number) = arguments.flow
+        && connections.full().is_none()
+    {
+        return Err(Failure::usage(format!(
+            "--flow {number}: the last connection is number {}",
+            connections.count()
+        )));
+    }
+    show(arguments, terminal, &captures, &mut connections)?;
+    if stop.is_raised() {
+        let why = "the answer is about what was read until then";
+        return Err(Failure::Interrupted(why.to_string()));
+    }
+    conclude(arguments, &captures, &connections, failures.is_empty())
+}
+
+/// Name of a file in messages.
+fn shown(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".to_string(),
+        _ => path.display().to_string(),
+    }
+}
+
+/// Prints the result in the format that was asked for.
+fn show(
+    arguments: &WhyArguments,
+    terminal: &Terminal,
+    captures: &[Capture],
+    connections: &mut Connections,
+) -> Result<(), Failure> {
+    let rows = connections.sorted();
+    if arguments.json {
+        return print(&records::json(captures, connections, &rows)?);
+    }
+    if arguments.csv {
+        for capture in captures {
+            for warning in &capture.warnings {
+                eprintln!("{}: {warning}", capture.name);
+            }
+        }
+        return print(&records::csv(captures, &rows));
+    }
+    let mut text = table::captures(captures, terminal.layout);
+    match connections.full() {
+        Some(flow) => text += &account::text(flow, terminal.layout),
+        None => {
+            text +=
+                &table::connections(connections, captures, &rows, arguments.top, terminal.layout)
+        }
+    }
+    print(&text)
+}
+
+/// The end of the command: an error, or a condition that was met.
+fn conclude(
+    arguments: &WhyArguments,
+    captures: &[Capture],
+    connections: &Connections,
+    are_all_read: bool,
+) -> Result<(), Failure> {
+    if !are_all_read {
+        return Err(Failure::Reported);
+    }
+    let mut is_met = false;
+    for condition in &arguments.fail_on {
+        let lines = match condition {
+            ConnectionCondition::Partial => {
+                let partial = captures
+                    .iter()
+                    .filter(|capture| capture.warnings.iter().any(CaptureWarning::is_partial));
+                partial
+                    .map(|capture| format!("{}: partial", capture.name))
+                    .collect()
+            }
+            condition => connections.meeting(condition),
+        };
+        is_met |= !lines.is_empty();
+        for line in lines {
+            eprintln!("{line}");
+        }
+    }
+    match is_met {
+        true => Err(Failure::ConditionMet),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,292 @@
+//! Everything that a capture shows about one connection.
+//!
+//! Rule: values are those of the analysis. A value that it does not have is left out.
+
+use fullpipe_diagnose::{
+    capture::{EndedFlow, FlowEnding},
+    inferred::Confidence,
+    observe::{DirectionSeen, EpisodeKind, ObservedConnection, SeenEpisode, Side, WindowScale},
+};
+use fullpipe_lab::{
+    layout::{Layout, Tone},
+    units::{grouped, rate_text, seconds_text},
+};
+
+use super::table::words;
+
+/// Most episodes that are printed.
+const EPISODES: usize = 20;
+
+/// The connection in words and tables.
+pub fn text(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
+    let seen = &flow.outcome;
+    let sender = flow.key.address(seen.sender);
+    let receiver = flow.key.address(seen.sender.other());
+    let mut out = String::new();
+    let title = format!("Connection {}: {sender} > {receiver}", flow.number);
+    layout.paragraph(&mut out, "", 2, &layout.paint(Tone::Heading, &title));
+    layout.field(&mut out, "limit", &limit(seen, layout));
+    layout.field(&mut out, "transfer", &transfer(flow));
+    layout.field(&mut out, "capture", &vantage(seen));
+    if let Some(path) = path(seen) {
+        layout.field(&mut out, "path", &path);
+    }
+    layout.field(&mut out, "windows", &windows(seen));
+    layout.field(&mut out, "losses", &losses(seen));
+    if let Some(waits) = small_writes(seen) {
+        layout.field(&mut out, "small writes", &waits);
+    }
+    out.push('\n');
+    account(&mut out, seen, layout);
+    episodes(&mut out, seen, layout);
+    if !seen.cannot_tell.is_empty() {
+        out += "\n";
+        layout.paragraph(&mut out, "", 0, "This capture cannot tell everything:");
+        for sentence in &seen.cannot_tell {
+            layout.paragraph(&mut out, "  - ", 4, sentence);
+        }
+    }
+    out
+}
+
+fn limit(seen: &ObservedConnection, layout: Layout) -> String {
+    let Some((limit, share, confidence)) = seen.main_limit() else {
+        return "unknown".to_string();
+    };
+    let confidence = match confidence {
+        Confidence::High => "high",
+        _ => "low",
+    };
+    format!(
+        "{} for {:.0} % of the time ({confidence} confidence)",
+        layout.paint(Tone::Limit, &words(limit.name())),
+        share * 100.0
+    )
+}
+
+fn ns_text(ns: u64) -> String {
+    seconds_text(ns as f64 / 1e9)
+}
+
+fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
+    let seen = &flow.outcome;
+    let data = seen.data();
+    let seconds = seen.lifetime_ns as f64 / 1e9;
+    let back = &seen.directions[seen.sender.other().index()];
+    let ending = match flow.ending {
+        FlowEnding::Closed => "closed",
+        FlowEnding::Reset => "reset",
+        FlowEnding::Replaced => "followed by another connection between the same ports",
+        FlowEnding::Idle | FlowEnding::Crowded => "idle until it was left out",
+        FlowEnding::CaptureEnd => "open when the capture ended",
+    };
+    let mut text = format!(
+        "{} bytes in {}; {} bytes back; {ending}",
+        grouped(data.payload_bytes),
+        seconds_text(seconds),
+        grouped(back.payload_bytes)
+    );
+    if seconds > 0.0 && data.acknowledged_bytes > 0 {
+        let goodput = data.acknowledged_bytes as f64 * 8.0 / seconds;
+        text += &format!("; goodput {}", rate_text(goodput));
+    }
+    text
+}
+
+fn vantage(seen: &ObservedConnection) -> String {
+    let vantage = &seen.vantage;
+    let side = match vantage.side {
+        Side::Sender => "at the sender",
+        Side::Middle => "on the path",
+        Side::Receiver => "at the receiver",
+        Side::Unknown => "position unknown",
+    };
+    let mut parts = vec![side.to_string()];
+    if let (Some(near), Some(far)) = (vantage.to_sender_ns, vantage.to_receiver_ns) {
+        parts.push(format!(
+            "{} to the sender and back, {} to the receiver and back",
+            ns_text(near),
+            ns_text(far)
+        ));
+    }
+    parts.push(match vantage.has_handshake {
+        true => "with the handshake".to_string(),
+        false => "without the handshake".to_string(),
+    });
+    parts.join("; ")
+}
+
+fn path(seen: &ObservedConnection) -> Option<String> {
+    let path = &seen.path;
+    let mut parts = Vec::new();
+    if let (Some(base), Some(mean), Some(most)) =
+        (path.base_rtt_ns, path.mean_rtt_ns, path.largest_rtt_ns)
+    {
+        parts.push(format!(
+            "round trip {} at least, {} on average, {} at most",
+            ns_text(base),
+            ns_text(mean),
+            ns_text(most)
+        ));
+    }
+    if let Some(rate) = path.delivery_bps {
+        parts.push(format!("delivered at up to {}", rate_text(rate)));
+    }
+    if path.full_share > 0.0 {
+        parts.push(format!(
+            "full for {:.0} % of the time",
+            path.full_share * 100.0
+        ));
+    }
+    if let Some(queue) = path.queue_bytes {
+        parts.push(format!("queue up to {} bytes", grouped(queue)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn windows(seen: &ObservedConnection) -> String {
+    let data = seen.data();
+    let receiver = &seen.directions[seen.sender.other().index()];
+    let mut parts = vec![format!(
+        "up to {} bytes in flight, segments of {} bytes",
+        grouped(data.largest_flight_bytes),
+        grouped(data.segment_bytes.into())
+    )];
+    match (
+        receiver.smallest_window_bytes,
+        receiver.largest_window_bytes,
+    ) {
+        (Some(least), Some(most)) => parts.push(format!(
+            "receive window {} to {} bytes ({})",
+            grouped(least),
+            grouped(most),
+            scale(receiver)
+        )),
+        _ => parts.push("receive window unknown, because its scale is".to_string()),
+    }
+    let zero = &data.zero_windows;
+    if zero.count > 0 {
+        parts.push(format!(
+            "closed {} times for {}; probes: {} answered, {} lost, {} of them in a row",
+            zero.count,
+            ns_text(zero.closed_ns),
+            zero.probes_answered,
+            zero.probes_lost,
+            zero.probes_lost_in_a_row
+        ));
+    }
+    parts.join("; ")
+}
+
+fn scale(end: &DirectionSeen) -> String {
+    match end.window_scale {
+        WindowScale::Seen(shift) => format!("scale {shift}, seen"),
+        WindowScale::Inferred(shift) => format!("scale {shift}, inferred"),
+        WindowScale::Unknown => "scale unknown".to_string(),
+    }
+}
+
+fn losses(seen: &ObservedConnection) -> String {
+    let data = seen.data();
+    let sent = &data.retransmissions;
+    if sent.total() + data.reordered + data.missing_bytes == 0 {
+        return "none".to_string();
+    }
+    let mut parts = vec![format!(
+        "{} retransmitted of {} data segments",
+        grouped(sent.total()),
+        grouped(data.data_segments)
+    )];
+    let kinds = [
+        (sent.fast, "fast"),
+        (sent.timeout, "after a timeout"),
+        (sent.tail_probe, "tail loss probes"),
+        (sent.handshake, "of the handshake"),
+        (sent.spurious, "spurious"),
+        (data.reordered, "reordered"),
+    ];
+    for (count, name) in kinds.into_iter().filter(|(count, _)| *count > 0) {
+        parts.push(format!("{} {name}", grouped(count)));
+    }
+    if data.missing_bytes > 0 {
+        parts.push(format!(
+            "{} bytes are missing in the capture",
+            grouped(data.missing_bytes)
+        ));
+    }
+    parts.join("; ")
+}
+
+fn small_writes(seen: &ObservedConnection) -> Option<String> {
+    let waits = &seen.small_writes;
+    (waits.waits > 0).then(|| {
+        format!(
+            "{} waits: {} for Nagle's algorithm, {} more for delayed ACKs",
+            grouped(waits.waits),
+            ns_text(waits.nagle_ns),
+            ns_text(waits.delayed_ack_ns)
+        )
+    })
+}
+
+/// Time and bytes by limit, the longest first.
+fn account(out: &mut String, seen: &ObservedConnection, layout: Layout) {
+    let heading = format!(
+        "{:30} {:>10} {:>7} {:>14}",
+        "limit", "time", "share", "bytes"
+    );
+    *out += &format!("  {}\n", layout.paint(Tone::Heading, &heading));
+    for (limit, share) in seen.shares().largest_first() {
+        let mut parts = seen.account.parts();
+        let part = parts.find(|(known, ..)| *known == limit);
+        let (time, bytes) = part.map_or((0.0, 0), |(_, time, bytes)| (time.as_secs_f64(), bytes));
+        *out += &format!(
+            "  {:30} {:>10} {:>5.1} % {:>14}\n",
+            words(limit.name()),
+            seconds_text(time),
+            share * 100.0,
+            grouped(bytes)
+        );
+    }
+}
+
+fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
+    if seen.episodes.is_empty() {
+        return;
+    }
+    let heading = format!("{:>12} {:>10}  episode", "at", "lasted");
+    *out += &format!("\n  {}\n", layout.paint(Tone::Heading, &heading));
+    for episode in seen.episodes.iter().take(EPISODES) {
+        let lasted_ns = episode.end_ns.saturating_sub(episode.at_ns);
+        *out += &format!(
+            "  {:>12} {:>10}  {}\n",
+            seconds_text(episode.at_ns as f64 / 1e9),
+            seconds_text(lasted_ns as f64 / 1e9),
+            kind(episode)
+        );
+    }
+    let kept = seen.episodes.len().min(EPISODES) as u64;
+    let all = seen.episodes.len() as u64 + seen.episodes_omitted;
+    if all > kept {
+        *out += &format!(
+            "  {} more episodes (--json has them)\n",
+            grouped(all - kept)
+        );
+    }
+}
+
+fn kind(episode: &SeenEpisode) -> String {
+    let count = grouped(episode.count);
+    match episode.kind {
+        EpisodeKind::LostHandshake => format!("handshake retransmitted {count} times"),
+        EpisodeKind::Timeout => format!("retransmission timeout, {count} in a row"),
+        EpisodeKind::FastRecovery => format!("fast recovery of {count} segments"),
+        EpisodeKind::TailProbe => "tail loss probe".to_string(),
+        EpisodeKind::Spurious => "spurious retransmission".to_string(),
+        EpisodeKind::ZeroWindow => format!("zero window with {count} probes"),
+        EpisodeKind::ProbesLost => format!("{count} window probes without an answer"),
+        EpisodeKind::IdleRestart => "restart with a smaller window after idle time".to_string(),
+        EpisodeKind::Reordering => format!("{count} segments overtook others"),
+        EpisodeKind::MtuHole => format!("long segments are lost; {count} bytes arrive"),
+    }
+}

@@ -1,0 +1,232 @@
+//! The connections of all captures of a command.
+//!
+//! Rule: memory is bounded. A row of fixed size is kept of each connection, of at most
+//! [`ROWS_MAX`] that lost most time; the others are only counted. The whole result is kept of
+//! one connection: the one that was asked for, or the only one.
+
+use std::{cmp::Ordering, collections::BinaryHeap, net::SocketAddr};
+
+use fullpipe_diagnose::{
+    account::Shares,
+    capture::{EndedFlow, FlowEnding},
+    inferred::Confidence,
+    observe::{ObservedConnection, SeenLimit},
+    vocabulary::Limit,
+};
+
+use crate::arguments::ConnectionCondition;
+
+/// Most rows that are kept.
+const ROWS_MAX: usize = 10_000;
+/// Most lines about a condition of `--fail-on`.
+const LINES_MAX: usize = 20;
+
+/// A connection in the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Number over all captures, from 1.
+    pub number: u64,
+    /// Number of its capture, from 0.
+    pub capture: usize,
+    /// The end that sent more payload.
+    pub sender: SocketAddr,
+    pub receiver: SocketAddr,
+    pub began_ns: i64,
+    pub seconds: f64,
+    pub segments: u64,
+    pub data_segments: u64,
+    /// Payload of the sender, once.
+    pub bytes: u64,
+    pub goodput_bps: f64,
+    pub rtt_s: Option<f64>,
+    pub retransmitted: u64,
+    pub limit: Option<(SeenLimit, f64, Confidence)>,
+    pub shares: Shares<SeenLimit>,
+    pub lost_s: f64,
+    pub ending: FlowEnding,
+}
+
+impl Row {
+    fn of(flow: &EndedFlow<ObservedConnection>, number: u64, capture: usize) -> Self {
+        let seen = &flow.outcome;
+        let data = seen.data();
+        let seconds = seen.lifetime_ns as f64 / 1e9;
+        // Without the receiver's ACKs, the payload that was sent.
+        let arrived = match data.acknowledged_bytes {
+            0 => data.payload_bytes,
+            acknowledged => acknowledged,
+        };
+        Self {
+            number,
+            capture,
+            sender: flow.key.address(seen.sender),
+            receiver: flow.key.address(seen.sender.other()),
+            began_ns: flow.began_ns,
+            seconds,
+            segments: flow.segments,
+            data_segments: data.data_segments,
+            bytes: data.payload_bytes,
+            goodput_bps: match seconds > 0.0 {
+                true => arrived as f64 * 8.0 / seconds,
+                false => 0.0,
+            },
+            rtt_s: seen.path.base_rtt_ns.map(|ns| ns as f64 / 1e9),
+            retransmitted: data.retransmissions.total(),
+            limit: seen.main_limit(),
+            shares: seen.shares(),
+            lost_s: lost_s(seen),
+            ending: flow.ending,
+        }
+    }
+
+    /// Share of the data segments that was retransmitted.
+    pub fn retransmitted_share(&self) -> f64 {
+        match self.data_segments {
+            0 => 0.0,
+            all => self.retransmitted as f64 / all as f64,
+        }
+    }
+}
+
+/// Seconds in which the sender had something to send and the path was not full.
+fn lost_s(seen: &ObservedConnection) -> f64 {
+    let is_excluded = |limit: SeenLimit| {
+        let excluded = [Limit::Application, Limit::Closing].map(SeenLimit::Known);
+        limit == SeenLimit::Unknown || excluded.contains(&limit)
+    };
+    let waiting = seen
+        .account
+        .times()
+        .filter(|(limit, _)| !is_excluded(*limit));
+    let waiting: f64 = waiting.map(|(_, time)| time.as_secs_f64()).sum();
+    let full = seen.path.full_share * seen.lifetime_ns as f64 / 1e9;
+    (waiting - full).max(0.0)
+}
+
+/// A row in the order of time lost, the least first out of a heap.
+struct ByTimeLost(Row);
+
+impl PartialEq for ByTimeLost {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for ByTimeLost {}
+
+impl PartialOrd for ByTimeLost {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByTimeLost {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_loss = other.0.lost_s.total_cmp(&self.0.lost_s);
+        by_loss.then(self.0.number.cmp(&other.0.number))
+    }
+}
+
+/// The connections that have ended.
+pub struct Connections {
+    rows: BinaryHeap<ByTimeLost>,
+    count: u64,
+    /// Number of the capture that is read, and of connections in those before it.
+    capture: usize,
+    before: u64,
+    wanted: Option<u64>,
+    full: Option<Box<EndedFlow<ObservedConnection>>>,
+}
+
+impl Connections {
+    /// No connections. Of connection number `wanted` the whole result is kept.
+    pub fn new(wanted: Option<u64>) -> Self {
+        Self {
+            rows: BinaryHeap::new(),
+            count: 0,
+            capture: 0,
+            before: 0,
+            wanted,
+            full: None,
+        }
+    }
+
+    /// Adds a connection of the capture that is read.
+    pub fn add(&mut self, mut flow: EndedFlow<ObservedConnection>) {
+        flow.number += self.before;
+        self.count += 1;
+        self.rows
+            .push(ByTimeLost(Row::of(&flow, flow.number, self.capture)));
+        if self.rows.len() > ROWS_MAX {
+            self.rows.pop();
+        }
+        match self.wanted {
+            Some(wanted) if wanted == flow.number => self.full = Some(Box::new(flow)),
+            Some(_) => {}
+            None if self.count == 1 => self.full = Some(Box::new(flow)),
+            None => self.full = None,
+        }
+    }
+
+    /// The connections that follow are those of the next capture.
+    pub fn next_capture(&mut self) {
+        self.capture += 1;
+        self.before = self.count;
+    }
+
+    /// Number of connections.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The connection of which the whole result was kept.
+    pub fn full(&self) -> Option<&EndedFlow<ObservedConnection>> {
+        self.full.as_deref()
+    }
+
+    /// The rows, most time lost first.
+    pub fn sorted(&self) -> Vec<Row> {
+        let mut rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|ByTimeLost(row)| row.clone())
+            .collect();
+        rows.sort_by(|one, other| {
+            let by_loss = other.lost_s.total_cmp(&one.lost_s);
+            by_loss.then(one.number.cmp(&other.number))
+        });
+        rows
+    }
+
+    /// Lines about the connections that meet a condition.
+    pub fn meeting(&self, condition: &ConnectionCondition) -> Vec<String> {
+        let rows = self.sorted();
+        let met = rows.iter().filter_map(|row| {
+            let why = match condition {
+                ConnectionCondition::Limit(limit) => {
+                    let (main, share, _) = row.limit?;
+                    (main == *limit)
+                        .then(|| format!("limited by {} for {:.0} %", limit.name(), share * 100.0))
+                }
+                ConnectionCondition::Retransmitted(most) => {
+                    let share = row.retransmitted_share();
+                    (share > *most).then(|| format!("{:.2} % retransmitted", share * 100.0))
+                }
+                ConnectionCondition::Reset => {
+                    (row.ending == FlowEnding::Reset).then(|| "reset".to_string())
+                }
+                ConnectionCondition::Partial => None,
+            }?;
+            let Row {
+                number,
+                sender,
+                receiver,
+                ..
+            } = row;
+            Some(format!(
+                "connection {number} ({sender} to {receiver}): {why}"
+            ))
+        });
+        met.take(LINES_MAX).collect()
+    }
+}

@@ -1,0 +1,191 @@
+//! `fullpipe why` on captures that the simulator writes.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use super::{Folder, fullpipe, fullpipe_in, refused, stderr, stdout};
+
+/// Two connections: a small send buffer on a long path, one after the other.
+const EXPERIMENT: &str = r#"
+title = "Captures"
+hosts.near = {}
+hosts.far = {}
+[links.path]
+between = ["near", "far"]
+rate = "100mbit"
+delay = "10ms"
+[workload]
+from = "near"
+to = "far"
+bytes = 300000
+[[rows]]
+label = "small"
+set.tcp.send_buffer = "8K"
+[[rows]]
+label = "large"
+"#;
+
+/// Captures of both rows.
+fn captures(folder: &Folder) -> [String; 2] {
+    fs::write(folder.0.join("both.toml"), EXPERIMENT).unwrap();
+    let run = fullpipe_in(&folder.0, &["lab", "run", "./both.toml", "--pcap", "."]);
+    assert!(run.status.success(), "{}", stderr(&run));
+    let path = |row: u32| folder.0.join(format!("both-{row}.pcapng"));
+    [1, 2].map(|row| path(row).to_str().unwrap().to_string())
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = fullpipe(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn changed(path: &str, name: &str, change: impl Fn(&mut Vec<u8>)) -> String {
+    let mut bytes = fs::read(path).unwrap();
+    change(&mut bytes);
+    let path = PathBuf::from(path).with_file_name(name);
+    fs::write(&path, bytes).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn one_connection_is_told_in_full_and_several_in_a_table() {
+    let folder = Folder::new("why");
+    let [small, large] = captures(&folder);
+    let one = fullpipe(&["why", &small]);
+    assert!(one.status.success(), "{}", stderr(&one));
+    let text = stdout(&one);
+    assert!(
+        text.contains("300,000 bytes") && text.contains("share"),
+        "{text}"
+    );
+    let both = fullpipe(&["diagnose", &small, &large, "--width", "200"]);
+    let table = stdout(&both);
+    assert!(
+        table.contains("limited by") && table.contains("retrans"),
+        "{table}"
+    );
+    let first = table.lines().find(|line| line.starts_with("1 ")).unwrap();
+    assert!(first.contains("10.0.0.1:"), "{table}");
+    let flow = fullpipe(&["why", &small, &large, "--flow", "2"]);
+    assert!(stdout(&flow).contains("Connection 2"), "{}", stdout(&flow));
+    let narrow = stdout(&fullpipe(&["why", &small, &large, "--width", "70"]));
+    let rows = narrow
+        .lines()
+        .filter(|line| line.starts_with(['#', '1', '2']));
+    assert!(rows.clone().all(|line| line.len() <= 100), "{narrow}");
+    assert_eq!(rows.count(), 3, "{narrow}");
+}
+
+#[test]
+fn json_and_csv_have_every_connection() {
+    let folder = Folder::new("why-json");
+    let [small, large] = captures(&folder);
+    let answer = json(&["why", &small, &large, "--json"]);
+    assert_eq!(answer["schema"], 2);
+    assert_eq!(answer["connections"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["connections"][0]["payload_bytes"], 300_000);
+    assert_eq!(answer["captures"][1]["is_partial"], false);
+    assert!(answer.get("observed").is_none());
+    let shares = answer["connections"][1]["shares"].as_object().unwrap();
+    let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    let answer = json(&["why", &small, "--json"]);
+    assert!(answer["observed"]["bands"].is_array());
+    let csv = stdout(&fullpipe(&["why", &small, &large, "--csv"]));
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert!(csv.starts_with("number,file,sender,receiver,"), "{csv}");
+}
+
+#[test]
+fn a_filter_chooses_connections() {
+    let folder = Folder::new("why-filter");
+    let [small, _] = captures(&folder);
+    for (filter, count) in [
+        ("host 10.0.0.1", 1),
+        ("host 10.0.0.9", 0),
+        ("tcp and not net 10.0.0.0/24", 0),
+        ("src 10.0.0.2", 1),
+    ] {
+        let answer = json(&["why", &small, "--json", "--filter", filter]);
+        let found = answer["connections"].as_array().unwrap().len();
+        assert_eq!(found, count, "{filter}");
+    }
+}
+
+#[test]
+fn a_partial_capture_gives_a_partial_answer_that_says_so() {
+    let folder = Folder::new("why-partial");
+    let [small, _] = captures(&folder);
+    let cut = changed(&small, "cut.pcapng", |bytes| {
+        bytes.truncate(bytes.len() / 2 + 1)
+    });
+    let damaged = changed(&small, "damaged.pcapng", |bytes| {
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 4_000].fill(0xff);
+    });
+    for (path, wanted) in [
+        (&cut, "ends inside a packet"),
+        (&damaged, "damaged at byte"),
+    ] {
+        let output = fullpipe(&["why", path, "--width", "400"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = stdout(&output);
+        assert!(
+            text.contains(wanted) && text.contains("Connection 1"),
+            "{text}"
+        );
+        let output = fullpipe(&["why", path, "--fail-on", "partial"]);
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    }
+    assert_eq!(
+        json(&["why", &cut, "--json"])["captures"][0]["warnings"][0]["name"],
+        "cut"
+    );
+}
+
+#[test]
+fn files_that_are_no_captures_and_wrong_requests_are_refused() {
+    let folder = Folder::new("why-refused");
+    let [small, _] = captures(&folder);
+    for (arguments, wanted) in [
+        (
+            &["why", "both.toml"][..],
+            "both.toml: not a capture: it is text",
+        ),
+        (&["why", "missing.pcap"], "missing.pcap: No such file"),
+        (&["why", "."], "this is a folder"),
+    ] {
+        let output = fullpipe_in(&folder.0, arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
+    }
+    // What could be read is printed, and the exit code says that something could not.
+    let output = fullpipe_in(&folder.0, &["why", &small, "missing.pcap"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stdout(&output).contains("Connection 1"),
+        "{}",
+        stdout(&output)
+    );
+    refused(
+        &folder.0,
+        &[
+            (&["why"], "required arguments"),
+            (
+                &["why", &small, "--flow", "7"],
+                "the last connection is number 1",
+            ),
+            (
+                &["why", &small, "--filter", "host example.org"],
+                "names are not looked up",
+            ),
+            (
+                &["why", &small, "--fail-on", "limit=cwnd"],
+                "no limit is called `cwnd`",
+            ),
+            (&["why", &small, "--json", "--csv"], "cannot be used with"),
+        ],
+    );
+}

@@ -1,0 +1,96 @@
+//! Frames that a capture has twice: mirror ports that copy a frame where it enters and where it
+//! leaves a switch, and the Linux device `any`.
+//!
+//! Rule: a frame is a duplicate if the same frame was captured within [`WITHIN_NS`] before.
+//! Two IPv4 packets are the same if identification, ports, sequence numbers, flags, window and
+//! TCP checksum agree; a retransmission has another identification. Packets without
+//! identification (IPv6, or 0) are compared without it, and are dropped only while at least
+//! [`MIRRORED`] of the segments with payload appear twice: retransmissions and duplicate ACKs
+//! may be equal too.
+//!
+//! Memory is a table of fixed size, in which newer frames replace older ones.
+
+/// Longest time between two copies, in nanoseconds: 1 ms.
+const WITHIN_NS: i64 = 1_000_000;
+/// Places of the table.
+const PLACES: usize = 4_096;
+/// Segments with payload and without identification by which mirroring is recognised.
+const LEARNED: u32 = 64;
+/// Share of copies among them, in percent: of frames that all appear twice, half are copies.
+const MIRRORED: u32 = 40;
+
+/// The fields by which a frame is recognised.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fingerprint {
+    /// A hash of everything but the identification.
+    pub hash: u64,
+    /// Identification; 0 for none.
+    pub id: u16,
+    /// The segment has payload.
+    pub has_payload: bool,
+}
+
+impl Fingerprint {
+    /// Mixes `word` into `hash`.
+    pub(super) const fn mixed(hash: u64, word: u64) -> u64 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let product = (hash ^ word) as u128 * ODD as u128;
+        (product >> 64) as u64 ^ product as u64
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    hash: u64,
+    at_ns: i64,
+}
+
+/// The frames of the last millisecond, as far as they fit.
+pub(super) struct Duplicates {
+    places: Box<[Place]>,
+    /// Of the latest segments with payload and without identification: all, and copies.
+    learned: u32,
+    copies: u32,
+}
+
+impl Duplicates {
+    pub(super) fn new() -> Self {
+        let nothing = Place {
+            hash: 0,
+            at_ns: i64::MIN,
+        };
+        Self {
+            places: vec![nothing; PLACES].into_boxed_slice(),
+            learned: 0,
+            copies: 0,
+        }
+    }
+
+    /// Returns true if the frame at `at_ns` is a copy.
+    pub(super) fn is_copy(&mut self, fingerprint: Fingerprint, at_ns: i64) -> bool {
+        let hash = Fingerprint::mixed(fingerprint.hash, fingerprint.id.into());
+        let place = &mut self.places[hash as usize % PLACES];
+        let is_same = place.hash == hash && at_ns.saturating_sub(place.at_ns) <= WITHIN_NS;
+        *place = Place { hash, at_ns };
+        if fingerprint.id != 0 {
+            return is_same;
+        }
+        if fingerprint.has_payload {
+            self.learn(is_same);
+        }
+        is_same && self.learned >= LEARNED && self.copies * 100 >= self.learned * MIRRORED
+    }
+
+    fn learn(&mut self, is_same: bool) {
+        self.learned += 1;
+        self.copies += u32::from(is_same);
+        // Older segments count half as much as later ones.
+        if self.learned >= 4 * LEARNED {
+            self.learned /= 2;
+            self.copies /= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

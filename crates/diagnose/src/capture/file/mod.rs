@@ -1,0 +1,131 @@
+//! The file formats pcap and pcapng: frames in the order of the file.
+//!
+//! Rule: a file that is cut or damaged gives all frames before that place, and the place. No
+//! length in a file is believed before it is compared with a limit, and none decides how much
+//! memory is allocated.
+
+mod pcap;
+mod pcapng;
+mod record;
+mod refusal;
+
+use std::io;
+
+use super::{
+    frame::Frame,
+    input::{BytesRead, Input},
+};
+use pcap::Pcap;
+use pcapng::Pcapng;
+use record::Stop;
+
+pub use refusal::CaptureError;
+
+/// End of the reading of a file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The file was read to its end.
+    Complete,
+    /// The file ends inside a packet: the capture was stopped hard, or the copy is incomplete.
+    Cut {
+        /// Place of the incomplete packet, in decompressed bytes.
+        at_byte: u64,
+    },
+    /// The file contradicts itself; nothing behind that place was read.
+    Damaged {
+        /// Place of the contradiction, in decompressed bytes.
+        at_byte: u64,
+        /// The contradiction.
+        why: &'static str,
+    },
+    /// The bytes cannot be read or decompressed further.
+    Unreadable {
+        /// Place up to which they were read, in decompressed bytes.
+        at_byte: u64,
+        /// The error of the system or of the decompression.
+        error: io::Error,
+    },
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// A capture file that is read frame by frame.
+pub(super) struct CaptureFile {
+    input: Input,
+    format: Format,
+    /// Bytes of the last frame's record, which are consumed before the next.
+    pending: usize,
+}
+
+impl CaptureFile {
+    /// Reads the head of a capture.
+    pub(super) fn open(
+        source: impl io::Read + Send + 'static,
+        count: BytesRead,
+    ) -> Result<Self, CaptureError> {
+        let mut input = Input::new(source, count).map_err(CaptureError::from)?;
+        let is_any = input.need(4).map_err(CaptureError::from)?;
+        if input.ready().is_empty() {
+            return Err(CaptureError::Empty);
+        }
+        let format = if is_any && pcapng::begins(input.ready()) {
+            Format::Pcapng(Pcapng::begin(&mut input)?)
+        } else if let Some(pcap) = Pcap::begin(&mut input)? {
+            Format::Pcap(pcap)
+        } else {
+            // The rest of them is only for the message.
+            let _ = input.need(16);
+            let ready = input.ready();
+            return Err(CaptureError::NotACapture(
+                ready[..ready.len().min(16)].to_vec(),
+            ));
+        };
+        Ok(Self {
+            input,
+            format,
+            pending: 0,
+        })
+    }
+
+    /// Returns the next frame, or the reason for which there is none.
+    pub(super) fn next_frame(&mut self) -> Result<Frame<'_>, Ending> {
+        self.input.consume(std::mem::take(&mut self.pending));
+        let placed = match &mut self.format {
+            Format::Pcap(pcap) => pcap.next_frame(&mut self.input),
+            Format::Pcapng(pcapng) => pcapng.next_frame(&mut self.input),
+        };
+        let placed = placed.map_err(|stop| self.ending(stop))?;
+        self.pending = placed.record;
+        let bytes = &self.input.ready()[placed.before..][..placed.captured];
+        Ok(Frame {
+            bytes,
+            ..placed.frame
+        })
+    }
+
+    /// Packets that the capturing system dropped, as far as the file says.
+    pub(super) fn dropped(&self) -> u64 {
+        match &self.format {
+            Format::Pcap(_) => 0,
+            Format::Pcapng(pcapng) => pcapng.dropped(),
+        }
+    }
+
+    fn ending(&self, stop: Stop) -> Ending {
+        let at_byte = self.input.offset();
+        match stop {
+            Stop::End => Ending::Complete,
+            Stop::Cut => Ending::Cut { at_byte },
+            Stop::Damaged(why) => Ending::Damaged { at_byte, why },
+            // The decompressor's word for a compressed file that is cut.
+            Stop::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Ending::Cut { at_byte }
+            }
+            Stop::Failed(error) => Ending::Unreadable { at_byte, error },
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Files that are not read at all, and what to do about them.
+//!
+//! Rule: the message names the next step where there is one.
+
+use std::{fmt, io};
+
+/// Reason for which a file cannot be read at all.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// There is not a single byte.
+    Empty,
+    /// The first bytes are those of no format that is read. Holds up to 16 of them.
+    NotACapture(Vec<u8>),
+    /// A pcap file whose version is not 2.
+    Version {
+        /// Major version in the file.
+        major: u16,
+        /// Minor version in the file.
+        minor: u16,
+    },
+    /// Its header is cut or contradicts itself.
+    Header(&'static str),
+    /// The bytes cannot be read or decompressed.
+    Read(io::Error),
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the file is empty: no packet was captured, or the capture has not been flushed (tcpdump -U)"),
+            Self::NotACapture(first) => write!(f, "not a capture: {}", named(first)),
+            Self::Version { major, minor } => {
+                write!(f, "pcap version {major}.{minor} is unknown: expected 2.x")
+            }
+            Self::Header(why) => write!(f, "the header of the capture is damaged: {why}"),
+            Self::Read(error) => write!(f, "cannot read: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for CaptureError {}
+
+impl From<io::Error> for CaptureError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Header("the compressed file is cut"),
+            _ => Self::Read(error),
+        }
+    }
+}
+
+/// Says what a file with these first bytes is, and what to do.
+fn named(first: &[u8]) -> String {
+    const EXPECTED: &str = "expected pcap or pcapng, also inside gzip or zstd";
+    let known: [(&[u8], &str); 6] = [
+        (
+            b"snoop\0",
+            "a snoop file; convert it: editcap -F pcapng OLD NEW",
+        ),
+        (
+            b"BZh",
+            "a bzip2 file; unpack it: bunzip2 -c FILE | fullpipe why -",
+        ),
+        (
+            b"\xfd7zXZ",
+            "an xz file; unpack it: xz -dc FILE | fullpipe why -",
+        ),
+        (
+            b"\x04\x22\x4d\x18",
+            "an lz4 file; unpack it: lz4 -dc FILE | fullpipe why -",
+        ),
+        (b"PK\x03\x04", "a zip file; unpack it first"),
+        (b"%PDF", "a PDF file"),
+    ];
+    if let Some((_, name)) = known.iter().find(|(magic, _)| first.starts_with(magic)) {
+        return format!("{name}; {EXPECTED}");
+    }
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if first.len() >= 4 && first.iter().all(is_text) {
+        return format!("it is text; write packets with tcpdump -w FILE; {EXPECTED}");
+    }
+    let bytes: Vec<_> = first
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("it begins with the bytes {}; {EXPECTED}", bytes.join(" "))
+}

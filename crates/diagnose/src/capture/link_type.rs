@@ -1,0 +1,72 @@
+//! Types of link headers.
+//!
+//! Rule: a number is not interpreted here. [`LinkType::READ`] lists those that are read.
+
+use std::fmt;
+
+/// Type of a frame's first header, by its number in the registry of link types
+/// (draft-ietf-opsawg-pcaplinktype).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// Loopback of BSD systems: address family in the capturing host's byte order.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// PPP, with or without the HDLC address.
+    pub const PPP: Self = Self(9);
+    /// An IP packet, under the number of BSD systems.
+    pub const RAW_BSD: Self = Self(12);
+    /// An IP packet, under the number of OpenBSD.
+    pub const RAW_OPENBSD: Self = Self(14);
+    /// PPP in HDLC framing.
+    pub const PPP_HDLC: Self = Self(50);
+    /// PPPoE session header.
+    pub const PPP_ETHER: Self = Self(51);
+    /// An IP packet.
+    pub const RAW: Self = Self(101);
+    /// Cisco HDLC.
+    pub const C_HDLC: Self = Self(104);
+    /// Loopback of OpenBSD: address family in network byte order.
+    pub const LOOP: Self = Self(108);
+    /// Linux cooked capture: the device `any`.
+    pub const LINUX_SLL: Self = Self(113);
+    /// PPP of Linux's pppd, with a direction instead of the address.
+    pub const PPP_PPPD: Self = Self(166);
+    /// An IPv4 packet.
+    pub const IPV4: Self = Self(228);
+    /// An IPv6 packet.
+    pub const IPV6: Self = Self(229);
+    /// Linux cooked capture, version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+
+    /// Types that this crate reads, with the names that tcpdump gives them.
+    pub const READ: [(Self, &'static str); 15] = [
+        (Self::NULL, "NULL"),
+        (Self::ETHERNET, "EN10MB"),
+        (Self::PPP, "PPP"),
+        (Self::RAW_BSD, "RAW"),
+        (Self::RAW_OPENBSD, "RAW"),
+        (Self::PPP_HDLC, "PPP_SERIAL"),
+        (Self::PPP_ETHER, "PPP_ETHER"),
+        (Self::RAW, "RAW"),
+        (Self::C_HDLC, "C_HDLC"),
+        (Self::LOOP, "LOOP"),
+        (Self::LINUX_SLL, "LINUX_SLL"),
+        (Self::PPP_PPPD, "PPP_PPPD"),
+        (Self::IPV4, "IPV4"),
+        (Self::IPV6, "IPV6"),
+        (Self::LINUX_SLL2, "LINUX_SLL2"),
+    ];
+}
+
+impl fmt::Display for LinkType {
+    /// The name that tcpdump gives it, or its number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Self::READ.iter().find(|(known, _)| known == self) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}

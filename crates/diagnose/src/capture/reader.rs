@@ -1,0 +1,82 @@
+//! The segments of a capture file, one after another.
+//!
+//! Rule: reading does not fail after the head of the file. It ends, and [`CaptureReader::ending`]
+//! says where and why.
+
+use std::io::Read;
+
+use super::{
+    dissector::{CaptureCounters, Dissector},
+    file::{CaptureError, CaptureFile, Ending},
+    input::BytesRead,
+    segment::{FlowKey, Segment},
+};
+
+/// Reads a capture in the format pcap or pcapng, plain or inside gzip or zstd.
+///
+/// It holds one buffer of fixed size. The segments come in the order of the file; their times
+/// do not decrease.
+pub struct CaptureReader {
+    file: CaptureFile,
+    dissector: Dissector,
+    ending: Option<Ending>,
+}
+
+impl CaptureReader {
+    /// Reads the head of a capture. `count` counts the bytes taken from `source`, for a
+    /// progress bar.
+    ///
+    /// # Errors
+    /// `source` cannot be read, or is not a capture. The error says what to do.
+    pub fn open(
+        source: impl Read + Send + 'static,
+        count: BytesRead,
+    ) -> Result<Self, CaptureError> {
+        Ok(Self {
+            file: CaptureFile::open(source, count)?,
+            dissector: Dissector::new(),
+            ending: None,
+        })
+    }
+
+    /// Time of the last frame read, in nanoseconds since the Unix epoch.
+    pub fn now_ns(&self) -> i64 {
+        self.dissector.now_ns()
+    }
+
+    /// The counts so far.
+    pub fn counters(&self) -> CaptureCounters {
+        CaptureCounters {
+            dropped: self.file.dropped(),
+            ..self.dissector.counters()
+        }
+    }
+
+    /// Reason for which there are no more segments; `None` before the last one was returned.
+    pub const fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+}
+
+impl Iterator for CaptureReader {
+    type Item = (FlowKey, Segment);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ending.is_some() {
+            return None;
+        }
+        loop {
+            match self.file.next_frame() {
+                Ok(frame) => {
+                    if let Some(found) = self.dissector.on_frame(&frame) {
+                        return Some(found);
+                    }
+                }
+                Err(ending) => {
+                    self.ending = Some(ending);
+                    return None;
+                }
+            }
+        }
+    }
+}

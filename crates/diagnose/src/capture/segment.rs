@@ -1,0 +1,195 @@
+//! One TCP segment as a capture shows it, and the connection to which it belongs.
+//!
+//! Rule: a segment is a value of fixed size that owns no memory. Its numbers are those of the
+//! headers: sequence numbers wrap and windows are not scaled.
+
+use std::{fmt, net::SocketAddr};
+
+use fullpipe_wire::{Ecn, TcpFlags, TcpOptions};
+
+/// One of the two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum End {
+    /// The end with the lower address and port: [`FlowKey::a`].
+    A,
+    /// The end with the higher address and port: [`FlowKey::b`].
+    B,
+}
+
+impl End {
+    /// Both ends, in order.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
+    /// The other end.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    /// 0 for [`A`](Self::A), 1 for [`B`](Self::B): the index into a pair.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::A => 0,
+            Self::B => 1,
+        }
+    }
+}
+
+/// The addresses and ports of a connection, the same for both directions.
+///
+/// IPv4 addresses come before IPv6 addresses; then the order is that of the numbers. Flow
+/// label and scope of an IPv6 address are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey {
+    /// The lower address and port.
+    pub a: SocketAddr,
+    /// The higher address and port. Equal to `a` only for a connection of a socket to itself.
+    pub b: SocketAddr,
+}
+
+impl FlowKey {
+    /// Returns the connection of a segment from `source` to `destination`, and the end that
+    /// sent the segment.
+    pub fn of(source: SocketAddr, destination: SocketAddr) -> (Self, End) {
+        if source <= destination {
+            let (a, b) = (source, destination);
+            (Self { a, b }, End::A)
+        } else {
+            let (a, b) = (destination, source);
+            (Self { a, b }, End::B)
+        }
+    }
+
+    /// Address and port of `end`.
+    pub const fn address(&self, end: End) -> SocketAddr {
+        match end {
+            End::A => self.a,
+            End::B => self.b,
+        }
+    }
+}
+
+impl fmt::Display for FlowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} - {}", self.a, self.b)
+    }
+}
+
+/// Relation of a frame to the host that captured it, where the capture records it: Linux
+/// cooked captures, and pcapng files with packet flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passage {
+    /// The capturing host sent the frame.
+    Sent,
+    /// The capturing host received the frame.
+    Received,
+    /// The frame was neither from nor to the capturing host.
+    Overheard,
+}
+
+/// A TCP segment as a capture shows it. RFC 9293 §3.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Time of the capture, in nanoseconds since the Unix epoch. It may be earlier than that
+    /// of the previous segment: segments are in the order of the capture, and its clock may
+    /// have been set back or several interfaces may have been merged.
+    pub at_ns: i64,
+    /// The end that sent the segment.
+    pub from: End,
+    /// SEG.SEQ: of the first payload byte, or of SYN.
+    pub seq: u32,
+    /// SEG.ACK; without ACK it has no meaning.
+    pub ack: u32,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// SEG.WND as sent, before scaling.
+    pub window: u16,
+    /// Urgent pointer; without URG it has no meaning.
+    pub urgent: u16,
+    /// Payload in bytes, by the lengths in the IP and TCP headers, however many bytes were
+    /// captured. More than the MSS in a capture above segmentation offload.
+    pub payload: u32,
+    /// Options. Those beyond the captured bytes are missing: see
+    /// [`options_cut`](Self::options_cut).
+    pub options: TcpOptions,
+    /// The capture ends inside the options, or an option has an impossible length: an option
+    /// that is missing here may have been in the segment.
+    pub options_cut: bool,
+    /// The IP packet was fragmented and this is its first fragment: `payload` counts only the
+    /// bytes of this fragment. Other fragments have no TCP header and make no segment.
+    pub is_fragment: bool,
+    /// ECN codepoint of the IP header. RFC 3168 §5.
+    pub ecn: Ecn,
+    /// Time to live, or the hop limit of IPv6.
+    pub ttl: u8,
+    /// Identification of the IPv4 header; `None` for IPv6, which has none.
+    pub ip_id: Option<u16>,
+    /// Length of the frame before it was cut to the snap length, link header included, in
+    /// bytes.
+    pub frame_len: u32,
+    /// Relation of the frame to the capturing host; `None` where the capture does not say.
+    pub passage: Option<Passage>,
+}
+
+impl Segment {
+    /// A segment without payload, flags or options, from [`End::A`], at time 0.
+    pub const EMPTY: Self = Self {
+        at_ns: 0,
+        from: End::A,
+        seq: 0,
+        ack: 0,
+        flags: TcpFlags::NONE,
+        window: 0,
+        urgent: 0,
+        payload: 0,
+        options: TcpOptions::NONE,
+        options_cut: false,
+        is_fragment: false,
+        ecn: Ecn::NotEct,
+        ttl: 0,
+        ip_id: None,
+        frame_len: 0,
+        passage: None,
+    };
+
+    /// SEG.LEN: payload, and one for each of SYN and FIN.
+    pub const fn sequence_len(&self) -> u32 {
+        let syn = self.flags.contains(TcpFlags::SYN) as u32;
+        let fin = self.flags.contains(TcpFlags::FIN) as u32;
+        self.payload.wrapping_add(syn + fin)
+    }
+
+    /// Sequence number just past the segment.
+    pub const fn end_seq(&self) -> u32 {
+        self.seq.wrapping_add(self.sequence_len())
+    }
+
+    /// Returns the acknowledgment number if the segment has one.
+    pub const fn acknowledges(&self) -> Option<u32> {
+        if self.flags.contains(TcpFlags::ACK) {
+            Some(self.ack)
+        } else {
+            None
+        }
+    }
+}
+
+/// The analysis of one connection.
+///
+/// A value is made when the capture shows the first segment of a connection, is given every
+/// segment of it in the order of the capture, both directions together, and is asked for its
+/// outcome when the connection or the capture has ended. Duplicated frames are not given to
+/// it. Its memory counts as long as the connection is open.
+pub trait Analysis {
+    /// Result for a connection.
+    type Outcome;
+
+    /// Takes the next segment.
+    fn on_segment(&mut self, segment: &Segment);
+
+    /// Returns the result. `end_ns` is the time of the last frame of the capture read so far,
+    /// of whichever connection.
+    fn conclude(self, end_ns: i64) -> Self::Outcome;
+}

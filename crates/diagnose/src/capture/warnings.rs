@@ -1,0 +1,253 @@
+//! Warnings about a capture: everything that makes an answer partial or less certain.
+//!
+//! Rule: a warning is a sentence about the capture, its consequence, and what to do
+//! where something can be done. `docs/diagnosis.md` explains each by its name.
+
+use std::fmt;
+
+use super::{dissector::CaptureCounters, file::Ending, link_type::LinkType};
+
+/// A warning about a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CaptureWarning {
+    /// The file ends inside a packet.
+    Cut {
+        /// Place of the incomplete packet, in decompressed bytes.
+        at_byte: u64,
+    },
+    /// The file contradicts itself at a place, and the rest was not read.
+    Damaged {
+        /// The place, in decompressed bytes.
+        at_byte: u64,
+        /// The contradiction.
+        why: &'static str,
+    },
+    /// The file could not be read or decompressed to its end.
+    Unreadable {
+        /// Place up to which it was read, in decompressed bytes.
+        at_byte: u64,
+        /// Text of the error.
+        error: String,
+    },
+    /// There is no TCP segment.
+    NoTcp,
+    /// The capturing system dropped packets.
+    Dropped(u64),
+    /// Link headers of types that are not read.
+    OtherLinks {
+        /// Frames.
+        frames: u64,
+        /// The types, as far as they are remembered.
+        types: Vec<LinkType>,
+    },
+    /// The snap length cuts the headers up to TCP's first 20 bytes.
+    HeaderCut {
+        /// Frames.
+        frames: u64,
+        /// Most captured bytes of a frame.
+        snap_len: u32,
+    },
+    /// TCP options are cut or malformed.
+    OptionsCut {
+        /// Segments.
+        segments: u64,
+        /// Most captured bytes of a frame that was cut; 0 if none was.
+        snap_len: u32,
+    },
+    /// Headers contradict themselves.
+    Malformed(u64),
+    /// IP fragments after the first.
+    Fragments(u64),
+    /// Copies of frames, which were left out.
+    Duplicates(u64),
+    /// Packets with an IP length of 0.
+    BigPackets(u64),
+    /// Frames without a time.
+    MissingTimes(u64),
+    /// Times before the previous one.
+    BackwardTimes(u64),
+    /// The clock was set back.
+    ClockSteps(u64),
+    /// Single times far from all others.
+    AbsurdTimes(u64),
+    /// All times are multiples of a millisecond or more.
+    CoarseTimes {
+        /// The unit in nanoseconds.
+        unit_ns: i64,
+    },
+}
+
+impl CaptureWarning {
+    /// Warnings about a capture with these counts and this end, the worst first.
+    pub fn all(counters: &CaptureCounters, ending: Option<&Ending>) -> Vec<Self> {
+        let mut all = Vec::new();
+        match ending {
+            Some(&Ending::Cut { at_byte }) => all.push(Self::Cut { at_byte }),
+            Some(&Ending::Damaged { at_byte, why }) => all.push(Self::Damaged { at_byte, why }),
+            Some(Ending::Unreadable { at_byte, error }) => all.push(Self::Unreadable {
+                at_byte: *at_byte,
+                error: error.to_string(),
+            }),
+            Some(Ending::Complete) | None => {}
+        }
+        let CaptureCounters { snap_len, .. } = *counters;
+        if counters.segments == 0 {
+            all.push(Self::NoTcp);
+        }
+        let mut add = |count: u64, warning: Self| {
+            if count > 0 {
+                all.push(warning);
+            }
+        };
+        let times = &counters.times;
+        add(counters.dropped, Self::Dropped(counters.dropped));
+        let (frames, types) = (counters.other_links, counters.unread_links.clone());
+        add(frames, Self::OtherLinks { frames, types });
+        let frames = counters.header_cut;
+        add(frames, Self::HeaderCut { frames, snap_len });
+        let segments = counters.options_cut;
+        add(segments, Self::OptionsCut { segments, snap_len });
+        add(counters.malformed, Self::Malformed(counters.malformed));
+        add(counters.fragments, Self::Fragments(counters.fragments));
+        add(counters.duplicates, Self::Duplicates(counters.duplicates));
+        add(counters.big_packets, Self::BigPackets(counters.big_packets));
+        add(times.missing, Self::MissingTimes(times.missing));
+        add(times.backwards, Self::BackwardTimes(times.backwards));
+        add(times.steps, Self::ClockSteps(times.steps));
+        add(times.absurd, Self::AbsurdTimes(times.absurd));
+        if let Some(unit_ns) = counters.time_unit_ns {
+            all.push(Self::CoarseTimes { unit_ns });
+        }
+        all
+    }
+
+    /// Name in JSON and in `docs/diagnosis.md`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Cut { .. } => "cut",
+            Self::Damaged { .. } => "damaged",
+            Self::Unreadable { .. } => "unreadable",
+            Self::NoTcp => "no_tcp",
+            Self::Dropped(_) => "dropped",
+            Self::OtherLinks { .. } => "other_links",
+            Self::HeaderCut { .. } => "header_cut",
+            Self::OptionsCut { .. } => "options_cut",
+            Self::Malformed(_) => "malformed",
+            Self::Fragments(_) => "fragments",
+            Self::Duplicates(_) => "duplicates",
+            Self::BigPackets(_) => "big_packets",
+            Self::MissingTimes(_) => "missing_times",
+            Self::BackwardTimes(_) => "backward_times",
+            Self::ClockSteps(_) => "clock_steps",
+            Self::AbsurdTimes(_) => "absurd_times",
+            Self::CoarseTimes { .. } => "coarse_times",
+        }
+    }
+
+    /// Returns true if a part of the capture was not read.
+    pub const fn is_partial(&self) -> bool {
+        matches!(
+            self,
+            Self::Cut { .. } | Self::Damaged { .. } | Self::Unreadable { .. }
+        )
+    }
+}
+
+impl CaptureWarning {
+    /// Writes a warning about times.
+    fn fmt_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MissingTimes(count) => write!(
+                f,
+                "{count} frames have no time (simple packet blocks): each has the time of the frame before it."
+            ),
+            Self::BackwardTimes(count) => write!(
+                f,
+                "{count} times are up to a second before the previous one: each was replaced by it. If the capture merges interfaces, sort it: reordercap OLD NEW."
+            ),
+            Self::ClockSteps(count) => write!(
+                f,
+                "The clock was set back {count} times by more than a second: later times were moved ahead."
+            ),
+            Self::AbsurdTimes(count) => write!(
+                f,
+                "{count} single times are more than a second before or a day after all others: each was replaced by the previous one."
+            ),
+            Self::CoarseTimes { unit_ns } => write!(
+                f,
+                "Times are multiples of {} ms: shorter waits and round trips are invisible.",
+                unit_ns / 1_000_000
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for CaptureWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut { at_byte } => write!(
+                f,
+                "The file ends inside a packet, at byte {at_byte}: the capture was stopped hard, or the copy is incomplete. Everything before was read."
+            ),
+            Self::Damaged { at_byte, why } => write!(
+                f,
+                "The file is damaged at byte {at_byte}: {why}. Only what comes before was read."
+            ),
+            Self::Unreadable { at_byte, error } => write!(
+                f,
+                "The file could be read only up to byte {at_byte}: {error}."
+            ),
+            Self::NoTcp => f.write_str("There is no TCP segment in the capture."),
+            Self::Dropped(count) => write!(
+                f,
+                "The capturing system dropped {count} packets: gaps may be the capture's. Capture with a larger buffer (tcpdump -B 65536) or fewer bytes (-s 128)."
+            ),
+            Self::OtherLinks { frames, types } => {
+                let types: Vec<_> = types.iter().map(LinkType::to_string).collect();
+                write!(
+                    f,
+                    "{frames} frames have a link header that is not read (link type {}).",
+                    types.join(", ")
+                )
+            }
+            Self::HeaderCut { frames, snap_len } => write!(
+                f,
+                "{frames} frames are cut to at most {snap_len} bytes before the TCP header ends, and do not count. Capture with -s 128."
+            ),
+            Self::OptionsCut {
+                segments,
+                snap_len: 0,
+            } => write!(
+                f,
+                "The TCP options of {segments} segments are malformed: options after the mistake are unknown."
+            ),
+            Self::OptionsCut { segments, snap_len } => write!(
+                f,
+                "The TCP options of {segments} segments are cut, in frames of at most {snap_len} bytes: SACK and timestamps in them are unknown. Capture with -s 128."
+            ),
+            Self::Malformed(count) => write!(
+                f,
+                "{count} frames have headers that contradict themselves, and do not count."
+            ),
+            Self::Fragments(count) => write!(
+                f,
+                "{count} IP fragments have no TCP header: of a fragmented segment only the first fragment counts."
+            ),
+            Self::Duplicates(count) => write!(
+                f,
+                "{count} frames were captured twice (a mirror port, or the device any); the copies were left out."
+            ),
+            Self::BigPackets(count) => write!(
+                f,
+                "{count} packets have an IP length of 0 (segmentation offload or BIG TCP): their length is the frame's."
+            ),
+            Self::MissingTimes(_)
+            | Self::BackwardTimes(_)
+            | Self::ClockSteps(_)
+            | Self::AbsurdTimes(_)
+            | Self::CoarseTimes { .. } => self.fmt_times(f),
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The payload of one end, from the tap and from its sender.
+//!
+//! Rule: the scoreboard has the tap's times, the waits have the sender's. An ACK waits here until
+//! the sender has received it; at most [`ACKS`] wait, then the oldest is taken early.
+
+use std::collections::VecDeque;
+
+use fullpipe_wire::TcpFlags;
+
+use super::{
+    observed::{DirectionSeen, EpisodeKind, RttSeen},
+    opening::SeenEnd,
+    path::PathLog,
+    scoreboard::{Arrival, Scoreboard},
+    sender_view::SenderView,
+    spacing::Spacing,
+    waits::{AckIn, Repair, SegmentSent, Waits},
+};
+use crate::{capture::Segment, facts::unwrap::Unwrap};
+
+/// Largest number of ACKs between tap and sender.
+const ACKS: usize = 65_536;
+/// Time after which bytes that overtook each other are taken as retransmitted, if no round
+/// trip is known.
+const REORDERING: u64 = 3_000_000;
+/// Error of a time that was computed from a timestamp.
+const TICK: u64 = 1_100_000;
+/// Sequence space below the first segment, for retransmissions of what came before it.
+const BEFORE: u32 = 1 << 20;
+
+/// One direction of a connection.
+#[derive(Debug)]
+pub struct Direction {
+    pub seen: DirectionSeen,
+    pub waits: Waits,
+    pub path: PathLog,
+    space: Option<Unwrap>,
+    board: Scoreboard,
+    view: SenderView,
+    acks: VecDeque<AckIn>,
+    /// Times within which a segment follows its ACK: as the tap shows it, and if its time
+    /// was computed from a timestamp.
+    reactions: [u64; 2],
+    spacing: Spacing,
+    shift: Option<u8>,
+    rtt_sum: u128,
+    newest_tsval: Option<u32>,
+    edge: u64,
+    last_is_zero: bool,
+    last_reordering: Option<(u64, super::episodes::Place)>,
+    /// Length and time of the last segment that was lost for good, for an MTU hole.
+    long_losses: u64,
+    pub fin: Option<u64>,
+}
+
+impl Direction {
+    /// The payload of `sender`, whose windows are those of `receiver`.
+    pub fn new(isn: Option<u32>, sender: &SeenEnd, receiver: &SeenEnd) -> Self {
+        let space = isn.map(Unwrap::new);
+        let position = u64::from(isn.is_some());
+        let to_sender = sender.round_trip.unwrap_or(0);
+        let to_receiver = receiver.round_trip.unwrap_or(0);
+        let all = to_sender + to_receiver;
+        // A tap so near to the sender needs no correction.
+        let to_sender = if to_sender * 50 < all { 0 } else { to_sender };
+        let mut waits = Waits::new(position, u64::from(sender.mss.max(1)));
+        waits.reaction = (all / 200).clamp(30_000, 200_000);
+        waits.sees_no_sender = to_sender > 0;
+        let reactions = [waits.reaction, TICK.min(all / 4).max(waits.reaction)];
+        Self {
+            seen: DirectionSeen {
+                has_super_segments: sender.has_super_segments,
+                segment_bytes: sender.mss,
+                ..DirectionSeen::default()
+            },
+            waits,
+            path: PathLog::default(),
+            space,
+            board: Scoreboard::new(position),
+            view: SenderView::new(to_sender),
+            acks: VecDeque::new(),
+            reactions,
+            spacing: Spacing::default(),
+            shift: receiver.scale.shift(),
+            rtt_sum: 0,
+            newest_tsval: None,
+            edge: 0,
+            last_is_zero: false,
+            last_reordering: None,
+            long_losses: 0,
+            fin: None,
+        }
+    }
+
+    /// Smallest time from the tap to the sender and back, 0 for a tap at the sender.
+    pub const fn to_sender(&self) -> u64 {
+        self.view.to_sender
+    }
+
+    /// Takes a segment of the sender.
+    pub fn on_sent(&mut self, at: u64, segment: &Segment) {
+        let first = segment.seq.wrapping_sub(BEFORE);
+        let is_first = self.space.is_none();
+        let space = self.space.get_or_insert_with(|| Unwrap::new(first));
+        let start = space.count(segment.seq);
+        let start = start + u64::from(segment.flags.contains(TcpFlags::SYN));
+        if is_first {
+            self.board = Scoreboard::new(start);
+            self.waits.restart(start);
+        }
+        let has_fin = segment.flags.contains(TcpFlags::FIN);
+        let end = start + u64::from(segment.payload) + u64::from(has_fin);
+        if self.is_probe(start, end, segment) {
+            let sent_at = self.view.sent_at(at, None);
+            self.take_acks(sent_at);
+            return self.waits.on_probe(sent_at);
+        }
+        if end == start {
+            return;
+        }
+        if segment.payload > 0 {
+            self.seen.data_segments += 1;
+        }
+        self.on_range(at, start..end, segment, has_fin);
+    }
+
+    fn on_range(&mut self, at: u64, range: std::ops::Range<u64>, segment: &Segment, has_fin: bool) {
+        let tsval = segment.options.timestamps.map(|stamps| stamps.value);
+        let sent = SegmentSent {
+            at: self.view.sent_at(at, tsval),
+            start: range.start,
+            end: range.end,
+            payload: segment.payload,
+            has_push: segment.flags.contains(TcpFlags::PSH),
+            has_fin,
+        };
+        // A sender whose segments never come in runs fills no queue before the tap.
+        self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
+        let is_computed = sent.at < at || self.waits.is_blurred;
+        self.waits.is_computed = is_computed;
+        self.waits.reaction = self.reactions[usize::from(is_computed)];
+        self.waits.rounds.shows_path = self.view.to_sender == 0 || self.spacing.is_shown;
+        self.waits.rounds.is_blind = self.waits.is_blurred;
+        self.waits.rounds.reaction = self.waits.reaction;
+        self.waits.in_train = false;
+        if self.view.to_sender > 0 {
+            let passage = self.spacing.passage(segment.payload);
+            self.waits.reaction += match self.spacing.is_shown {
+                true => passage,
+                false => passage.min(self.waits.base_rtt() / 20),
+            };
+            let waited = at - sent.at;
+            self.waits.in_train =
+                self.spacing.on_data(at, segment.payload) && self.path_passes_trains(waited);
+        }
+        self.take_acks(sent.at);
+        let before = self.board.max;
+        let arrival = self.board.on_data(at, range.start, range.end, tsval);
+        if has_fin {
+            self.fin = Some(range.end);
+        }
+        self.seen.payload_bytes +=
+            (range.end.max(before) - before.max(range.start)).min(segment.payload.into());
+        match arrival {
+            Arrival::New => {
+                self.path.on_data(at, segment);
+                self.waits.on_new(&sent);
+            }
+            Arrival::Fills { since } if self.is_overtaken(at - since, tsval) => {
+                self.seen.payload_bytes += u64::from(segment.payload);
+                self.seen.reordered += 1;
+                self.note_reordering(sent.at);
+            }
+            Arrival::Fills { .. } => {
+                self.seen.payload_bytes += u64::from(segment.payload);
+                self.seen.lost_before_tap += 1;
+                self.repair(&sent);
+            }
+            Arrival::Again { last } if self.is_duplicate(at - last, tsval) => {
+                self.seen.duplicated += 1;
+            }
+            Arrival::Again { .. } => {
+                self.seen.lost_after_tap += 1;
+                self.repair(&sent);
+            }
+            Arrival::Acknowledged => {
+                self.seen.retransmissions.spurious += 1;
+                self.seen.lost_after_tap += 1;
+                self.repair(&sent);
+            }
+        }
+        self.newest_tsval = match (self.newest_tsval, tsval) {
+            (Some(newest), Some(value)) if (value.wrapping_sub(newest) as i32) < 0 => Some(newest),
+            (newest, value) => value.or(newest),
+        };
+    }
+
+    /// Returns true if segments at the least spacing waited for the path: it showed, or a
+    /// queue does.
+    fn path_passes_trains(&self, waited: u64) -> bool {
+        let base = self.waits.base_rtt();
+        let has_queue = waited > 0 || self.waits.rounds.recent_rtt() > base + base / 10;
+        has_queue || self.spacing.is_shown
+    }
+
+    fn repair(&mut self, sent: &SegmentSent) {
+        let kinds = &mut self.seen.retransmissions;
+        match self.waits.on_again(sent) {
+            Repair::Fast => kinds.fast += 1,
+            Repair::Timeout => kinds.timeout += 1,
+            Repair::TailProbe => kinds.tail_probe += 1,
+        }
+        self.path.on_loss(sent.at, self.waits.srtt());
+        if u64::from(sent.payload) + 12 >= self.waits.mss {
+            self.long_losses += 1;
+        }
+    }
+
+    /// Takes a segment of the receiver.
+    pub fn on_received(&mut self, at: u64, segment: &Segment) {
+        let Some(ack) = segment.acknowledges() else {
+            return;
+        };
+        let is_syn = segment.flags.contains(TcpFlags::SYN);
+        let first = ack.wrapping_sub(BEFORE);
+        let is_first = self.space.is_none();
+        let space = self.space.get_or_insert_with(|| Unwrap::new(first));
+        let ack = space.count(ack);
+        if is_first {
+            self.board = Scoreboard::new(ack);
+            self.waits.restart(ack);
+        }
+        let echo = segment.options.timestamps.map(|stamps| stamps.echo);
+        let in_flight = self.board.max.saturating_sub(self.board.una);
+        let progress = self.board.on_ack(at, ack, echo);
+        let fin = u64::from(self.fin.is_some_and(|fin| fin <= self.board.una));
+        self.seen.acknowledged_bytes += progress.bytes;
+        self.seen.missing_bytes += progress.missing.saturating_sub(fin);
+        let dsack = duplicate_sack(segment);
+        let needless = progress.needless.max(u64::from(dsack));
+        if needless > 0 {
+            self.spurious(at, needless);
+        }
+        if let Some(sample) = progress.sample {
+            let may_be_delayed = in_flight <= 2 * self.waits.mss;
+            self.sample(sample, may_be_delayed);
+        }
+        let shift = if is_syn { Some(0) } else { self.shift };
+        let window = shift.map(|shift| u64::from(segment.window) << shift);
+        if let Some(window) = window.filter(|_| !is_syn) {
+            let largest = self.seen.largest_window_bytes.get_or_insert(window);
+            *largest = window.max(*largest);
+            let smallest = self.seen.smallest_window_bytes.get_or_insert(window);
+            *smallest = window.min(*smallest);
+        }
+        let edge = window.map(|window| ack + window);
+        self.edge = self.edge.max(edge.unwrap_or(0));
+        self.last_is_zero = segment.window == 0;
+        self.path.on_ack(at, progress.bytes, self.waits.srtt());
+        self.acks.push_back(AckIn {
+            at: self.view.received_at(at),
+            ack,
+            edge,
+            is_zero: segment.window == 0,
+            has_payload: segment.payload > 0,
+            has_sack: !segment.options.sack.is_empty() && !dsack,
+            has_echo: segment.flags.contains(TcpFlags::ECE) && !is_syn,
+        });
+        if self.view.to_sender == 0 || self.acks.len() > ACKS {
+            let first = self.acks.front().map_or(0, |ack| ack.at);
+            self.take_acks(first);
+        }
+    }
+
+    /// Divides the time until `end`.
+    pub fn finish(&mut self, end: u64, is_closed: bool) {
+        self.take_acks(end);
+        self.waits.finish(end, is_closed);
+        self.seen.zero_windows = self.waits.zero_windows;
+        self.seen.largest_flight_bytes = self.waits.largest_flight;
+    }
+
+    /// Gives the waits the ACKs that the sender had received at `at`.
+    fn take_acks(&mut self, at: u64) {
+        while let Some(ack) = self.acks.pop_front_if(|ack| ack.at <= at) {
+            self.waits.on_ack(&ack);
+        }
+    }
+
+    /// Takes a round-trip time. With less than two segments in flight the ACK may have been
+    /// delayed: it shows no queue.
+    fn sample(&mut self, sample: u64, may_be_delayed: bool) {
+        let RttSeen {
+            samples,
+            min_ns,
+            mean_ns,
+            max_ns,
+        } = &mut self.seen.rtt_beyond_tap;
+        *samples += 1;
+        self.rtt_sum += u128::from(sample);
+        *min_ns = Some(min_ns.unwrap_or(u64::MAX).min(sample));
+        *max_ns = Some(max_ns.unwrap_or(0).max(sample));
+        *mean_ns = Some((self.rtt_sum / u128::from(*samples)) as u64);
+        let whole = sample + self.view.to_sender;
+        self.waits.on_rtt(whole);
+        if !may_be_delayed || whole <= self.waits.base_rtt() {
+            self.waits.rounds.on_rtt(whole);
+            self.path.on_rtt(whole);
+        }
+    }
+
+    fn spurious(&mut self, at: u64, count: u64) {
+        let left = self.seen.lost_after_tap.min(count);
+        if left == 0 {
+            return;
+        }
+        self.seen.lost_after_tap -= left;
+        self.seen.retransmissions.spurious += left;
+        let at = self.view.received_at(at);
+        self.waits.episodes.begin(at, EpisodeKind::Spurious, left);
+        self.waits.on_needless(left);
+    }
+
+    /// Returns true for a window probe: a byte beyond the window, or a segment before the
+    /// first unacknowledged byte.
+    fn is_probe(&mut self, start: u64, end: u64, segment: &Segment) -> bool {
+        if segment.flags.contains(TcpFlags::SYN) || segment.flags.contains(TcpFlags::FIN) {
+            return false;
+        }
+        let is_beyond = end == start + 1 && start >= self.edge && self.edge > 0;
+        let is_before = end <= start + 1 && start + 1 == self.board.una;
+        self.last_is_zero && (is_beyond || is_before)
+    }
+
+    fn is_overtaken(&self, delay: u64, tsval: Option<u32>) -> bool {
+        let is_older = self
+            .newest_tsval
+            .zip(tsval)
+            .is_some_and(|(newest, value)| (value.wrapping_sub(newest) as i32) < 0);
+        let round_trip = self.seen.rtt_beyond_tap.min_ns;
+        let all = round_trip.map_or(REORDERING, |trip| trip + self.view.to_sender);
+        is_older || delay < all / 10 * 9
+    }
+
+    fn is_duplicate(&self, delay: u64, tsval: Option<u32>) -> bool {
+        let round_trip = self.seen.rtt_beyond_tap.min_ns;
+        let all = round_trip.map_or(REORDERING, |trip| trip + self.view.to_sender);
+        delay < all / 2 && (tsval.is_none() || tsval == self.newest_tsval)
+    }
+
+    fn note_reordering(&mut self, at: u64) {
+        let window = 2 * self.waits.srtt().max(REORDERING);
+        match self.last_reordering {
+            Some((last, place)) if at - last < window => {
+                self.waits.episodes.extend(place, at, 1);
+                self.last_reordering = Some((at, place));
+            }
+            Some(_) | None => {
+                let place = self.waits.episodes.begin(at, EpisodeKind::Reordering, 1);
+                self.last_reordering = Some((at, place));
+            }
+        }
+    }
+}
+
+/// Returns true if the first SACK block reports bytes that arrived twice. RFC 2883.
+fn duplicate_sack(segment: &Segment) -> bool {
+    let blocks = segment.options.sack.as_slice();
+    let Some(first) = blocks.first() else {
+        return false;
+    };
+    let is_before = |a: u32, b: u32| (a.wrapping_sub(b) as i32) <= 0;
+    let is_acked = is_before(first.right, segment.ack);
+    let is_inside = blocks.get(1).is_some_and(|second| {
+        is_before(second.left, first.left) && is_before(first.right, second.right)
+    });
+    is_acked || is_inside
+}

@@ -1,0 +1,47 @@
+//! The episodes of one direction.
+//!
+//! Rule: an episode is open until its end is known. Beyond [`ObservedConnection::EPISODES`] episodes are
+//! counted and not kept.
+
+use super::observed::{EpisodeKind, ObservedConnection, SeenEpisode};
+
+/// Episodes in the order of their begin.
+#[derive(Clone, Debug, Default)]
+pub struct SeenEpisodes {
+    episodes: Vec<SeenEpisode>,
+    omitted: u64,
+}
+
+/// A place in the log; episodes that are not kept have none.
+pub type Place = Option<usize>;
+
+impl SeenEpisodes {
+    /// Adds an episode from `at_ns` on.
+    pub fn begin(&mut self, at_ns: u64, kind: EpisodeKind, count: u64) -> Place {
+        if self.episodes.len() >= ObservedConnection::EPISODES {
+            self.omitted += 1;
+            return None;
+        }
+        self.episodes.push(SeenEpisode {
+            at_ns,
+            end_ns: at_ns,
+            kind,
+            count,
+        });
+        Some(self.episodes.len() - 1)
+    }
+
+    /// Moves the end of the episode at `place` to `end_ns` and adds to its count.
+    pub fn extend(&mut self, place: Place, end_ns: u64, count: u64) {
+        if let Some(episode) = place.and_then(|place| self.episodes.get_mut(place)) {
+            episode.end_ns = episode.end_ns.max(end_ns);
+            episode.count += count;
+        }
+    }
+
+    /// The episodes, and the number of those not kept.
+    pub fn finish(mut self) -> (Vec<SeenEpisode>, u64) {
+        self.episodes.sort_by_key(|episode| episode.at_ns);
+        (self.episodes, self.omitted)
+    }
+}

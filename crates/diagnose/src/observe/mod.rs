@@ -1,0 +1,58 @@
+//! A connection's account, inferred from the segments that a capture at one point shows.
+//!
+//! [`ConnectionObserver`] takes the segments of one connection, in the order of the capture, and
+//! returns [`ObservedConnection`]: the position of the capture, retransmissions by kind, episodes, the
+//! path, and the time of the sender divided among its limits.
+//!
+//! ```
+//! use fullpipe_diagnose::{capture::{End, Segment}, observe::ConnectionObserver};
+//! use fullpipe_wire::TcpFlags;
+//!
+//! let mut connection = ConnectionObserver::new();
+//! let syn = Segment { flags: TcpFlags::SYN, ..Segment::EMPTY };
+//! connection.on_segment(&syn);
+//! let observed = connection.finish(1_000_000);
+//! assert_eq!(observed.client, Some(End::A));
+//! assert_eq!(observed.lifetime_ns, 1_000_000);
+//! ```
+//!
+//! # Method
+//!
+//! | step | file |
+//! | --- | --- |
+//! | handshake: options, round trips on both sides of the tap | `handshake` |
+//! | a capture without SYN: the same values from its first segments | `opening` |
+//! | ranges in flight, retransmissions, reordering, losses before and after the tap | `scoreboard` |
+//! | time at which the sender sent a segment and received an ACK | `sender_view` |
+//! | the limit of each wait between two sends | `waits` |
+//! | send buffer and congestion window, by the growth of the flight | `rounds` |
+//! | times, bytes and bands | `ledger` |
+//!
+//! Rule: memory is bounded for each connection. Each table has its largest size beside it, and
+//! what happens to entries beyond it. What the segments do not show is `Unknown`.
+
+mod connection;
+mod direction;
+mod episodes;
+mod handshake;
+mod ledger;
+mod observed;
+mod opening;
+mod path;
+mod rounds;
+mod scoreboard;
+mod seen_limit;
+mod sender_view;
+mod sentences;
+mod spacing;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub use connection::ConnectionObserver;
+pub use observed::{
+    Band, DirectionSeen, EpisodeKind, ObservedConnection, PathSeen, Retransmissions, RttSeen,
+    SeenEpisode, Side, SmallWrites, Vantage, WindowScale, ZeroWindows,
+};
+pub use seen_limit::SeenLimit;

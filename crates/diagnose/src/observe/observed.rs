@@ -1,0 +1,360 @@
+//! The result: a connection, as a capture at one point shows it.
+//!
+//! Rule: plain values that own their memory. Times are nanoseconds from the connection's first
+//! segment in the capture. A value that the capture does not show is `None`.
+
+use serde::{Serialize, Serializer};
+
+use super::seen_limit::SeenLimit;
+use crate::{
+    account::{Shares, Times},
+    capture::End,
+    inferred::Confidence,
+};
+
+/// A connection, as a capture at one point shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObservedConnection {
+    /// Time of the first segment, in nanoseconds since the Unix epoch.
+    pub begin_ns: i64,
+    /// Time from the first segment to the last one, or to the end of the capture if the
+    /// connection was still open.
+    pub lifetime_ns: u64,
+    /// The end that sent more payload. The account is that of its sender.
+    #[serde(serialize_with = "end_name")]
+    pub sender: End,
+    /// The end that sent the first SYN; `None` if the capture has none.
+    #[serde(serialize_with = "optional_end_name")]
+    pub client: Option<End>,
+    /// True if a FIN of each end, or a reset, was seen.
+    pub is_closed: bool,
+    /// Both directions: the segments of end A, then those of end B.
+    pub directions: [DirectionSeen; 2],
+    /// Position of the capture.
+    pub vantage: Vantage,
+    /// Time and bytes of the sender by limit. The times add up to `lifetime_ns`, the bytes to
+    /// the payload that was sent first.
+    pub account: Times<SeenLimit>,
+    /// The part of `account` that has high confidence.
+    pub sure: Times<SeenLimit>,
+    /// Limits one after the other. At most [`ObservedConnection::BANDS`]; then short ones are merged.
+    pub bands: Vec<Band>,
+    /// Episodes in the order of their begin; at most [`ObservedConnection::EPISODES`].
+    pub episodes: Vec<SeenEpisode>,
+    /// Episodes beyond the ones kept.
+    pub episodes_omitted: u64,
+    /// Waits of small writes.
+    pub small_writes: SmallWrites,
+    /// The path.
+    pub path: PathSeen,
+    /// Facts that this capture cannot show, one sentence each.
+    pub cannot_tell: Vec<String>,
+}
+
+impl ObservedConnection {
+    /// Largest number of bands.
+    pub const BANDS: usize = 16_384;
+    /// Largest number of episodes.
+    pub const EPISODES: usize = 4_096;
+
+    /// Shares of the account.
+    pub fn shares(&self) -> Shares<SeenLimit> {
+        Shares::of(self.account.times())
+    }
+
+    /// The limit with the longest time, its share, and the confidence in it. Handshake and
+    /// closing count only if there is no other limit.
+    pub fn main_limit(&self) -> Option<(SeenLimit, f64, Confidence)> {
+        let is_transfer = |limit: SeenLimit| {
+            use fullpipe_tcp::Limit::{Closing, Handshake};
+            ![Handshake.into(), Closing.into()].contains(&limit)
+        };
+        let largest = self.shares().largest_first();
+        let found = largest.iter().find(|(limit, _)| is_transfer(*limit));
+        let &(limit, share) = found.or(largest.first())?;
+        let time = |times: &Times<SeenLimit>| {
+            let mut all = times.times();
+            all.find(|(known, _)| *known == limit)
+                .map_or(0.0, |(_, time)| time.as_secs_f64())
+        };
+        let is_sure = limit != SeenLimit::Unknown && time(&self.sure) >= 0.5 * time(&self.account);
+        let confidence = if is_sure {
+            Confidence::High
+        } else {
+            Confidence::Low
+        };
+        Some((limit, share, confidence))
+    }
+
+    /// The direction of the sender.
+    pub const fn data(&self) -> &DirectionSeen {
+        &self.directions[self.sender.index()]
+    }
+}
+
+/// Segments of one end.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DirectionSeen {
+    /// Segments.
+    pub segments: u64,
+    /// Segments with payload.
+    pub data_segments: u64,
+    /// Payload without what was seen before, in bytes.
+    pub payload_bytes: u64,
+    /// Payload that the peer acknowledged, in bytes.
+    pub acknowledged_bytes: u64,
+    /// Payload that was acknowledged and is not in the capture, in bytes.
+    pub missing_bytes: u64,
+    /// Retransmissions by kind.
+    pub retransmissions: Retransmissions,
+    /// Segments that arrived at the tap after segments sent later. They were not lost.
+    pub reordered: u64,
+    /// Segments that the network duplicated before the tap.
+    pub duplicated: u64,
+    /// Segments lost before the tap.
+    pub lost_before_tap: u64,
+    /// Segments that passed the tap and were retransmitted, without the spurious ones.
+    pub lost_after_tap: u64,
+    /// Shift of this end's windows: seen in its SYN, inferred, or unknown.
+    pub window_scale: WindowScale,
+    /// Largest window that this end advertised, in bytes; `None` while the scale is unknown.
+    pub largest_window_bytes: Option<u64>,
+    /// Smallest window that this end advertised after its SYN, in bytes.
+    pub smallest_window_bytes: Option<u64>,
+    /// MSS of this end's SYN.
+    pub offered_mss: Option<u16>,
+    /// Largest payload of its segments, or most frequent one above offloads, in bytes.
+    pub segment_bytes: u32,
+    /// True if segments are longer than the MSS: the tap is above segmentation offload.
+    pub has_super_segments: bool,
+    /// Windows of zero, and their probes.
+    pub zero_windows: ZeroWindows,
+    /// Round-trip times from the tap to the receiver of this direction and back.
+    pub rtt_beyond_tap: RttSeen,
+    /// Largest number of bytes in flight at the sender.
+    pub largest_flight_bytes: u64,
+}
+
+/// Retransmitted segments by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retransmissions {
+    /// After duplicate ACKs or SACK blocks.
+    pub fast: u64,
+    /// After the retransmission timeout.
+    pub timeout: u64,
+    /// Tail loss probes. RFC 8985 §7.
+    pub tail_probe: u64,
+    /// Of SYN and SYN-ACK.
+    pub handshake: u64,
+    /// Of these, the ones that a DSACK block or a timestamp proves spurious.
+    pub spurious: u64,
+}
+
+impl Retransmissions {
+    /// Number of retransmissions.
+    pub const fn total(&self) -> u64 {
+        self.fast + self.timeout + self.tail_probe + self.handshake
+    }
+}
+
+/// Shift of the windows of one end. RFC 7323 §2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "shift")]
+pub enum WindowScale {
+    /// Both SYNs were seen.
+    Seen(u8),
+    /// No SYN was seen. This is the smallest shift with which bytes in flight never exceed
+    /// the window, and they came close to it.
+    Inferred(u8),
+    /// No SYN was seen, and bytes in flight stayed far below any window.
+    #[default]
+    Unknown,
+}
+
+impl WindowScale {
+    /// The shift, if it is known or inferred.
+    pub const fn shift(self) -> Option<u8> {
+        match self {
+            Self::Seen(shift) | Self::Inferred(shift) => Some(shift),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Windows of zero that the receiver of a direction advertised, and the probes of its sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ZeroWindows {
+    /// Times that the window closed.
+    pub count: u64,
+    /// Time with a closed window, in nanoseconds.
+    pub closed_ns: u64,
+    /// Probes that were answered.
+    pub probes_answered: u64,
+    /// Probes without an answer.
+    pub probes_lost: u64,
+    /// Largest number of probes in a row without an answer. A Linux sender gives up after
+    /// `net.ipv4.tcp_retries2`, 15 by default.
+    pub probes_lost_in_a_row: u64,
+}
+
+/// Round-trip times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RttSeen {
+    /// Samples: segments sent once, up to the ACK that covers them.
+    pub samples: u64,
+    /// Smallest.
+    pub min_ns: Option<u64>,
+    /// Mean.
+    pub mean_ns: Option<u64>,
+    /// Largest.
+    pub max_ns: Option<u64>,
+}
+
+/// Side of the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// At the sender, or less than 10 % of the round trip from it.
+    Sender,
+    /// On the path.
+    Middle,
+    /// At the receiver, or less than 10 % of the round trip from it.
+    Receiver,
+    /// Nothing shows the position.
+    Unknown,
+}
+
+/// Position of the capture between sender and receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Vantage {
+    /// Side of the capture.
+    pub side: Side,
+    /// Smallest time from the tap to the sender and back, in nanoseconds.
+    pub to_sender_ns: Option<u64>,
+    /// Smallest time from the tap to the receiver and back, in nanoseconds.
+    pub to_receiver_ns: Option<u64>,
+    /// True if the handshake was captured.
+    pub has_handshake: bool,
+    /// True if both ends sent timestamps. RFC 7323 §3.
+    pub has_timestamps: bool,
+}
+
+/// A time with one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// Begin.
+    pub at_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// The limit.
+    pub limit: SeenLimit,
+    /// True for high confidence.
+    pub is_sure: bool,
+    /// New payload sent at the end of waits of this band, in bytes.
+    pub bytes: u64,
+}
+
+/// A kind of episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EpisodeKind {
+    /// A SYN or a SYN-ACK was retransmitted. The count is the number of retransmissions.
+    LostHandshake,
+    /// From the silence before a retransmission timeout until everything then outstanding was
+    /// acknowledged. The count is the number of timeouts.
+    Timeout,
+    /// Fast recovery. The count is the number of segments retransmitted.
+    FastRecovery,
+    /// A tail loss probe: the silence before it until the next progress. The count is 1.
+    TailProbe,
+    /// A retransmission proved spurious. The count is 1.
+    Spurious,
+    /// The receiver's window was zero. The count is the number of probes.
+    ZeroWindow,
+    /// Of the probes of a zero window, some had no answer. The count is their number.
+    ProbesLost,
+    /// Nothing was in flight for longer than a retransmission timeout, and the flight that
+    /// followed was smaller than the one before. The count is 0.
+    IdleRestart,
+    /// Segments overtook each other before the tap. The count is their number.
+    Reordering,
+    /// Long segments were lost and shorter ones of the same bytes arrived. The count is the
+    /// length of the longest segment that arrived afterwards.
+    MtuHole,
+}
+
+/// An episode of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SeenEpisode {
+    /// Begin.
+    pub at_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// Kind.
+    pub kind: EpisodeKind,
+    /// Count, as [`EpisodeKind`] describes it.
+    pub count: u64,
+}
+
+/// Waits of partial segments for ACKs. RFC 9293 §3.7.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SmallWrites {
+    /// Waits that Nagle's algorithm explains.
+    pub waits: u64,
+    /// The round trips of these waits, in nanoseconds.
+    pub nagle_ns: u64,
+    /// The time by which delayed ACKs made them longer, in nanoseconds.
+    pub delayed_ack_ns: u64,
+}
+
+/// The path of the account's direction, for a model of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PathSeen {
+    /// Smallest round-trip time of the whole path, in nanoseconds.
+    pub base_rtt_ns: Option<u64>,
+    /// Largest round-trip time, in nanoseconds.
+    pub largest_rtt_ns: Option<u64>,
+    /// Mean round-trip time, in nanoseconds.
+    pub mean_rtt_ns: Option<u64>,
+    /// Highest rate at which payload was acknowledged over a round trip, in bits per second.
+    pub delivery_bps: Option<f64>,
+    /// Rate of the bottleneck by the spacing of segments or ACKs that left it one after the
+    /// other, in bits of payload per second.
+    pub dispersion_bps: Option<f64>,
+    /// Share of the lifetime in which the path was full: payload was delivered at its highest
+    /// rate, and the round-trip time was above its smallest.
+    pub full_share: f64,
+    /// Largest queue seen: round-trip time above the smallest one times the highest rate, in
+    /// bytes.
+    pub queue_bytes: Option<u64>,
+    /// Share of data segments that were lost, before and after the tap.
+    pub loss_share: f64,
+    /// Losses in groups of which no other loss is within a round trip.
+    pub losses_alone: u64,
+    /// Losses together with others in a round trip.
+    pub losses_in_groups: u64,
+    /// Share of data segments that were reordered.
+    pub reordered_share: f64,
+    /// Segments of data with a congestion mark (CE). RFC 3168.
+    pub marked: u64,
+    /// Data segments for each ACK of the receiver.
+    pub segments_per_ack: f64,
+}
+
+fn name(end: End) -> &'static str {
+    match end {
+        End::A => "a",
+        End::B => "b",
+    }
+}
+
+fn end_name<S: Serializer>(end: &End, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(name(*end))
+}
+
+fn optional_end_name<S: Serializer>(end: &Option<End>, serializer: S) -> Result<S::Ok, S::Error> {
+    match end {
+        Some(end) => serializer.serialize_some(name(*end)),
+        None => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,144 @@
+//! Values that the analysis needs before it divides time: where the tap is, the shift of the
+//! windows, and the segment size.
+//!
+//! With the handshake all of it is known at the third segment. Without it, the first
+//! [`SEGMENTS`] segments are kept and tell.
+//!
+//! Rule: a shift that no SYN showed is only inferred if the flight comes close to the window that it
+//! makes; otherwise windows are unknown.
+
+use fullpipe_wire::TcpFlags;
+
+use super::{handshake::Handshake, observed::WindowScale};
+use crate::{
+    capture::{End, Segment},
+    facts::unwrap::Unwrap,
+};
+
+/// Segments that are kept while no handshake was seen.
+pub const SEGMENTS: usize = 1_024;
+
+/// An end, as the opening of the capture shows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeenEnd {
+    /// Smallest time from the tap to this end and back; `None` if nothing shows it.
+    pub round_trip: Option<u64>,
+    /// Shift of the windows that this end advertises.
+    pub scale: WindowScale,
+    /// Largest payload of its segments.
+    pub mss: u32,
+    pub has_super_segments: bool,
+}
+
+/// Both ends, by [`End::index`].
+pub fn sides(handshake: &Handshake, segments: &[(u64, Segment)]) -> [SeenEnd; 2] {
+    let trips = handshake.round_trips();
+    End::BOTH.map(|end| {
+        let (mss, has_super_segments) = segment_size(end, handshake, segments);
+        SeenEnd {
+            round_trip: trips[end.index()].or_else(|| reaction(end, segments)),
+            scale: scale(end, handshake, segments),
+            mss,
+            has_super_segments,
+        }
+    })
+}
+
+/// Payload of full segments of `end`, and true if longer ones occur.
+fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> (u32, bool) {
+    let of_end = segments.iter().filter(|(_, segment)| segment.from == end);
+    let lens: Vec<u32> = of_end
+        .map(|(_, segment)| segment.payload)
+        .filter(|len| *len > 0)
+        .collect();
+    let offers = handshake.offers;
+    let peer = offers[end.other().index()].and_then(|offer| offer.mss);
+    let timestamps = offers.iter().flatten().all(|offer| offer.timestamps);
+    let agreed = peer.map(|mss| u32::from(mss) - if timestamps { 12.min(mss.into()) } else { 0 });
+    let longest = lens.iter().copied().max().unwrap_or(0);
+    match agreed {
+        Some(agreed) => (agreed.max(1), longest > agreed + 12),
+        None => {
+            // The length that repeats most often, of lengths that a path's MTU allows.
+            let mut sorted: Vec<u32> = lens.into_iter().filter(|len| *len <= 9_000).collect();
+            sorted.sort_unstable();
+            let runs = sorted.chunk_by(|a, b| a == b);
+            let common = runs.max_by_key(|run| (run.len(), run[0]));
+            let common = common.map_or(longest.max(1), |run| run[0]);
+            (common.clamp(1, 1_460), longest > 9_000)
+        }
+    }
+}
+
+/// Smallest time from an ACK that makes room to payload of `end` that it may have released.
+fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
+    let mut acked: Option<(u64, u32)> = None;
+    let mut least: Option<u64> = None;
+    let mut trips = Vec::new();
+    for (at, segment) in segments {
+        if segment.from != end {
+            if let Some(ack) = segment.acknowledges()
+                && acked.is_none_or(|(_, last)| (ack.wrapping_sub(last) as i32) > 0)
+            {
+                acked = Some((*at, ack));
+            }
+        } else if segment.payload > 0
+            && let Some((since, _)) = acked.take()
+        {
+            trips.push(at - since);
+        }
+    }
+    trips.sort_unstable();
+    // Sends that no ACK released are late, or early by chance.
+    if let Some(&low) = trips.get(trips.len() / 10) {
+        least = Some(low);
+    }
+    least
+}
+
+/// Shift of the windows of `end`.
+fn scale(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> WindowScale {
+    if let Some(shift) = handshake.shift(end) {
+        return WindowScale::Seen(shift);
+    }
+    let mut sent: Option<Unwrap> = None;
+    let (mut max, mut una) = (0, 0);
+    // Largest ratio of flight to window, and the number of times that it came close to it.
+    let mut ratios: Vec<f64> = Vec::new();
+    let mut window = 0_u64;
+    for (_, segment) in segments {
+        if segment.flags.contains(TcpFlags::SYN) {
+            return WindowScale::Unknown;
+        }
+        if segment.from == end {
+            window = u64::from(segment.window);
+            if let (Some(sent), Some(ack)) = (&mut sent, segment.acknowledges()) {
+                una = sent.count(ack).max(una);
+            }
+        } else if segment.payload > 0 {
+            let start = segment.seq.wrapping_sub(1 << 20);
+            let space = sent.get_or_insert_with(|| Unwrap::new(start));
+            max = space
+                .count(segment.seq.wrapping_add(segment.payload))
+                .max(max);
+            if una > 0 && window > 0 {
+                ratios.push(max.saturating_sub(una) as f64 / window as f64);
+            }
+        }
+    }
+    let largest = ratios.iter().copied().fold(0.0, f64::max);
+    let near = ratios
+        .iter()
+        .filter(|ratio| **ratio > 0.8 * largest)
+        .count();
+    if largest <= 1.02 || near < 8 {
+        return WindowScale::Unknown;
+    }
+    let shift = largest.log2().ceil().clamp(0.0, 14.0);
+    let fills = largest / f64::exp2(shift);
+    if fills > 0.8 {
+        WindowScale::Inferred(shift as u8)
+    } else {
+        WindowScale::Unknown
+    }
+}

@@ -1,0 +1,196 @@
+//! The path of one direction: rates, queue, and the pattern of losses.
+//!
+//! Rule: sums and bounds only; nothing is kept for each segment.
+
+use fullpipe_wire::Ecn;
+
+use super::observed::{DirectionSeen, PathSeen};
+use crate::capture::Segment;
+
+/// Segments one after the other from which a spacing is taken.
+const TRAIN: usize = 4;
+/// Classes of spacing rates for each doubling of the rate.
+const CLASSES_PER_DOUBLING: f64 = 16.0;
+/// Classes of spacing rates: from 1 bit/s on.
+const CLASSES: usize = 16 * 44;
+
+/// Sums about the path.
+#[derive(Clone, Debug)]
+pub struct PathLog {
+    /// Bytes acknowledged since `round_at`.
+    acked: u64,
+    round_at: u64,
+    best_bps: f64,
+    round_rtt_max: u64,
+    base: Option<u64>,
+    largest: Option<u64>,
+    rtt_sum: u128,
+    rtts: u64,
+    acks: u64,
+    marked: u64,
+    alone: u64,
+    grouped: u64,
+    last_loss: Option<(u64, bool)>,
+    /// Bytes acknowledged by ACKs at spacings of each class.
+    spacing: Vec<u32>,
+    last_ack_at: u64,
+    /// Time and rate of the last rounds, for the share of a full path.
+    rounds: Vec<(u64, f64, u64)>,
+}
+
+impl Default for PathLog {
+    fn default() -> Self {
+        Self {
+            acked: 0,
+            round_at: 0,
+            best_bps: 0.0,
+            round_rtt_max: 0,
+            base: None,
+            largest: None,
+            rtt_sum: 0,
+            rtts: 0,
+            acks: 0,
+            marked: 0,
+            alone: 0,
+            grouped: 0,
+            last_loss: None,
+            spacing: Vec::new(),
+            last_ack_at: 0,
+            rounds: Vec::new(),
+        }
+    }
+}
+
+/// Round trips for which rate and delay are kept; then every second one is left out.
+const ROUNDS: usize = 4_096;
+
+impl PathLog {
+    /// Takes a new data segment.
+    pub fn on_data(&mut self, _at: u64, segment: &Segment) {
+        self.marked += u64::from(segment.ecn == Ecn::Ce);
+    }
+
+    /// Takes an ACK of `bytes` new bytes at `at`.
+    pub fn on_ack(&mut self, at: u64, bytes: u64, srtt: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.acks += 1;
+        let spacing = at.saturating_sub(self.last_ack_at);
+        if spacing > 0 && self.acks > TRAIN as u64 {
+            self.note_spacing(bytes as f64 * 8e9 / spacing as f64);
+        }
+        self.last_ack_at = at;
+        if self.round_at == 0 {
+            self.round_at = at;
+            return;
+        }
+        self.acked += bytes;
+        let length = at - self.round_at;
+        if srtt > 0 && length >= srtt {
+            let bps = self.acked as f64 * 8e9 / length as f64;
+            if self.acks > 8 {
+                self.best_bps = self.best_bps.max(bps);
+            }
+            if self.rounds.len() >= ROUNDS {
+                let mut keep = false;
+                self.rounds.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+            }
+            self.rounds.push((length, bps, self.round_rtt_max));
+            (self.acked, self.round_at, self.round_rtt_max) = (0, at, 0);
+        }
+    }
+
+    /// Takes a round-trip time of the whole path.
+    pub fn on_rtt(&mut self, sample: u64) {
+        self.base = Some(self.base.unwrap_or(u64::MAX).min(sample));
+        self.largest = Some(self.largest.unwrap_or(0).max(sample));
+        self.round_rtt_max = self.round_rtt_max.max(sample);
+        self.rtt_sum += u128::from(sample);
+        self.rtts += 1;
+    }
+
+    /// Takes a retransmission at `at`.
+    pub fn on_loss(&mut self, at: u64, srtt: u64) {
+        let near = |last: u64| at - last.min(at) <= srtt.max(1_000_000);
+        match self.last_loss {
+            Some((last, was_alone)) if near(last) => {
+                if was_alone {
+                    self.alone -= 1;
+                    self.grouped += 1;
+                }
+                self.grouped += 1;
+                self.last_loss = Some((at, false));
+            }
+            Some(_) | None => {
+                self.alone += 1;
+                self.last_loss = Some((at, true));
+            }
+        }
+    }
+
+    /// The path, with the counts of its direction.
+    pub fn finish(&self, seen: &DirectionSeen, lifetime: u64) -> PathSeen {
+        let base = self.base.unwrap_or(0);
+        let is_full = |&&(_, bps, rtt): &&(u64, f64, u64)| {
+            bps >= 0.9 * self.best_bps && rtt > base + base / 8
+        };
+        let all: u64 = self.rounds.iter().map(|round| round.0).sum();
+        let full: u64 = self
+            .rounds
+            .iter()
+            .filter(is_full)
+            .map(|round| round.0)
+            .sum();
+        let covered = all as f64 / lifetime.max(1) as f64;
+        let segments = seen.data_segments.max(1) as f64;
+        let lost = seen.lost_before_tap + seen.lost_after_tap;
+        let waited = self
+            .largest
+            .zip(self.base)
+            .map(|(most, least)| most - least);
+        PathSeen {
+            base_rtt_ns: self.base,
+            largest_rtt_ns: self.largest,
+            mean_rtt_ns: (self.rtt_sum.checked_div(self.rtts.into())).map(|mean| mean as u64),
+            delivery_bps: (self.best_bps > 0.0).then_some(self.best_bps),
+            dispersion_bps: self.dispersion(),
+            full_share: covered.min(1.0) * full as f64 / all.max(1) as f64,
+            queue_bytes: waited
+                .filter(|_| self.best_bps > 0.0)
+                .map(|waited| (waited as f64 * self.best_bps / 8e9) as u64),
+            loss_share: lost as f64 / segments,
+            losses_alone: self.alone,
+            losses_in_groups: self.grouped,
+            reordered_share: seen.reordered as f64 / segments,
+            marked: self.marked,
+            segments_per_ack: segments / self.acks.max(1) as f64,
+        }
+    }
+
+    fn note_spacing(&mut self, bps: f64) {
+        if self.spacing.is_empty() {
+            self.spacing = vec![0; CLASSES];
+        }
+        let class = (bps.max(1.0).log2() * CLASSES_PER_DOUBLING) as usize;
+        if let Some(count) = self.spacing.get_mut(class) {
+            *count += 1;
+        }
+    }
+
+    /// The rate that more than a third of the spacings share.
+    fn dispersion(&self) -> Option<f64> {
+        let near = |place: usize| -> u32 {
+            let low = place.saturating_sub(1);
+            let high = (place + 2).min(self.spacing.len());
+            self.spacing[low..high].iter().sum()
+        };
+        let all: u32 = self.spacing.iter().sum();
+        let best = (0..self.spacing.len()).max_by_key(|place| near(*place))?;
+        let is_common = all >= 20 && near(best) * 3 > all;
+        is_common.then(|| f64::exp2((best as f64 + 0.5) / CLASSES_PER_DOUBLING))
+    }
+}

@@ -1,0 +1,624 @@
+//! Send buffer or congestion window: told apart by the flight of many round trips.
+//!
+//! A send buffer holds the flight at one size: the largest flight of each round trip is the
+//! same, and the segment before each wait ends what was written (PSH). A congestion window
+//! grows by its rule, or falls after a loss.
+//!
+//! Rule: a round trip is decided when [`AHEAD`] further ones are known, or at the end. At most
+//! [`AHEAD`] undecided and [`BEHIND`] decided round trips are kept, and [`SPANS`] spans of each.
+
+use std::collections::VecDeque;
+
+use fullpipe_tcp::Limit;
+
+use super::{ledger::Ledger, seen_limit::SeenLimit};
+
+/// Round trips after the one that is decided.
+const AHEAD: usize = 16;
+/// Round trips before it.
+const BEHIND: usize = 16;
+/// Spans of a round trip.
+const SPANS: usize = 1_024;
+/// Gaps of a round trip from which its spacing is judged.
+const EVEN_GAPS: usize = 6;
+/// Part of the middle gap by which an equal gap may differ, and nanoseconds.
+const UNEVEN: u64 = 50;
+const UNEVEN_NS: u64 = 10_000;
+/// ACKs of a train, whose rate the path allows.
+const TRAIN: usize = 4;
+/// Factor by which a train is faster than a flow that the path does not limit.
+const FASTER: f64 = 1.3;
+/// Round trips over which they are judged.
+const LEAST_ROUNDS: usize = 3;
+/// Segments in flight from which a smaller flight after a loss is a reduction.
+const LEAST_REDUCED: u64 = 5;
+/// Segments in flight from which a constant flight is a send buffer.
+const LEAST_BUFFER: u64 = 3;
+/// Segments in flight from which an even spacing is a pacing rate.
+const LEAST_PACED: u64 = 4;
+/// Round trips of equal flight that show a send buffer, without a loss before.
+const PLATEAU: usize = 4;
+/// The same after a loss, when CUBIC is flat near its old window.
+const PLATEAU_AFTER_LOSS: usize = 10;
+
+/// The cause of a piece of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// This limit; true if it is sure.
+    Is(Limit, bool),
+    /// A window that an ACK opened: send buffer or congestion window.
+    Window,
+    /// The sender had more to send and no ACK came: its pacer.
+    Paced,
+    /// The time that the path took for the segment before.
+    Train,
+    /// Nagle's algorithm, which joined writes to a full segment; or the application, if more
+    /// follows at once.
+    Joined,
+    /// The pacer, or the application.
+    PacedOrApplication,
+    /// The cause of the span before.
+    Prior,
+}
+
+/// A piece of a wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub until: u64,
+    pub cause: Cause,
+    pub bytes: u64,
+}
+
+impl Span {
+    pub const fn new(until: u64, cause: Cause) -> Self {
+        Self {
+            until,
+            cause,
+            bytes: 0,
+        }
+    }
+}
+
+/// A round trip.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    spans: Vec<Span>,
+    /// Largest flight.
+    peak: u64,
+    begin: u64,
+    has_loss: bool,
+    has_mark: bool,
+    /// Segments that no wait preceded or that had no PSH.
+    plain: u32,
+    /// Time that windows explain.
+    window_ns: u64,
+    paced_ns: u64,
+    application_ns: u64,
+    /// Times between sends, at most [`SPANS`].
+    gaps: Vec<u64>,
+    /// Segments with PSH, and all.
+    pushes: u32,
+    segments: u32,
+    clocked: u32,
+    paced: u32,
+    /// Segments whose time was computed.
+    computed: u32,
+    acks: u32,
+    acked: u64,
+    length: u64,
+    least_rtt: u64,
+    /// Of several round trips, the smallest peak.
+    least_peak: u64,
+    /// Segments that followed each other on the path.
+    trains: u32,
+    /// Time that the path took for segments.
+    train_ns: u64,
+    recovery_ns: u64,
+    /// Longest time with the application as limit, with nothing in flight.
+    idle_ns: u64,
+}
+
+impl Round {
+    /// Returns true if segments left one by one at equal times.
+    fn is_even(&self) -> bool {
+        let mut sorted = self.gaps.clone();
+        sorted.sort_unstable();
+        let Some(&middle) = sorted.get(sorted.len() / 2) else {
+            return false;
+        };
+        let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
+        let near = self.gaps.iter().filter(is_near).count();
+        self.gaps.len() >= EVEN_GAPS && middle > 0 && near * 20 >= self.gaps.len() * 17
+    }
+
+    /// Rate of what was acknowledged, in bytes a second.
+    fn rate(&self) -> f64 {
+        self.acked as f64 * 1e9 / self.length.max(1) as f64
+    }
+
+    /// True if a window or the pacer explains some of its time.
+    const fn counts(&self) -> bool {
+        self.window_ns + self.paced_ns > 0
+    }
+}
+
+/// The history of the congestion window, as far as it shows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    lost: bool,
+    /// `lost` before the last loss.
+    lost_before: bool,
+    marked: bool,
+    /// Largest flight before the last loss, until the sender's response is known.
+    before_loss: u64,
+    /// A flight after a loss was smaller than before.
+    reduced: bool,
+    /// Round trips since its repair.
+    repaired: u32,
+    /// Slow start has ended without a loss.
+    steady: bool,
+    /// Flight before an idle time that has reduced the window.
+    before_idle: u64,
+    /// Largest flight so far, and the flight of a send buffer.
+    largest: u64,
+    buffer: u64,
+    last_peak: u64,
+    slow_rounds: u32,
+}
+
+/// Collects round trips and decides.
+#[derive(Debug)]
+pub struct Rounds {
+    pub mss: u64,
+    current: Round,
+    /// Position whose ACK ends the round trip.
+    ends_at: u64,
+    undecided: VecDeque<Round>,
+    /// Their largest flights.
+    decided: VecDeque<u64>,
+    window: Window,
+    prior: (SeenLimit, bool),
+    ledger: Ledger,
+    now: u64,
+    base_rtt: u64,
+    last_source: Option<(SeenLimit, bool)>,
+    /// Time within which a send follows its ACK.
+    pub reaction: u64,
+    /// The tap is at the sender, or the spacing of the path before it showed.
+    pub shows_path: bool,
+    /// Queues before the tap do not show.
+    pub is_blind: bool,
+    /// Last ACKs: time and bytes.
+    train: VecDeque<(u64, u64)>,
+    /// Highest rate of a train of ACKs, in bytes a second.
+    train_rate: f64,
+}
+
+impl Rounds {
+    pub fn new(mss: u64) -> Self {
+        Self {
+            mss,
+            current: Round::default(),
+            ends_at: 0,
+            undecided: VecDeque::new(),
+            decided: VecDeque::new(),
+            window: Window::default(),
+            prior: (SeenLimit::Unknown, false),
+            ledger: Ledger::default(),
+            now: 0,
+            base_rtt: u64::MAX,
+            last_source: None,
+            reaction: 0,
+            shows_path: true,
+            is_blind: false,
+            train: VecDeque::new(),
+            train_rate: 0.0,
+        }
+    }
+
+    /// Adds the next span.
+    pub fn add(&mut self, span: Span) {
+        let length = span.until.saturating_sub(self.now);
+        self.now = self.now.max(span.until);
+        let round = &mut self.current;
+        match span.cause {
+            Cause::Window => {
+                round.window_ns += length;
+                round.clocked += 1;
+            }
+            Cause::Paced | Cause::PacedOrApplication => {
+                round.paced_ns += length;
+                round.paced += 1;
+            }
+            Cause::Train => {
+                round.window_ns += length;
+                round.trains += 1;
+                round.train_ns += length;
+            }
+            Cause::Is(Limit::Application, _) => {
+                round.application_ns += length;
+                round.idle_ns = round.idle_ns.max(length);
+            }
+            Cause::Is(Limit::Recovery, _) => round.recovery_ns += length,
+            Cause::Is(..) | Cause::Prior | Cause::Joined => {}
+        }
+        let is_full = round.spans.len() >= SPANS;
+        match round.spans.last_mut() {
+            Some(last) if last.cause == span.cause || is_full => {
+                last.until = span.until;
+                last.bytes += span.bytes;
+            }
+            Some(_) | None => round.spans.push(span),
+        }
+    }
+
+    /// More followed at once: the application had written more than a segment.
+    pub fn on_more(&mut self) {
+        let rounds = self.undecided.back_mut().into_iter();
+        let mut rounds = rounds.chain([&mut self.current]).rev();
+        let span = rounds.find_map(|round| round.spans.last_mut());
+        if let Some(span) = span.filter(|span| span.cause == Cause::Joined) {
+            span.cause = Cause::Is(Limit::Application, true);
+        }
+    }
+
+    /// Smallest round-trip time of the last round trips.
+    pub fn recent_rtt(&self) -> u64 {
+        let last = self.undecided.back().map_or(0, |round| round.least_rtt);
+        match (last, self.current.least_rtt) {
+            (0, least) | (least, 0) => least,
+            (last, current) => last.min(current),
+        }
+    }
+
+    /// Adds payload that left without a wait.
+    pub fn on_burst(&mut self, bytes: u64) {
+        self.current.plain += 1;
+        match self.current.spans.last_mut() {
+            Some(last) => last.bytes += bytes,
+            None => {
+                let mut span = Span::new(self.now, Cause::Prior);
+                span.bytes = bytes;
+                self.current.spans.push(span);
+            }
+        }
+    }
+
+    /// Takes the flight after a send at `at`; `max` is the position after it.
+    pub fn on_flight(&mut self, _at: u64, flight: u64, max: u64) {
+        self.current.peak = self.current.peak.max(flight);
+        if self.ends_at == 0 {
+            self.ends_at = max;
+        }
+    }
+
+    /// Takes an ACK up to `ack`, while `max` is the position after the last byte sent.
+    pub fn on_acked(&mut self, at: u64, bytes: u64, ack: u64, max: u64) {
+        self.note_train(at, bytes);
+        self.current.acks += 1;
+        self.current.acked += bytes;
+        self.current.length = at - self.current.begin;
+        if ack < self.ends_at || self.ends_at == 0 {
+            return;
+        }
+        // The next round trip ends with what is in flight now, or with what is sent next.
+        self.ends_at = if max > ack { max } else { 0 };
+        let round = std::mem::take(&mut self.current);
+        self.current.begin = at;
+        self.undecided.push_back(round);
+        if self.undecided.len() > AHEAD {
+            self.decide();
+        }
+    }
+
+    /// Takes the time between two sends of new payload.
+    pub fn on_gap(&mut self, gap: u64, has_push: bool, is_computed: bool) {
+        let round = &mut self.current;
+        round.computed += u32::from(is_computed);
+        round.segments += 1;
+        round.pushes += u32::from(has_push);
+        if round.gaps.len() < SPANS {
+            round.gaps.push(gap);
+        }
+    }
+
+    fn note_train(&mut self, at: u64, bytes: u64) {
+        // The ACK that ends a recovery covers what arrived long before.
+        if bytes > TRAIN as u64 * self.mss {
+            self.train.clear();
+            return;
+        }
+        self.train.push_back((at, bytes));
+        if self.train.len() <= TRAIN {
+            return;
+        }
+        let first = self.train.pop_front().map_or(at, |(first, _)| first);
+        let bytes: u64 = self.train.iter().map(|(_, bytes)| bytes).sum();
+        if at > first {
+            self.train_rate = self
+                .train_rate
+                .max(bytes as f64 * 1e9 / (at - first) as f64);
+        }
+    }
+
+    pub fn on_rtt(&mut self, sample: u64) {
+        self.base_rtt = self.base_rtt.min(sample);
+        let least = &mut self.current.least_rtt;
+        *least = if *least == 0 {
+            sample
+        } else {
+            sample.min(*least)
+        };
+    }
+
+    /// The repairs of a recovery proved spurious: the sender restores its window.
+    pub fn on_undo(&mut self) {
+        if std::mem::take(&mut self.current.has_loss) {
+            return;
+        }
+        let mut lossy = self.undecided.iter_mut().rev();
+        if let Some(round) = lossy.find(|round| round.has_loss) {
+            round.has_loss = false;
+        } else {
+            self.window.lost = self.window.lost_before;
+        }
+    }
+
+    pub const fn on_loss(&mut self) {
+        self.current.has_loss = true;
+    }
+
+    pub const fn on_mark(&mut self) {
+        self.current.has_mark = true;
+    }
+
+    /// Largest flight of this round trip and the last ones.
+    pub fn recent_peak(&self) -> u64 {
+        let last = self.undecided.iter().rev().take(2);
+        last.map(|round| round.peak)
+            .fold(self.current.peak, u64::max)
+    }
+
+    /// Decides everything and returns the ledger.
+    pub fn finish(&mut self) -> Ledger {
+        let last = std::mem::take(&mut self.current);
+        self.undecided.push_back(last);
+        while !self.undecided.is_empty() {
+            self.decide();
+        }
+        std::mem::take(&mut self.ledger)
+    }
+
+    /// Decides the first undecided round trip.
+    fn decide(&mut self) {
+        let plateau = self.plateau();
+        let source = self.source();
+        let Some(round) = self.undecided.pop_front() else {
+            return;
+        };
+        let (limit, is_sure) = self.window_limit(&round, plateau, source);
+        // A train left the sender at once; then the wait after it began.
+        let mut after = (limit, is_sure);
+        let mut resolved = Vec::with_capacity(round.spans.len());
+        for span in round.spans.iter().rev() {
+            let own = match span.cause {
+                Cause::Is(limit, is_sure) => Some((limit.into(), is_sure)),
+                Cause::Window | Cause::Paced => Some((limit, is_sure)),
+                Cause::Train => Some(after),
+                Cause::Joined => Some((Limit::Nagle.into(), true)),
+                Cause::PacedOrApplication if round.application_ns > round.window_ns => {
+                    Some((Limit::Application.into(), false))
+                }
+                Cause::PacedOrApplication => Some((limit, false)),
+                Cause::Prior => None,
+            };
+            after = own.unwrap_or(after);
+            resolved.push((own, span));
+        }
+        for (own, span) in resolved.into_iter().rev() {
+            self.prior = own.unwrap_or(self.prior);
+            let (limit, is_sure) = self.prior;
+            self.ledger.charge(span.until, limit, is_sure, span.bytes);
+        }
+        self.note(&round, limit == Limit::SendBuffer.into());
+    }
+
+    /// Number of round trips around the first undecided one with the same largest flight.
+    fn plateau(&self) -> usize {
+        let Some(first) = self.undecided.front() else {
+            return 0;
+        };
+        let (mut low, mut high) = (first.peak, first.peak);
+        let mut count = 1;
+        let mss = self.mss;
+        let mut fits = |peak: u64| {
+            let (least, most) = (low.min(peak), high.max(peak));
+            let fits = most - least <= mss;
+            if fits {
+                (low, high) = (least, most);
+            }
+            fits
+        };
+        let ahead = self.undecided.iter().skip(1);
+        let ahead = ahead.filter(|round| round.counts());
+        for round in ahead {
+            if !fits(round.peak) {
+                break;
+            }
+            count += 1;
+        }
+        for &peak in self.decided.iter().rev() {
+            if !fits(peak) {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// The limit that the windows of `round` have.
+    fn window_limit(
+        &self,
+        round: &Round,
+        plateau: usize,
+        source: Option<(SeenLimit, bool)>,
+    ) -> (SeenLimit, bool) {
+        let Window {
+            lost,
+            marked,
+            steady,
+            before_idle,
+            ..
+        } = self.window;
+        if let Some(found) = source {
+            return found;
+        }
+        let is_after = lost || marked;
+        let needed = if is_after {
+            PLATEAU_AFTER_LOSS
+        } else {
+            PLATEAU
+        };
+        let is_clocked = round.window_ns >= round.paced_ns;
+        // A constant flight that fills the queue: the path bounds the rate, whatever bounds
+        // the flight.
+        let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
+        let has_queue = round.least_rtt > 0 && round.least_rtt > self.base_rtt / 4 * 5;
+        let is_full = has_queue || (in_trains && round.train_ns > 0);
+        // A send buffer bounds every flight, and does not shrink.
+        let is_largest = round.peak >= LEAST_BUFFER * self.mss
+            && round.peak + 2 * self.mss >= self.window.largest;
+        let is_known = round.peak.abs_diff(self.window.buffer) <= self.mss;
+        let is_flat = (plateau >= needed || is_known) && is_largest;
+        if is_flat && is_clocked && !is_full {
+            return (Limit::SendBuffer.into(), self.shows_path && !is_after);
+        }
+        let grows = self.window.last_peak == 0
+            || round.peak * 4 >= self.window.last_peak * 5
+            || round.peak <= self.window.last_peak / 2;
+        if plateau >= needed && is_clocked && !is_after {
+            return (Limit::CwndSteady.into(), false);
+        }
+        if !is_after && !steady && plateau >= 3 && is_clocked && !grows && !is_full && is_largest {
+            return (Limit::SendBuffer.into(), false);
+        }
+        if before_idle > 0 && round.peak < before_idle && !lost {
+            return (Limit::CwndAfterIdle.into(), true);
+        }
+        match (lost, marked, steady) {
+            (true, ..) => (Limit::CwndAfterLoss.into(), self.window.reduced),
+            (false, true, _) => (Limit::CwndAfterMark.into(), true),
+            (false, false, true) => (Limit::CwndSteady.into(), true),
+            (false, false, false) => (Limit::CwndSlowStart.into(), true),
+        }
+    }
+
+    /// The limit of round trips in which segments left one by one, at times that no ACK
+    /// chose, on a path that is faster: a pacing rate, or writes that Nagle's algorithm joins.
+    /// Joined writes have neither partial segments nor PSH.
+    fn source(&mut self) -> Option<(SeenLimit, bool)> {
+        let first = self.undecided.front()?;
+        if first.has_loss || !first.counts() {
+            return None;
+        }
+        let mut all = Round::default();
+        let mut rounds = 0;
+        for round in &self.undecided {
+            let is_enough = all.gaps.len() >= 4 * EVEN_GAPS && rounds >= LEAST_ROUNDS;
+            if round.has_loss || is_enough {
+                break;
+            }
+            rounds += usize::from(round.peak > 0);
+            all.trains += round.trains;
+            all.gaps.extend(&round.gaps);
+            all.clocked += round.clocked;
+            all.paced += round.paced;
+            all.pushes += round.pushes;
+            all.segments += round.segments;
+            all.computed += round.computed;
+            all.acks += round.acks;
+            all.peak = all.peak.max(round.peak);
+            all.least_peak = match (all.least_peak, round.peak) {
+                (0, peak) | (peak, 0) => peak,
+                (least, peak) => least.min(peak),
+            };
+            all.least_rtt = all.least_rtt.max(round.least_rtt);
+            all.acked += round.acked;
+            all.length += round.length;
+        }
+        if all.gaps.len() < EVEN_GAPS {
+            return self.last_source;
+        }
+        self.last_source = self.source_of(&all, rounds);
+        self.last_source
+    }
+
+    fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
+        let is_faster = self.train_rate > FASTER * all.rate();
+        let has_flight = all.peak >= LEAST_PACED * self.mss;
+        if all.is_even() && has_flight && (all.trains as usize) < all.gaps.len() {
+            return is_faster.then_some((Limit::Pacing.into(), true));
+        }
+        // Some sends follow an ACK by chance.
+        let chance = self.reaction as f64 * f64::from(all.acks) / all.length.max(1) as f64;
+        let waits = f64::from(all.clocked + all.paced);
+        let is_unclocked = f64::from(all.clocked) <= (0.1 + 3.0 * chance).min(0.6) * waits;
+        let is_steady =
+            rounds >= LEAST_ROUNDS && all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
+        let has_queue = all.least_rtt > self.base_rtt + self.base_rtt / 8;
+        let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
+        (is_unclocked && is_steady && is_exact && all.pushes * 8 <= all.segments)
+            .then_some((Limit::Nagle.into(), false))
+    }
+
+    /// Updates the history with a decided round trip.
+    fn note(&mut self, round: &Round, is_buffer: bool) {
+        let window = &mut self.window;
+        window.largest = window.largest.max(round.peak);
+        if is_buffer {
+            window.buffer = round.peak;
+        }
+        if round.has_loss {
+            if !window.lost || window.before_loss > 0 {
+                // In slow start the flight doubles until the loss; later the flight of the
+                // loss counts bytes that wait for the repair.
+                let is_climbing = !window.steady && !window.lost;
+                let own = if is_climbing { round.peak } else { 0 };
+                let largest = window.last_peak.max(own);
+                window.before_loss = window.before_loss.max(largest);
+            }
+            (window.lost_before, window.lost) = (window.lost, true);
+            window.repaired = 0;
+        } else if window.before_loss > 0 && round.counts() && round.recovery_ns == 0 {
+            window.repaired += 1;
+            // A flight as large as before: the sender does not respond to losses, as BBR.
+            if round.peak * 10 >= window.before_loss * 9 && round.peak > 8 * self.mss {
+                (window.lost, window.steady) = (false, true);
+            }
+            // Of a few segments, an application may send no more.
+            let is_large = window.before_loss > LEAST_REDUCED * self.mss;
+            window.reduced |= is_large && round.peak * 20 <= window.before_loss * 17;
+            if window.repaired >= 2 {
+                window.before_loss = 0;
+            }
+        }
+        window.marked |= round.has_mark;
+        if round.counts() {
+            let grew = round.peak * 5 >= window.last_peak * 6;
+            window.slow_rounds = if grew { 0 } else { window.slow_rounds + 1 };
+            window.steady |= window.slow_rounds >= 3;
+            if round.peak >= window.before_idle {
+                window.before_idle = 0;
+            }
+            if self.decided.len() >= BEHIND {
+                self.decided.pop_front();
+            }
+            self.decided.push_back(round.peak);
+            window.last_peak = round.peak;
+        }
+        if round.idle_ns > 200_000_000 + self.base_rtt.min(1_000_000_000) {
+            window.before_idle = window.before_idle.max(round.peak);
+            window.last_peak = 0;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Facts that a capture cannot show.
+//!
+//! Rule: one sentence for each missing observation, with its consequence.
+
+use super::observed::{DirectionSeen, Side, Vantage, WindowScale};
+use crate::capture::End;
+
+/// Further things that the capture lacks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lacks {
+    pub cut_options: u64,
+    pub clock_went_back: u64,
+    pub fragments: u64,
+    pub one_side_only: bool,
+}
+
+/// The sentences for a connection whose payload goes from `sender`.
+pub fn cannot_tell(
+    vantage: &Vantage,
+    directions: &[DirectionSeen; 2],
+    sender: End,
+    lacks: Lacks,
+) -> Vec<String> {
+    let data = &directions[sender.index()];
+    let mut all = Vec::new();
+    let mut say = |sentence: String| all.push(sentence);
+    if lacks.one_side_only {
+        say(
+            "The capture has only one direction: flight, windows and round-trip times are unknown."
+                .into(),
+        );
+    }
+    if !vantage.has_handshake {
+        let scale = match directions[sender.other().index()].window_scale {
+            WindowScale::Inferred(shift) => {
+                format!("its shift of {shift} is inferred from the bytes in flight")
+            }
+            WindowScale::Seen(_) | WindowScale::Unknown => {
+                "so time limited by the receive window cannot be told from other limits".into()
+            }
+        };
+        say(format!(
+            "The handshake was not captured: the receiver's window scale was not seen, and {scale}."
+        ));
+    }
+    match vantage.side {
+        Side::Sender => {}
+        Side::Middle | Side::Receiver => say(
+            "The capture was not made at the sender: the times at which it sent are computed from the round trip, and its own queue, send buffer and pacing are seen late.".into(),
+        ),
+        Side::Unknown => say("The capture does not show how far from the sender it was made.".into()),
+    }
+    if vantage.side != Side::Sender && !vantage.has_timestamps {
+        say("The sender sent no timestamps: waits before the tap cannot be told from waits at the sender.".into());
+    }
+    if data.has_super_segments {
+        say("Segments are longer than the MSS: the capture was made above segmentation offload, so pacing and the spacing of segments are not visible.".into());
+    }
+    if data.missing_bytes > 0 {
+        say(format!(
+            "{} bytes were acknowledged and are not in the capture: it lost packets, or began late.",
+            data.missing_bytes
+        ));
+    }
+    if lacks.cut_options > 0 {
+        say(format!(
+            "The options of {} segments were cut: SACK blocks and timestamps in them are unknown.",
+            lacks.cut_options
+        ));
+    }
+    if lacks.clock_went_back > 0 {
+        say(format!(
+            "The clock of the capture went back {} times: times there are uncertain.",
+            lacks.clock_went_back
+        ));
+    }
+    if lacks.fragments > 0 {
+        say(format!(
+            "{} IP fragments are counted with their first part only.",
+            lacks.fragments
+        ));
+    }
+    all
+}

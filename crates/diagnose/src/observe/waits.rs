@@ -1,0 +1,647 @@
+//! The limit of each wait between two sends of payload, at the sender.
+//!
+//! A wait is cut into pieces at the ACKs that arrive in it. When the next segment leaves, its
+//! cause is known: an ACK that arrived at the same time, a timer, or neither.
+//!
+//! Rule: a piece with a closed or full window, in recovery or before the end of the handshake has
+//! this limit. What remains is left to `rounds`, which sees the flight of many round trips. At
+//! most [`PIECES`] pieces are kept; then the last two become one.
+
+use fullpipe_tcp::Limit;
+
+use super::{
+    episodes::{Place, SeenEpisodes},
+    ledger::Ledger,
+    observed::{EpisodeKind, SmallWrites, ZeroWindows},
+    rounds::{Cause, Rounds, Span},
+};
+
+/// Largest number of pieces of a wait.
+const PIECES: usize = 256;
+/// Smallest retransmission timeout above the smoothed round-trip time that is common.
+const RTO_MARGIN: u64 = 180_000_000;
+/// Segments of one size in a row that show the size of full segments.
+const EQUAL: u32 = 4;
+/// Delay of an ACK, beyond a round trip, from which it was delayed on purpose.
+const DELAYED: u64 = 15_000_000;
+
+/// An ACK as the sender receives it.
+#[derive(Clone, Copy, Debug)]
+pub struct AckIn {
+    pub at: u64,
+    /// Everything before it is acknowledged.
+    pub ack: u64,
+    /// Right edge of the window; `None` while its scale is unknown.
+    pub edge: Option<u64>,
+    pub is_zero: bool,
+    pub has_payload: bool,
+    /// It has SACK blocks.
+    pub has_sack: bool,
+    /// It reports a congestion mark.
+    pub has_echo: bool,
+}
+
+/// A segment with payload or FIN as the sender sends it.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentSent {
+    pub at: u64,
+    pub start: u64,
+    pub end: u64,
+    /// Payload in bytes.
+    pub payload: u32,
+    pub has_push: bool,
+    pub has_fin: bool,
+}
+
+/// The reason of a retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    Fast,
+    Timeout,
+    TailProbe,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    until: u64,
+    flight: u64,
+    room: Option<u64>,
+    is_zero: bool,
+    in_recovery: bool,
+    is_closing: bool,
+    /// Payload was acknowledged before it.
+    was_acked: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// Position after the last byte in flight at its begin.
+    point: u64,
+    by: Repair,
+    place: Place,
+    repairs: u64,
+    needless: u64,
+}
+
+/// The wait that is going on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wait {
+    /// Time of the last send.
+    since: u64,
+    len: u64,
+    had_push: bool,
+    /// Time of the last ACK that made room.
+    freed_at: Option<u64>,
+    flight_before_ack: u64,
+    answered: bool,
+}
+
+/// Divides the sender's time.
+#[derive(Debug)]
+pub struct Waits {
+    pub mss: u64,
+    /// Time within which a send follows its ACK.
+    pub reaction: u64,
+    /// The segment followed the one before as closely as the path lets segments pass.
+    pub in_train: bool,
+    /// The time of the segment was computed.
+    pub is_computed: bool,
+    /// Segments may be lost between the sender and the tap.
+    pub sees_no_sender: bool,
+    /// Nothing shows when segments left that waited before the tap.
+    pub is_blurred: bool,
+    base_rtt: Option<u64>,
+    srtt: Option<u64>,
+    una: u64,
+    max: u64,
+    edge: Option<u64>,
+    is_zero: bool,
+    now: u64,
+    pieces: Vec<Piece>,
+    wait: Wait,
+    has_sent: bool,
+    /// MSS by the handshake, and true if a segment had it.
+    agreed_mss: u64,
+    was_full: bool,
+    /// Segments in a row with the same smaller size, and more to send after them.
+    equal: u32,
+    /// Payload was acknowledged.
+    was_acked: bool,
+    is_established: bool,
+    fin_sent: bool,
+    recovery: Option<Recovery>,
+    last_recovery: Option<Recovery>,
+    /// Duplicate ACKs and SACK blocks since the last progress.
+    evidence: u32,
+    last_ack_at: u64,
+    zero: Option<Place>,
+    zero_since: u64,
+    unanswered: u64,
+    probe_open: bool,
+    marked: bool,
+    pub zero_windows: ZeroWindows,
+    pub small_writes: SmallWrites,
+    pub largest_flight: u64,
+    pub rounds: Rounds,
+    pub episodes: SeenEpisodes,
+}
+
+impl Waits {
+    /// A sender that begins at `position`, with segments of `mss` bytes.
+    pub fn new(position: u64, mss: u64) -> Self {
+        Self {
+            mss,
+            reaction: 0,
+            in_train: false,
+            sees_no_sender: false,
+            is_computed: false,
+            is_blurred: false,
+            base_rtt: None,
+            srtt: None,
+            una: position,
+            max: position,
+            edge: None,
+            is_zero: false,
+            now: 0,
+            pieces: Vec::new(),
+            wait: Wait::default(),
+            has_sent: false,
+            agreed_mss: mss,
+            was_full: false,
+            equal: 0,
+            was_acked: false,
+            is_established: false,
+            fin_sent: false,
+            recovery: None,
+            last_recovery: None,
+            evidence: 0,
+            last_ack_at: 0,
+            zero: None,
+            zero_since: 0,
+            unanswered: 0,
+            probe_open: false,
+            marked: false,
+            zero_windows: ZeroWindows::default(),
+            small_writes: SmallWrites::default(),
+            largest_flight: 0,
+            rounds: Rounds::new(mss),
+            episodes: SeenEpisodes::default(),
+        }
+    }
+
+    /// Begins at `position`: the first sequence number that the capture shows.
+    pub fn restart(&mut self, position: u64) {
+        (self.una, self.max) = (position, position);
+    }
+
+    /// The handshake ended at `at`, or the capture has none.
+    pub fn on_established(&mut self, at: u64) {
+        self.advance(at);
+        self.is_established = true;
+        for piece in std::mem::take(&mut self.pieces) {
+            let cause = Cause::Is(Limit::Handshake, true);
+            self.rounds.add(Span::new(piece.until, cause));
+        }
+        self.wait.since = self.now;
+    }
+
+    /// Takes a round-trip time of the whole path.
+    pub fn on_rtt(&mut self, sample: u64) {
+        let base = self.base_rtt.unwrap_or(u64::MAX).min(sample);
+        self.base_rtt = Some(base);
+        let srtt = self.srtt.unwrap_or(sample);
+        self.srtt = Some(srtt - srtt / 8 + sample / 8);
+    }
+
+    /// Smallest round-trip time.
+    pub fn base_rtt(&self) -> u64 {
+        self.base_rtt.unwrap_or(0)
+    }
+
+    /// Smoothed round-trip time.
+    pub fn srtt(&self) -> u64 {
+        self.srtt.unwrap_or(0)
+    }
+
+    /// Bytes in flight.
+    pub const fn flight(&self) -> u64 {
+        self.max.saturating_sub(self.una)
+    }
+
+    /// Takes an ACK.
+    pub fn on_ack(&mut self, ack: &AckIn) {
+        self.advance(ack.at);
+        let at = self.now;
+        let before = self.flight();
+        let advanced = ack.ack > self.una;
+        let opened = ack.edge.zip(self.edge).is_some_and(|(new, old)| new > old);
+        if ack.edge.is_some() {
+            self.edge = self.edge.max(ack.edge);
+        }
+        self.answer_probe();
+        self.set_zero(ack.is_zero, at);
+        if advanced {
+            self.was_acked |= self.has_sent;
+            self.rounds
+                .on_acked(at, ack.ack - self.una, ack.ack, self.max);
+            self.una = ack.ack;
+            self.max = self.max.max(ack.ack);
+            self.evidence = 0;
+        } else if before > 0 && !ack.has_payload {
+            self.evidence += 1;
+        }
+        self.evidence += u32::from(ack.has_sack);
+        self.last_ack_at = at;
+        if advanced || opened {
+            self.wait.freed_at = Some(at);
+            self.wait.flight_before_ack = before;
+        }
+        self.wait.answered |= ack.has_payload;
+        if ack.has_echo && !self.marked {
+            self.rounds.on_mark();
+        }
+        self.marked = ack.has_echo;
+        if let Some(recovery) = self.recovery {
+            self.episodes.extend(recovery.place, at, 0);
+            if self.una >= recovery.point {
+                self.last_recovery = self.recovery.take();
+            }
+        }
+    }
+
+    /// Takes the report that `count` retransmissions were spurious. If they are all of a
+    /// recovery, the sender restores its window.
+    pub fn on_needless(&mut self, count: u64) {
+        let recoveries = [&mut self.recovery, &mut self.last_recovery];
+        let Some(recovery) = recoveries.into_iter().flatten().next() else {
+            return;
+        };
+        recovery.needless += count;
+        if recovery.needless >= recovery.repairs && recovery.by != Repair::TailProbe {
+            self.rounds.on_undo();
+            (self.recovery, self.last_recovery) = (None, None);
+        }
+    }
+
+    /// Takes new payload or FIN.
+    pub fn on_new(&mut self, sent: &SegmentSent) {
+        self.advance(sent.at);
+        let at = self.now;
+        self.note_size(sent);
+        self.end_wait(sent, None);
+        self.max = self.max.max(sent.end);
+        self.largest_flight = self.largest_flight.max(self.flight());
+        self.rounds.on_flight(at, self.flight(), self.max);
+        self.note_send(at, sent);
+    }
+
+    /// Takes a retransmission of a range that ends at `end`. Returns its reason.
+    pub fn on_again(&mut self, sent: &SegmentSent) -> Repair {
+        self.advance(sent.at);
+        let at = self.now;
+        let repair = self.reason(at, sent);
+        let kind = match repair {
+            Repair::Fast => EpisodeKind::FastRecovery,
+            Repair::Timeout => EpisodeKind::Timeout,
+            Repair::TailProbe => EpisodeKind::TailProbe,
+        };
+        self.end_wait(sent, Some(repair));
+        match &mut self.recovery {
+            Some(recovery) if repair != Repair::Timeout || recovery.by == Repair::Timeout => {
+                let counts = repair == recovery.by;
+                self.episodes.extend(recovery.place, at, counts.into());
+                recovery.repairs += 1;
+                recovery.point = recovery.point.max(sent.end);
+            }
+            Some(_) | None => {
+                let begin = match repair {
+                    Repair::Fast => at,
+                    Repair::Timeout | Repair::TailProbe => self.last_activity(),
+                };
+                let place = self.episodes.begin(begin, kind, 1);
+                self.episodes.extend(place, at, 0);
+                self.recovery = Some(Recovery {
+                    point: self.max,
+                    by: repair,
+                    place,
+                    repairs: 1,
+                    needless: 0,
+                });
+            }
+        }
+        if repair != Repair::TailProbe {
+            self.rounds.on_loss();
+        }
+        self.note_send(at, sent);
+        repair
+    }
+
+    /// Takes a window probe.
+    pub fn on_probe(&mut self, at: u64) {
+        self.advance(at);
+        if self.probe_open {
+            self.zero_windows.probes_lost += 1;
+            self.unanswered += 1;
+            let most = &mut self.zero_windows.probes_lost_in_a_row;
+            *most = (*most).max(self.unanswered);
+        }
+        self.probe_open = true;
+        if let Some(place) = self.zero {
+            self.episodes.extend(place, self.now, 1);
+        }
+    }
+
+    /// Divides the time until `end`.
+    pub fn finish(&mut self, end: u64, is_closed: bool) {
+        self.advance(end);
+        if self.probe_open {
+            self.zero_windows.probes_lost += 1;
+            self.unanswered += 1;
+            let most = &mut self.zero_windows.probes_lost_in_a_row;
+            *most = (*most).max(self.unanswered);
+        }
+        self.set_zero(false, self.now);
+        let pieces = std::mem::take(&mut self.pieces);
+        for piece in pieces {
+            let cause = if !self.is_established {
+                Cause::Is(Limit::Handshake, true)
+            } else if let Some(fixed) = self.fixed(&piece, 1) {
+                fixed
+            } else if piece.is_closing || is_closed {
+                Cause::Is(Limit::Closing, true)
+            } else if piece.flight == 0 {
+                Cause::Is(Limit::Application, true)
+            } else {
+                Cause::Prior
+            };
+            self.rounds.add(Span::new(piece.until, cause));
+        }
+    }
+
+    /// The times, after [`finish`](Self::finish).
+    pub fn ledger(&mut self) -> Ledger {
+        self.rounds.finish()
+    }
+
+    fn advance(&mut self, at: u64) {
+        if at <= self.now {
+            return;
+        }
+        let piece = Piece {
+            until: at,
+            flight: self.flight(),
+            room: self.edge.map(|edge| edge.saturating_sub(self.max)),
+            is_zero: self.is_zero,
+            in_recovery: self.recovery.is_some(),
+            is_closing: self.fin_sent,
+            was_acked: self.was_acked,
+        };
+        if self.pieces.len() >= PIECES {
+            self.pieces.pop();
+        }
+        self.pieces.push(piece);
+        self.now = at;
+    }
+
+    /// Takes the size of a segment for the size of full ones: the path may carry less than
+    /// the MSS of the handshake.
+    fn note_size(&mut self, sent: &SegmentSent) {
+        let len = u64::from(sent.payload);
+        if len > self.mss {
+            self.mss = len.min(self.agreed_mss.max(self.mss));
+            self.equal = 0;
+        } else if len < self.mss && len == self.wait.len && !sent.has_push && !self.wait.had_push {
+            self.equal += 1;
+            if self.equal >= EQUAL {
+                self.mss = len;
+            }
+        } else {
+            self.equal = 0;
+        }
+        self.rounds.mss = self.mss;
+        self.was_full |= len >= self.agreed_mss;
+    }
+
+    fn note_send(&mut self, at: u64, sent: &SegmentSent) {
+        self.has_sent = true;
+        self.fin_sent |= sent.has_fin;
+        self.wait = Wait {
+            since: at,
+            len: u64::from(sent.payload),
+            had_push: sent.has_push,
+            ..Wait::default()
+        };
+    }
+
+    fn set_zero(&mut self, is_zero: bool, at: u64) {
+        match (self.zero, is_zero) {
+            (None, true) => {
+                self.zero = Some(self.episodes.begin(at, EpisodeKind::ZeroWindow, 0));
+                self.zero_since = at;
+                self.zero_windows.count += 1;
+            }
+            (Some(place), false) => {
+                self.episodes.extend(place, at, 0);
+                self.zero_windows.closed_ns += at - self.zero_since;
+                self.zero = None;
+                self.probe_open = false;
+                self.unanswered = 0;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+        self.is_zero = is_zero;
+    }
+
+    fn answer_probe(&mut self) {
+        if std::mem::take(&mut self.probe_open) {
+            self.zero_windows.probes_answered += 1;
+            self.unanswered = 0;
+        }
+    }
+
+    /// Time of the last send or ACK.
+    fn last_activity(&self) -> u64 {
+        self.wait.since.max(self.last_ack_at)
+    }
+
+    fn reason(&self, at: u64, sent: &SegmentSent) -> Repair {
+        if self
+            .recovery
+            .is_some_and(|recovery| recovery.by == Repair::Timeout)
+            && at - self.wait.since < self.srtt() * 3 / 2
+        {
+            return Repair::Timeout;
+        }
+        let silence = at - self.last_activity();
+        let srtt = self.srtt();
+        let is_silent = silence > srtt.saturating_mul(7) / 4 && silence > 5_000_000;
+        if !is_silent || (self.evidence >= 3 && silence < srtt + RTO_MARGIN) {
+            return Repair::Fast;
+        }
+        let is_last = sent.end >= self.max;
+        let is_first = sent.start <= self.una;
+        let is_timeout = silence >= srtt + RTO_MARGIN;
+        if is_last && !(is_first && is_timeout) {
+            Repair::TailProbe
+        } else {
+            Repair::Timeout
+        }
+    }
+
+    /// Gives each piece of the wait that `sent` ends its cause.
+    fn end_wait(&mut self, sent: &SegmentSent, repair: Option<Repair>) {
+        let pieces = std::mem::take(&mut self.pieces);
+        let at = self.now;
+        let is_timer = matches!(repair, Some(Repair::Timeout | Repair::TailProbe))
+            || self.is_probe_of_new_data(at);
+        if repair.is_none() && self.has_sent && !self.in_train {
+            self.rounds
+                .on_gap(at - self.wait.since, sent.has_push, self.is_computed);
+        }
+        let overdue = is_timer.then(|| self.last_activity() + 2 * self.srtt());
+        let next = u64::from(sent.payload).max(1);
+        let gap = at - self.wait.since;
+        if gap <= self.pace() && !self.wait.had_push {
+            self.rounds.on_more();
+        }
+        let general = self.general(sent);
+        let last = pieces.len().saturating_sub(1);
+        let mut from = self.wait.since;
+        if pieces.is_empty() && repair.is_none() {
+            self.rounds.on_burst(u64::from(sent.payload));
+        }
+        for (place, piece) in pieces.iter().enumerate() {
+            let bytes = match repair {
+                None if place == last => u64::from(sent.payload),
+                None | Some(_) => 0,
+            };
+            let mut cause = self.fixed(piece, next).unwrap_or(match overdue {
+                Some(_) => Cause::Prior,
+                None if piece.is_closing => Cause::Is(Limit::Closing, true),
+                None if self.in_train && self.has_sent => Cause::Train,
+                None if self.is_after_hole(sent, gap) => Cause::Is(Limit::Recovery, false),
+                None if piece.flight == 0 && piece.until - from > self.reaction => {
+                    Cause::Is(Limit::Application, !self.is_blurred)
+                }
+                None => general,
+            });
+            if let Some(overdue) = overdue.filter(|overdue| *overdue < piece.until)
+                && !piece.is_zero
+            {
+                if overdue > from {
+                    self.rounds.add(Span::new(overdue, cause));
+                }
+                cause = Cause::Is(Limit::Recovery, true);
+            }
+            self.rounds.add(Span {
+                until: piece.until,
+                cause,
+                bytes,
+            });
+            from = piece.until;
+        }
+    }
+
+    /// Returns true after a long silence of a sender that had more to send: before the tap
+    /// segments were lost. The first payload that the tap sees is then less than a segment, or
+    /// the last one before the silence had no PSH.
+    fn is_after_hole(&self, sent: &SegmentSent, gap: u64) -> bool {
+        let is_short = u64::from(sent.payload) < self.agreed_mss && !sent.has_push;
+        let is_long = gap > RTO_MARGIN + 2 * self.srtt();
+        let had_more = !self.was_full && is_short;
+        self.sees_no_sender && is_long && (had_more || (self.has_sent && !self.wait.had_push))
+    }
+
+    /// Returns true if new data leaves after two silent round trips with bytes in flight: a
+    /// tail loss probe. RFC 8985 §7.3.
+    fn is_probe_of_new_data(&self, at: u64) -> bool {
+        let silence = at - self.last_activity();
+        let srtt = self.srtt();
+        let is_near = |wanted: u64| silence.abs_diff(wanted) < srtt / 8 + 2_000_000;
+        self.flight() > 0 && srtt > 0 && !self.wait.had_push && is_near(2 * srtt)
+    }
+
+    /// The cause of a piece by its own state; `None` if the state allows more to be sent.
+    fn fixed(&self, piece: &Piece, next: u64) -> Option<Cause> {
+        if piece.in_recovery {
+            return Some(Cause::Is(Limit::Recovery, true));
+        }
+        if !self.is_established {
+            return Some(Cause::Is(Limit::Handshake, true));
+        }
+        if piece.is_zero && piece.flight <= 1 {
+            return Some(Cause::Is(Limit::ZeroWindow, true));
+        }
+        let room = piece.room?;
+        // The first flight is an initial congestion window, which often equals the first
+        // window but for a part of a segment.
+        if !piece.was_acked && room > 0 {
+            return None;
+        }
+        (piece.is_zero || room < next.min(self.mss))
+            .then_some(Cause::Is(Limit::ReceiveWindow, true))
+    }
+
+    /// The cause of a wait that neither window nor recovery explains.
+    fn general(&mut self, sent: &SegmentSent) -> Cause {
+        if !self.has_sent {
+            return Cause::Is(Limit::Application, true);
+        }
+        let at = self.now;
+        let gap = at - self.wait.since;
+        let since_ack = self.wait.freed_at.map(|freed| at - freed);
+        let is_clocked = since_ack.is_some_and(|since| since <= self.reaction);
+        if self.wait.answered && self.flight() == 0 {
+            return Cause::Is(Limit::Application, true);
+        }
+        if is_clocked {
+            if self.is_nagle(sent) {
+                self.note_nagle(gap);
+                return Cause::Is(Limit::Nagle, true);
+            }
+            return Cause::Window;
+        }
+        if !self.wait.had_push {
+            // No pacer waits that long: less than a segment was left, and Nagle's algorithm
+            // delayed it.
+            let is_late =
+                gap > self.pace().max(self.srtt() / 4) && !self.is_computed && !self.is_blurred;
+            if is_late && self.flight() > 0 {
+                return Cause::Is(Limit::Nagle, true);
+            }
+            return Cause::Paced;
+        }
+        let is_full = u64::from(sent.payload) >= self.mss;
+        if is_full && !sent.has_push && self.flight() > 0 && !self.is_blurred {
+            return Cause::Joined;
+        }
+        let is_short = gap <= self.pace() && self.wait.len >= self.mss;
+        if is_short || self.is_blurred {
+            Cause::PacedOrApplication
+        } else {
+            Cause::Is(Limit::Application, true)
+        }
+    }
+
+    /// Longest time that a pacer waits after the last segment.
+    fn pace(&self) -> u64 {
+        let peak = self.rounds.recent_peak().max(1);
+        let spacing = self.srtt().saturating_mul(self.wait.len.max(1)) / peak;
+        spacing + spacing / 2
+    }
+
+    /// Returns true if a partial segment leaves with the ACK of everything before it.
+    fn is_nagle(&self, sent: &SegmentSent) -> bool {
+        let is_partial = u64::from(sent.payload) < self.mss && !sent.has_fin;
+        is_partial && self.flight() == 0 && self.wait.flight_before_ack > 0 && sent.has_push
+    }
+
+    fn note_nagle(&mut self, gap: u64) {
+        let rtt = self.base_rtt.unwrap_or(gap).min(gap);
+        let delay = gap - rtt;
+        let delayed = if delay > DELAYED { delay } else { 0 };
+        self.small_writes.waits += 1;
+        self.small_writes.nagle_ns += gap - delayed;
+        self.small_writes.delayed_ack_ns += delayed;
+    }
+}

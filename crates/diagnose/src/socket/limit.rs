@@ -1,0 +1,363 @@
+//! The limit of a socket at one moment.
+//!
+//! Rule: what the kernel says directly comes first (its recovery state, its probe timer),
+//! then the tightest of the bounds of what is unsent, as in the stack's own decision. With
+//! nothing unsent the send buffer decides, because `tcpi_sndbuf_limited` often stays 0. An
+//! observation that fits no limit is unknown. Time is charged elsewhere.
+
+use fullpipe_tcp::{Limit, ReceiveLimit};
+
+use super::{
+    observation::{CongestionModel, SocketMemory, SocketObservation, SocketState, SocketTimer},
+    tcp_info::TcpInfo,
+};
+use crate::inferred::Confidence;
+
+/// Numbers of the kernel's `ca_state`.
+const CA_RECOVERY: u8 = 3;
+const CA_LOSS: u8 = 4;
+/// BBR's pacing gain at start, 2.77 or 2.89 times 256, less rounding.
+const BBR_STARTUP_GAIN: u32 = 700;
+/// Memory of a segment of 1,448 bytes, in bytes.
+const SEGMENT_MEMORY: u32 = 2_304;
+/// Longest delay of an ACK, in microseconds.
+const DELAYED_ACK_US: u64 = 200_000;
+/// Rounding of the kernel's times in milliseconds, in microseconds: two jiffies at 100 Hz.
+const ROUNDING_US: u64 = 20_000;
+
+/// A limit with its confidence, or unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitNow {
+    /// The limit; `None` if the observation fits none.
+    pub limit: Option<Limit>,
+    /// Confidence in it.
+    pub confidence: Confidence,
+}
+
+impl LimitNow {
+    /// No limit can be named.
+    pub const UNKNOWN: Self = Self {
+        limit: None,
+        confidence: Confidence::Low,
+    };
+
+    const fn high(limit: Limit) -> Self {
+        Self {
+            limit: Some(limit),
+            confidence: Confidence::High,
+        }
+    }
+
+    const fn low(limit: Limit) -> Self {
+        Self {
+            limit: Some(limit),
+            confidence: Confidence::Low,
+        }
+    }
+
+    const fn when(limit: Limit, is_certain: bool) -> Self {
+        if is_certain {
+            Self::high(limit)
+        } else {
+            Self::low(limit)
+        }
+    }
+
+    /// The limit's name, or `unknown`.
+    pub fn name(self) -> &'static str {
+        self.limit.map_or("unknown", Limit::name)
+    }
+}
+
+/// Facts from earlier observations of a socket that the present one does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketMemo {
+    /// The congestion window's limit once it is full.
+    pub window_cause: Limit,
+    /// True if a change of the window was seen, so that its cause is known.
+    pub saw_cause: bool,
+    /// Congestion window before an idle time reduced it, in segments; 0 if none did.
+    pub before_idle: u32,
+    /// True from a full send buffer until a third of it is free, when the kernel wakes the
+    /// writer.
+    pub is_blocked: bool,
+}
+
+impl SocketMemo {
+    /// The memo before the first observation.
+    pub const fn new() -> Self {
+        Self {
+            window_cause: Limit::CwndSteady,
+            saw_cause: false,
+            before_idle: 0,
+            is_blocked: false,
+        }
+    }
+
+    /// Notes the first observation of a socket.
+    pub fn begin(&mut self, now: &SocketObservation) {
+        if let Some(info) = &now.info {
+            self.window_cause = match info {
+                info if info.total_retrans > 0 => Limit::CwndAfterLoss,
+                info if info.delivered_ce.unwrap_or(0) > 0 => Limit::CwndAfterMark,
+                _ => Limit::CwndSteady,
+            };
+        }
+        self.note_writer(now);
+    }
+
+    /// Notes `now`, which follows `before`.
+    pub fn note(&mut self, before: &SocketObservation, now: &SocketObservation) {
+        if let (Some(before), Some(now)) = (&before.info, &now.info) {
+            self.note_window(before, now);
+        }
+        self.note_writer(now);
+    }
+
+    fn note_window(&mut self, before: &TcpInfo, now: &TcpInfo) {
+        let grew = |of: fn(&TcpInfo) -> u32| of(now) > of(before);
+        if now.snd_ssthresh != before.snd_ssthresh || now.snd_cwnd < before.snd_cwnd {
+            let is_idle = u64::from(before.last_data_sent) * 1_000 > u64::from(before.rto)
+                && now.snd_cwnd < before.snd_cwnd;
+            if grew(|info| info.total_retrans) || grew(|info| info.lost) {
+                self.window_cause = Limit::CwndAfterLoss;
+                self.saw_cause = true;
+            } else if grew(|info| info.delivered_ce.unwrap_or(0)) {
+                self.window_cause = Limit::CwndAfterMark;
+                self.saw_cause = true;
+            } else if is_idle {
+                self.before_idle = self.before_idle.max(before.snd_cwnd);
+            } else if before.ssthresh().is_none() && now.ssthresh().is_some() {
+                self.window_cause = Limit::CwndSteady;
+                self.saw_cause = true;
+            }
+        }
+        if now.snd_cwnd >= self.before_idle {
+            self.before_idle = 0;
+        }
+    }
+
+    fn note_writer(&mut self, now: &SocketObservation) {
+        if let Some(memory) = &now.memory {
+            if is_full(memory) {
+                self.is_blocked = true;
+            } else if is_writable(memory) {
+                self.is_blocked = false;
+            }
+        }
+    }
+}
+
+impl Default for SocketMemo {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// True if the kernel refuses a write of a segment (`sk_stream_memory_free`). The kernel
+/// compares before it adds a segment and gives back what the segment did not use, so a full
+/// buffer may be short of its size by two segments, or by a sixteenth if those are large.
+pub fn is_full(memory: &SocketMemory) -> bool {
+    let short = (memory.sndbuf / 16).max(2 * SEGMENT_MEMORY);
+    memory.queued > 0 && memory.queued >= memory.sndbuf.saturating_sub(short)
+}
+
+/// True if the kernel would wake a blocked writer (`sk_stream_is_writeable`): a third of
+/// the send buffer is free.
+pub fn is_writable(memory: &SocketMemory) -> bool {
+    u64::from(memory.queued) * 3 <= u64::from(memory.sndbuf) * 2
+}
+
+/// The limit of the sender at `now`.
+pub fn limit_at(now: &SocketObservation, memo: &SocketMemo) -> LimitNow {
+    match now.state {
+        SocketState::SynSent | SocketState::SynReceived => return LimitNow::high(Limit::Handshake),
+        SocketState::FinWait2 | SocketState::TimeWait | SocketState::Closed => {
+            return LimitNow::high(Limit::Closing);
+        }
+        SocketState::Listen => return LimitNow::UNKNOWN,
+        SocketState::Established
+        | SocketState::CloseWait
+        | SocketState::FinWait1
+        | SocketState::LastAck
+        | SocketState::Closing => {}
+    }
+    let Some(info) = &now.info else {
+        return LimitNow::UNKNOWN;
+    };
+    if info.ca_state == CA_LOSS || info.ca_state == CA_RECOVERY || info.retransmits > 0 {
+        return LimitNow::high(Limit::Recovery);
+    }
+    let unsent = now.unsent();
+    let is_window_closed = info.snd_wnd == Some(0) && unsent > 0;
+    if now.timer == SocketTimer::ZeroWindowProbe || is_window_closed {
+        return LimitNow::high(Limit::ZeroWindow);
+    }
+    if is_overdue(info) {
+        return LimitNow::low(Limit::Recovery);
+    }
+    let is_closing = !matches!(now.state, SocketState::Established | SocketState::CloseWait);
+    match unsent {
+        // The FIN counts as one byte.
+        0 | 1 if is_closing => LimitNow::high(Limit::Closing),
+        0 => without_unsent(now, info, memo),
+        _ => with_unsent(now, info, memo, unsent),
+    }
+}
+
+/// True if the oldest segment waits for its ACK longer than a tail loss probe would
+/// (RFC 8985 §7.2), with what the kernel's milliseconds round.
+fn is_overdue(info: &TcpInfo) -> bool {
+    let quiet_us = u64::from(info.last_ack_recv.min(info.last_data_sent)) * 1_000;
+    let delayed = if info.unacked < 2 { DELAYED_ACK_US } else { 0 };
+    let probe_us = 2 * u64::from(info.rtt) + 4 * u64::from(info.rttvar);
+    info.unacked > 0 && info.rtt > 0 && quiet_us > probe_us + delayed + ROUNDING_US
+}
+
+/// Everything written was sent: the program writes no more, or it may not.
+fn without_unsent(now: &SocketObservation, info: &TcpInfo, memo: &SocketMemo) -> LimitNow {
+    match &now.memory {
+        Some(memory) if is_full(memory) || memo.is_blocked => LimitNow::high(Limit::SendBuffer),
+        // More than two thirds are used, but no observation shows that it was full.
+        Some(memory) if !is_writable(memory) => LimitNow::low(Limit::SendBuffer),
+        Some(_) => LimitNow::when(
+            Limit::Application,
+            info.is_app_limited() || info.unacked == 0,
+        ),
+        None => LimitNow::low(Limit::Application),
+    }
+}
+
+/// Bytes that each bound still allows.
+struct Rooms {
+    peer: Option<u64>,
+    congestion: u64,
+    /// Part of the smaller window for which the kernel defers a segment, so that
+    /// super-segments stay large (`tcp_tso_win_divisor`).
+    deferred: u64,
+}
+
+impl Rooms {
+    fn of(now: &SocketObservation, info: &TcpInfo) -> Self {
+        let mss = u64::from(info.snd_mss);
+        let cwnd = u64::from(info.snd_cwnd) * mss;
+        let peer = info.snd_wnd.map(u64::from);
+        Self {
+            peer: peer.map(|window| window.saturating_sub(now.in_flight().into())),
+            congestion: u64::from(info.snd_cwnd.saturating_sub(info.in_flight())) * mss,
+            deferred: (peer.unwrap_or(cwnd).min(cwnd) / 3).max(mss),
+        }
+    }
+
+    /// The smaller room, and true if it is that of the peer's window.
+    fn tightest(&self) -> (u64, bool) {
+        match self.peer {
+            Some(peer) if peer < self.congestion => (peer, true),
+            Some(_) | None => (self.congestion, false),
+        }
+    }
+}
+
+/// Written payload waits: the tightest bound is the limit.
+fn with_unsent(
+    now: &SocketObservation,
+    info: &TcpInfo,
+    memo: &SocketMemo,
+    unsent: u32,
+) -> LimitNow {
+    let mss = info.snd_mss.max(1);
+    let rooms = Rooms::of(now, info);
+    let (room, is_peer) = rooms.tightest();
+    let window = |is_certain: bool| match is_peer {
+        true => LimitNow::when(Limit::ReceiveWindow, is_certain),
+        false => congestion_limit(now, info, memo, is_certain && info.snd_wnd.is_some()),
+    };
+    if room < u64::from(unsent.min(mss)) {
+        return window(true);
+    }
+    let memory = now.memory.unwrap_or_default();
+    if unsent < mss {
+        // The last segment is not full. Either nothing more could be written, or Nagle
+        // or a cork waits for more.
+        return match now.memory {
+            Some(memory) if is_full(&memory) || memo.is_blocked => {
+                LimitNow::high(Limit::SendBuffer)
+            }
+            Some(memory) if !is_writable(&memory) => LimitNow::low(Limit::SendBuffer),
+            Some(_) | None => LimitNow::when(Limit::Nagle, info.unacked > 0),
+        };
+    }
+    if room < u64::from(unsent) && room < rooms.deferred {
+        return window(false);
+    }
+    if info.pacing_limit().is_some() || matches!(now.model, Some(CongestionModel::Bbr { .. })) {
+        return LimitNow::high(Limit::Pacing);
+    }
+    // The kernel keeps about a millisecond of the pacing rate below the socket.
+    let below = info.pacing_rate.unwrap_or(u64::MAX) >> 10;
+    if u64::from(memory.wmem) > below.max(2 * u64::from(mss)) {
+        return LimitNow::low(Limit::Device);
+    }
+    LimitNow::UNKNOWN
+}
+
+/// The limit of a full congestion window, by the cause of its size.
+fn congestion_limit(
+    now: &SocketObservation,
+    info: &TcpInfo,
+    memo: &SocketMemo,
+    is_certain: bool,
+) -> LimitNow {
+    if let Some(CongestionModel::Bbr { pacing_gain, .. }) = now.model {
+        let limit = match pacing_gain >= BBR_STARTUP_GAIN {
+            true => Limit::CwndSlowStart,
+            false => Limit::CwndSteady,
+        };
+        return LimitNow::when(limit, is_certain);
+    }
+    if memo.before_idle > 0 {
+        return LimitNow::when(Limit::CwndAfterIdle, is_certain);
+    }
+    let Some(ssthresh) = info.ssthresh() else {
+        return LimitNow::when(Limit::CwndSlowStart, is_certain);
+    };
+    match memo.window_cause {
+        // A threshold that the kernel remembered from an earlier connection.
+        Limit::CwndSteady if info.snd_cwnd < ssthresh => {
+            LimitNow::when(Limit::CwndSlowStart, is_certain)
+        }
+        cause => LimitNow::when(cause, is_certain),
+    }
+}
+
+/// The limit that this end sets to its peer, between `before` and `now`, `elapsed_us` apart.
+/// `None` if the kernel does not say enough.
+pub fn receive_limit_at(
+    before: &SocketObservation,
+    now: &SocketObservation,
+    elapsed_us: u64,
+) -> Option<ReceiveLimit> {
+    let (old, info) = (before.info.as_ref()?, now.info.as_ref()?);
+    let memory = now.memory?;
+    let segment = info.rcv_mss.max(1);
+    let unread = now.receive_queue;
+    let received = info.bytes_received? - old.bytes_received?.min(info.bytes_received?);
+    let is_window_small = match info.rcv_wnd {
+        Some(window) => window < (2 * segment).max(unread / 4),
+        None => u64::from(memory.rmem) * 4 >= u64::from(memory.rcvbuf) * 3,
+    };
+    if unread >= segment && is_window_small {
+        return Some(ReceiveLimit::Reader);
+    }
+    let out_of_order = |info: &TcpInfo| info.rcv_ooopack.unwrap_or(0);
+    if out_of_order(info) > out_of_order(old) {
+        return Some(ReceiveLimit::Hole);
+    }
+    // A sender that fills the window sends one window in a round trip.
+    let window = info.rcv_wnd.or(Some(info.rcv_ssthresh)).map(u64::from)?;
+    let in_round_trip = received * u64::from(info.rcv_rtt) / elapsed_us.max(1);
+    if info.rcv_rtt > 0 && received > 0 && in_round_trip * 5 >= window * 4 {
+        return Some(ReceiveLimit::Buffer);
+    }
+    Some(ReceiveLimit::None)
+}

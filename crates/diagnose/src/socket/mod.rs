@@ -1,0 +1,36 @@
+//! Live sockets of a Linux kernel: what limits each, and for how long.
+//!
+//! The kernel's answer to a [`SocketFilter::request`] is read to [`SocketObservation`]s. A
+//! [`SocketTable`] follows them from round to round and keeps a [`SocketAccount`] of each: time
+//! and bytes by the stack's own [`Limit`](fullpipe_tcp::Limit). [`socket_verdict`] names the
+//! main limit, its figures and the settings that change it. [`SocketWriter`] and
+//! [`SocketRecording`] keep the observations in a file.
+//!
+//! Rule: nothing here talks to a kernel or reads a clock. Bytes, settings and times are
+//! arguments, so an old kernel's answer can be judged on any machine.
+
+mod account;
+mod follow;
+mod limit;
+mod observation;
+mod recording;
+mod request;
+mod ss;
+mod tcp_info;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+pub use account::{LimitTimes, SocketAccount, is_send_buffer_full};
+pub use follow::{FollowedSocket, LimitSums, SocketChange, SocketEvent, SocketPeaks, SocketTable};
+pub use limit::{LimitNow, SocketMemo, limit_at, receive_limit_at};
+pub use observation::{
+    CongestionModel, CongestionName, DiagFamily, SocketId, SocketMemory, SocketObservation,
+    SocketState, SocketTimer,
+};
+pub use recording::{RecordError, RecordedRound, SocketRecording, SocketWriter};
+pub use request::{EndFilter, REQUEST_ONE_LEN, SocketFilter, request_one};
+pub use ss::{SsFields, ss_line};
+pub use tcp_info::{INFINITE_SSTHRESH, TcpInfo};
+pub use verdict::{HostSettings, KernelNote, SocketStep, SocketVerdict, socket_verdict};

@@ -1,0 +1,607 @@
+//! The verdict about a socket: main limit, figures, settings that change it, and the
+//! counters of the kernel that mislead.
+//!
+//! Rule: a setting is named only if the limit is one that it changes; its present value and
+//! its cap stand beside it, and no value is smaller than the present one. A limit of the path
+//! or of the program says that no setting helps. The sizes are the least that follows from
+//! what was seen; they are no prediction.
+
+use fullpipe_tcp::{Limit, ReceiveLimit};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    follow::FollowedSocket,
+    observation::{CongestionModel, SocketMemory},
+    tcp_info::TcpInfo,
+};
+
+/// Share of a limit from which a kernel's counter that says otherwise is noted.
+const NOTED_SHARE: f64 = 0.05;
+/// Round-trip time over the smallest one, from which a queue stands on the path.
+const QUEUE_FACTOR: f64 = 1.25;
+/// Payload in flight for each byte of `SO_SNDBUF`: the kernel doubles the option's value, and
+/// a segment of 1,448 bytes takes about 2,300 bytes of memory.
+const PAYLOAD_OF_SNDBUF: f64 = 1.26;
+/// Memory of a segment besides its payload, in bytes, at least.
+const SEGMENT_OVERHEAD: u64 = 256;
+/// Segments for which the kernel makes the first send buffer, times two.
+const FIRST_SEGMENTS: u64 = 20;
+
+/// Settings of the host that bound its sockets. A setting that cannot be read is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostSettings {
+    /// `net.core.wmem_max`: largest value of `SO_SNDBUF`, in bytes.
+    pub wmem_max: Option<u64>,
+    /// `net.core.rmem_max`: largest value of `SO_RCVBUF`, in bytes.
+    pub rmem_max: Option<u64>,
+    /// `net.ipv4.tcp_wmem`: least, first and largest send buffer, in bytes.
+    pub tcp_wmem: Option<[u64; 3]>,
+    /// `net.ipv4.tcp_rmem`: least, first and largest receive buffer, in bytes.
+    pub tcp_rmem: Option<[u64; 3]>,
+    /// `net.ipv4.tcp_mem`: low, pressure and high, in pages.
+    pub tcp_mem: Option<[u64; 3]>,
+    /// Memory of all TCP sockets, in pages (`mem` in `/proc/net/sockstat`).
+    pub tcp_pages: Option<u64>,
+    /// `net.ipv4.tcp_moderate_rcvbuf`: false if receive buffers never grow.
+    pub tcp_moderate_rcvbuf: Option<bool>,
+    /// `net.ipv4.tcp_window_scaling`.
+    pub tcp_window_scaling: Option<bool>,
+    /// `net.ipv4.tcp_slow_start_after_idle`.
+    pub tcp_slow_start_after_idle: Option<bool>,
+    /// `net.ipv4.tcp_retries2`: timeouts after which a connection is dropped.
+    pub tcp_retries2: Option<u64>,
+    /// `net.ipv4.tcp_limit_output_bytes`: most bytes of a socket below it.
+    pub tcp_limit_output_bytes: Option<u64>,
+}
+
+/// One thing that somebody could change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SocketStep {
+    /// The change, in a sentence.
+    pub what: String,
+    /// A command or a line of C, ready to paste; absent if the change is in a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paste: Option<String>,
+    /// The present value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
+}
+
+impl SocketStep {
+    fn new(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            paste: None,
+            now: None,
+        }
+    }
+
+    fn paste(mut self, line: impl Into<String>) -> Self {
+        self.paste = Some(line.into());
+        self
+    }
+
+    fn now(mut self, value: impl ToString) -> Self {
+        self.now = Some(value.to_string());
+        self
+    }
+}
+
+/// A counter or a setting of the kernel that suggests something else than what was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum KernelNote {
+    /// `tcpi_sndbuf_limited` counted less than the time in which the send buffer was full.
+    SendBufferUncounted {
+        /// Seconds that the kernel counted.
+        kernel_s: f64,
+        /// Seconds in which the buffer was full or nearly full.
+        seen_s: f64,
+    },
+    /// `tcpi_busy_time` contains time in which the program wrote nothing.
+    BusyWithoutBacklog {
+        /// Seconds of it.
+        seen_s: f64,
+    },
+    /// The send buffer holds more than its size: the kernel refills the last super-segment.
+    /// `ip link set DEV gso_max_segs 1` ends that.
+    RefilledTail {
+        /// Largest use of the send buffer, in bytes.
+        queued_bytes: u32,
+        /// Its size in bytes.
+        sndbuf_bytes: u32,
+    },
+    /// Every sample of the delivery rate was limited by the program: the path may be faster.
+    DeliveryRateOfProgram,
+    /// The kernel is too old to tell the peer's window (before Linux 5.4).
+    NoPeerWindow,
+    /// Sockets use more memory than `tcp_mem` allows without pressure: buffers shrink.
+    MemoryPressure {
+        /// Pages in use.
+        pages: u64,
+        /// Pages from which there is pressure.
+        pressure_pages: u64,
+    },
+}
+
+/// Origin of the size of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BufferOrigin {
+    /// A program set it, which turned autotuning off.
+    Program,
+    /// Autotuning, which has reached its maximum.
+    AutotunedFull,
+    /// Not certain.
+    Unclear,
+}
+
+/// The verdict about a socket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SocketVerdict {
+    /// True if it received more than it sent, so that the peer's sending matters.
+    pub receives: bool,
+    /// Main limit of its sender; `None` if unknown.
+    pub limit: Option<Limit>,
+    /// Share of that limit in the time.
+    pub share: f64,
+    /// Limit that it sets to its peer, and its share of the time.
+    pub receive_limit: Option<(ReceiveLimit, f64)>,
+    /// True if a full congestion window keeps a queue on the path: its rate is the limit.
+    pub is_path: bool,
+    /// Bytes a second that the limit allows at this round-trip time, if it is a number of
+    /// bytes.
+    pub allows: Option<f64>,
+    /// Origin of the size of the send buffer, if that is the limit.
+    pub sndbuf: Option<BufferOrigin>,
+    /// Changes, the best first.
+    pub steps: Vec<SocketStep>,
+    /// Counters that mislead.
+    pub notes: Vec<KernelNote>,
+}
+
+/// Judges `socket` on a host with `settings`. `other` is the other end of the connection, if
+/// it is on this host.
+pub fn socket_verdict(
+    socket: &FollowedSocket,
+    other: Option<&FollowedSocket>,
+    settings: &HostSettings,
+) -> SocketVerdict {
+    let account = &socket.account;
+    let observed = account.times.total_micros() > 0;
+    let (limit, share) = match observed {
+        true => account.times.main(),
+        // One observation: its limit has no share yet.
+        false => (account.now.limit, 1.0),
+    };
+    let receives = account.moved[1] > account.moved[0];
+    let mut verdict = SocketVerdict {
+        receives,
+        limit,
+        share,
+        receive_limit: account.main_receive_limit(),
+        is_path: false,
+        allows: None,
+        sndbuf: None,
+        steps: Vec::new(),
+        notes: notes(socket, settings),
+    };
+    let Some(info) = &socket.latest.info else {
+        return verdict;
+    };
+    let case = Case {
+        socket,
+        other,
+        settings,
+        info,
+        memory: socket.latest.memory.unwrap_or_default(),
+    };
+    if let (true, Some((receive_limit, _))) = (receives, verdict.receive_limit) {
+        case.judge_receiver(&mut verdict, receive_limit);
+    } else if let (Some(limit), false) = (limit, receives) {
+        case.judge_sender(&mut verdict, limit);
+    }
+    verdict
+}
+
+fn notes(socket: &FollowedSocket, settings: &HostSettings) -> Vec<KernelNote> {
+    let account = &socket.account;
+    let total = account.times.total_micros().max(1) as f64;
+    let mut notes = Vec::new();
+    if account.uncounted_us as f64 > NOTED_SHARE * total {
+        let seen = account.times.micros(Some(Limit::SendBuffer));
+        notes.push(KernelNote::SendBufferUncounted {
+            kernel_s: seen.saturating_sub(account.uncounted_us) as f64 / 1e6,
+            seen_s: seen as f64 / 1e6,
+        });
+    }
+    if account.idle_busy_us as f64 > NOTED_SHARE * total {
+        notes.push(KernelNote::BusyWithoutBacklog {
+            seen_s: account.idle_busy_us as f64 / 1e6,
+        });
+    }
+    if let Some(memory) = &socket.latest.memory
+        && u64::from(socket.peaks.queued) > 2 * u64::from(memory.sndbuf)
+    {
+        notes.push(KernelNote::RefilledTail {
+            queued_bytes: socket.peaks.queued,
+            sndbuf_bytes: memory.sndbuf,
+        });
+    }
+    if let Some(info) = &socket.latest.info {
+        if info.snd_wnd.is_none() {
+            notes.push(KernelNote::NoPeerWindow);
+        }
+        if socket.peaks.delivery_rate == 0 && socket.peaks.any_delivery_rate > 0 {
+            notes.push(KernelNote::DeliveryRateOfProgram);
+        }
+    }
+    if let (Some(pages), Some([_, pressure_pages, _])) = (settings.tcp_pages, settings.tcp_mem)
+        && pages >= pressure_pages
+    {
+        notes.push(KernelNote::MemoryPressure {
+            pages,
+            pressure_pages,
+        });
+    }
+    notes
+}
+
+/// A socket and its surroundings, while it is judged.
+struct Case<'a> {
+    socket: &'a FollowedSocket,
+    other: Option<&'a FollowedSocket>,
+    settings: &'a HostSettings,
+    info: &'a TcpInfo,
+    memory: SocketMemory,
+}
+
+impl Case<'_> {
+    fn judge_sender(&self, verdict: &mut SocketVerdict, limit: Limit) {
+        match limit {
+            Limit::SendBuffer => {
+                let origin = self.origin_of_sndbuf();
+                verdict.sndbuf = Some(origin);
+                verdict.allows = self.rate_of(self.socket.peaks.in_flight);
+                verdict.steps = self.send_buffer_steps(origin);
+            }
+            Limit::ReceiveWindow | Limit::ZeroWindow => {
+                verdict.allows = self.rate_of(self.socket.peaks.snd_wnd);
+                verdict.steps = self.peer_steps(limit);
+            }
+            Limit::CwndSlowStart
+            | Limit::CwndSteady
+            | Limit::CwndAfterLoss
+            | Limit::CwndAfterMark
+            | Limit::CwndAfterIdle => {
+                verdict.is_path = self.has_queue();
+                verdict.allows = self.rate_of(self.info.snd_cwnd.saturating_mul(self.info.snd_mss));
+                verdict.steps = self.congestion_steps(limit, verdict.is_path);
+            }
+            Limit::Pacing => {
+                verdict.is_path = self.is_at_model_rate();
+                verdict.steps = self.pacing_steps();
+            }
+            Limit::Recovery => verdict.steps = self.recovery_steps(),
+            Limit::Nagle => verdict.steps = nagle_steps(),
+            Limit::Device => verdict.steps = self.device_steps(),
+            Limit::Memory => verdict.steps = self.memory_steps(),
+            Limit::Application => {
+                verdict.steps = vec![SocketStep::new(
+                    "The program writes less than could be sent; no setting of TCP changes that.",
+                )]
+            }
+            Limit::Handshake | Limit::Closing | Limit::Processor => {}
+        }
+    }
+
+    /// Bytes a second if `bytes` are sent in each round trip.
+    fn rate_of(&self, bytes: u32) -> Option<f64> {
+        let has_both = self.info.rtt > 0 && bytes > 0;
+        has_both.then(|| f64::from(bytes) * 1e6 / f64::from(self.info.rtt))
+    }
+
+    /// True if a round trip takes longer than on an empty path.
+    fn has_queue(&self) -> bool {
+        let min_rtt = self.info.min_rtt.unwrap_or(0);
+        min_rtt > 0 && f64::from(self.info.rtt) > QUEUE_FACTOR * f64::from(min_rtt)
+    }
+
+    /// Memory of a full segment, at least.
+    fn segment_memory(&self) -> u64 {
+        u64::from(self.info.snd_mss) + SEGMENT_OVERHEAD
+    }
+
+    fn origin_of_sndbuf(&self) -> BufferOrigin {
+        let sndbuf = u64::from(self.memory.sndbuf);
+        let most = self.settings.tcp_wmem.map_or(u64::MAX, |[_, _, most]| most);
+        if sndbuf >= most {
+            return BufferOrigin::AutotunedFull;
+        }
+        // Autotuning starts at 20 segments and follows twice the congestion window, so a
+        // buffer below both was set.
+        let first = FIRST_SEGMENTS * self.segment_memory();
+        let followed = 2 * u64::from(self.info.snd_cwnd) * self.segment_memory();
+        let is_constant = self
+            .socket
+            .first
+            .memory
+            .is_some_and(|first| u64::from(first.sndbuf) == sndbuf);
+        if sndbuf < first || (is_constant && sndbuf < followed) {
+            BufferOrigin::Program
+        } else {
+            BufferOrigin::Unclear
+        }
+    }
+
+    fn send_buffer_steps(&self, origin: BufferOrigin) -> Vec<SocketStep> {
+        let sndbuf = u64::from(self.memory.sndbuf);
+        let cwnd = u64::from(self.info.snd_cwnd) * u64::from(self.info.snd_mss);
+        let wanted = cwnd.max(2 * u64::from(self.socket.peaks.in_flight));
+        let asked = ((wanted as f64 / PAYLOAD_OF_SNDBUF) as u64)
+            .max(sndbuf)
+            .next_multiple_of(4096);
+        let mut steps = Vec::new();
+        if origin != BufferOrigin::AutotunedFull {
+            let what = match origin {
+                BufferOrigin::Program => {
+                    "Remove setsockopt(SO_SNDBUF) from the program: it turned autotuning off."
+                }
+                BufferOrigin::Unclear | BufferOrigin::AutotunedFull => {
+                    "If the program sets SO_SNDBUF, remove that: it turns autotuning off."
+                }
+            };
+            steps.push(SocketStep::new(what).now(format!("{sndbuf} bytes")));
+            let what = "Or set a larger one (the kernel doubles the value).";
+            steps.push(SocketStep::new(what).paste(format!(
+                "setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){{{asked}}}, sizeof(int));"
+            )));
+            if let Some(most) = self.settings.wmem_max.filter(|&most| most < asked) {
+                let what = "That needs a higher cap; without it the kernel cuts the value.";
+                steps.push(
+                    SocketStep::new(what)
+                        .paste(format!("sysctl -w net.core.wmem_max={asked}"))
+                        .now(most),
+                );
+            }
+        }
+        if let Some([least, first, most]) = self.settings.tcp_wmem
+            && most < 2 * asked
+        {
+            let what = "Raise the maximum of autotuning.";
+            steps.push(
+                SocketStep::new(what)
+                    .paste(format!(
+                        "sysctl -w net.ipv4.tcp_wmem=\"{least} {first} {}\"",
+                        2 * asked
+                    ))
+                    .now(most),
+            );
+        }
+        steps
+    }
+
+    /// Changes at the peer, whose window is the limit.
+    fn peer_steps(&self, limit: Limit) -> Vec<SocketStep> {
+        let window = u64::from(self.socket.peaks.snd_wnd);
+        let unread = self.other.map(|other| other.latest.receive_queue);
+        let is_reader = limit == Limit::ZeroWindow
+            || unread.is_some_and(|unread| u64::from(unread) * 2 > window);
+        if is_reader {
+            let mut step = SocketStep::new(
+                "The program at the peer reads slowly or not at all; larger buffers do not help.",
+            );
+            if let Some(unread) = unread {
+                step = step.now(format!("{unread} bytes unread"));
+            }
+            let mut steps = vec![step];
+            if let (probes @ 1.., Some(most)) = (self.info.probes, self.settings.tcp_retries2) {
+                steps.push(
+                    SocketStep::new(format!(
+                        "Probes without an answer: {probes}. After {most} the connection is dropped."
+                    ))
+                    .now(format!("net.ipv4.tcp_retries2 {most}")),
+                );
+            }
+            return steps;
+        }
+        let asked = (2 * window).next_multiple_of(4096);
+        let mut steps = Vec::new();
+        if self.info.snd_wscale() == 0 && window <= 65_535 && window > 32_768 {
+            steps.push(
+                SocketStep::new("Window scaling is off, at one of the two ends.")
+                    .paste("sysctl -w net.ipv4.tcp_window_scaling=1"),
+            );
+        }
+        let other = self.other.and_then(|other| other.latest.memory);
+        let first = SocketStep::new("At the peer: remove setsockopt(SO_RCVBUF), if it is set.");
+        steps.push(match other {
+            Some(memory) => first.now(format!("{} bytes", memory.rcvbuf)),
+            None => first,
+        });
+        steps.push(
+            SocketStep::new("Or set a larger one there (the kernel doubles the value).").paste(
+                format!("setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"),
+            ),
+        );
+        let known = self.other.map(|_| self.settings);
+        steps.extend(rmem_steps(known, asked, "At the peer: "));
+        steps
+    }
+
+    fn congestion_steps(&self, limit: Limit, is_path: bool) -> Vec<SocketStep> {
+        if is_path {
+            return vec![SocketStep::new(
+                "A queue stands on the path: its rate is the limit, and no setting of this \
+                 host makes it faster.",
+            )];
+        }
+        match limit {
+            Limit::CwndAfterIdle => {
+                let step = SocketStep::new("Keep the congestion window over idle times.")
+                    .paste("sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+                let now = self.settings.tcp_slow_start_after_idle;
+                vec![match now {
+                    Some(is_on) => step.now(u8::from(is_on)),
+                    None => step,
+                }]
+            }
+            Limit::CwndSlowStart => vec![SocketStep::new(
+                "The window still grows: a longer transfer or a kept connection, not a setting, \
+                 reaches the path's rate.",
+            )],
+            Limit::CwndAfterLoss => vec![SocketStep::new(format!(
+                "Losses keep the window small: {} segments were retransmitted. Find where they \
+                 are lost.",
+                self.info.total_retrans
+            ))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// True if BBR paces at its estimate of the path's rate.
+    fn is_at_model_rate(&self) -> bool {
+        let Some(CongestionModel::Bbr { rate, .. }) = self.socket.latest.model else {
+            return false;
+        };
+        self.info.pacing_limit().is_none() && self.socket.peaks.delivery_rate * 5 >= rate * 4
+    }
+
+    fn pacing_steps(&self) -> Vec<SocketStep> {
+        match self.info.pacing_limit() {
+            Some(rate) => vec![
+                SocketStep::new("The program limits the rate with SO_MAX_PACING_RATE.")
+                    .now(format!("{rate} bytes/s")),
+            ],
+            None => vec![SocketStep::new(
+                "BBR sends at its estimate of the path's rate; no buffer changes that.",
+            )],
+        }
+    }
+
+    fn recovery_steps(&self) -> Vec<SocketStep> {
+        let step = SocketStep::new(format!(
+            "Segments are lost: {} were retransmitted. Find where they are lost.",
+            self.info.total_retrans
+        ));
+        let retries = self.settings.tcp_retries2;
+        match (self.info.retransmits, retries) {
+            (1.., Some(most)) => vec![step.now(format!(
+                "{} timeouts without an ACK; the connection is dropped after {most}",
+                self.info.retransmits
+            ))],
+            _ => vec![step],
+        }
+    }
+
+    fn device_steps(&self) -> Vec<SocketStep> {
+        let step = SocketStep::new(
+            "The device's queue holds as much of this socket as it may (TCP small queues).",
+        );
+        vec![match self.settings.tcp_limit_output_bytes {
+            Some(bytes) => step.now(format!("tcp_limit_output_bytes {bytes}")),
+            None => step,
+        }]
+    }
+
+    fn memory_steps(&self) -> Vec<SocketStep> {
+        let step = SocketStep::new("Memory of all TCP sockets is short (net.ipv4.tcp_mem).");
+        vec![match self.settings.tcp_mem {
+            Some([low, pressure, high]) => step.now(format!("{low} {pressure} {high} pages")),
+            None => step,
+        }]
+    }
+
+    fn judge_receiver(&self, verdict: &mut SocketVerdict, limit: ReceiveLimit) {
+        let window = self.info.rcv_wnd.unwrap_or(self.info.rcv_ssthresh);
+        match limit {
+            ReceiveLimit::Reader => {
+                verdict.steps = vec![
+                    SocketStep::new(
+                        "The program reads slowly or not at all; a larger buffer does not help.",
+                    )
+                    .now(format!("{} bytes unread", self.socket.latest.receive_queue)),
+                ];
+            }
+            ReceiveLimit::Buffer => {
+                if self.info.rcv_rtt > 0 {
+                    verdict.allows = Some(f64::from(window) * 1e6 / f64::from(self.info.rcv_rtt));
+                }
+                verdict.steps = self.receive_buffer_steps();
+            }
+            ReceiveLimit::Hole => {
+                verdict.steps = vec![SocketStep::new(
+                    "Segments arrive out of order or not at all. Find where they are lost.",
+                )];
+            }
+            ReceiveLimit::None
+            | ReceiveLimit::Memory
+            | ReceiveLimit::Processor
+            | ReceiveLimit::Descriptors => {}
+        }
+    }
+
+    fn receive_buffer_steps(&self) -> Vec<SocketStep> {
+        let rcvbuf = u64::from(self.memory.rcvbuf);
+        let first = self.settings.tcp_rmem.map_or(0, |[_, first, _]| first);
+        let asked = rcvbuf.next_multiple_of(4096);
+        let what = match rcvbuf < first {
+            true => "Remove setsockopt(SO_RCVBUF) from the program: it turned autotuning off.",
+            false => "If the program sets SO_RCVBUF, remove that: it turns autotuning off.",
+        };
+        let mut steps = vec![
+            SocketStep::new(what).now(format!("{rcvbuf} bytes")),
+            SocketStep::new("Or set a larger one (the kernel doubles the value).").paste(format!(
+                "setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"
+            )),
+        ];
+        steps.extend(rmem_steps(Some(self.settings), asked, ""));
+        steps
+    }
+}
+
+/// Changes of the caps of receive buffers, on the host with `settings`; without them the
+/// host is another one, and its values are unknown.
+fn rmem_steps(settings: Option<&HostSettings>, asked: u64, place: &str) -> Vec<SocketStep> {
+    let rmem_max = settings.and_then(|settings| settings.rmem_max);
+    let tcp_rmem = settings.and_then(|settings| settings.tcp_rmem);
+    let mut steps = Vec::new();
+    if settings.is_none() || rmem_max.is_some_and(|most| most < asked) {
+        let what = format!("{place}SO_RCVBUF is cut to this cap.");
+        let step = SocketStep::new(what).paste(format!("sysctl -w net.core.rmem_max={asked}"));
+        steps.push(match rmem_max {
+            Some(most) => step.now(most),
+            None => step,
+        });
+    }
+    if settings.is_none() || tcp_rmem.is_some_and(|[_, _, most]| most < 2 * asked) {
+        let [least, first, most] = tcp_rmem.unwrap_or([4096, 131_072, 6_291_456]);
+        let what = format!("{place}autotuning grows up to this maximum.");
+        let step = SocketStep::new(what).paste(format!(
+            "sysctl -w net.ipv4.tcp_rmem=\"{least} {first} {}\"",
+            most.max(2 * asked)
+        ));
+        steps.push(match tcp_rmem {
+            Some([_, _, most]) => step.now(most),
+            None => step,
+        });
+    }
+    if settings.is_some_and(|settings| settings.tcp_moderate_rcvbuf == Some(false)) {
+        steps.push(
+            SocketStep::new("Autotuning of receive buffers is off.")
+                .paste("sysctl -w net.ipv4.tcp_moderate_rcvbuf=1")
+                .now(0),
+        );
+    }
+    steps
+}
+
+fn nagle_steps() -> Vec<SocketStep> {
+    vec![
+        SocketStep::new(
+            "A segment that is not full waits for an ACK (Nagle's algorithm) or for more (a cork).",
+        )
+        .paste("setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));"),
+    ]
+}

@@ -1,0 +1,157 @@
+//! Captures that are cut, changed at random, or full of absurd numbers: each gives an answer or
+//! an error, and none makes the reader panic or allocate.
+
+use fullpipe_diagnose::capture::CaptureError;
+use fullpipe_pool::Rng;
+
+use super::{
+    Everything,
+    conversation::frames,
+    read,
+    written::{Blocks, Captured, Order, Variant, pcap},
+};
+
+/// Captures of each kind of damage.
+const EACH: u64 = 60;
+/// Most bytes that reading may hold at once: the buffer of 2 MiB, and the rest.
+const MEMORY_MAX: u64 = 4 << 20;
+
+/// A kind of damage: its name, and the damaged file.
+type Damage = (&'static str, fn(&mut Rng) -> Vec<u8>);
+
+const DAMAGES: [Damage; 6] = [
+    ("cut", |rng| {
+        let mut file = any_file(rng, &frames(30));
+        file.truncate(rng.below(file.len() as u64) as usize);
+        file
+    }),
+    ("flipped bytes", |rng| {
+        let mut file = any_file(rng, &frames(30));
+        for _ in 0..=rng.below(40) {
+            let at = rng.below(file.len() as u64) as usize;
+            file[at] ^= rng.between(1, 255) as u8;
+        }
+        file
+    }),
+    ("wrong lengths", |rng| {
+        let mut file = any_file(rng, &frames(30));
+        for _ in 0..=rng.below(6) {
+            let at = rng.below((file.len() - 4) as u64) as usize / 4 * 4;
+            let lengths = [0, 1, 3, 0x7fff_ffff, u32::MAX, rng.below(70_000) as u32];
+            let length = lengths[rng.below(lengths.len() as u64) as usize];
+            file[at..at + 4].copy_from_slice(&length.to_le_bytes());
+        }
+        file
+    }),
+    ("absurd headers", |rng| {
+        let mut damaged = frames(30);
+        for frame in &mut damaged {
+            // Inside the headers of IP and TCP, and the options.
+            let at = rng.between(14, 65) as usize;
+            frame.bytes[at] = rng.below(256) as u8;
+            if rng.below(3) == 0 {
+                frame.original = rng.below(1 << 32) as u32;
+            }
+        }
+        any_file(rng, &damaged)
+    }),
+    ("times", |rng| {
+        let mut damaged = frames(30);
+        for frame in &mut damaged {
+            match rng.below(4) {
+                0 => frame.at_ns = rng.below(1 << 62),
+                1 => frame.at_ns -= rng.below(10_000_000_000),
+                _ => {}
+            }
+        }
+        any_file(rng, &damaged)
+    }),
+    ("noise after the header", |rng| {
+        let mut file = any_file(rng, &[]);
+        let len = rng.below(20_000);
+        file.extend((0..len).map(|_| rng.below(256) as u8));
+        file
+    }),
+];
+
+/// The frames in one of the formats.
+fn any_file(rng: &mut Rng, frames: &[Captured]) -> Vec<u8> {
+    let order = match rng.below(2) {
+        0 => Order::Little,
+        _ => Order::Big,
+    };
+    match rng.below(4) {
+        0 => pcap(order, Variant::Microseconds, 1, frames),
+        1 => pcap(order, Variant::Nanoseconds, 1, frames),
+        _ => {
+            let mut file = Blocks::new(order);
+            file.interface(1, Some(9), 0).interface(113, None, 0);
+            for frame in frames {
+                file.enhanced(0, frame.at_ns, frame, 1);
+            }
+            file.statistics(0, 3);
+            file.bytes
+        }
+    }
+}
+
+/// Reads a file and returns the result with the most bytes held at once.
+fn measured(file: &[u8]) -> (Result<Everything, CaptureError>, u64) {
+    let mut result = None;
+    let info = allocation_counter::measure(|| result = Some(read(file)));
+    (result.expect("it was read"), info.bytes_max)
+}
+
+#[test]
+fn damaged_captures_give_a_partial_answer_or_a_reason() {
+    let (mut partial, mut refused, mut segments) = (0, 0, 0);
+    for (name, make) in DAMAGES {
+        for seed in 0..EACH {
+            let file = make(&mut Rng::seeded(seed));
+            let (result, held) = measured(&file);
+            // The file itself is copied once, by the test.
+            assert!(
+                held < MEMORY_MAX + file.len() as u64,
+                "{name}, seed {seed}: {held} bytes"
+            );
+            match result {
+                Ok(read) => {
+                    partial += 1;
+                    segments += read.segments.len();
+                    assert_eq!(counted(&read), read.counters.frames, "{name}, seed {seed}");
+                    let times = read.segments.iter().map(|(_, segment)| segment.at_ns);
+                    assert!(times.is_sorted(), "{name}, seed {seed}");
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert!(!error.to_string().is_empty());
+                }
+            }
+        }
+    }
+    println!("{partial} read, {refused} refused, {segments} segments");
+    assert_eq!(partial + refused, DAMAGES.len() as u64 * EACH);
+}
+
+/// Frames by what became of them.
+fn counted(read: &Everything) -> u64 {
+    let counters = &read.counters;
+    counters.segments
+        + counters.not_tcp
+        + counters.fragments
+        + counters.header_cut
+        + counters.malformed
+        + counters.duplicates
+        + counters.other_links
+}
+
+#[test]
+fn a_length_of_four_gigabytes_allocates_nothing() {
+    let mut file = pcap(Order::Little, Variant::Nanoseconds, 1, &frames(3));
+    file[24 + 8..24 + 12].copy_from_slice(&u32::MAX.to_le_bytes());
+    let (result, held) = measured(&file);
+    let read = result.expect("a capture");
+    assert_eq!(read.segments.len(), 0);
+    assert!(read.ending.contains("impossible length"), "{}", read.ending);
+    assert!(held < MEMORY_MAX, "{held} bytes");
+}

@@ -1,0 +1,251 @@
+//! The kernel's answers about its sockets, over `NETLINK_SOCK_DIAG`.
+//!
+//! Rule: requests and answers are bytes; their meaning is elsewhere. A dump that the
+//! kernel marks as inconsistent, or of which a part was lost, says so, and the caller
+//! asks again. One buffer is used for all answers.
+
+#[cfg(test)]
+mod tests;
+
+use std::{io, os::fd::AsRawFd, time::Instant};
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_SOCK_DIAG};
+
+use crate::errno::{DeviceError, check};
+
+/// Bytes of the header of a message.
+const HEADER_LEN: usize = 16;
+/// Types of messages that are no answer.
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+/// Flag of a dump during which the kernel's list changed.
+const NLM_F_DUMP_INTR: u16 = 0x10;
+/// Largest datagram that the kernel makes for a dump.
+const DATAGRAM_LEN: usize = 32 << 10;
+/// Receive buffer of the socket, in bytes: many datagrams.
+const RECEIVE_BUFFER: usize = 4 << 20;
+
+/// Seconds after which an answer that does not go on is given up.
+const PATIENCE_S: libc::time_t = 5;
+
+/// Questions about single sockets that are sent at once.
+const BATCH: usize = 64;
+
+/// The kernel's answer to a question about one socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiagAnswer<'a> {
+    /// Payload of the message about the socket.
+    Found(&'a [u8]),
+    /// The kernel has no such socket; the sequence number of the question.
+    Gone(u32),
+}
+
+/// Completeness of a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DumpEnd {
+    /// Every socket was listed.
+    Complete,
+    /// The list changed while it was read: a socket may be missing, or listed twice.
+    Changed,
+    /// A part of the answer was lost, because the receive buffer was full, or its end did not
+    /// come.
+    Lost,
+}
+
+/// A netlink socket for questions about sockets. It asks about the network namespace of the
+/// thread that opened it, whichever thread uses it.
+#[derive(Debug)]
+pub struct SockDiag {
+    socket: Socket,
+    buffer: Vec<u8>,
+}
+
+impl SockDiag {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// If the kernel has no `sock_diag` or forbids it.
+    pub fn open() -> Result<Self, DeviceError> {
+        let opened = || -> io::Result<Socket> {
+            let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+            socket.bind_auto()?;
+            socket.connect(&SocketAddr::new(0, 0))?;
+            // Only a wish: the default is enough for a single datagram.
+            let _ = socket.set_rx_buf_sz(RECEIVE_BUFFER as libc::c_int);
+            set_patience(&socket)?;
+            Ok(socket)
+        };
+        Ok(Self {
+            socket: opened().map_err(explained)?,
+            buffer: Vec::with_capacity(DATAGRAM_LEN),
+        })
+    }
+
+    /// Sends `request`, a message with the flag `NLM_F_DUMP`, and passes the payload of each
+    /// message of the answer to `each`, with a time just before the kernel made it.
+    ///
+    /// # Errors
+    /// The kernel's: `NotFound` if it has no module for the sockets that `request` asks for.
+    pub fn dump(
+        &mut self,
+        request: &[u8],
+        each: &mut dyn FnMut(&[u8], Instant),
+    ) -> Result<DumpEnd, DeviceError> {
+        // The kernel makes the first datagram when it receives the request, and each
+        // other one when the datagram before it is read.
+        let mut made_at = Instant::now();
+        self.socket.send(request, 0).map_err(explained)?;
+        let mut end = DumpEnd::Complete;
+        loop {
+            let next_at = Instant::now();
+            self.buffer.clear();
+            match self.socket.recv(&mut self.buffer, 0) {
+                Ok(_) => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    end = DumpEnd::Lost;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(DumpEnd::Lost);
+                }
+                Err(error) => return Err(explained(error)),
+            }
+            for message in Messages(&self.buffer) {
+                if message.flags & NLM_F_DUMP_INTR != 0 && end == DumpEnd::Complete {
+                    end = DumpEnd::Changed;
+                }
+                match message.kind {
+                    NLMSG_DONE => return message.status().map(|()| end).map_err(explained),
+                    NLMSG_ERROR => message.status().map_err(explained)?,
+                    _ => each(message.payload, made_at),
+                }
+            }
+            made_at = next_at;
+        }
+    }
+}
+
+impl SockDiag {
+    /// Sends `requests`, messages of `len` bytes each about one socket each, and passes each
+    /// answer to `each`, with a time just before the kernel made it.
+    ///
+    /// # Errors
+    /// The kernel's.
+    ///
+    /// # Panics
+    /// If `len` is 0.
+    pub fn ask(
+        &mut self,
+        requests: &[u8],
+        len: usize,
+        each: &mut dyn FnMut(DiagAnswer<'_>, Instant),
+    ) -> Result<DumpEnd, DeviceError> {
+        for batch in requests.chunks(BATCH * len) {
+            // The kernel answers while the questions are sent.
+            let made_at = Instant::now();
+            self.socket.send(batch, 0).map_err(explained)?;
+            let mut open = batch.len() / len;
+            while open > 0 {
+                self.buffer.clear();
+                match self.socket.recv(&mut self.buffer, 0) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error)
+                        if error.kind() == io::ErrorKind::WouldBlock
+                            || error.raw_os_error() == Some(libc::ENOBUFS) =>
+                    {
+                        return Ok(DumpEnd::Lost);
+                    }
+                    Err(error) => return Err(explained(error)),
+                }
+                for message in Messages(&self.buffer) {
+                    open = open.saturating_sub(1);
+                    match message.kind {
+                        NLMSG_ERROR => each(DiagAnswer::Gone(message.sequence), made_at),
+                        _ => each(DiagAnswer::Found(message.payload), made_at),
+                    }
+                }
+            }
+        }
+        Ok(DumpEnd::Complete)
+    }
+}
+
+/// Sets the time after which receiving fails with `WouldBlock`.
+fn set_patience(socket: &Socket) -> io::Result<()> {
+    let patience = libc::timeval {
+        tv_sec: PATIENCE_S,
+        tv_usec: 0,
+    };
+    // SAFETY: the pointer and the length describe `patience`, which the call only reads.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVTIMEO,
+            (&raw const patience).cast(),
+            size_of_val(&patience) as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// The error of the kernel, with a remedy.
+fn explained(error: io::Error) -> DeviceError {
+    let code = error.raw_os_error();
+    let error = DeviceError::new("asking the kernel about its sockets (sock_diag)", error);
+    match code {
+        Some(libc::ENOENT | libc::EPROTONOSUPPORT | libc::EAFNOSUPPORT | libc::EINVAL) => error
+            .advise(
+                "the kernel has no tcp_diag: `modprobe tcp_diag` as root, or a kernel with \
+                 CONFIG_INET_DIAG",
+            ),
+        Some(libc::EPERM | libc::EACCES) => error.advise(
+            "netlink is forbidden here, perhaps by a container's seccomp profile: run it on \
+             the host",
+        ),
+        _ => error,
+    }
+}
+
+/// A netlink message.
+struct Message<'a> {
+    kind: u16,
+    flags: u16,
+    sequence: u32,
+    payload: &'a [u8],
+}
+
+impl Message<'_> {
+    /// The code at the start of an error or of the end of a dump; 0 is success.
+    fn status(&self) -> io::Result<()> {
+        let code = self.payload.get(..4).and_then(|code| code.try_into().ok());
+        match code.map(i32::from_ne_bytes) {
+            Some(0) | None => Ok(()),
+            Some(code) => Err(io::Error::from_raw_os_error(-code)),
+        }
+    }
+}
+
+/// The messages of a datagram.
+struct Messages<'a>(&'a [u8]);
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = Message<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let header = self.0.get(..HEADER_LEN)?;
+        let len = u32::from_ne_bytes(header[..4].try_into().ok()?) as usize;
+        let payload = self.0.get(HEADER_LEN..len)?;
+        let message = Message {
+            kind: u16::from_ne_bytes([header[4], header[5]]),
+            flags: u16::from_ne_bytes([header[6], header[7]]),
+            sequence: u32::from_ne_bytes(header[8..12].try_into().ok()?),
+            payload,
+        };
+        let padded = len.next_multiple_of(4).min(self.0.len());
+        self.0 = &self.0[padded..];
+        Some(message)
+    }
+}

@@ -1,0 +1,165 @@
+//! One case, judged from three places.
+//!
+//! Rule: an answer is right if its group is the longest of the truth, or within
+//! [`TOLERANCE`] of it: of two limits that are as long, either is right.
+
+use std::{fmt, ops::ControlFlow};
+
+use fullpipe_diagnose::{
+    facts::Observed,
+    inferred::Confidence,
+    observe::{ConnectionObserver, ObservedConnection, SeenLimit},
+};
+use fullpipe_scenario::{Scene, watch::Watch};
+use fullpipe_tcp::Limit;
+
+use super::{
+    draw::{Case, Family},
+    frames::{Captured, View},
+    truth::{LimitGroup, TrueAccount},
+};
+use crate::runs::Failure;
+
+/// Difference of two shares that count as equal.
+pub const TOLERANCE: f64 = 0.05;
+
+/// The account of a capture, beside the truth.
+#[derive(Clone, Debug)]
+pub struct JudgedCapture {
+    /// Number of the case.
+    pub number: u64,
+    /// Its construction.
+    pub family: Family,
+    /// Place of the capture.
+    pub view: View,
+    /// The sender's own account.
+    pub truth: TrueAccount,
+    /// The account of the capture.
+    pub seen: TrueAccount,
+    /// The named group.
+    pub named: LimitGroup,
+    /// Confidence in it.
+    pub confidence: Confidence,
+    /// Everything that the capture showed.
+    pub observed: ObservedConnection,
+}
+
+impl JudgedCapture {
+    /// Returns true if the named group is the longest limit of the truth.
+    pub fn is_right(&self) -> bool {
+        let longest = self.truth.share(self.truth.main());
+        self.truth.share(self.named) >= longest - TOLERANCE
+    }
+
+    /// Returns true if it names the wrong group with high confidence.
+    pub fn is_surely_wrong(&self) -> bool {
+        !self.is_right() && self.confidence == Confidence::High
+    }
+
+    /// Largest error of a share, from 0 to 1.
+    pub fn error(&self) -> f64 {
+        self.truth.difference(&self.seen)
+    }
+}
+
+/// Runs case `number` and judges its three captures. Empty if the transfer moved nothing.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
+    let case = Case::draw(number);
+    let broken = |why: &dyn std::fmt::Display| Failure(format!("case {number}: {why}"));
+    let mut scene = Scene::new(&case.setup, number, true, Watch::NONE);
+    let captured = Captured::default();
+    scene
+        .capture_hosts(Box::new(captured.clone()))
+        .map_err(|error| broken(&error))?;
+    let played = scene
+        .play(&|_| ControlFlow::Continue(()))
+        .map_err(|failure| broken(&failure))?;
+    scene.finish_capture().map_err(|error| broken(&error))?;
+    let Some(played) = played.filter(|played| played.measured.data_segments > 2) else {
+        return Ok(Vec::new());
+    };
+    let truth = truth(&case, played.observed.as_ref());
+    Ok(View::ALL
+        .map(|view| {
+            let segments = captured.seen_from(view, case.middle.0, case.middle.1);
+            let mut observer = ConnectionObserver::new();
+            segments.iter().for_each(|one| observer.on_segment(one));
+            let end_ns = segments.last().map_or(0, |last| last.at_ns);
+            let observed = observer.finish(end_ns);
+            judged(&case, view, truth, observed)
+        })
+        .into())
+}
+
+/// The account of the sender's own clock.
+fn truth(case: &Case, observed: Option<&Observed>) -> TrueAccount {
+    let connections = observed.iter().flat_map(|observed| &observed.connections);
+    let mut ends = connections.flat_map(|connection| connection.ends());
+    let Some(sender) = ends.find(|end| end.host == 0) else {
+        return TrueAccount::default();
+    };
+    let limits = &sender.limits;
+    let bands = (0..limits.len()).map(|place| {
+        let length = limits.end_ns[place] - limits.at_ns[place];
+        let limit = Limit::ALL[usize::from(limits.reason[place])];
+        (limit.into(), length as f64)
+    });
+    TrueAccount::of(bands, case.has_rate)
+}
+
+fn judged(
+    case: &Case,
+    view: View,
+    truth: TrueAccount,
+    observed: ObservedConnection,
+) -> JudgedCapture {
+    let bands = observed.bands.iter().map(|band| {
+        let length = band.end_ns - band.at_ns;
+        (band.limit, length as f64)
+    });
+    let seen = TrueAccount::of(bands, case.has_rate);
+    let named = seen.main();
+    let of_group = |account: &fullpipe_diagnose::account::Times<SeenLimit>| -> f64 {
+        let times = account.times();
+        let times = times.filter(|(limit, _)| LimitGroup::of(*limit) == Some(named));
+        times.map(|(_, time)| time.as_secs_f64()).sum()
+    };
+    let is_sure = of_group(&observed.sure) >= 0.5 * of_group(&observed.account);
+    let confidence = match is_sure && named != LimitGroup::Unknown {
+        true => Confidence::High,
+        false => Confidence::Low,
+    };
+    JudgedCapture {
+        number: case.number,
+        family: case.family,
+        view,
+        truth,
+        seen,
+        named,
+        confidence,
+        observed,
+    }
+}
+
+impl fmt::Display for JudgedCapture {
+    /// Writes one line: the answer, and both accounts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let answer = match (self.is_right(), self.confidence) {
+            (true, _) => "right",
+            (false, Confidence::High) => "surely wrong",
+            (false, Confidence::Low) => "wrong",
+        };
+        write!(
+            f,
+            "case {} ({:?}) at the {}: {answer}; truth {}; named {}",
+            self.number,
+            self.family,
+            self.view.name(),
+            self.truth,
+            self.seen
+        )
+    }
+}

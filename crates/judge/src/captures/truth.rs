@@ -1,0 +1,166 @@
+//! The truth: the sender's own limit clock.
+//!
+//! Rule: the handshake and the time after FIN are excluded, because a capture's lifetime begins
+//! and ends at other moments than the clock's. A pacing rate that was not configured derives from the
+//! congestion window or from the rate of delivery: its time continues the limit that bounded the flight
+//! before it.
+
+use std::fmt;
+
+use fullpipe_diagnose::observe::SeenLimit;
+use fullpipe_tcp::Limit;
+
+/// Limits that have the same cause, as in the verdicts of the laboratory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LimitGroup {
+    /// The application writes no more.
+    Application,
+    /// The send buffer is full.
+    SendBuffer,
+    /// The receive window is full or zero.
+    ReceiveWindow,
+    /// The congestion window in slow start, or after an idle time.
+    SlowStart,
+    /// The congestion window after slow start, without a loss.
+    Congestion,
+    /// Recovery, and the congestion window after a loss.
+    Loss,
+    /// A configured pacing rate.
+    Pacing,
+    /// The device.
+    Device,
+    /// Nagle's algorithm.
+    Nagle,
+    /// Packet memory or the processor.
+    Host,
+    /// Unknown.
+    Unknown,
+}
+
+impl LimitGroup {
+    /// Every group, in the order of tables.
+    pub const ALL: [Self; 11] = [
+        Self::Application,
+        Self::SendBuffer,
+        Self::ReceiveWindow,
+        Self::SlowStart,
+        Self::Congestion,
+        Self::Loss,
+        Self::Pacing,
+        Self::Device,
+        Self::Nagle,
+        Self::Host,
+        Self::Unknown,
+    ];
+
+    /// Groups that bound the flight, from which a pacing rate may derive.
+    const BOUNDS: [Self; 5] = [
+        Self::SendBuffer,
+        Self::ReceiveWindow,
+        Self::SlowStart,
+        Self::Congestion,
+        Self::Loss,
+    ];
+
+    /// Name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::SendBuffer => "send buffer",
+            Self::ReceiveWindow => "receive window",
+            Self::SlowStart => "slow start",
+            Self::Congestion => "congestion",
+            Self::Loss => "loss",
+            Self::Pacing => "pacing",
+            Self::Device => "device",
+            Self::Nagle => "nagle",
+            Self::Host => "host",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The group of `limit`; `None` for the handshake and for the time after FIN.
+    pub const fn of(limit: SeenLimit) -> Option<Self> {
+        let SeenLimit::Known(limit) = limit else {
+            return Some(Self::Unknown);
+        };
+        Some(match limit {
+            Limit::Application => Self::Application,
+            Limit::SendBuffer => Self::SendBuffer,
+            Limit::ReceiveWindow | Limit::ZeroWindow => Self::ReceiveWindow,
+            Limit::CwndSlowStart | Limit::CwndAfterIdle => Self::SlowStart,
+            Limit::CwndSteady | Limit::CwndAfterMark => Self::Congestion,
+            Limit::CwndAfterLoss | Limit::Recovery => Self::Loss,
+            Limit::Pacing => Self::Pacing,
+            Limit::Device => Self::Device,
+            Limit::Nagle => Self::Nagle,
+            Limit::Memory | Limit::Processor => Self::Host,
+            Limit::Handshake | Limit::Closing => return None,
+        })
+    }
+}
+
+/// Shares of the groups of a sender's limits. They add up to 1, or all are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrueAccount {
+    shares: [f64; LimitGroup::ALL.len()],
+}
+
+impl TrueAccount {
+    /// The account of limits that followed each other, with their times. Unless a rate was
+    /// configured, pacing continues the limit before it.
+    pub fn of(bands: impl Iterator<Item = (SeenLimit, f64)>, has_rate: bool) -> Self {
+        let mut shares = [0.0; LimitGroup::ALL.len()];
+        let mut before = LimitGroup::SlowStart;
+        for (limit, seconds) in bands {
+            let Some(group) = LimitGroup::of(limit) else {
+                continue;
+            };
+            let group = match group {
+                LimitGroup::Pacing if !has_rate => before,
+                group => group,
+            };
+            shares[group as usize] += seconds;
+            if LimitGroup::BOUNDS.contains(&group) {
+                before = group;
+            }
+        }
+        let all: f64 = shares.iter().sum();
+        if all > 0.0 {
+            shares.iter_mut().for_each(|share| *share /= all);
+        }
+        Self { shares }
+    }
+
+    /// The share of `group`, from 0 to 1.
+    pub const fn share(&self, group: LimitGroup) -> f64 {
+        self.shares[group as usize]
+    }
+
+    /// The group with the largest share.
+    pub fn main(&self) -> LimitGroup {
+        let largest = LimitGroup::ALL
+            .into_iter()
+            .max_by(|a, b| self.share(*a).total_cmp(&self.share(*b)));
+        largest.unwrap_or(LimitGroup::Unknown)
+    }
+
+    /// The largest difference of a share to that of `other`.
+    pub fn difference(&self, other: &Self) -> f64 {
+        let pairs = self.shares.iter().zip(&other.shares);
+        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    }
+}
+
+impl fmt::Display for TrueAccount {
+    /// Writes the shares of at least 2 %, the largest first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut groups = LimitGroup::ALL;
+        groups.sort_by(|a, b| self.share(*b).total_cmp(&self.share(*a)));
+        let shown = groups.iter().filter(|group| self.share(**group) >= 0.02);
+        let parts: Vec<_> = shown
+            .map(|group| format!("{} {:.0} %", group.name(), 100.0 * self.share(*group)))
+            .collect();
+        f.write_str(&parts.join(", "))
+    }
+}
