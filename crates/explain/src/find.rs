@@ -67,6 +67,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         together,
         idle,
     } = hosts::of(search, deep)?;
+    search.twin.work().allow(1.0);
     let single = tried.first().filter(|best| best.is_worth()).cloned();
     let together = together.map(|gain| search.strongest_first(gain, &tried));
     let best = match together.or(single) {
@@ -90,7 +91,6 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             }
         }
         None => {
-            search.twin.work().allow(1.0);
             let others = search.singles(&search.of_others())?;
             let best = others.first().filter(|best| best.is_worth()).cloned();
             tried.extend(others);

@@ -23,11 +23,11 @@ const PAIRED: usize = 4;
 /// Combinations that are run with all seeds.
 const PROMISING: usize = 4;
 /// A lever alone is named if it has this share of the gain of the best combination.
-const ALONE: f64 = 0.9;
+const ALONE: f64 = 0.87;
 /// Levers of a combination that may be named although some may be needless.
 const MOST_UNPROVEN: usize = 4;
 /// A lever is left out of a combination if the others keep this share of the gain.
-const WITHOUT: f64 = 0.95;
+const WITHOUT: f64 = 0.87;
 
 /// The levers of the hosts that were run.
 #[derive(Clone, Debug, Default)]

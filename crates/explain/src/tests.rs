@@ -336,12 +336,12 @@ fn each_cause_is_shown_by_what_the_account_has_of_it() {
     for (settings, cause, shown) in [
         ("workload.bytes = 4M", "rate", "Link(\"path\")"),
         (
-            "path.rate = 1gbit\nnear.tcp.send_buffer = 8K",
+            "path.rate = 1gbit\nnear.tcp.pacing = false\nnear.tcp.send_buffer = 8K",
             "send_buffer",
             "Limits([SendBuffer])",
         ),
         (
-            "path.rate = 1gbit\nfar.tcp.receive_buffer = 8K",
+            "path.rate = 1gbit\nnear.tcp.pacing = false\nfar.tcp.receive_buffer = 8K",
             "receive_window",
             "Limits([ReceiveWindow])",
         ),
