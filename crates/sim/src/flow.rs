@@ -164,8 +164,13 @@ pub(crate) struct FlowEnd {
     pub pace: PaceChecker,
     /// The path does not bound the rate samples of this end.
     pub is_rate_unbounded: bool,
-    /// Time at which this end last sent a frame of this flow.
-    pub last_sent: Option<Instant>,
+    /// Time at which its stack last made a segment of this flow, or at which one last left
+    /// its device.
+    pub spoke: Option<Instant>,
+    /// Oldest unacknowledged sequence number when the connection was last inspected.
+    pub snd_una: Option<u32>,
+    /// Time at which an ACK of new payload last arrived, as far as inspections can tell.
+    pub acked: Option<Instant>,
 }
 
 impl FlowEnd {
@@ -183,7 +188,9 @@ impl FlowEnd {
             repeats: RepeatChecker::default(),
             pace: PaceChecker::default(),
             is_rate_unbounded: false,
-            last_sent: None,
+            spoke: None,
+            snd_una: None,
+            acked: None,
         }
     }
 }

@@ -2,8 +2,9 @@
 //! allow.
 //!
 //! Rule: while payload waits, either a timer runs, or the application or the device must
-//! act. A sender that only its timers can wake sends something within the longest of
-//! their times.
+//! act. A sender that only its timers can wake makes a segment within the longest of
+//! their times. That segment may then wait in the device behind those of other
+//! connections.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
@@ -15,8 +16,10 @@ use super::Violation;
 pub struct ConnectionView {
     /// The time.
     pub now: Instant,
-    /// Time at which its host last sent a segment of it.
-    pub spoke: Instant,
+    /// Time from which its longest timer may run: the latest of the last segment that its
+    /// stack made or its device sent, the application's last write, and the last ACK of
+    /// new payload, which restarts the retransmission timer. RFC 6298 §5.3.
+    pub waits_since: Instant,
     /// Time at which its stack wants to be woken.
     pub timer: Option<Instant>,
     /// Its processor is working, and what it does next may be to send.
@@ -63,7 +66,7 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
         .rto_max
         .max(config.cork_timeout)
         .max(config.sws_override);
-    let silent = seen.now.since(seen.spoke);
+    let silent = seen.now.since(seen.waits_since);
     if silent > longest + SLACK {
         return Err(format!("silent for {silent} with work to do ({})", holds()));
     }

@@ -35,8 +35,9 @@ pub(super) struct Host {
     /// The ends whose connections are on this host. Never iterated.
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
-    /// Time at which the host last sent a frame without a TCP segment.
-    pub last_sent_other: Option<Instant>,
+    /// Time at which its stack last made a frame without a TCP segment, or at which one
+    /// last left its device.
+    pub spoke_other: Option<Instant>,
     /// The load of a host that receives datagrams.
     pub receiver: Option<ReceiverLoad>,
     /// Wake-ups by its own timers since the last wake-up that had an effect.
@@ -65,7 +66,7 @@ impl Host {
             tap: None,
             ends: FxHashMap::default(),
             listener: None,
-            last_sent_other: None,
+            spoke_other: None,
             receiver: None,
             idle_wakes: 0,
             verify_in: 0,

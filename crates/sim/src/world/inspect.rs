@@ -132,25 +132,31 @@ impl World {
     }
 
     fn inspect_end(&mut self, id: EndId) -> Result<(), WorldFailure> {
+        let now = self.now;
         let end = &self.flows[id.flow.0].ends[id.side.index()];
         let (Stage::Open, Some(connection)) = (end.stage, end.connection) else {
             return Ok(());
         };
         let host = &mut self.hosts[end.host.0];
-        let Ok(info) = host.stack.tcp_info(connection, self.now) else {
+        let Ok(info) = host.stack.tcp_info(connection, now) else {
             return Err(self.failure(self.place_of(id), "the stack has forgotten the connection"));
         };
-        // Silence counts from the application's last write, which gave the connection
-        // something to send.
-        let spoke = end
-            .last_sent
-            .max(host.last_sent_other)
-            .max(end.ledger.last_written);
+        let end = &mut self.flows[id.flow.0].ends[id.side.index()];
+        if end.snd_una.replace(info.snd_una) != Some(info.snd_una) {
+            end.acked = Some(info.last_received_at);
+        }
+        // The application's last write gave the connection something to send. While an
+        // address is resolved, only frames of the host leave.
+        let waits_since = end
+            .spoke
+            .max(host.spoke_other)
+            .max(end.ledger.last_written)
+            .max(end.acked);
         let seen = silence::ConnectionView {
-            now: self.now,
-            spoke: spoke.unwrap_or(info.born),
+            now,
+            waits_since: waits_since.unwrap_or(info.born),
             timer: host.stack.next_timeout(),
-            is_busy: host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now)),
+            is_busy: host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(now)),
             device_moves: !host.device.has_room()
                 || (host.stack.waits_for_device() && host.device.waiting() > 0),
         };

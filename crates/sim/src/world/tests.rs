@@ -4,6 +4,7 @@ mod datagrams;
 mod path_mtu;
 mod processor;
 mod queues;
+mod silence;
 
 use fullpipe::{Config, presets};
 use fullpipe_pool::Duration;

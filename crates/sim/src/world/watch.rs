@@ -46,15 +46,20 @@ impl World {
         let knows_all =
             host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
         let frames = host.device.made_since(waiting);
-        let segments: Vec<TcpPacket> = frames
-            .filter_map(|frame| Packet::parse(self.now, frame).tcp)
+        let segments: Vec<Option<TcpPacket>> = frames
+            .map(|frame| Packet::parse(self.now, frame).tcp)
             .collect();
+        let now = self.now;
         let mut made: Vec<SentPayload> = Vec::new();
-        for tcp in segments {
+        for segment in segments {
+            let Some(tcp) = segment else {
+                self.hosts[id.0].spoke_other = Some(now);
+                continue;
+            };
             let Some(end) = self.end_of(&tcp) else {
                 continue;
             };
-            let now = self.now;
+            self.end_mut(end).spoke = Some(now);
             if knows_all {
                 let checked = self.end_mut(end).repeats.sent(&tcp, now);
                 let judged =

@@ -39,7 +39,7 @@ impl World {
         );
         let packet = Packet::parse(self.now, &frame);
         if packet.tcp.is_none() {
-            self.hosts[id.0].last_sent_other = Some(self.now);
+            self.hosts[id.0].spoke_other = Some(self.now);
         }
         let mut fate = None;
         for rule in &mut self.rules {
@@ -106,7 +106,7 @@ impl World {
             flow.watch.may_forget(end.side.index());
         }
         let own = &mut flow.ends[end.side.index()];
-        own.last_sent = Some(now);
+        own.spoke = Some(now);
         own.meter.segment(now, tcp);
         own.ledger.waits.left(own.meter.new_payload, now);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
