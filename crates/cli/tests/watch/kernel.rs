@@ -163,13 +163,10 @@ fn words_of_ss(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
 
 /// The words of `fullpipe watch --once -v` about the same socket.
 fn words_of_watch(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
-    let port = local.port().to_string();
-    let lines = text(&watch(&["--once", "-v", "--port", &port, "--width", "200"]).stdout);
-    let mut lines = lines.lines();
     let address = local.to_string();
-    lines
-        .find(|line| line.split_whitespace().any(|word| word == address))
-        .expect("it is in the table");
+    let lines = text(&watch(&["--once", "-v", "--local", &address]).stdout);
+    // The headings and the socket itself come first.
+    let mut lines = lines.lines().skip(2);
     let line = lines.next().expect("a line of fields");
     let after = |name: &str| {
         let mut rest = line.split_whitespace().skip_while(|word| *word != name);
