@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "fuzzer")]
+pub mod capture;
 mod device;
 mod frames;
 mod script;

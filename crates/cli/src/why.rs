@@ -6,6 +6,7 @@
 mod account;
 mod captures;
 mod connections;
+mod live;
 mod records;
 mod table;
 
@@ -25,10 +26,17 @@ use connections::Connections;
 
 /// Runs the subcommand.
 pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
-    let names: Vec<_> = arguments.files.iter().map(|path| shown(path)).collect();
-    let stop = Stop::on_interrupt()?;
-    let progress = Progress::new(terminal, "why", names.clone());
     let mut connections = Connections::new(arguments.flow);
+    let stop = Stop::on_interrupt()?;
+    if let Some(interface) = &arguments.interface {
+        let filter = arguments.filter.as_ref();
+        let time = arguments.seconds;
+        let capture = live::read(interface, time, filter, &mut connections, &stop)?;
+        // Ctrl-C is the usual end.
+        return finish(arguments, terminal, &[capture], &mut connections, true);
+    }
+    let names: Vec<_> = arguments.files.iter().map(|path| shown(path)).collect();
+    let progress = Progress::new(terminal, "why", names.clone());
     let mut captures = Vec::new();
     let mut failures = Vec::new();
     for (place, path) in arguments.files.iter().enumerate() {
@@ -36,12 +44,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         let filter = arguments.filter.as_ref();
         match captures::read(path, filter, &mut connections, &advance, &stop) {
             Ok((counters, warnings)) => {
-                let name = names[place].clone();
-                captures.push(Capture {
-                    name,
-                    counters,
-                    warnings,
-                });
+                captures.push(Capture::new(&names[place], counters, warnings));
                 connections.next_capture();
             }
             Err(why) => failures.push(format!("{}: {why}", names[place])),
@@ -58,6 +61,29 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
     for failure in &failures {
         eprintln!("error: {failure}");
     }
+    let are_all_read = failures.is_empty();
+    let answer = finish(
+        arguments,
+        terminal,
+        &captures,
+        &mut connections,
+        are_all_read,
+    );
+    if stop.is_raised() {
+        let why = "the answer is about what was read until then";
+        return Err(Failure::Interrupted(why.to_string()));
+    }
+    answer
+}
+
+/// Prints the result, and ends the command.
+fn finish(
+    arguments: &WhyArguments,
+    terminal: &Terminal,
+    captures: &[Capture],
+    connections: &mut Connections,
+    are_all_read: bool,
+) -> Result<(), Failure> {
     if let Some(number) = arguments.flow
         && connections.full().is_none()
     {
@@ -66,12 +92,8 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
             connections.count()
         )));
     }
-    show(arguments, terminal, &captures, &mut connections)?;
-    if stop.is_raised() {
-        let why = "the answer is about what was read until then";
-        return Err(Failure::Interrupted(why.to_string()));
-    }
-    conclude(arguments, &captures, &connections, failures.is_empty())
+    show(arguments, terminal, captures, connections)?;
+    conclude(arguments, captures, connections, are_all_read)
 }
 
 /// Name of a file in messages.

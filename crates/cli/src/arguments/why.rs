@@ -1,10 +1,11 @@
 //! Arguments of `fullpipe why`.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use fullpipe_diagnose::{capture::FlowFilter, observe::SeenLimit};
 use fullpipe_lab::hint;
+use fullpipe_perf::iperf2::options;
 
 /// Say why the transfers of a capture are slow
 ///
@@ -19,13 +20,20 @@ use fullpipe_lab::hint;
     fullpipe why capture.pcapng.gz --flow 3\n  \
     fullpipe why *.pcap --filter 'host 10.0.0.1 and port 443'\n  \
     tcpdump -i eth0 -s 128 -w - tcp | fullpipe why -\n  \
+    fullpipe why -i eth0 --seconds 30 --filter 'port 443'\n  \
     fullpipe why capture.pcap --csv > connections.csv\n  \
     fullpipe why capture.pcap --fail-on limit=receive_window"
 )]
 pub struct WhyArguments {
     /// Captures; - is standard input
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "interface")]
     pub files: Vec<PathBuf>,
+    /// Capture on this interface instead, until Ctrl-C; any stands for all
+    #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
+    pub interface: Option<String>,
+    /// Seconds until the capture on an interface ends
+    #[arg(long, value_name = "SECONDS", requires = "interface", value_parser = options::parse_seconds)]
+    pub seconds: Option<Duration>,
     /// Print everything about connection N of the table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub flow: Option<u64>,

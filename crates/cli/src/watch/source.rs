@@ -36,7 +36,7 @@ const DISCOVER_INTERVALS: u32 = 5;
 const DISCOVER_SOONEST: Duration = Duration::from_millis(100);
 const DISCOVER_LATEST: Duration = Duration::from_millis(500);
 /// Number of sockets from which a walk costs less than asking for each.
-const MOST_ASKED: usize = 2_000;
+const MOST_ASKED: usize = 1_500;
 /// States of sockets that are or were connected and still hold something.
 const STATES: [SocketState; 8] = [
     SocketState::Established,

@@ -31,6 +31,17 @@ pub struct Capture {
     pub warnings: Vec<CaptureWarning>,
 }
 
+impl Capture {
+    /// A capture called `name`.
+    pub fn new(name: &str, counters: CaptureCounters, warnings: Vec<CaptureWarning>) -> Self {
+        Self {
+            name: name.to_string(),
+            counters,
+            warnings,
+        }
+    }
+}
+
 /// Reads one capture into `connections`.
 pub fn read(
     path: &Path,

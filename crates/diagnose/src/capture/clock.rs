@@ -7,7 +7,7 @@
 //! - A time further back, or more than [`LEAP_NS`] ahead, is believed when the next frame's time
 //!   agrees with it. Until then the previous time holds. After a confirmed step back the clock
 //!   was set, and all later times are moved ahead by the step.
-//! - A frame without a time has the previous one.
+//! - A frame without a time has the previous one, and 0 before the first.
 
 /// Steps back that need no confirmation, in nanoseconds: 1 s.
 pub(super) const SMALL_STEP_NS: i64 = 1_000_000_000;
@@ -97,8 +97,12 @@ impl Clock {
         }
         let Some(raw_ns) = self.raw_ns else {
             self.raw_ns = Some(at_ns);
-            self.now_ns = at_ns;
-            return at_ns;
+            // Frames without a time may have come before, at 0.
+            self.now_ns = match self.counters.missing {
+                0 => at_ns,
+                _ => self.now_ns.max(at_ns),
+            };
+            return self.now_ns;
         };
         let ahead_ns = at_ns.saturating_sub(raw_ns);
         if (0..=LEAP_NS).contains(&ahead_ns) {

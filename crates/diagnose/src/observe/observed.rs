@@ -273,8 +273,8 @@ pub enum EpisodeKind {
     ZeroWindow,
     /// Of the probes of a zero window, some had no answer. The count is their number.
     ProbesLost,
-    /// Nothing was in flight for longer than a retransmission timeout, and the flight that
-    /// followed was smaller than the one before. The count is 0.
+    /// Nothing was in flight for longer than a retransmission timeout, after which a sender
+    /// may reduce its congestion window (RFC 5681 §4.1). The count is 0.
     IdleRestart,
     /// Segments overtook each other before the tap. The count is their number.
     Reordering,

@@ -9,6 +9,9 @@ use crate::capture::Segment;
 
 /// Segments one after the other from which a spacing is taken.
 const TRAIN: usize = 4;
+/// Share of the highest rate of a train at which the path may be full. ACKs that waited for
+/// each other make trains faster than the path.
+const OF_TRAIN: f64 = 0.5;
 /// Classes of spacing rates for each doubling of the rate.
 const CLASSES_PER_DOUBLING: f64 = 16.0;
 /// Classes of spacing rates: from 1 bit/s on.
@@ -34,6 +37,11 @@ pub struct PathLog {
     /// Bytes acknowledged by ACKs at spacings of each class.
     spacing: Vec<u32>,
     last_ack_at: u64,
+    /// Last ACKs, and the highest rate of a train of them: the path carries it.
+    train: [(u64, u64); TRAIN],
+    train_bps: f64,
+    /// An ACK of this round trip ended a recovery: its bytes arrived earlier.
+    is_repaired: bool,
     /// Time and rate of the last rounds, for the share of a full path.
     rounds: Vec<(u64, f64, u64)>,
 }
@@ -56,6 +64,9 @@ impl Default for PathLog {
             last_loss: None,
             spacing: Vec::new(),
             last_ack_at: 0,
+            train: [(0, 0); TRAIN],
+            train_bps: 0.0,
+            is_repaired: false,
             rounds: Vec::new(),
         }
     }
@@ -76,6 +87,7 @@ impl PathLog {
             return;
         }
         self.acks += 1;
+        self.is_repaired |= self.note_train(at, bytes);
         let spacing = at.saturating_sub(self.last_ack_at);
         if spacing > 0 && self.acks > TRAIN as u64 {
             self.note_spacing(bytes as f64 * 8e9 / spacing as f64);
@@ -89,6 +101,10 @@ impl PathLog {
         let length = at - self.round_at;
         if srtt > 0 && length >= srtt {
             let bps = self.acked as f64 * 8e9 / length as f64;
+            if std::mem::take(&mut self.is_repaired) {
+                (self.acked, self.round_at, self.round_rtt_max) = (0, at, 0);
+                return;
+            }
             if self.acks > 8 {
                 self.best_bps = self.best_bps.max(bps);
             }
@@ -136,7 +152,7 @@ impl PathLog {
     pub fn finish(&self, seen: &DirectionSeen, lifetime: u64) -> PathSeen {
         let base = self.base.unwrap_or(0);
         let is_full = |&&(_, bps, rtt): &&(u64, f64, u64)| {
-            bps >= 0.9 * self.best_bps && rtt > base + base / 8
+            bps >= 0.9 * self.best_bps && bps >= OF_TRAIN * self.train_bps && rtt > base + base / 8
         };
         let all: u64 = self.rounds.iter().map(|round| round.0).sum();
         let full: u64 = self
@@ -169,6 +185,20 @@ impl PathLog {
             marked: self.marked,
             segments_per_ack: segments / self.acks.max(1) as f64,
         }
+    }
+
+    /// Takes an ACK into the train. Returns true if it covers more than all of the train: it
+    /// ends a recovery.
+    fn note_train(&mut self, at: u64, bytes: u64) -> bool {
+        let first = self.train[0].0;
+        let sum: u64 = self.train[1..].iter().map(|(_, bytes)| bytes).sum();
+        self.train.rotate_left(1);
+        self.train[TRAIN - 1] = (at, bytes);
+        if first > 0 && at > first && bytes <= sum {
+            let bps = (sum + bytes) as f64 * 8e9 / (at - first) as f64;
+            self.train_bps = self.train_bps.max(bps);
+        }
+        first > 0 && bytes > sum
     }
 
     fn note_spacing(&mut self, bps: f64) {

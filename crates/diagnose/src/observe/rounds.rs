@@ -402,6 +402,9 @@ impl Rounds {
         let mut resolved = Vec::with_capacity(round.spans.len());
         for span in round.spans.iter().rev() {
             let own = match span.cause {
+                Cause::Is(Limit::Recovery, is_sure) => {
+                    Some((Limit::Recovery.into(), is_sure || self.window.reduced))
+                }
                 Cause::Is(limit, is_sure) => Some((limit.into(), is_sure)),
                 Cause::Window | Cause::Paced => Some((limit, is_sure)),
                 Cause::Train => Some(after),
@@ -556,7 +559,10 @@ impl Rounds {
     fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
-        if all.is_even() && has_flight && (all.trains as usize) < all.gaps.len() {
+        // ACKs of every second segment release at most half of what a pacer sends.
+        let is_alone = (all.trains as usize) * 3 < all.gaps.len();
+        let is_released = all.clocked * 10 > 7 * (all.clocked + all.paced);
+        if all.is_even() && has_flight && is_alone && !is_released {
             return is_faster.then_some((Limit::Pacing.into(), true));
         }
         // Some sends follow an ACK by chance.

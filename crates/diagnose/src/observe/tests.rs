@@ -1,10 +1,13 @@
 //! Connections written segment by segment.
 
 use fullpipe_tcp::Limit;
-use fullpipe_wire::TcpFlags;
+use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use super::{ConnectionObserver, SeenLimit};
-use crate::capture::{End, Segment};
+use super::{ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side};
+use crate::{
+    capture::{End, Segment},
+    inferred::Confidence,
+};
 
 #[test]
 fn a_lost_syn_makes_a_handshake_of_the_whole_lifetime() {
@@ -23,4 +26,177 @@ fn a_lost_syn_makes_a_handshake_of_the_whole_lifetime() {
     assert_eq!(limit, SeenLimit::Known(Limit::Handshake));
     assert_eq!(share, 1.0);
     assert_eq!(observed.episodes[0].count, 2);
+}
+
+/// A connection from end A on a path of 20 ms, seen at A.
+struct Script {
+    connection: ConnectionObserver,
+    ms: i64,
+}
+
+impl Script {
+    /// A connection whose receiver begins with this window.
+    fn new(window: u16) -> Self {
+        let mut script = Self {
+            connection: ConnectionObserver::new(),
+            ms: 0,
+        };
+        let options = TcpOptions {
+            mss: Some(1_460),
+            ..TcpOptions::NONE
+        };
+        let syn = Segment {
+            flags: TcpFlags::SYN,
+            options,
+            ..Segment::EMPTY
+        };
+        script.at(0, syn);
+        let flags = TcpFlags::SYN | TcpFlags::ACK;
+        let (from, ack) = (End::B, 1);
+        let answer = Segment {
+            from,
+            ack,
+            flags,
+            window,
+            ..syn
+        };
+        script.at(20, answer);
+        script.data(20, 1, 0);
+        script
+    }
+
+    fn at(&mut self, ms: i64, segment: Segment) {
+        self.ms = ms;
+        let at_ns = ms * 1_000_000;
+        self.connection.on_segment(&Segment { at_ns, ..segment });
+    }
+
+    fn data(&mut self, ms: i64, seq: u32, payload: u32) {
+        let segment = Segment {
+            seq,
+            payload,
+            ack: 1,
+            window: 65_535,
+            flags: TcpFlags::ACK,
+            ..Segment::EMPTY
+        };
+        self.at(ms, segment);
+    }
+
+    fn ack(&mut self, ms: i64, ack: u32, window: u16) {
+        let segment = Segment {
+            from: End::B,
+            seq: 1,
+            ack,
+            window,
+            flags: TcpFlags::ACK,
+            ..Segment::EMPTY
+        };
+        self.at(ms, segment);
+    }
+
+    fn finish(self) -> ObservedConnection {
+        self.connection.finish(self.ms * 1_000_000)
+    }
+}
+
+/// The reader stops; the second of three probes gets no answer.
+#[test]
+fn a_zero_window_counts_answered_and_lost_probes() {
+    let mut script = Script::new(65_535);
+    script.data(20, 1, 1_000);
+    script.ack(40, 1_001, 0);
+    script.data(260, 1_000, 0);
+    script.ack(280, 1_001, 0);
+    script.data(700, 1_000, 0);
+    script.data(1_500, 1_000, 0);
+    script.ack(2_000, 1_001, 5_000);
+    script.data(2_000, 1_001, 1_000);
+    script.ack(2_020, 2_001, 5_000);
+    let observed = script.finish();
+    let zero = observed.data().zero_windows;
+    assert_eq!((zero.count, zero.closed_ns), (1, 1_960_000_000));
+    assert_eq!((zero.probes_answered, zero.probes_lost), (2, 1));
+    let kinds: Vec<_> = observed.episodes.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [EpisodeKind::ZeroWindow, EpisodeKind::ProbesLost]);
+    let (limit, share, _) = observed.main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::ZeroWindow));
+    assert!(share > 0.95, "{share}");
+}
+
+/// Segments of 1,460 bytes are lost, and of 1,000 bytes they arrive.
+#[test]
+fn an_mtu_hole_is_an_episode_with_the_size_that_passes() {
+    let mut script = Script::new(65_535);
+    for ms in [20, 260, 700, 1_500] {
+        script.data(ms, 1, 1_460);
+    }
+    script.data(3_000, 1, 1_000);
+    script.ack(3_020, 1_001, 65_535);
+    let observed = script.finish();
+    let holes = observed.episodes.iter();
+    let holes = holes.filter(|episode| episode.kind == EpisodeKind::MtuHole);
+    let sizes: Vec<_> = holes.map(|episode| episode.count).collect();
+    assert_eq!(sizes, [1_000]);
+    let (limit, ..) = observed.main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::Recovery));
+}
+
+/// Three duplicate ACKs, and one repair. Times and bytes of the account add up.
+#[test]
+fn a_lost_segment_is_a_fast_retransmission_after_the_tap() {
+    let mut script = Script::new(65_535);
+    for place in 0..5 {
+        script.data(20, 1 + place * 1_460, 1_460);
+    }
+    for _ in 0..4 {
+        script.ack(40, 1_461, 65_535);
+    }
+    script.data(40, 1_461, 1_460);
+    script.ack(60, 7_301, 65_535);
+    let observed = script.finish();
+    let data = observed.data();
+    assert_eq!((data.retransmissions.fast, data.lost_after_tap), (1, 1));
+    let times = observed.account.times();
+    let sum: u64 = times.map(|(_, time)| time.as_nanos()).sum();
+    assert_eq!(sum, observed.lifetime_ns);
+    let bytes: u64 = observed.account.parts().map(|(.., bytes)| bytes).sum();
+    assert_eq!(bytes, data.payload_bytes);
+}
+
+/// The sender fills four segments each round trip of 20 ms.
+#[test]
+fn a_constant_flight_is_a_send_buffer() {
+    let mut script = Script::new(65_535);
+    let mut seq = 1;
+    for round in 0..12 {
+        for _ in 0..4 {
+            script.data(20 + 20 * round, seq, 1_460);
+            seq += 1_460;
+        }
+        script.ack(40 + 20 * round, seq, 65_535);
+    }
+    let observed = script.finish();
+    let (limit, share, confidence) = observed.main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer), "{share}");
+    assert_eq!(confidence, Confidence::High);
+    assert_eq!(observed.vantage.side, Side::Sender);
+    assert_eq!(observed.data().largest_flight_bytes, 4 * 1_460);
+}
+
+/// The window has room for four segments, and the sender fills it.
+#[test]
+fn a_filled_window_is_the_receive_window() {
+    let mut script = Script::new(4 * 1_460);
+    let mut seq = 1;
+    for round in 0..12 {
+        for _ in 0..4 {
+            script.data(20 + 20 * round, seq, 1_460);
+            seq += 1_460;
+        }
+        script.ack(40 + 20 * round, seq, 4 * 1_460);
+    }
+    let (limit, share, confidence) = script.finish().main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::ReceiveWindow), "{share}");
+    assert_eq!(confidence, Confidence::High);
 }

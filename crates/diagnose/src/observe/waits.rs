@@ -67,7 +67,7 @@ struct Piece {
     flight: u64,
     room: Option<u64>,
     is_zero: bool,
-    in_recovery: bool,
+    recovery: Option<Repair>,
     is_closing: bool,
     /// Payload was acknowledged before it.
     was_acked: bool,
@@ -138,6 +138,13 @@ pub struct Waits {
     zero_since: u64,
     unanswered: u64,
     probe_open: bool,
+    probed_at: u64,
+    /// The episode of the last probes without an answer.
+    probes_lost: Option<Place>,
+    /// Begin and payload of the last retransmission.
+    last_repair: Option<(u64, u32)>,
+    /// The path MTU was found too small.
+    has_hole: bool,
     marked: bool,
     pub zero_windows: ZeroWindows,
     pub small_writes: SmallWrites,
@@ -180,6 +187,10 @@ impl Waits {
             zero_since: 0,
             unanswered: 0,
             probe_open: false,
+            probed_at: 0,
+            probes_lost: None,
+            last_repair: None,
+            has_hole: false,
             marked: false,
             zero_windows: ZeroWindows::default(),
             small_writes: SmallWrites::default(),
@@ -288,6 +299,7 @@ impl Waits {
         self.advance(sent.at);
         let at = self.now;
         self.note_size(sent);
+        self.note_restart(at);
         self.end_wait(sent, None);
         self.max = self.max.max(sent.end);
         self.largest_flight = self.largest_flight.max(self.flight());
@@ -329,6 +341,7 @@ impl Waits {
                 });
             }
         }
+        self.note_hole(sent);
         if repair != Repair::TailProbe {
             self.rounds.on_loss();
         }
@@ -339,13 +352,8 @@ impl Waits {
     /// Takes a window probe.
     pub fn on_probe(&mut self, at: u64) {
         self.advance(at);
-        if self.probe_open {
-            self.zero_windows.probes_lost += 1;
-            self.unanswered += 1;
-            let most = &mut self.zero_windows.probes_lost_in_a_row;
-            *most = (*most).max(self.unanswered);
-        }
-        self.probe_open = true;
+        self.lose_probe();
+        (self.probe_open, self.probed_at) = (true, self.now);
         if let Some(place) = self.zero {
             self.episodes.extend(place, self.now, 1);
         }
@@ -354,12 +362,7 @@ impl Waits {
     /// Divides the time until `end`.
     pub fn finish(&mut self, end: u64, is_closed: bool) {
         self.advance(end);
-        if self.probe_open {
-            self.zero_windows.probes_lost += 1;
-            self.unanswered += 1;
-            let most = &mut self.zero_windows.probes_lost_in_a_row;
-            *most = (*most).max(self.unanswered);
-        }
+        self.lose_probe();
         self.set_zero(false, self.now);
         let pieces = std::mem::take(&mut self.pieces);
         for piece in pieces {
@@ -392,7 +395,7 @@ impl Waits {
             flight: self.flight(),
             room: self.edge.map(|edge| edge.saturating_sub(self.max)),
             is_zero: self.is_zero,
-            in_recovery: self.recovery.is_some(),
+            recovery: self.recovery.map(|recovery| recovery.by),
             is_closing: self.fin_sent,
             was_acked: self.was_acked,
         };
@@ -420,6 +423,34 @@ impl Waits {
         }
         self.rounds.mss = self.mss;
         self.was_full |= len >= self.agreed_mss;
+    }
+
+    /// Notes that payload leaves after more than a retransmission timeout with nothing in
+    /// flight.
+    fn note_restart(&mut self, at: u64) {
+        let idle_since = self.last_activity();
+        let timeout = self.srtt() + RTO_MARGIN;
+        if self.was_acked && self.flight() == 0 && !self.is_zero && at - idle_since > timeout {
+            let place = self.episodes.begin(idle_since, EpisodeKind::IdleRestart, 0);
+            self.episodes.extend(place, at, 0);
+        }
+    }
+
+    /// Notes that bytes which were lost in long segments leave in shorter ones.
+    fn note_hole(&mut self, sent: &SegmentSent) {
+        let is_shorter = self.last_repair.is_some_and(|(start, payload)| {
+            start == sent.start && sent.payload > 0 && sent.payload < payload
+        });
+        let is_repeated = self.recovery.is_some_and(|recovery| recovery.repairs > 1);
+        if is_shorter && is_repeated && !self.has_hole {
+            self.has_hole = true;
+            let kind = EpisodeKind::MtuHole;
+            let place = self
+                .episodes
+                .begin(self.wait.since, kind, sent.payload.into());
+            self.episodes.extend(place, self.now, 0);
+        }
+        self.last_repair = Some((sent.start, sent.payload));
     }
 
     fn note_send(&mut self, at: u64, sent: &SegmentSent) {
@@ -450,6 +481,26 @@ impl Waits {
             (None, false) | (Some(_), true) => {}
         }
         self.is_zero = is_zero;
+    }
+
+    /// Counts the last probe as lost if it has no answer.
+    fn lose_probe(&mut self) {
+        if !self.probe_open {
+            return;
+        }
+        self.zero_windows.probes_lost += 1;
+        self.unanswered += 1;
+        let most = &mut self.zero_windows.probes_lost_in_a_row;
+        *most = (*most).max(self.unanswered);
+        match self.probes_lost {
+            Some(place) if self.unanswered > 1 => self.episodes.extend(place, self.now, 1),
+            Some(_) | None => {
+                let kind = EpisodeKind::ProbesLost;
+                let place = self.episodes.begin(self.probed_at, kind, 1);
+                self.episodes.extend(place, self.now, 0);
+                self.probes_lost = Some(place);
+            }
+        }
     }
 
     fn answer_probe(&mut self) {
@@ -501,7 +552,7 @@ impl Waits {
         let overdue = is_timer.then(|| self.last_activity() + 2 * self.srtt());
         let next = u64::from(sent.payload).max(1);
         let gap = at - self.wait.since;
-        if gap <= self.pace() && !self.wait.had_push {
+        if gap <= self.pace().min(self.srtt() / 2) && !self.wait.had_push {
             self.rounds.on_more();
         }
         let general = self.general(sent);
@@ -563,8 +614,9 @@ impl Waits {
 
     /// The cause of a piece by its own state; `None` if the state allows more to be sent.
     fn fixed(&self, piece: &Piece, next: u64) -> Option<Cause> {
-        if piece.in_recovery {
-            return Some(Cause::Is(Limit::Recovery, true));
+        if let Some(by) = piece.recovery {
+            // A sender that does not respond to losses sends on in fast recovery.
+            return Some(Cause::Is(Limit::Recovery, by != Repair::Fast));
         }
         if !self.is_established {
             return Some(Cause::Is(Limit::Handshake, true));

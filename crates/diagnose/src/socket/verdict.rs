@@ -353,7 +353,7 @@ impl Case<'_> {
                 }
             };
             steps.push(SocketStep::new(what).now(format!("{sndbuf} bytes")));
-            let what = "Or set a larger one (the kernel doubles the value).";
+            let what = "Or set at least this size (the kernel doubles it).";
             steps.push(SocketStep::new(what).paste(format!(
                 "setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){{{asked}}}, sizeof(int));"
             )));
@@ -421,7 +421,7 @@ impl Case<'_> {
             None => first,
         });
         steps.push(
-            SocketStep::new("Or set a larger one there (the kernel doubles the value).").paste(
+            SocketStep::new("Or set at least this size there (the kernel doubles it).").paste(
                 format!("setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"),
             ),
         );
@@ -552,7 +552,7 @@ impl Case<'_> {
         };
         let mut steps = vec![
             SocketStep::new(what).now(format!("{rcvbuf} bytes")),
-            SocketStep::new("Or set a larger one (the kernel doubles the value).").paste(format!(
+            SocketStep::new("Or set at least this size (the kernel doubles it).").paste(format!(
                 "setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"
             )),
         ];

@@ -52,3 +52,13 @@ fn times_of_whole_milliseconds_are_coarse() {
     clock.time(Some(600_123_456));
     assert_eq!(clock.unit_ns(), None);
 }
+
+#[test]
+fn a_first_time_before_1970_does_not_precede_a_frame_without_a_time() {
+    let mut clock = Clock::new();
+    assert_eq!(clock.time(Some(-5 * S)), -5 * S);
+    let mut clock = Clock::new();
+    assert_eq!(clock.time(None), 0);
+    assert_eq!(clock.time(Some(-5 * S)), 0);
+    assert_eq!(clock.time(Some(S)), S);
+}

@@ -122,7 +122,8 @@ impl<A: Analysis> Flow<A> {
         // Segments without a SYN before it: the capture began inside a connection.
         let is_own_new = self.isn[from].map_or(self.has_sent[from], |isn| isn != segment.seq);
         match segment.acknowledges() {
-            None => is_own_new,
+            // After both FINs nothing is retransmitted but a FIN.
+            None => is_own_new || self.has_finished == [true; 2],
             Some(ack) => {
                 let answered = ack.wrapping_sub(1);
                 let is_peers_new = self.isn[to].map_or(self.has_sent[to], |isn| isn != answered);

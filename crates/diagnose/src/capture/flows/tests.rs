@@ -174,3 +174,18 @@ fn a_million_connections_hold_only_those_that_are_open() {
     assert_eq!((table.flows.len(), ended), (1_000, 999_000));
     assert!(table.open.oldest().is_some() && table.closed.oldest().is_none());
 }
+
+#[test]
+fn a_syn_after_both_fins_opens_another_connection_even_with_the_same_sequence_number() {
+    let segments = [
+        (1, segment(0, End::B, 9, 0, SYN)),
+        (1, segment(1, End::A, 1, 10, FIN | ACK)),
+        (1, segment(2, End::B, 10, 2, FIN | ACK)),
+        (1, segment(3, End::B, 9, 0, SYN)),
+    ];
+    let ended = flows(FlowLimits::DEFAULT, &segments);
+    assert_eq!(
+        ended,
+        [(1, 3, FlowEnding::Closed), (2, 1, FlowEnding::CaptureEnd)]
+    );
+}

@@ -1,0 +1,83 @@
+//! A capture on an interface of this machine.
+//!
+//! Rule: it ends with its time or with Ctrl-C, and then the answer is printed as for a file. The
+//! interface itself is not changed.
+
+use std::time::{Duration, Instant};
+
+use fullpipe_diagnose::{
+    capture::{
+        CaptureCounters, CaptureWarning, Dissector, FlowFilter, FlowKey, FlowLimits, FlowTable,
+        Frame, LinkType, Passage,
+    },
+    observe::ConnectionObserver,
+};
+use fullpipe_host::{SniffedPacket, Sniffer};
+use fullpipe_perf::Stop;
+
+use super::{captures::Capture, connections::Connections};
+use crate::failure::Failure;
+
+/// Captured bytes of a packet: all headers.
+const SNAP_LEN: usize = 192;
+/// Longest time in which waiting packets are read after the end.
+const LAST_PACKETS: Duration = Duration::from_secs(1);
+
+/// Captures into `connections` until the time is over or the user stops it.
+pub fn read(
+    interface: &str,
+    time: Option<Duration>,
+    filter: Option<&FlowFilter>,
+    connections: &mut Connections,
+    stop: &Stop,
+) -> Result<Capture, Failure> {
+    let mut sniffer = Sniffer::open(interface).map_err(Failure::failed)?;
+    let mut dissector = Dissector::new();
+    let mut table = FlowTable::new(FlowLimits::DEFAULT, |_: &FlowKey| ConnectionObserver::new());
+    let began = Instant::now();
+    let mut stopped: Option<Instant> = None;
+    let mut buffer = [0; SNAP_LEN];
+    loop {
+        if stop.is_raised() || time.is_some_and(|time| began.elapsed() >= time) {
+            stopped.get_or_insert_with(Instant::now);
+        }
+        let packet = sniffer.next_packet(&mut buffer);
+        let packet = packet.map_err(|error| Failure::failed(format!("{interface}: {error}")))?;
+        // Packets that arrived before the end are waiting to be read.
+        if stopped.is_some_and(|at| packet.is_none() || at.elapsed() >= LAST_PACKETS) {
+            break;
+        }
+        let Some(packet) = packet.filter(|packet| packet.is_ip) else {
+            continue;
+        };
+        if let Some((key, segment)) = dissector.on_frame(&frame(&packet, &buffer))
+            && filter.is_none_or(|filter| filter.chooses(&key))
+        {
+            table.on_segment(key, &segment, |flow| connections.add(flow));
+        }
+    }
+    table.finish(dissector.now_ns(), |flow| connections.add(flow));
+    let counters = CaptureCounters {
+        dropped: sniffer.dropped().unwrap_or(0),
+        // The length was chosen here, and takes nothing away.
+        snap_len: 0,
+        ..dissector.counters()
+    };
+    let warnings = CaptureWarning::all(&counters, None);
+    Ok(Capture::new(interface, counters, warnings))
+}
+
+fn frame<'a>(packet: &SniffedPacket, buffer: &'a [u8]) -> Frame<'a> {
+    Frame {
+        at_ns: (packet.at_ns != 0).then_some(packet.at_ns),
+        link: LinkType::RAW,
+        bytes: &buffer[..packet.captured],
+        original_len: u32::try_from(packet.len).unwrap_or(u32::MAX),
+        passage: match packet.packet_type {
+            0..=2 => Some(Passage::Received),
+            3 => Some(Passage::Overheard),
+            4 => Some(Passage::Sent),
+            _ => None,
+        },
+    }
+}
