@@ -11,7 +11,7 @@ use crate::{
     lever::{Change, LeverKind},
     search::{Gain, Search, WORTH},
     twin::TwinFailure,
-    work::{COMBINED, SINGLES},
+    work::{COMBINED, OTHERS, SINGLES},
 };
 
 /// Rounds in which an ample resource may show the next one that is scarce.
@@ -59,7 +59,17 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     };
     alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
     let singles = search.singles(&alone)?;
-    search.twin.work().allow(COMBINED);
+    if !singles.iter().any(Gain::is_worth) {
+        // Nobody at the hosts may be to blame: what else it can be is run while work is left.
+        search.twin.work().allow(OTHERS);
+        search.singles(&search.of_others())?;
+    }
+    let share = if singles.iter().any(Gain::is_worth) {
+        COMBINED
+    } else {
+        1.0
+    };
+    search.twin.work().allow(share);
     let tries = combinations(search, &mut clues, &singles, deep)?;
     Ok(Hosts {
         together: best_of(search, tries, singles.first())?,
