@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{io, os::fd::AsRawFd, time::Instant};
+use std::{io, mem, os::fd::AsRawFd, ptr, time::Instant};
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_SOCK_DIAG};
 
@@ -30,6 +30,8 @@ const PATIENCE_S: libc::time_t = 5;
 
 /// Questions about single sockets that are sent at once.
 const BATCH: usize = 64;
+/// Longest answer to a question about one socket, in bytes; today's have about 500.
+const REPLY_LEN: usize = 4 << 10;
 
 /// The kernel's answer to a question about one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,7 @@ pub enum DumpEnd {
 pub struct SockDiag {
     socket: Socket,
     buffer: Vec<u8>,
+    replies: Replies,
 }
 
 impl SockDiag {
@@ -78,6 +81,7 @@ impl SockDiag {
         Ok(Self {
             socket: opened().map_err(explained)?,
             buffer: Vec::with_capacity(DATAGRAM_LEN),
+            replies: Replies::new(),
         })
     }
 
@@ -147,9 +151,8 @@ impl SockDiag {
             self.socket.send(batch, 0).map_err(explained)?;
             let mut open = batch.len() / len;
             while open > 0 {
-                self.buffer.clear();
-                match self.socket.recv(&mut self.buffer, 0) {
-                    Ok(_) => {}
+                let received = match self.replies.receive(&self.socket, open) {
+                    Ok(received) => received,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error)
                         if error.kind() == io::ErrorKind::WouldBlock
@@ -158,17 +161,73 @@ impl SockDiag {
                         return Ok(DumpEnd::Lost);
                     }
                     Err(error) => return Err(explained(error)),
-                }
-                for message in Messages(&self.buffer) {
-                    open = open.saturating_sub(1);
-                    match message.kind {
-                        NLMSG_ERROR => each(DiagAnswer::Gone(message.sequence), made_at),
-                        _ => each(DiagAnswer::Found(message.payload), made_at),
+                };
+                for reply in self.replies.iter(received) {
+                    for message in Messages(reply) {
+                        open = open.saturating_sub(1);
+                        match message.kind {
+                            NLMSG_ERROR => each(DiagAnswer::Gone(message.sequence), made_at),
+                            _ => each(DiagAnswer::Found(message.payload), made_at),
+                        }
                     }
                 }
             }
         }
         Ok(DumpEnd::Complete)
+    }
+}
+
+/// Buffers for many short datagrams, which one call receives.
+#[derive(Debug)]
+struct Replies {
+    bytes: Vec<u8>,
+    lens: [usize; BATCH],
+}
+
+impl Replies {
+    fn new() -> Self {
+        Self {
+            bytes: vec![0; BATCH * REPLY_LEN],
+            lens: [0; BATCH],
+        }
+    }
+
+    /// Waits for a datagram, and receives it with those behind it, at most `most`. Returns
+    /// their number. Bytes beyond [`REPLY_LEN`] of a datagram are cut off.
+    fn receive(&mut self, socket: &Socket, most: usize) -> io::Result<usize> {
+        // SAFETY: both structs consist of pointers and integers, for which zero is a value.
+        let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
+        // SAFETY: as above.
+        let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
+        let buffers = self.bytes.chunks_exact_mut(REPLY_LEN);
+        for ((header, part), buffer) in headers.iter_mut().zip(&mut parts).zip(buffers) {
+            part.iov_base = buffer.as_mut_ptr().cast();
+            part.iov_len = buffer.len();
+            header.msg_hdr.msg_iov = part;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        // SAFETY: each header points to one part and each part to a buffer of its own; all
+        // outlive the call, which writes at most their lengths, into at most `BATCH` of them.
+        let received = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                most.min(BATCH) as libc::c_uint,
+                libc::MSG_WAITFORONE as _,
+                ptr::null_mut(),
+            )
+        };
+        let received = check(received)? as usize;
+        for (len, header) in self.lens.iter_mut().zip(&headers).take(received) {
+            *len = (header.msg_len as usize).min(REPLY_LEN);
+        }
+        Ok(received)
+    }
+
+    /// The first `count` datagrams of the latest call.
+    fn iter(&self, count: usize) -> impl Iterator<Item = &[u8]> {
+        let buffers = self.bytes.chunks_exact(REPLY_LEN).zip(self.lens);
+        buffers.take(count).map(|(buffer, len)| &buffer[..len])
     }
 }
 

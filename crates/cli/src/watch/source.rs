@@ -10,7 +10,7 @@ mod tests;
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
-    io::BufWriter,
+    io::{self, BufWriter},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -314,9 +314,9 @@ impl Source {
     }
 }
 
-fn process_error(pid: u32, error: &std::io::Error) -> String {
+fn process_error(pid: u32, error: &io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::NotFound => format!("there is no process {pid}"),
+        io::ErrorKind::NotFound => format!("there is no process {pid}"),
         _ => format!("sockets of process {pid}: {error}; run as root or as the process's own user"),
     }
 }
@@ -349,7 +349,9 @@ fn named(name: &Path) -> Result<Namespace, Failure> {
     } else {
         name.to_path_buf()
     };
-    if path.exists() {
+    // A file that may not be looked at is refused when it is opened, with the remedy.
+    let found = fs::symlink_metadata(&path).map_err(|error| error.kind());
+    if !matches!(found, Err(io::ErrorKind::NotFound)) {
         return Namespace::open(&path).map_err(Failure::failed);
     }
     let known: Vec<_> = fs::read_dir(NAMED)

@@ -9,6 +9,8 @@ use crate::capture::Segment;
 
 /// Segments one after the other from which a spacing is taken.
 const TRAIN: usize = 4;
+/// Share of the rate by spacing at which the path may be full.
+const OF_SPACING: f64 = 0.8;
 /// Share of the highest rate of a train at which the path may be full. ACKs that waited for
 /// each other make trains faster than the path.
 const OF_TRAIN: f64 = 0.5;
@@ -151,9 +153,13 @@ impl PathLog {
     /// The path, with the counts of its direction.
     pub fn finish(&self, seen: &DirectionSeen, lifetime: u64) -> PathSeen {
         let base = self.base.unwrap_or(0);
-        let is_full = |&&(_, bps, rtt): &&(u64, f64, u64)| {
-            bps >= 0.9 * self.best_bps && bps >= OF_TRAIN * self.train_bps && rtt > base + base / 8
-        };
+        let dispersion = self.dispersion();
+        // Without a spacing, the highest rates show the path's.
+        let least = dispersion.map_or(
+            (0.9 * self.best_bps).max(OF_TRAIN * self.train_bps),
+            |rate| OF_SPACING * rate,
+        );
+        let is_full = |&&(_, bps, rtt): &&(u64, f64, u64)| bps >= least && rtt > base + base / 8;
         let all: u64 = self.rounds.iter().map(|round| round.0).sum();
         let full: u64 = self
             .rounds
@@ -173,7 +179,7 @@ impl PathLog {
             largest_rtt_ns: self.largest,
             mean_rtt_ns: (self.rtt_sum.checked_div(self.rtts.into())).map(|mean| mean as u64),
             delivery_bps: (self.best_bps > 0.0).then_some(self.best_bps),
-            dispersion_bps: self.dispersion(),
+            dispersion_bps: dispersion,
             full_share: covered.min(1.0) * full as f64 / all.max(1) as f64,
             queue_bytes: waited
                 .filter(|_| self.best_bps > 0.0)

@@ -508,11 +508,13 @@ impl Rounds {
         if before_idle > 0 && round.peak < before_idle && !lost {
             return (Limit::CwndAfterIdle.into(), true);
         }
+        // Writes at equal times also make the first flights grow, and wait for no ACK.
+        let waits_for_acks = round.window_ns * 4 >= round.paced_ns;
         match (lost, marked, steady) {
             (true, ..) => (Limit::CwndAfterLoss.into(), self.window.reduced),
             (false, true, _) => (Limit::CwndAfterMark.into(), true),
             (false, false, true) => (Limit::CwndSteady.into(), true),
-            (false, false, false) => (Limit::CwndSlowStart.into(), true),
+            (false, false, false) => (Limit::CwndSlowStart.into(), waits_for_acks),
         }
     }
 

@@ -52,3 +52,28 @@ fn the_kernel_answers_with_the_sockets_of_this_process() {
     assert_eq!(end.unwrap(), DumpEnd::Complete);
     assert!(ports.contains(&listener.local_addr().unwrap().port()));
 }
+
+#[test]
+fn each_question_about_one_socket_has_its_answer() {
+    // Ports that no connection has: the kernel knows none of these sockets.
+    let mut requests = Vec::new();
+    for sequence in 0..200u32 {
+        requests.extend(72u32.to_ne_bytes());
+        requests.extend(20u16.to_ne_bytes());
+        requests.extend(1u16.to_ne_bytes());
+        requests.extend(sequence.to_ne_bytes());
+        requests.extend([0; 4]);
+        requests.extend([2, 6, 0, 0]);
+        requests.extend([0; 52]);
+    }
+    let mut gone = Vec::new();
+    let end = SockDiag::open()
+        .unwrap()
+        .ask(&requests, 72, &mut |answer, _| {
+            if let DiagAnswer::Gone(sequence) = answer {
+                gone.push(sequence);
+            }
+        });
+    assert_eq!(end.unwrap(), DumpEnd::Complete);
+    assert_eq!(gone, (0..200).collect::<Vec<_>>());
+}
