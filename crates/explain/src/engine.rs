@@ -122,7 +122,7 @@ fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
 /// costs too much.
 fn longer(setup: &Setup, played: &Played, part: Part, budget: u64) -> Option<Part> {
     let most = affordable(setup, played, budget);
-    let share = (part.share * 4.0).min(most);
+    let share = (part.share * 4.0).min(most).min(1.0);
     let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();
     if !is_cut || share < part.share * 1.5 {
         return None;
