@@ -235,7 +235,14 @@ fn a_filled_window_is_the_receive_window() {
         }
         script.ack(40 + 20 * round, seq, 4 * 1_460);
     }
-    let (limit, share, confidence) = script.finish().main_limit().expect("time has passed");
+    let observed = script.finish();
+    let receiver = &observed.directions[End::B.index()];
+    let windows = [
+        receiver.smallest_window_bytes,
+        receiver.largest_window_bytes,
+    ];
+    assert_eq!(windows, [Some(4 * 1_460); 2]);
+    let (limit, share, confidence) = observed.main_limit().expect("time has passed");
     assert_eq!(limit, SeenLimit::Known(Limit::ReceiveWindow), "{share}");
     assert_eq!(confidence, Confidence::High);
 }
