@@ -33,7 +33,7 @@ pub struct WatchArguments {
     /// Only sockets with this port at either end; repeatable
     #[arg(long, value_name = "PORT", help_heading = FILTERS)]
     pub port: Vec<u16>,
-    /// Only sockets with this peer: 10.0.0.0/8, 10.0.0.1:443, [::1]:80; repeatable
+    /// Only sockets with this peer: 10.0.0.0/8, 10.0.0.1:443 or ::1; repeatable
     #[arg(long, value_name = "ADDRESS", help_heading = FILTERS)]
     pub peer: Vec<EndFilter>,
     /// Only sockets with this address of their own; repeatable

@@ -3,6 +3,8 @@
 //! Rule: segments go to the handshake, and to both directions: as payload to that of the end
 //! that sent it, as ACK to the other. Nothing is decided here.
 
+use std::mem;
+
 use fullpipe_tcp::limit::Reason;
 use fullpipe_wire::TcpFlags;
 
@@ -181,6 +183,10 @@ impl ConnectionObserver {
     }
 
     fn complete(&self, seen: &mut [DirectionSeen; 2]) {
+        // Each direction followed the windows that its receiver advertised.
+        let [a, b] = seen;
+        mem::swap(&mut a.largest_window_bytes, &mut b.largest_window_bytes);
+        mem::swap(&mut a.smallest_window_bytes, &mut b.smallest_window_bytes);
         for end in End::BOTH {
             let place = end.index();
             let direction = &mut seen[place];

@@ -128,7 +128,8 @@ impl Round {
         };
         let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
         let near = self.gaps.iter().filter(is_near).count();
-        self.gaps.len() >= EVEN_GAPS && middle > 0 && near * 20 >= self.gaps.len() * 17
+        // Segments that leave at once have equal gaps too, those of the host's own work.
+        self.gaps.len() >= EVEN_GAPS && middle > UNEVEN_NS && near * 20 >= self.gaps.len() * 17
     }
 
     /// Rate of what was acknowledged, in bytes a second.

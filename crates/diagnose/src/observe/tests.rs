@@ -31,7 +31,7 @@ fn a_lost_syn_makes_a_handshake_of_the_whole_lifetime() {
 /// A connection from end A on a path of 20 ms, seen at A.
 struct Script {
     connection: ConnectionObserver,
-    ms: i64,
+    ns: i64,
 }
 
 impl Script {
@@ -39,7 +39,7 @@ impl Script {
     fn new(window: u16) -> Self {
         let mut script = Self {
             connection: ConnectionObserver::new(),
-            ms: 0,
+            ns: 0,
         };
         let options = TcpOptions {
             mss: Some(1_460),
@@ -66,12 +66,19 @@ impl Script {
     }
 
     fn at(&mut self, ms: i64, segment: Segment) {
-        self.ms = ms;
-        let at_ns = ms * 1_000_000;
+        self.at_ns(ms * 1_000_000, segment);
+    }
+
+    fn at_ns(&mut self, at_ns: i64, segment: Segment) {
+        self.ns = at_ns;
         self.connection.on_segment(&Segment { at_ns, ..segment });
     }
 
     fn data(&mut self, ms: i64, seq: u32, payload: u32) {
+        self.data_at(ms * 1_000_000, seq, payload);
+    }
+
+    fn data_at(&mut self, at_ns: i64, seq: u32, payload: u32) {
         let segment = Segment {
             seq,
             payload,
@@ -80,10 +87,14 @@ impl Script {
             flags: TcpFlags::ACK,
             ..Segment::EMPTY
         };
-        self.at(ms, segment);
+        self.at_ns(at_ns, segment);
     }
 
     fn ack(&mut self, ms: i64, ack: u32, window: u16) {
+        self.ack_at(ms * 1_000_000, ack, window);
+    }
+
+    fn ack_at(&mut self, at_ns: i64, ack: u32, window: u16) {
         let segment = Segment {
             from: End::B,
             seq: 1,
@@ -92,11 +103,11 @@ impl Script {
             flags: TcpFlags::ACK,
             ..Segment::EMPTY
         };
-        self.at(ms, segment);
+        self.at_ns(at_ns, segment);
     }
 
     fn finish(self) -> ObservedConnection {
-        self.connection.finish(self.ms * 1_000_000)
+        self.connection.finish(self.ns)
     }
 }
 
@@ -184,6 +195,34 @@ fn a_constant_flight_is_a_send_buffer() {
     assert_eq!(observed.data().largest_flight_bytes, 4 * 1_460);
 }
 
+/// A kernel's sender fills its buffer in bursts: eleven segments a microsecond apart, each time
+/// that a third of the buffer is free.
+#[test]
+fn bursts_of_a_small_send_buffer_are_no_pacing() {
+    let mut script = Script::new(65_535);
+    let (mut seq, mut acked) = (1, 1);
+    let mut burst = |script: &mut Script, at_ns: i64| {
+        for number in 0..11 {
+            script.data_at(at_ns + 300 * number + number / 4 * 1_500, seq, 1_448);
+            seq += 1_448;
+        }
+    };
+    burst(&mut script, 20_100_000);
+    burst(&mut script, 22_800_000);
+    for round in 0..40 {
+        let begin = 40_500_000 + 10_150_000 * round;
+        for pair in 0..5 {
+            acked += 2 * 1_448;
+            script.ack_at(begin + 480_000 * pair, acked, 65_535);
+        }
+        acked += 1_448;
+        script.ack_at(begin + 2_160_000, acked, 65_535);
+        burst(&mut script, begin + 2_180_000);
+    }
+    let (limit, share, _) = script.finish().main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer), "{share}");
+}
+
 /// The window has room for four segments, and the sender fills it.
 #[test]
 fn a_filled_window_is_the_receive_window() {
@@ -196,7 +235,14 @@ fn a_filled_window_is_the_receive_window() {
         }
         script.ack(40 + 20 * round, seq, 4 * 1_460);
     }
-    let (limit, share, confidence) = script.finish().main_limit().expect("time has passed");
+    let observed = script.finish();
+    let receiver = &observed.directions[End::B.index()];
+    let windows = [
+        receiver.smallest_window_bytes,
+        receiver.largest_window_bytes,
+    ];
+    assert_eq!(windows, [Some(4 * 1_460); 2]);
+    let (limit, share, confidence) = observed.main_limit().expect("time has passed");
     assert_eq!(limit, SeenLimit::Known(Limit::ReceiveWindow), "{share}");
     assert_eq!(confidence, Confidence::High);
 }
