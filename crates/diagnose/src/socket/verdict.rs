@@ -386,9 +386,7 @@ impl Case<'_> {
     fn peer_steps(&self, limit: Limit) -> Vec<SocketStep> {
         let window = u64::from(self.socket.peaks.snd_wnd);
         let unread = self.other.map(|other| other.latest.receive_queue);
-        let is_reader = limit == Limit::ZeroWindow
-            || unread.is_some_and(|unread| u64::from(unread) * 2 > window);
-        if is_reader {
+        if limit == Limit::ZeroWindow || self.is_peer_reading_slowly(limit, window) {
             let mut step = SocketStep::new(
                 "The program at the peer reads slowly or not at all; larger buffers do not help.",
             );
@@ -428,6 +426,24 @@ impl Case<'_> {
         let known = self.other.map(|_| self.settings);
         steps.extend(rmem_steps(known, asked, "At the peer: "));
         steps
+    }
+
+    /// True if the program at the peer leaves the window, of at most `window` bytes, unread for
+    /// at least half of the time that `limit` lasted. The last observation decides only while
+    /// there is no time to go by: one moment of a slow reader may be just after a read.
+    fn is_peer_reading_slowly(&self, limit: Limit, window: u64) -> bool {
+        let Some(other) = self.other else {
+            return false;
+        };
+        match other.account.main_receive_limit() {
+            Some((ReceiveLimit::Reader, share)) => {
+                let times = &self.socket.account.times;
+                let total = times.total_micros().max(1) as f64;
+                2.0 * share * total >= times.micros(Some(limit)) as f64
+            }
+            Some(_) => false,
+            None => u64::from(other.latest.receive_queue) * 2 > window,
+        }
     }
 
     fn congestion_steps(&self, limit: Limit, is_path: bool) -> Vec<SocketStep> {

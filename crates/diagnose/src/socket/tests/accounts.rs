@@ -260,6 +260,36 @@ fn no_value_in_an_advice_is_smaller_than_the_present_one() {
 }
 
 #[test]
+fn a_slow_reader_at_the_peer_is_named_also_just_after_it_read() {
+    let full = with_info(sending(22, 60_000), |info| info.snd_wnd = Some(32_356));
+    let rounds: Vec<_> = (0..=10)
+        .map(|round| counted(full, round * 100, round * 100, 0))
+        .collect();
+    let (sender, _) = followed(&rounds);
+    let step = |unread: [u32; 11]| {
+        let at_the_peer = unread.map(|unread| {
+            let mut socket = with_info(observation("unread-receiver"), |info| {
+                info.rcv_wnd = Some(if unread > 0 { 0 } else { 65_536 });
+            });
+            socket.receive_queue = unread;
+            socket
+        });
+        let (receiver, _) = followed(&at_the_peer);
+        let verdict = socket_verdict(&sender, Some(&receiver), &settings());
+        assert_eq!(verdict.limit, Some(Limit::ReceiveWindow));
+        verdict.steps[0].what.clone()
+    };
+    let reader = "The program at the peer reads slowly";
+    let mut unread = [100_000; 11];
+    unread[10] = 0;
+    assert!(step(unread).starts_with(reader));
+    // Most of the time it has read everything.
+    let mut unread = [0; 11];
+    unread[10] = 100_000;
+    assert!(!step(unread).starts_with(reader));
+}
+
+#[test]
 fn a_socket_is_gone_after_two_rounds_and_not_after_one() {
     let mut table = SocketTable::new();
     let mut names = Vec::new();
