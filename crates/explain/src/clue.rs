@@ -131,7 +131,7 @@ impl Clues {
         let measured = &played.measured;
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
-        // While the last bytes are on their way, nothing else can show.
+        // While the last bytes are in flight, nothing else can show.
         let open = (1.0 - sender.share(Limit::Closing)).max(1e-9);
         let waited = Limit::ALL
             .iter()

@@ -206,22 +206,9 @@ fn explained(
         return Ok(without_advice(setup, played, &search, &found));
     };
     twin.work().begin(1.0);
-    let measured = goodput_mbps(played);
-    let predicted = match whole(setup, played, twin, part, &advised)? {
-        // Without chance the row itself is the run without the advice.
-        Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => {
-            return Ok(without_advice(setup, played, &search, &found));
-        }
-        Some(whole) => predicted(setup, 1.0, &whole),
-        None => {
-            // A cut run foretells the whole one of its seed with an error, which other runs
-            // share. Without a goodput to compare with, the runs themselves are the prediction.
-            let unit = match search.base.mean_mbps_of(played.worlds as usize) {
-                0.0 => 1.0,
-                mbps => measured / mbps,
-            };
-            predicted(setup, unit, &gain.speed)
-        }
+    let Some(predicted) = prediction(setup, played, &search, part, &advised, (seeds, &gain))?
+    else {
+        return Ok(without_advice(setup, played, &search, &found));
     };
     let named = best.places.iter().map(|place| search.levers[*place].cause);
     let named: Vec<_> = named.collect();
@@ -236,6 +223,33 @@ fn explained(
     }
     explanation.runs = search.twin.runs();
     Ok(explanation)
+}
+
+/// The goodput of the whole transfer with `advised`, which gives `gain` with some seeds; `None`
+/// if the whole gains nothing.
+fn prediction(
+    setup: &Setup,
+    played: &Played,
+    search: &Search<'_>,
+    part: Part,
+    advised: &[Change],
+    (seeds, gain): (usize, &Gain),
+) -> Result<Option<Predicted>, TwinFailure> {
+    let measured = goodput_mbps(played);
+    Ok(match whole(setup, played, &search.twin, part, advised)? {
+        // Without chance the row itself is the run without the advice.
+        Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,
+        Some(whole) => Some(predicted(setup, 1.0, &whole)),
+        None => {
+            // A cut run foretells the whole one of its seed with an error, which other runs
+            // share. Without a goodput to compare with, the runs themselves are the prediction.
+            let unit = match search.base.mean_mbps_of(played.worlds as usize) {
+                0.0 => 1.0,
+                mbps => measured / mbps,
+            };
+            Some(predicted(setup, unit, &gain.speed))
+        }
+    })
 }
 
 /// The whole transfer with `advised`, if there is work enough and its part is no whole.

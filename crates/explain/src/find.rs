@@ -19,10 +19,10 @@ pub struct Found {
     pub best: Option<Gain>,
     /// Another cause within 5 %.
     pub rival: Option<Gain>,
-    /// What impairs the path, if that costs more than what the hosts can gain.
+    /// The impairment of the path, if it costs more than what the hosts can gain.
     pub fault: Option<Gain>,
-    /// Where no lever helps: the lever of what the account shows to be used up, which is the
-    /// rate of a full link, or the rate of an application of which all arrives.
+    /// The lever of what the account shows to be used up, if no lever helps: the rate of a
+    /// full link, or the rate of an application of which all arrives.
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
@@ -48,19 +48,8 @@ impl Found {
 /// processors and path. Where the path carries all that it can, only levers of the path are
 /// run, because no other can gain [`WORTH`].
 pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
-    if search.is_path_full() {
-        let tried = search.singles(&search.of_path())?;
-        let best = tried.first().filter(|best| best.is_worth()).cloned();
-        if best.is_some() {
-            return Ok(Found {
-                best,
-                rival: None,
-                used_up: None,
-                fault: None,
-                tried,
-                idle: None,
-            });
-        }
+    if let Some(found) = of_full_path(search)? {
+        return Ok(found);
     }
     let Hosts {
         singles: mut tried,
@@ -76,19 +65,17 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             let reader = readers.first().filter(|best| best.is_worth()).cloned();
             tried.extend(readers);
             // Of both, the reader is what the user can see to be wrong: a buffer hides it.
-            match reader.filter(|reader| reader.saves_as_much_time(&host)) {
-                Some(reader) => {
-                    return Ok(Found {
-                        best: Some(reader),
-                        rival: Some(host),
-                        used_up: None,
-                        fault: None,
-                        tried,
-                        idle,
-                    });
-                }
-                None => Some(host),
+            if let Some(reader) = reader.filter(|reader| reader.saves_as_much_time(&host)) {
+                return Ok(Found {
+                    best: Some(reader),
+                    rival: Some(host),
+                    used_up: None,
+                    fault: None,
+                    tried,
+                    idle,
+                });
             }
+            Some(host)
         }
         None => {
             let others = search.singles(&search.of_others())?;
@@ -97,32 +84,10 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             best
         }
     };
-    let cause = |gain: &Gain| search.levers[gain.places[0]].cause;
-    let rival = best
-        .as_ref()
-        .filter(|best| best.places.len() == 1)
-        .and_then(|best| {
-            let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
-            let mut others = tried.iter().filter(|other| is_host(other) == is_host(best));
-            let other = others.find(|other| {
-                other.is_worth() && cause(other) != cause(best) && other.equals(best)
-            });
-            other.cloned()
-        });
-    // More connections are a way around a limit: what they get around comes first.
-    let is_detour = |gain: &Gain| cause(gain) == Cause::CONNECTIONS;
-    let (best, rival) = match (best, rival) {
-        (Some(best), Some(rival)) if is_detour(&best) => (Some(rival), Some(best)),
-        both => both,
-    };
-    let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
-    let fault = match best.as_ref().filter(|best| deep && is_host(best)) {
-        Some(best) => {
-            let faults = search.singles(&search.faults())?;
-            let worst = faults.first().filter(|fault| fault.costs_more_than(best));
-            worst.cloned()
-        }
-        None => None,
+    let (best, rival) = with_rival(search, best, &tried);
+    let fault = match &best {
+        Some(best) if deep => worse_fault(search, best)?,
+        _ => None,
     };
     let used_up = || {
         search
@@ -137,6 +102,56 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         tried,
         idle,
     })
+}
+
+/// The lever of a full path that helps most, if one does.
+fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
+    if !search.is_path_full() {
+        return Ok(None);
+    }
+    let tried = search.singles(&search.of_path())?;
+    let best = tried.first().filter(|best| best.is_worth()).cloned();
+    Ok(best.map(|best| Found {
+        best: Some(best),
+        rival: None,
+        used_up: None,
+        fault: None,
+        tried,
+        idle: None,
+    }))
+}
+
+/// `best` and, of `tried`, another cause that helps as much.
+fn with_rival(
+    search: &Search<'_>,
+    best: Option<Gain>,
+    tried: &[Gain],
+) -> (Option<Gain>, Option<Gain>) {
+    let best = match best {
+        Some(best) if best.places.len() == 1 => best,
+        together => return (together, None),
+    };
+    let cause = |gain: &Gain| search.levers[gain.places[0]].cause;
+    let is_host = |gain: &Gain| search.levers[gain.places[0]].kind.is_of_host();
+    let rival = tried.iter().find(|other| {
+        let is_same_side = is_host(other) == is_host(&best);
+        is_same_side && other.is_worth() && cause(other) != cause(&best) && other.equals(&best)
+    });
+    match rival {
+        // More connections are a way around a limit: what they get around comes first.
+        Some(rival) if cause(&best) == Cause::CONNECTIONS => (Some(rival.clone()), Some(best)),
+        rival => (Some(best), rival.cloned()),
+    }
+}
+
+/// The impairment of the path, if it costs more than `best`, a lever of the hosts, gains.
+fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
+    if !search.levers[best.places[0]].kind.is_of_host() {
+        return Ok(None);
+    }
+    let faults = search.singles(&search.faults())?;
+    let worst = faults.first().filter(|fault| fault.costs_more_than(best));
+    Ok(worst.cloned())
 }
 
 /// Places of the resources of which a run shows that more of them does not help.

@@ -9,7 +9,7 @@ use crate::{
     cause::Cause,
     lever::{Change, Lever, LeverKind, Place},
 };
-use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Setup};
+use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Relief, ReliefValues, Setup};
 
 const DIRECTIONS: [(&str, Direction); 2] =
     [("forward", Direction::Forward), ("back", Direction::Back)];
@@ -37,50 +37,67 @@ pub fn is_random(setup: &Setup) -> bool {
 }
 
 fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
-    let mut levers = Vec::new();
-    for relief in RELIEFS {
-        for (word, direction) in DIRECTIONS {
-            let Some(values) = (relief.values)(&link.link(direction)) else {
-                continue;
-            };
-            // Both directions share the air.
-            let ways: &[&str] = match relief.is_of_both {
-                true if direction == Direction::Back => continue,
-                true => &["forward", "back"],
-                false => &[word],
-            };
-            let path = |way: &str, field: &str| format!("{}.{way}.{field}", link.name);
-            let changes = |values: Vec<(&'static str, String)>| -> Vec<Change> {
-                let all = ways.iter().flat_map(|way| {
-                    values.iter().map(|(field, to)| Change {
-                        set: path(way, field),
-                        to: to.clone(),
-                    })
+    RELIEFS
+        .iter()
+        .flat_map(|relief| of_relief(number, link, relief))
+        .collect()
+}
+
+/// The levers of one impairment: one for each direction that has it; one for both where they
+/// share the air, or where either direction alone may suffice to stop a transfer.
+fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
+    let ways = DIRECTIONS.iter().filter_map(|(word, way)| {
+        let values = (relief.values)(&link.link(*way))?;
+        Some((*word, *way, values))
+    });
+    let ways: Vec<_> = ways.collect();
+    let lever = |name: String, way: Option<Direction>, ways: &[(&str, &ReliefValues)]| {
+        let changes = |of: fn(&ReliefValues) -> Option<&Vec<(&'static str, String)>>| {
+            let all = ways.iter().map(|(word, values)| {
+                let set = of(values)?.iter().map(|(field, to)| Change {
+                    set: format!("{}.{word}.{field}", link.name),
+                    to: to.clone(),
                 });
-                all.collect()
-            };
-            let name = match relief.is_of_both {
-                true => format!("{}.{}", link.name, relief.name),
-                false => path(word, relief.name),
-            };
-            let way = (!relief.is_of_both).then_some(direction);
-            levers.push(Lever {
-                name,
-                called: None,
-                kind: LeverKind::Path,
-                cause: Cause {
-                    name: relief.name,
-                    words: relief.words,
-                },
-                clues: &[],
-                place: Place::Link(number, way),
-                field: relief.name,
-                present: Some(values.present.clone()),
-                range: None,
-                twice: values.twice.map(&changes),
-                ample: changes(values.ample),
+                Some(set.collect::<Vec<_>>())
             });
+            all.collect::<Option<Vec<_>>>().map(|all| all.concat())
+        };
+        Lever {
+            name,
+            called: None,
+            kind: LeverKind::Path,
+            cause: Cause {
+                name: relief.name,
+                words: relief.words,
+            },
+            clues: &[],
+            place: Place::Link(number, way),
+            field: relief.name,
+            present: Some(ways[0].1.present.clone()),
+            range: None,
+            twice: changes(|values| values.twice.as_ref()),
+            ample: changes(|values| Some(&values.ample)).expect("each has an ample value"),
         }
+    };
+    let all: Vec<_> = match &ways[..] {
+        [] => return Vec::new(),
+        // The air of one direction is that of the other one too.
+        [(_, _, values), ..] if relief.is_of_both => {
+            DIRECTIONS.map(|(word, _)| (word, values)).to_vec()
+        }
+        ways => ways
+            .iter()
+            .map(|(word, _, values)| (*word, values))
+            .collect(),
+    };
+    let of_both = || lever(format!("{}.{}", link.name, relief.name), None, &all);
+    if relief.is_of_both {
+        return vec![of_both()];
     }
-    levers
+    let alone = ways.iter().map(|(word, way, values)| {
+        let name = format!("{}.{word}.{}", link.name, relief.name);
+        lever(name, Some(*way), &[(*word, values)])
+    });
+    let together = (ways.len() == 2 && relief.is_random).then(of_both);
+    alone.chain(together).collect()
 }

@@ -34,7 +34,7 @@ pub const OTHERS: f64 = 0.75;
 /// Steps of a progress from 0 to 1.
 const ALL: f64 = 1.0;
 
-/// A function that is told the finished share of an explanation, from 0 to 1; the explanation
+/// A function that receives the finished share of an explanation, from 0 to 1; the explanation
 /// ends if it breaks.
 pub type Progress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 
@@ -128,27 +128,4 @@ pub fn most(steps: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_expensive_row_costs_more_than_its_explanation() {
-        for (row, share) in [(300_000, 10.1), (3_000_000, 0.67), (20_000_000, 0.51)] {
-            let most = most(row) as f64 / row as f64;
-            assert!(most <= share, "{row}: {most}");
-        }
-    }
-
-    #[test]
-    fn a_search_ends_where_the_next_one_may_begin() {
-        let work = Work::of_row(100_000, &|_share| ControlFlow::Continue(()));
-        work.begin(0.5);
-        work.add(work.budget() / 2);
-        assert!(work.is_done());
-        work.begin(1.0);
-        assert!(!work.is_done());
-        work.allow(0.1);
-        work.add(work.budget() / 10);
-        assert!(work.is_done());
-    }
-}
+mod tests;

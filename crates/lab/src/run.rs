@@ -148,75 +148,23 @@ pub fn run_by_row(
     options: &RunOptions<'_>,
     each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>,
 ) -> Result<Report, RunError> {
-    let rows = &experiment.rows;
-    let worlds = worlds(rows);
-    let progress: Vec<_> = rows.iter().map(|row| RowProgress::new(row.seeds)).collect();
-    let next = AtomicUsize::new(0);
-    let is_over = AtomicBool::new(false);
-    let is_cancelled =
-        || is_over.load(Ordering::Relaxed) || options.cancel.is_some_and(|cancel| cancel());
-    let seeds = |row: &Row| (0..row.seeds).map(|_| None).collect();
-    let played: Mutex<Vec<RowWorlds>> = Mutex::new(rows.iter().map(seeds).collect());
-    let work = |results: mpsc::Sender<RowResult>| {
-        while let Some(&(place, number)) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if is_cancelled() {
-                return;
-            }
-            let reported = AtomicU64::new(0);
-            let advance = |share| {
-                let share = progress[place].advance(share, &reported);
-                // An explanation is the other part of a row's work.
-                let part = if options.explain { PLAYED } else { 1.0 };
-                (options.progress)(place, share * part);
-                match is_cancelled() {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
-            };
-            let world = OneWorld {
-                experiment,
-                place,
-                number,
-                progress: &advance,
-            };
-            let result = match options.clock {
-                Some(clock) => clock.of_row(|| world.run(options)),
-                None => world.run(options),
-            };
-            let Some(worlds) = finished(&played, place, number, result) else {
-                continue;
-            };
-            let row = worlds.and_then(|worlds| {
-                let explaining = |share: f64| {
-                    (options.progress)(place, PLAYED + share * (1.0 - PLAYED));
-                    match is_cancelled() {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
-                    }
-                };
-                let row = explained(&rows[place], worlds, options, &explaining);
-                (options.progress)(place, 1.0);
-                row
-            });
-            // Sending fails if the run has ended early and dropped the receiver.
-            let _ = results.send((place, row));
-        }
-    };
-    let workers = thread::available_parallelism().map_or(1, |count| count.get().min(worlds.len()));
+    let row_workers = RowWorkers::new(experiment, options);
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let workers = workers.min(row_workers.worlds.len());
     let mut gathered = Gathered::new(experiment, options.seed);
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
         let threads: Vec<_> = (0..workers)
             .map(|_| {
                 let sender = sender.clone();
-                scope.spawn(|| work(sender))
+                scope.spawn(|| row_workers.work(sender))
             })
             .collect();
         drop(sender);
         for result in results {
             gathered.add(result);
             if gathered.hand_on(each).is_break() {
-                is_over.store(true, Ordering::Relaxed);
+                row_workers.is_over.store(true, Ordering::Relaxed);
                 break;
             }
         }
@@ -226,7 +174,7 @@ pub fn run_by_row(
             }
         }
     });
-    match is_over.load(Ordering::Relaxed) {
+    match row_workers.is_over.load(Ordering::Relaxed) {
         true => Err(RunError::Interrupted),
         false => gathered.report(),
     }
@@ -246,19 +194,109 @@ type ExplainedRow = (Played, Option<Explanation>);
 /// A row's index and results.
 type RowResult = (usize, Result<ExplainedRow, RunError>);
 
-/// Stores the result of world `number` of a row. Returns all worlds of the row if this was
-/// the last one, or the first of their errors.
-fn finished(
-    played: &Mutex<Vec<RowWorlds>>,
-    place: usize,
-    number: u32,
-    result: Result<Played, RunError>,
-) -> Option<Result<Vec<Played>, RunError>> {
-    let mut rows = played.lock().unwrap_or_else(PoisonError::into_inner);
-    let worlds = &mut rows[place];
-    worlds[number as usize] = Some(result);
-    let is_last = worlds.iter().all(Option::is_some);
-    is_last.then(|| std::mem::take(worlds).into_iter().flatten().collect())
+/// The work of all threads: worlds are run in the order of the file, and whoever runs the last
+/// world of a row explains the row.
+struct RowWorkers<'a> {
+    experiment: &'a Experiment,
+    options: &'a RunOptions<'a>,
+    /// A row's index and the number of one of its seeds.
+    worlds: Vec<(usize, u32)>,
+    /// The world that nobody has begun yet.
+    next: AtomicUsize,
+    /// Set once the caller wants no further row.
+    is_over: AtomicBool,
+    progress: Vec<RowProgress>,
+    played: Mutex<Vec<RowWorlds>>,
+}
+
+impl<'a> RowWorkers<'a> {
+    fn new(experiment: &'a Experiment, options: &'a RunOptions<'a>) -> Self {
+        let rows = &experiment.rows;
+        let none = |row: &Row| (0..row.seeds).map(|_| None).collect();
+        Self {
+            experiment,
+            options,
+            worlds: worlds(rows),
+            next: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+            progress: rows.iter().map(|row| RowProgress::new(row.seeds)).collect(),
+            played: Mutex::new(rows.iter().map(none).collect()),
+        }
+    }
+
+    /// Runs and explains until no world is left, and sends the rows.
+    fn work(&self, results: mpsc::Sender<RowResult>) {
+        while let Some(&(place, number)) =
+            self.worlds.get(self.next.fetch_add(1, Ordering::Relaxed))
+        {
+            if self.go_on().is_break() {
+                return;
+            }
+            let result = self.play(place, number);
+            let Some(worlds) = self.finished(place, number, result) else {
+                continue;
+            };
+            let row = worlds.and_then(|worlds| self.explain(place, worlds));
+            // Sending fails if the run has ended early and dropped the receiver.
+            let _ = results.send((place, row));
+        }
+    }
+
+    fn go_on(&self) -> ControlFlow<()> {
+        let is_cancelled = || self.options.cancel.is_some_and(|cancel| cancel());
+        match self.is_over.load(Ordering::Relaxed) || is_cancelled() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn play(&self, place: usize, number: u32) -> Result<Played, RunError> {
+        let options = self.options;
+        let reported = AtomicU64::new(0);
+        let advance = |share| {
+            let share = self.progress[place].advance(share, &reported);
+            // An explanation is the other part of a row's work.
+            let part = if options.explain { PLAYED } else { 1.0 };
+            (options.progress)(place, share * part);
+            self.go_on()
+        };
+        let world = OneWorld {
+            experiment: self.experiment,
+            place,
+            number,
+            progress: &advance,
+        };
+        match options.clock {
+            Some(clock) => clock.of_row(|| world.run(options)),
+            None => world.run(options),
+        }
+    }
+
+    /// Stores the result of world `number` of a row. Returns all worlds of the row if this was
+    /// the last one, or the first of their errors.
+    fn finished(
+        &self,
+        place: usize,
+        number: u32,
+        result: Result<Played, RunError>,
+    ) -> Option<Result<Vec<Played>, RunError>> {
+        let mut rows = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        let worlds = &mut rows[place];
+        worlds[number as usize] = Some(result);
+        let is_last = worlds.iter().all(Option::is_some);
+        is_last.then(|| std::mem::take(worlds).into_iter().flatten().collect())
+    }
+
+    fn explain(&self, place: usize, worlds: Vec<Played>) -> Result<ExplainedRow, RunError> {
+        let options = self.options;
+        let advance = |share: f64| {
+            (options.progress)(place, PLAYED + share * (1.0 - PLAYED));
+            self.go_on()
+        };
+        let row = explained(&self.experiment.rows[place], worlds, options, &advance);
+        (options.progress)(place, 1.0);
+        row
+    }
 }
 
 /// Summarises the worlds of a row and explains it, if that was asked for.

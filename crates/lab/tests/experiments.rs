@@ -144,12 +144,17 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         );
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
-        // 96 blocks hold 16,384 bytes and their headers.
+        // 96 blocks hold 16,384 bytes and their headers: then one write waits for the other.
         let Some(verdict) = &stalled.verdict else {
             continue;
         };
-        let advised = (verdict.knob.as_deref(), verdict.needed.as_deref());
-        assert_eq!(advised, (Some("CONFIG_IOB_NBUFFERS"), Some("96")));
+        assert_eq!(verdict.knob.as_deref(), Some("CONFIG_IOB_NBUFFERS"));
+        // With 110 blocks the row has 1.4 Mbit/s, with 115 it has 5.0, with any number 5.1.
+        let needed = verdict.needed.as_deref().and_then(|text| text.parse().ok());
+        assert!(
+            needed.is_some_and(|blocks: u32| (111..=128).contains(&blocks)),
+            "{needed:?}"
+        );
     }
 }
 

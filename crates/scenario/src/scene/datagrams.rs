@@ -64,16 +64,9 @@ impl Scene<'_> {
             }
         }
         let sent: Vec<_> = self.datagram_facts();
-        self.run_for(UNDER_WAY)?;
-        let mut waited = UNDER_WAY;
-        while self.links_hold_frames() && waited < LONGEST_UNDER_WAY {
-            self.run_for(waited)?;
-            waited = waited + waited;
-            if progress(1.0).is_break() {
-                return Ok(None);
-            }
+        if !self.let_frames_arrive(progress)? {
+            return Ok(None);
         }
-        self.built.world.try_run_for(Duration::ZERO)?;
         let arrived = self.datagram_facts();
         let places = self.built.datagrams.iter().map(|(place, _)| *place);
         let ended: Vec<_> = places
@@ -115,6 +108,25 @@ impl Scene<'_> {
             observed,
             watched,
         }))
+    }
+
+    /// Runs on until no link holds a frame, or for the longest time that frames may take.
+    /// Returns false if `progress` breaks.
+    fn let_frames_arrive(
+        &mut self,
+        progress: &dyn Fn(f64) -> ControlFlow<()>,
+    ) -> Result<bool, WorldFailure> {
+        self.run_for(UNDER_WAY)?;
+        let mut waited = UNDER_WAY;
+        while self.links_hold_frames() && waited < LONGEST_UNDER_WAY {
+            self.run_for(waited)?;
+            waited = waited + waited;
+            if progress(1.0).is_break() {
+                return Ok(false);
+            }
+        }
+        self.built.world.try_run_for(Duration::ZERO)?;
+        Ok(true)
     }
 
     fn links_hold_frames(&self) -> bool {

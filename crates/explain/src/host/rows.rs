@@ -1,0 +1,586 @@
+//! The table of the hosts' levers: a row is a knob, the values to try, the cause that it
+//! reveals and the clues that suggest it.
+
+use crate::{
+    cause::Cause,
+    clue::{self, Clue},
+    lever::LeverKind,
+};
+
+/// The end of the flow at which a knob has an effect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Sender,
+    Receiver,
+    Each,
+    /// One lever for both hosts together: an option counts only if both offer it.
+    Both,
+}
+
+/// The values to try.
+pub(super) enum Try {
+    /// Twice the present number, and as many bytes as can be used.
+    Bytes,
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. A buffer that was set
+    /// does not grow: then the size that its system lets it grow to, if it does.
+    Tuned,
+    /// Twice the present number, and as many entries as can be used.
+    Entries,
+    /// Twice the present number, and this value, at which the knob limits nothing.
+    Unbounded(&'static str),
+    /// Half of the present number or time, and this one, if it is less.
+    Less(&'static str),
+    /// Half of the present number, and as much as the path holds: more is not always faster.
+    Half,
+    /// Twice the present number, and this one.
+    More(&'static str),
+    /// These values, one lever each.
+    OneOf(&'static [&'static str]),
+    /// Every other congestion control.
+    Congestion,
+}
+
+pub(super) struct Row {
+    pub knob: &'static str,
+    pub end: End,
+    pub kind: LeverKind,
+    pub values: Try,
+    /// Cause of the limit, if this helps most.
+    pub cause: Cause,
+    /// Clues that suggest it.
+    pub clues: &'static [Clue],
+    /// Knobs that must be set with it, and their values.
+    pub with: &'static [(&'static str, &'static str)],
+}
+
+const fn resource(
+    knob: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
+    Row {
+        knob,
+        end,
+        kind: LeverKind::Resource,
+        values,
+        cause,
+        clues,
+        with: &[],
+    }
+}
+
+const fn rule(
+    knob: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
+    Row {
+        knob,
+        end,
+        kind: LeverKind::Rule,
+        values,
+        cause,
+        clues,
+        with: &[],
+    }
+}
+
+/// A field of the device that no software sets.
+const fn hardware(
+    field: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
+    Row {
+        kind: LeverKind::Processor,
+        ..rule(field, end, values, cause, clues)
+    }
+}
+
+const fn with(mut row: Row, with: &'static [(&'static str, &'static str)]) -> Row {
+    row.with = with;
+    row
+}
+
+use End::{Both, Each, Receiver, Sender};
+use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Tuned, Unbounded};
+
+pub(super) const ROWS: &[Row] = &[
+    // Buffers and their caps. A buffer that is set does not grow by itself.
+    with(
+        resource(
+            "tcp.send_buffer",
+            Sender,
+            Bytes,
+            Cause::SEND_BUFFER,
+            clue::SENDING,
+        ),
+        &[("tcp.send_buffer_max", "0")],
+    ),
+    resource(
+        "tcp.send_buffer_max",
+        Sender,
+        Tuned,
+        Cause::SEND_BUFFER,
+        clue::SENDING,
+    ),
+    resource(
+        "tcp.send_buffer_limit",
+        Sender,
+        Bytes,
+        Cause::SEND_BUFFER_LIMIT,
+        clue::SENDING,
+    ),
+    resource(
+        "tcp.send_text_share",
+        Sender,
+        Unbounded("100"),
+        Cause::SEND_BUFFER,
+        clue::SENDING,
+    ),
+    resource(
+        "tcp.unacknowledged",
+        Sender,
+        Bytes,
+        Cause::UNACKNOWLEDGED,
+        clue::SENDING,
+    ),
+    with(
+        resource(
+            "tcp.receive_buffer",
+            Receiver,
+            Bytes,
+            Cause::RECEIVE_WINDOW,
+            clue::RECEIVING,
+        ),
+        &[("tcp.receive_buffer_max", "0")],
+    ),
+    with(
+        resource(
+            "tcp.receive_buffer_max",
+            Receiver,
+            Tuned,
+            Cause::RECEIVE_WINDOW,
+            clue::RECEIVING,
+        ),
+        &[("tcp.receive_tuning", "true")],
+    ),
+    resource(
+        "tcp.receive_buffer_limit",
+        Receiver,
+        Bytes,
+        Cause::RECEIVE_BUFFER_LIMIT,
+        clue::RECEIVING,
+    ),
+    resource(
+        "tcp.receive_text_share",
+        Receiver,
+        Unbounded("100"),
+        Cause::RECEIVE_WINDOW,
+        clue::RECEIVING,
+    ),
+    resource(
+        "tcp.out_of_order",
+        Receiver,
+        Bytes,
+        Cause::OUT_OF_ORDER,
+        clue::LOSSES,
+    ),
+    resource(
+        "tcp.holes",
+        Receiver,
+        Entries,
+        Cause::RANGE_TABLE,
+        clue::TABLES,
+    ),
+    resource(
+        "udp.receive_queue",
+        Receiver,
+        Entries,
+        Cause::RECEIVE_QUEUE,
+        clue::DATAGRAMS,
+    ),
+    resource(
+        "udp.receive_buffer",
+        Receiver,
+        Bytes,
+        Cause::RECEIVE_QUEUE,
+        clue::DATAGRAMS,
+    ),
+    resource(
+        "udp.send_queue",
+        Sender,
+        Entries,
+        Cause::SEND_QUEUE,
+        clue::DATAGRAMS,
+    ),
+    resource(
+        "udp.send_buffer",
+        Sender,
+        Bytes,
+        Cause::SEND_QUEUE,
+        clue::DATAGRAMS,
+    ),
+    // Memory and tables.
+    resource("pool.blocks", Each, Entries, Cause::MEMORY, clue::MEMORY),
+    resource(
+        "pool.ranges",
+        Receiver,
+        Entries,
+        Cause::RANGE_TABLE,
+        clue::TABLES,
+    ),
+    resource(
+        "pool.send_floor",
+        Each,
+        Entries,
+        Cause::MEMORY,
+        clue::MEMORY,
+    ),
+    resource(
+        "pool.receive_floor",
+        Each,
+        Entries,
+        Cause::MEMORY,
+        clue::MEMORY,
+    ),
+    with(
+        resource(
+            "pool.pressure",
+            Each,
+            Unbounded("100"),
+            Cause::MEMORY,
+            clue::MEMORY,
+        ),
+        &[("pool.pressure_high", "100")],
+    ),
+    resource(
+        "tcp.window_share",
+        Receiver,
+        Unbounded("100"),
+        Cause::PEER_MEMORY,
+        clue::RECEIVING,
+    ),
+    resource(
+        "tcp.idle_window_share",
+        Receiver,
+        Unbounded("100"),
+        Cause::PEER_MEMORY,
+        clue::RECEIVING,
+    ),
+    resource(
+        "stack.sent_ranges",
+        Sender,
+        Entries,
+        Cause::RANGE_TABLE,
+        clue::TABLES,
+    ),
+    resource(
+        "stack.sent_ranges_each",
+        Sender,
+        Entries,
+        Cause::RANGE_TABLE,
+        clue::TABLES,
+    ),
+    resource(
+        "arp.queue_packets",
+        Each,
+        More("1024"),
+        Cause::NEIGHBOUR,
+        clue::NEIGHBOUR,
+    ),
+    resource(
+        "ip.reassembly_datagrams",
+        Receiver,
+        More("1024"),
+        Cause::REASSEMBLY,
+        clue::DATAGRAMS,
+    ),
+    resource(
+        "ip.reassembly_per_source",
+        Receiver,
+        More("1024"),
+        Cause::REASSEMBLY,
+        clue::DATAGRAMS,
+    ),
+    resource(
+        "ip.reassembly_bytes",
+        Receiver,
+        Bytes,
+        Cause::REASSEMBLY,
+        clue::DATAGRAMS,
+    ),
+    resource(
+        "ip.reassembly_pieces",
+        Receiver,
+        More("8192"),
+        Cause::REASSEMBLY,
+        clue::DATAGRAMS,
+    ),
+    resource("device_queue", Each, Entries, Cause::DEVICE, clue::DEVICE),
+    resource(
+        "device.rx_descriptors",
+        Each,
+        Unbounded("0"),
+        Cause::DESCRIPTORS,
+        clue::RINGS,
+    ),
+    resource(
+        "tcp.small_queue",
+        Sender,
+        Bytes,
+        Cause::DEVICE,
+        clue::DEVICE,
+    ),
+    resource(
+        "tcp.initial_receive_window",
+        Receiver,
+        More("1000"),
+        Cause::INITIAL_RECEIVE_WINDOW,
+        clue::RECEIVING,
+    ),
+    // Rules.
+    with(
+        rule(
+            "tcp.send_buffer",
+            Sender,
+            Half,
+            Cause::SEND_BUFFER,
+            clue::LOSSES,
+        ),
+        &[("tcp.send_buffer_max", "0")],
+    ),
+    with(
+        rule(
+            "tcp.receive_buffer",
+            Receiver,
+            Half,
+            Cause::RECEIVE_WINDOW,
+            clue::LOSSES,
+        ),
+        &[("tcp.receive_buffer_max", "0")],
+    ),
+    rule(
+        "tcp.congestion",
+        Sender,
+        Congestion,
+        Cause::CONGESTION,
+        clue::CONGESTION,
+    ),
+    rule(
+        "tcp.initial_window",
+        Sender,
+        More("32"),
+        Cause::SLOW_START,
+        clue::SLOW_START,
+    ),
+    rule(
+        "tcp.hystart",
+        Sender,
+        OneOf(&["false", "true"]),
+        Cause::SLOW_START,
+        clue::SLOW_START,
+    ),
+    rule(
+        "tcp.bbr_loss_threshold",
+        Sender,
+        More("100"),
+        Cause::CONGESTION,
+        clue::LOSSES,
+    ),
+    rule(
+        "tcp.pacing",
+        Sender,
+        OneOf(&["false", "true"]),
+        Cause::PACING,
+        clue::PACING,
+    ),
+    rule(
+        "tcp.pacing_rate_max",
+        Sender,
+        Unbounded("0"),
+        Cause::PACING,
+        clue::PACING,
+    ),
+    rule(
+        "tcp.ecn",
+        Both,
+        OneOf(&["on", "off"]),
+        Cause::ECN,
+        clue::MARKS,
+    ),
+    rule(
+        "tcp.nagle",
+        Sender,
+        OneOf(&["false"]),
+        Cause::NAGLE,
+        clue::DELAYED,
+    ),
+    rule(
+        "tcp.use_up_window",
+        Sender,
+        OneOf(&["true"]),
+        Cause::SEGMENTATION,
+        clue::SEGMENTATION,
+    ),
+    rule(
+        "tcp.write_atomic",
+        Sender,
+        OneOf(&["false"]),
+        Cause::SEGMENTATION,
+        clue::SEGMENTATION,
+    ),
+    rule(
+        "tcp.segment_sizing",
+        Sender,
+        OneOf(&["transmit"]),
+        Cause::SEGMENTATION,
+        clue::SEGMENTATION,
+    ),
+    rule(
+        "tcp.fit_segments",
+        Sender,
+        OneOf(&["0", "2", "8"]),
+        Cause::SEGMENTATION,
+        clue::SEGMENTATION,
+    ),
+    rule(
+        "tcp.sws_override",
+        Sender,
+        Less("100ms"),
+        Cause::SEGMENTATION,
+        clue::SEGMENTATION,
+    ),
+    rule(
+        "tcp.cork_timeout",
+        Sender,
+        Less("1ms"),
+        Cause::CORK,
+        clue::DELAYED,
+    ),
+    rule(
+        "tcp.delayed_ack",
+        Receiver,
+        Less("0s"),
+        Cause::DELAYED_ACK,
+        clue::ANSWERS,
+    ),
+    rule(
+        "tcp.ack_every",
+        Receiver,
+        Less("1"),
+        Cause::DELAYED_ACK,
+        clue::ANSWERS,
+    ),
+    rule(
+        "tcp.quick_acks",
+        Receiver,
+        More("1000"),
+        Cause::DELAYED_ACK,
+        clue::ANSWERS,
+    ),
+    rule(
+        "tcp.sack",
+        Both,
+        OneOf(&["true"]),
+        Cause::RECOVERY,
+        clue::LOSSES,
+    ),
+    rule(
+        "tcp.window_scaling",
+        Both,
+        OneOf(&["true"]),
+        Cause::RECEIVE_WINDOW,
+        clue::RECEIVING,
+    ),
+    rule(
+        "tcp.timestamps",
+        Both,
+        OneOf(&["true", "false"]),
+        Cause::SEGMENT_SIZE,
+        clue::SMALL,
+    ),
+    rule(
+        "tcp.mtu_probing",
+        Sender,
+        OneOf(&["always", "black_hole"]),
+        Cause::SEGMENT_SIZE,
+        clue::PROBING,
+    ),
+    rule(
+        "tcp.mss_max",
+        Both,
+        More("65495"),
+        Cause::SEGMENT_SIZE,
+        clue::SMALL,
+    ),
+    rule(
+        "tcp.rto_min",
+        Sender,
+        Less("10ms"),
+        Cause::RECOVERY,
+        clue::TIMERS,
+    ),
+    rule(
+        "tcp.rto_initial",
+        Each,
+        Less("200ms"),
+        Cause::RECOVERY,
+        clue::OPENING,
+    ),
+    rule(
+        "tcp.rto_max",
+        Each,
+        Less("4s"),
+        Cause::RECOVERY,
+        clue::TIMERS,
+    ),
+    rule(
+        "tcp.retries2",
+        Sender,
+        More("255"),
+        Cause::GIVING_UP,
+        clue::GIVING_UP,
+    ),
+    rule(
+        "tcp.user_timeout",
+        Sender,
+        Unbounded("0s"),
+        Cause::GIVING_UP,
+        clue::GIVING_UP,
+    ),
+    rule(
+        "tcp.syn_retries",
+        Each,
+        More("255"),
+        Cause::GIVING_UP,
+        clue::OPENING,
+    ),
+    rule(
+        "tcp.tail_loss_probe",
+        Sender,
+        OneOf(&["true"]),
+        Cause::RECOVERY,
+        clue::LOSSES,
+    ),
+    hardware(
+        "device.super_segment",
+        Sender,
+        OneOf(&["64K", "0"]),
+        Cause::OFFLOAD,
+        clue::DEVICE,
+    ),
+    rule(
+        "device.merge_quiet",
+        Receiver,
+        OneOf(&["0s"]),
+        Cause::DELAYED_ACK,
+        clue::ANSWERS,
+    ),
+];

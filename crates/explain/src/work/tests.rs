@@ -1,0 +1,24 @@
+//! The budget of an explanation and its parts.
+
+use super::*;
+
+#[test]
+fn an_expensive_row_costs_more_than_its_explanation() {
+    for (row, share) in [(300_000, 10.1), (3_000_000, 0.67), (20_000_000, 0.51)] {
+        let most = most(row) as f64 / row as f64;
+        assert!(most <= share, "{row}: {most}");
+    }
+}
+
+#[test]
+fn a_search_ends_where_the_next_one_may_begin() {
+    let work = Work::of_row(100_000, &|_share| ControlFlow::Continue(()));
+    work.begin(0.5);
+    work.add(work.budget() / 2);
+    assert!(work.is_done());
+    work.begin(1.0);
+    assert!(!work.is_done());
+    work.allow(0.1);
+    work.add(work.budget() / 10);
+    assert!(work.is_done());
+}
