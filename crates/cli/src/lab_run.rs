@@ -4,13 +4,7 @@
 //! experiment does not cost the time of the first two. Only completed runs leave
 //! captures. Ctrl-C ends the run; the rows that were printed remain valid.
 
-use std::{
-    cell::RefCell,
-    env, fs,
-    io::{self, IsTerminal},
-    ops::ControlFlow,
-    path::Path,
-};
+use std::{cell::RefCell, env, fs, ops::ControlFlow, path::Path};
 
 use fullpipe_lab::{
     Axis, Experiment, Outline, ProcessorClock, ProcessorTime, Report, RowReport, RunError,
@@ -193,7 +187,6 @@ impl Batch<'_> {
         self.pictures.write(&mut report)?;
         self.output.write(&mut report)?;
         if arguments.json {
-            report.processor_time = Some(clock.total());
             self.reports.push(report);
             return Ok(());
         }
@@ -201,10 +194,10 @@ impl Batch<'_> {
         print(&watched_text(&report))
     }
 
-    /// Prints the processor time of the rows and of their explanations, to a person at a
-    /// terminal: it differs from run to run.
+    /// Prints the processor time of the rows and of their explanations beside the results,
+    /// because it differs from run to run.
     fn tell_time(&self, name: &str, time: ProcessorTime) {
-        if self.terminal.quiet || !io::stderr().is_terminal() {
+        if self.terminal.quiet {
             return;
         }
         let ProcessorTime {

@@ -180,6 +180,13 @@ impl Clues {
         self.0.extend(new);
     }
 
+    /// Share of `wanted` that is among them: a lever with one clue that is there is more
+    /// likely to help than one with six clues of which one is there.
+    pub fn share(&self, wanted: &[Clue]) -> f64 {
+        let there = wanted.iter().filter(|clue| self.0.contains(clue));
+        there.count() as f64 / wanted.len().max(1) as f64
+    }
+
     /// Returns true if one of `wanted` is among them.
     pub fn suggest(&self, wanted: &[Clue]) -> bool {
         wanted.iter().any(|clue| self.0.contains(clue))

@@ -81,7 +81,7 @@ pub fn explain_played(
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
     let work = Arc::new(Work::of_row(played.steps, progress));
-    let measured = goodput_mbps(played);
+    let measured = played.measured.first_flow_mbps();
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
     loop {
@@ -99,12 +99,6 @@ pub fn explain_played(
     let mut found = explained(setup, (seed, memory), played, part, twin)?;
     found.steps = done.done();
     Ok(found)
-}
-
-/// Goodput of the first flow.
-fn goodput_mbps(played: &Played) -> f64 {
-    let flows = played.measured.flows.first();
-    flows.map_or(played.measured.goodput_mbps, |flow| flow.goodput_mbps)
 }
 
 /// Events of one world of the row.
@@ -235,7 +229,7 @@ fn prediction(
     advised: &[Change],
     (seeds, gain): (usize, &Gain),
 ) -> Result<Option<Predicted>, TwinFailure> {
-    let measured = goodput_mbps(played);
+    let measured = played.measured.first_flow_mbps();
     Ok(match whole(setup, played, &search.twin, part, advised)? {
         // Without chance the row itself is the run without the advice.
         Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,

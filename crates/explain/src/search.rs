@@ -185,15 +185,18 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Runs the levers at `places`: all with few seeds, the best with all seeds. The best
-    /// comes first.
+    /// Runs the levers at `places`: all with few seeds, the best with all seeds. The likely
+    /// ones run first, because work may end; the best one comes first in the result.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
     pub fn singles(&self, places: &[usize]) -> Result<Vec<Gain>, TwinFailure> {
+        let likely = |place: &usize| self.clues.share(self.levers[*place].clues);
+        let mut places = places.to_vec();
+        places.sort_by(|one, other| likely(other).total_cmp(&likely(one)));
         let mut gains = Vec::new();
         for place in places {
-            gains.extend(self.of_lever(*place, self.twin.few_seeds())?);
+            gains.extend(self.of_lever(place, self.twin.few_seeds())?);
         }
         self.settle(&mut gains)?;
         Ok(gains)

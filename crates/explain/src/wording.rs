@@ -193,8 +193,7 @@ pub fn waits_for(limit: Limit) -> &'static str {
 /// The predicted result beside the measured one.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
-    let flows = measured.flows.first();
-    let goodput = flows.map_or(measured.goodput_mbps, |flow| flow.goodput_mbps);
+    let goodput = measured.first_flow_mbps();
     let rate = |mbps: f64| rate_text(mbps * 1e6);
     let by_time = match setup.flow().stop {
         Stop::Bytes(bytes) if setup.flows.len() == 1 => {

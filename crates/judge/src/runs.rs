@@ -258,9 +258,8 @@ fn play(setup: &Setup, seed: u64) -> Result<Measured, Failure> {
 }
 
 fn run_of(measured: &Measured) -> Run {
-    let flow = measured.flows.first();
     Run {
-        mbps: flow.map_or(measured.goodput_mbps, |flow| flow.goodput_mbps),
+        mbps: measured.first_flow_mbps(),
         is_complete: measured.outcome == Outcome::Complete,
     }
 }

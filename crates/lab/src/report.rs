@@ -14,10 +14,7 @@ use fullpipe_scenario::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::{
-    processor_time::ProcessorTime,
-    reference::{PublishedRow, Reference},
-};
+use crate::reference::{PublishedRow, Reference};
 
 /// Version of the JSON that this crate prints, in `schema` of each object.
 /// Incremented when a key is renamed or removed or changes its meaning, not when one is
@@ -52,10 +49,6 @@ pub struct Report {
     /// goodput.
     #[serde(skip)]
     pub columns: Vec<&'static str>,
-    /// Processor time of the rows and of their explanations; absent unless the caller of the
-    /// run has measured it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub processor_time: Option<ProcessorTime>,
     /// The rows, in the order of the file.
     pub rows: Vec<RowReport>,
 }

@@ -412,7 +412,6 @@ impl<'a> Gathered<'a> {
             ),
             origins: experiment.origins.clone(),
             columns: experiment.columns.clone(),
-            processor_time: None,
             rows: self.rows,
         })
     }

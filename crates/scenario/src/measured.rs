@@ -347,6 +347,16 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
+    /// Goodput of the first flow in Mbit/s. A flow without another beside it has its payload
+    /// over the time until its last connection has ended; one among several has the sum of
+    /// its connections' goodputs while they were sending.
+    pub fn first_flow_mbps(&self) -> f64 {
+        match &self.flows[..] {
+            [] | [_] => self.goodput_mbps,
+            [first, ..] => first.goodput_mbps,
+        }
+    }
+
     /// Summarises runs that differ only in their seed.
     ///
     /// # Panics

@@ -468,9 +468,9 @@ fn advice_is_a_line_a_step_with_the_predicted_and_the_measured_result() {
     ];
     let text = stdout(&fullpipe(&short));
     for part in [
-        "1.  server.wmem_max=",
-        "The application is the limit: limited by the sending application: ",
-        "server: sysctl -w net.core.wmem_max=",
+        "1.  server.SO_SNDBUF=unset",
+        "Nothing left to tune: limited by the rate of link `line`",
+        "server: leave SO_SNDBUF unset, so that the buffer grows by itself",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -479,10 +479,10 @@ fn advice_is_a_line_a_step_with_the_predicted_and_the_measured_result() {
     let output = fullpipe(&[&short[..], &["--json"]].concat());
     let advice: Value = serde_json::from_str(&stdout(&output)).unwrap();
     let row = &advice[0];
-    assert_eq!(row["end"].as_str(), Some("application"));
+    assert_eq!(row["end"].as_str(), Some("path"));
     assert_eq!(
         row["steps"][1]["changes"][0]["set"].as_str(),
-        Some("server.wmem_max")
+        Some("server.SO_SNDBUF")
     );
     assert!(row["steps"][1]["predicted"]["elapsed_s"].is_number());
     refused(
@@ -514,7 +514,7 @@ fn a_size_is_found_with_its_curve_and_what_makes_no_sense_is_refused() {
     ];
     let text = stdout(&fullpipe(&path));
     assert!(
-        text.contains("send    SetSocketTxBuffers") && text.contains("the path < smallest"),
+        text.contains("send    SetSocketTxBuffers") && text.contains("send buffer < smallest"),
         "{text}"
     );
     let size: Value =

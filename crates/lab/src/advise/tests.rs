@@ -33,11 +33,11 @@ fn advised(changes: &[(&str, &str)], memory: Option<u64>) -> Advice {
 #[test]
 fn windows_that_help_only_together_are_one_step_and_then_the_path_is_the_limit() {
     let advice = advised(&[], None);
-    let [first, last] = &advice.steps[..] else {
-        panic!("one step is enough: {}", advice.ends_with);
+    let [first, together, ..] = &advice.steps[..] else {
+        panic!("one step is too few: {}", advice.ends_with);
     };
     assert_eq!(first.verdict.limit, Cause::SEND_BUFFER);
-    let names: Vec<_> = last.changes.iter().map(|change| &*change.set).collect();
+    let names: Vec<_> = together.changes.iter().map(|change| &*change.set).collect();
     assert_eq!(names, ["near.tcp.send_buffer", "far.tcp.receive_buffer"]);
     assert_eq!(advice.end, AdviceEnd::Path, "{}", advice.ends_with);
     assert_foretold(&advice, 0.02);
@@ -70,10 +70,9 @@ fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     };
     assert_eq!(first.verdict.limit, Cause::INITIAL_RECEIVE_WINDOW);
     let change = &raised.changes[0];
-    assert_eq!(
-        (&*change.set, &*change.to),
-        ("far.tcp.initial_receive_window", "28")
-    );
+    assert_eq!(change.set, "far.tcp.initial_receive_window");
+    // 28 segments hold 40,000 bytes; a value is precise to 5 %.
+    assert!(["28", "29"].contains(&&*change.to), "{change:?}");
     assert!(raised.elapsed_s < first.elapsed_s * 0.8, "{raised:?}");
     // A SYN's window cannot hold more than 65,535 bytes: 45 segments.
     let advice = opening("300000", "250");
@@ -113,7 +112,7 @@ fn a_table_of_ranges_that_is_too_small_is_named_with_the_size_that_it_needs() {
     for table in ["near.stack.sent_ranges_each", "far.tcp.holes"] {
         let verdict = explained(&[OVERFLOW, &[(table, "32")]].concat());
         assert_eq!(verdict.limit, Cause::RANGE_TABLE, "{table}");
-        let [change] = &verdict.advice[..] else {
+        let [change, ..] = &verdict.advice[..] else {
             panic!("{table}: {:?}", verdict.advice);
         };
         assert_eq!(change.set, table);

@@ -140,15 +140,16 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
     }
     let wide = knob.curve.iter().map(|point| point.value.len());
     let wide = wide.max().unwrap_or(0).max("value".len());
+    let bar = bar_columns(layout, wide + BESIDE_BAR);
     let _ = writeln!(
         text,
-        "  {:>wide$} {:>13} {:>8} {:>8}",
+        "  {:>wide$} {:>13} {:>8} {:>8} {:<bar$} waits for",
         "value",
         "bytes",
         "Mbit/s",
         format!("of {of}"),
+        "",
     );
-    let bar = bar_columns(layout, wide + BESIDE_BAR);
     for point in &knob.curve {
         let share = match knob.reaches_path {
             true => point.of_path,

@@ -102,9 +102,11 @@ pub fn can_be_cut(setup: &Setup) -> bool {
     };
     let ways = |link: &LinkPlan| Direction::ALL.map(|way| link.link(way));
     let mut links = setup.links.iter().flat_map(ways);
-    // Flows that end after some bytes each, at different times, have no common steady state.
+    // Connections that end after some bytes each, at different times, have no common steady
+    // state.
     let is_lasting = |plan: &FlowPlan| matches!(plan.stop, Stop::After(_));
-    let is_common = setup.flows.len() == 1 || setup.flows.iter().all(is_lasting);
+    let is_alone = setup.flows.len() == 1 && setup.flow().count == 1;
+    let is_common = is_alone || setup.flows.iter().all(is_lasting);
     is_common && setup.flows.iter().all(is_plain) && links.all(|link| link.outage.is_none())
 }
 
@@ -298,9 +300,8 @@ fn half_of(looks: &[Look]) -> usize {
 }
 
 fn whole(played: Played) -> Foretold {
-    let flows = played.measured.flows.first();
     Foretold {
-        mbps: flows.map_or(played.measured.goodput_mbps, |flow| flow.goodput_mbps),
+        mbps: played.measured.first_flow_mbps(),
         is_complete: played.measured.outcome == Outcome::Complete,
         is_whole: true,
         looks: Vec::new(),
