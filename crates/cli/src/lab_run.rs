@@ -4,7 +4,13 @@
 //! experiment does not cost the time of the first two. Only completed runs leave
 //! captures. Ctrl-C ends the run; the rows that were printed remain valid.
 
-use std::{cell::RefCell, env, fs, ops::ControlFlow, path::Path};
+use std::{
+    cell::RefCell,
+    env, fs,
+    io::{self, IsTerminal},
+    ops::ControlFlow,
+    path::Path,
+};
 
 use fullpipe_lab::{
     Axis, Experiment, Outline, ProcessorClock, ProcessorTime, Report, RowReport, RunError,
@@ -195,9 +201,9 @@ impl Batch<'_> {
     }
 
     /// Prints the processor time of the rows and of their explanations beside the results,
-    /// because it differs from run to run.
+    /// because it differs from run to run: to a person at a terminal, and for all experiments.
     fn tell_time(&self, name: &str, time: ProcessorTime) {
-        if self.terminal.quiet {
+        if self.terminal.quiet || !(self.arguments.all || io::stderr().is_terminal()) {
             return;
         }
         let ProcessorTime {

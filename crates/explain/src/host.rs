@@ -24,6 +24,9 @@ use fullpipe_scenario::experiment::{HostPlan, Setup};
 
 mod rows;
 
+/// The receive ring; one of 0 descriptors has no end.
+const RING: &str = "device.rx_descriptors";
+
 /// Returns the levers of both hosts.
 pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     let flow = setup.flow();
@@ -177,6 +180,9 @@ impl<'a> AtHosts<'a> {
         let half = self.presents.first().and_then(|text| half(text));
         let is_raised_by = |amount: u64| self.number.is_none_or(|number| number < amount);
         let list = |lever: Option<Lever>| lever.into_iter().collect();
+        if self.row.knob == RING && self.number == Some(0) {
+            return Vec::new();
+        }
         match self.row.values {
             Tuned if self.number == Some(0) => {
                 let usual = self.hosts[0].preset.config().get(self.row.knob);

@@ -284,9 +284,6 @@ impl Device for SimDevice {
             self.refused = true;
             return None;
         }
-        if self.lent.capacity() == 0 {
-            self.lent = self.spare.pop().unwrap_or_default();
-        }
         if self.lent.len() < len {
             self.lent.resize(len, 0);
         }
@@ -307,8 +304,10 @@ impl Device for SimDevice {
             meta.checksum == TxChecksum::Complete || checksum_tx,
             "checksums were not offered"
         );
-        let mut frame = std::mem::take(&mut self.lent);
-        frame.truncate(len);
+        // What is lent keeps its length: to make it that long again costs more than a copy.
+        let mut frame = self.spare.pop().unwrap_or_default();
+        frame.clear();
+        frame.extend_from_slice(&self.lent[..len]);
         self.sent.push_back((frame, meta));
         self.making = self.by_frame;
     }

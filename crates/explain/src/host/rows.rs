@@ -327,7 +327,7 @@ pub(super) const ROWS: &[Row] = &[
     resource(
         "device.rx_descriptors",
         Each,
-        Unbounded("0"),
+        Entries,
         Cause::DESCRIPTORS,
         clue::RINGS,
     ),

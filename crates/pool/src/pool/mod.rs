@@ -17,7 +17,6 @@ mod usage;
 use crate::config::PoolConfig;
 use crate::index::NONE;
 use crate::ranges::arena::RangeArena;
-use alloc::vec;
 use alloc::vec::Vec;
 use cells::Cells;
 use core::ops::Range;
@@ -31,8 +30,8 @@ use usage::PoolUsage;
 pub struct Pool {
     block_size: u32,
     /// Index of the next block, for each block on the free list or in a holder's chain. It
-    /// grows within its capacity when a block is used for the first time, so that a large
-    /// pool is made at once and takes only the memory that was ever used.
+    /// and `bytes` grow within their capacity when a block is used for the first time, so
+    /// that a large pool is made at once and takes only the memory that was ever used.
     links: Vec<u32>,
     bytes: Vec<u8>,
     first_free: u32,
@@ -72,7 +71,7 @@ impl Pool {
         Self {
             block_size: config.block_size,
             links: Vec::with_capacity(config.blocks as usize),
-            bytes: vec![0; config.blocks as usize * config.block_size as usize],
+            bytes: Vec::with_capacity(config.blocks as usize * config.block_size as usize),
             first_free: NONE,
             usage: PoolUsage::new(config),
             cells: Cells::new(config),
@@ -288,6 +287,8 @@ impl Pool {
         let block = self.first_free;
         let block = if block == NONE {
             self.links.push(NONE);
+            let used = self.links.len() * self.block_size as usize;
+            self.bytes.resize(used, 0);
             self.links.len() as u32 - 1
         } else {
             self.first_free = core::mem::replace(&mut self.links[block as usize], NONE);
