@@ -69,12 +69,15 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     let enough = Enough::of(&gain);
     let mut best = gain;
     let mut slot = 0;
+    let mut hint = None;
     for place in best.places.clone() {
         let lever = &search.levers[place];
         if let Some([present, _]) = lever.range
             && let Ok(most) = best.changes[slot].to.parse::<u64>()
         {
-            best = smallest_of(search, best, slot, [present, most], enough)?;
+            best = smallest_of(search, best, slot, [present, most], enough, hint)?;
+            let found = best.changes[slot].to.parse().ok();
+            hint = found.filter(|found| *found < most).or(hint);
         }
         slot += lever.ample.len();
     }
@@ -118,17 +121,35 @@ impl Enough {
 }
 
 /// Reduces the amount in `slot` of `best`, which is between two values, of which the larger
-/// suffices. Most amounts limit in proportion: the first values are guessed from that.
+/// suffices. Most amounts limit in proportion: the first values are guessed from that. `hint`
+/// is the value of another amount: both windows of a transfer are often of one size.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,
     slot: usize,
     [mut few, mut many]: [u64; 2],
     enough: Enough,
+    hint: Option<u64>,
 ) -> Result<Gain, TwinFailure> {
     few = few.max(1);
     // Gain at `few`, until a guess has sufficed.
     let mut known = Some(1.0);
+    if let Some(hint) = hint.filter(|hint| few < *hint && *hint < many) {
+        let mut changes = best.changes.clone();
+        changes[slot].to = hint.to_string();
+        match sufficient(search, &best, &changes, enough)? {
+            Probe::Enough(gain) => {
+                best = *gain;
+                few = few.max(below(search, &mut best, slot, hint, enough)?);
+                many = best.changes[slot].to.parse().unwrap_or(hint);
+                known = None;
+            }
+            Probe::Less(ratio) => {
+                few = hint;
+                known = ratio;
+            }
+        }
+    }
     for step in 0..MOST_STEPS {
         if many as f64 <= few as f64 * PRECISE || many <= few + 1 {
             break;

@@ -98,6 +98,8 @@ causes! {
     NEIGHBOUR = "neighbour", "the queue of packets for an unresolved neighbour";
     /// The connection did not come about.
     HANDSHAKE = "handshake", "the handshake";
+    /// No part of the transfer that may be run stands for the whole, so nothing was tried.
+    UNKNOWN = "unknown", "something that no part of the transfer shows";
     /// Nothing that was tried helps.
     NOTHING = "none", "nothing that was tried";
 }

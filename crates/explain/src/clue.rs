@@ -180,6 +180,12 @@ impl Clues {
         self.0.extend(new);
     }
 
+    /// The clues without those of another run.
+    pub fn without(&self, other: &Self) -> Self {
+        let new = self.0.iter().filter(|clue| !other.0.contains(clue));
+        Self(new.copied().collect())
+    }
+
     /// Share of `wanted` that is among them: a lever with one clue that is there is more
     /// likely to help than one with six clues of which one is there.
     pub fn share(&self, wanted: &[Clue]) -> f64 {

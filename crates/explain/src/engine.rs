@@ -32,12 +32,20 @@ use crate::{
 const SEGMENTS: f64 = 4_000.0;
 /// Round trips that a part of a transfer has at least, if there is work enough.
 const ROUND_TRIPS: f64 = 30.0;
+/// Round trips that a run lasts although it has carried more than the unchanged one.
+const LEAST_TRIPS: f64 = 25.0;
+/// Events that any run may have.
+const MOST_STEPS: f64 = 200_000.0;
 /// Bytes that a run of any transfer may carry: as many segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A cut transfer foretells the whole one well enough up to this error.
-const CUT_ERROR: f64 = 0.03;
+const CUT_ERROR: f64 = 0.05;
+/// No part of a transfer stands for a whole that it misses by more.
+const MOST_ERROR: f64 = 0.1;
 /// Runs that an explanation takes, about, without and with chance.
 const RUNS: [f64; 2] = [80.0, 150.0];
+/// Fewest runs that find anything, without and with chance.
+const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
 const LEAST_SHARE: f64 = 0.002;
 /// Fewest events of a run, if the row has as many.
@@ -84,19 +92,25 @@ pub fn explain_played(
     let measured = played.measured.first_flow_mbps();
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
-    loop {
-        let error = twin.base()?.mean_mbps() / measured - 1.0;
-        if part.is_whole() || measured == 0.0 || error.abs() <= CUT_ERROR {
-            break;
+    let foretold = loop {
+        let base = twin.base()?;
+        let mbps = base.mean_mbps();
+        let error = (mbps / measured - 1.0).abs();
+        if part.is_whole() || measured == 0.0 || error <= CUT_ERROR {
+            break Ok(());
         }
-        let Some(longer) = longer(setup, played, part, work.budget()) else {
-            break;
+        let Some(longer) = longer(setup, part, work.budget(), base.first.steps) else {
+            let is_enough = error <= MOST_ERROR;
+            break if is_enough { Ok(()) } else { Err(mbps) };
         };
-        part = longer;
+        part = of_share(setup, played, longer, work.budget());
         twin = twin.other(setup, part, twin.seeds())?;
-    }
+    };
     let done = Arc::clone(&work);
-    let mut found = explained(setup, (seed, memory), played, part, twin)?;
+    let mut found = match foretold {
+        Ok(()) => explained(setup, (seed, memory), played, part, twin)?,
+        Err(mbps) => untold(setup, played, twin, mbps)?,
+    };
     found.steps = done.done();
     Ok(found)
 }
@@ -112,16 +126,13 @@ fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
     budget as f64 / runs / steps(played)
 }
 
-/// A part of a transfer that foretells its whole better; `None` if there is none, or if it
-/// costs too much.
-fn longer(setup: &Setup, played: &Played, part: Part, budget: u64) -> Option<Part> {
-    let most = affordable(setup, played, budget);
-    let share = (part.share * 4.0).min(most).min(1.0);
+/// The share of a transfer that foretells its whole better than `part`, which took `steps`
+/// events; `None` if there is none, or if it costs too much.
+fn longer(setup: &Setup, part: Part, budget: u64, steps: u64) -> Option<f64> {
+    let most = budget as f64 / FEWEST_RUNS[usize::from(path::is_random(setup))];
     let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();
-    if !is_cut || share < part.share * 1.5 {
-        return None;
-    }
-    Some(of_share(setup, played, share, budget))
+    let times = (most / steps.max(1) as f64).min(4.0);
+    (is_cut && times >= 1.5 && part.share < 1.0).then(|| (part.share * times).min(1.0))
 }
 
 /// The part of a transfer that its runs need and may have.
@@ -145,12 +156,35 @@ fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let share = share.min(1.0);
     let bytes = measured.delivered_bytes as f64 * share;
     let runs = RUNS[usize::from(path::is_random(setup))];
-    let most_steps = (steps(played) * share * MOST_TIMES).max(budget as f64 / runs);
+    let most_steps = steps(played) * share * MOST_TIMES;
+    let most_steps = most_steps.max(budget as f64 / runs).max(MOST_STEPS);
     Part {
         share,
+        least_s: LEAST_TRIPS * measured.srtt_ms / 1e3,
         most_bytes: ((bytes * 2.0) as u64).max(MOST_BYTES),
         most_steps: most_steps as u64,
     }
+}
+
+/// The explanation of a transfer of which no affordable part stands for the whole: the part
+/// foretells `mbps`.
+fn untold(
+    setup: &Setup,
+    played: &Played,
+    twin: Twin<'_>,
+    mbps: f64,
+) -> Result<Explanation, TwinFailure> {
+    let search = Search::new(setup, twin, None)?;
+    let found = without_advice(setup, played, &search, &Found::default());
+    let limited_by = wording::untold(mbps, played.measured.first_flow_mbps());
+    Ok(Explanation {
+        limit: Cause::UNKNOWN,
+        parts: VerdictParts {
+            limited_by,
+            ..found.parts
+        },
+        ..found
+    })
 }
 
 fn explained(

@@ -14,6 +14,7 @@ use crate::{
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 
 /// Result of a search.
+#[derive(Default)]
 pub struct Found {
     /// The lever, or the levers together, that help most; `None` if nothing helps.
     pub best: Option<Gain>,

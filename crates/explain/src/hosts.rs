@@ -10,7 +10,7 @@ use crate::{
     clue::Clues,
     lever::{Change, LeverKind},
     search::{Gain, Search, WORTH},
-    twin::TwinFailure,
+    twin::{Speed, TwinFailure},
     work::{COMBINED, OTHERS, SINGLES},
 };
 
@@ -47,7 +47,7 @@ pub struct Hosts {
 pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
-    let all = with_all_resources(search, &[], &mut clues)?;
+    let all = with_all_resources(search, &[], &mut clues, &search.base)?;
     // Only a run that is the same in every bit shows that nothing in it matters: what helps and
     // what harms may cancel each other.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
@@ -79,27 +79,36 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
 }
 
 /// All resources that `clues` suggest made ample, together with the levers at `with`, and the
-/// resources that this shows to be scarce next. The clues of the runs are added.
+/// resources that this shows to be scarce next. The clues of the runs are added, without those
+/// of `like`, a run that this one may repeat.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],
     clues: &mut Clues,
+    like: &Speed,
 ) -> Result<Option<Gain>, TwinFailure> {
     let mut best: Option<Gain> = None;
     let mut last = Vec::new();
     for _ in 0..ROUNDS {
         let mut wanted = search.suggested(clues, |kind| kind == LeverKind::Resource);
-        // The first ones are the first to be removed: those that no system has a name for.
-        wanted.sort_by_key(|place| search.levers[*place].called.is_some());
+        // The first ones are the first to be removed: the unlikely ones, and those that no
+        // system has a name for.
+        wanted.sort_by(|one, other| {
+            let rank = |place: usize| search.likely(place);
+            let has_name = |place: usize| search.levers[place].called.is_some();
+            let by_rank = rank(*one).total_cmp(&rank(*other));
+            by_rank.then(has_name(*one).cmp(&has_name(*other)))
+        });
         let places = search.without_contradiction(&[with, &wanted].concat());
         if places == last {
             break;
         }
         let changes = search.changes_of(&places);
-        let Some(gain) = search.gain(&places, &changes, search.twin.few_seeds())? else {
+        let seeds = search.twin.few_seeds();
+        let Some(gain) = search.gain_like(like, (&places, &changes), seeds)? else {
             break;
         };
-        clues.add(&gain.speed.clues);
+        clues.add(&gain.speed.clues.without(&like.clues));
         if best.as_ref().is_none_or(|best| !best.beats(&gain)) {
             best = Some(gain);
         }
@@ -115,22 +124,37 @@ fn combinations(
     singles: &[Gain],
     deep: bool,
 ) -> Result<Vec<Gain>, TwinFailure> {
-    let mut tries: Vec<Gain> = with_all_resources(search, &[], clues)?
-        .into_iter()
-        .collect();
+    let all = with_all_resources(search, &[], clues, &search.base)?;
+    // Few levers cost few runs in everything that follows.
+    let all = match all.filter(Gain::is_worth) {
+        Some(all) => Some(fewest(search, all)?),
+        None => None,
+    };
+    let kept = all.as_ref().map_or_else(Vec::new, |all| all.places.clone());
+    let mut tries: Vec<Gain> = all.into_iter().collect();
     let mut rules = Vec::new();
-    for _ in 0..if deep { RULES } else { 0 } {
+    // No rule carries more than a full link.
+    let is_full = tries.iter().any(|all| search.is_full_in(&all.speed.first));
+    for _ in 0..if deep && !is_full { RULES } else { 0 } {
         let mut best: Option<(Gain, Clues)> = None;
-        for rule in search.suggested(clues, |kind| kind == LeverKind::Rule) {
+        // A rule that matters beside ample resources shows beside them.
+        let last = tries.last().filter(|last| last.is_worth());
+        let shown = last.map_or(&*clues, |last| &last.speed.clues);
+        for rule in search.suggested(shown, |kind| kind == LeverKind::Rule) {
             if rules
                 .iter()
                 .any(|known| search.is_same_setting(*known, rule))
             {
                 continue;
             }
-            let with = [&[rule], rules.as_slice()].concat();
-            let mut own = clues.clone();
-            let gain = with_all_resources(search, &with, &mut own)?;
+            let with = [&[rule], rules.as_slice(), kept.as_slice()].concat();
+            let mut own = if kept.is_empty() {
+                clues.clone()
+            } else {
+                Clues::default()
+            };
+            let like = last.map_or(&search.base, |last| &last.speed);
+            let gain = with_all_resources(search, &with, &mut own, like)?;
             if let Some(gain) = gain.filter(|gain| gain.places.first() == Some(&rule))
                 && best.as_ref().is_none_or(|(best, _)| gain.beats(best))
             {
@@ -216,6 +240,12 @@ fn best_of(
     let Some(best) = best else {
         return Ok(None);
     };
+    let keeps = |gain: &&Gain| gain.ends == best.ends && gain.ratio >= enough(&best);
+    let fewer = tries.iter().filter(|gain| is_more(gain)).filter(keeps);
+    let best = fewer
+        .min_by_key(|gain| gain.places.len())
+        .cloned()
+        .unwrap_or(best);
     search.twin.work().allow(1.0);
     let best = fewest(search, best)?;
     // Without work to leave levers out, most of many are needless.
@@ -225,10 +255,15 @@ fn best_of(
     Ok(Some(best).filter(|best| best.places.len() > 1 && is_more(best)))
 }
 
+/// The ratio that the fewest levers of `whole` keep.
+fn enough(whole: &Gain) -> f64 {
+    1.0 + (whole.ratio - 1.0) * WITHOUT
+}
+
 /// The fewest levers of `whole` that keep its gain.
 fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
     let seeds = search.twin.seeds();
-    let enough = 1.0 + (whole.ratio - 1.0) * WITHOUT;
+    let enough = enough(&whole);
     // Tries to remove large groups first, so that few runs remove most levers.
     let mut part = whole.places.len().div_ceil(2);
     while part > 0 && whole.places.len() > 1 {
@@ -238,7 +273,7 @@ fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
             let fewer = without(search, &whole, from..to);
             let gain = match fewer.0.is_empty() {
                 true => None,
-                false => search.gain(&fewer.0, &fewer.1, seeds)?,
+                false => search.gain_like(&whole.speed, (&fewer.0, &fewer.1), seeds)?,
             };
             match gain {
                 Some(gain) if gain.ratio >= enough && gain.ends == whole.ends => whole = gain,

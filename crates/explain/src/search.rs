@@ -3,7 +3,7 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
-use fullpipe_scenario::{PathAccount, Setup, Shares, path::smallest_mtu};
+use fullpipe_scenario::{PathAccount, Played, Setup, Shares, path::smallest_mtu};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
@@ -148,20 +148,37 @@ impl<'a> Search<'a> {
         seeds: usize,
     ) -> Result<Option<Gain>, TwinFailure> {
         let speed = self.twin.speed(changes, seeds)?;
+        Ok(speed.map(|speed| self.gain_of(places, changes, speed)))
+    }
+
+    /// As [`gain`](Self::gain), for changes that add to those of `like` or lack some of them,
+    /// and may so have no effect.
+    ///
+    /// # Errors
+    /// As [`gain`](Self::gain).
+    pub fn gain_like(
+        &self,
+        like: &Speed,
+        (places, changes): (&[usize], &[Change]),
+        seeds: usize,
+    ) -> Result<Option<Gain>, TwinFailure> {
+        let speed = self.twin.speed_like(like, changes, seeds)?;
+        Ok(speed.map(|speed| self.gain_of(places, changes, speed)))
+    }
+
+    /// The gain of a run with `changes`, whose speed is `speed`.
+    fn gain_of(&self, places: &[usize], changes: &[Change], speed: Speed) -> Gain {
         let lost = self.base.first.measured.lost_share.unwrap_or_default();
-        let saves = |speed: &Speed| {
-            let still = speed.first.measured.lost_share.unwrap_or_default();
-            lost > LOST && still <= lost / 2.0
-        };
-        Ok(speed.map(|speed| Gain {
-            saves: saves(&speed),
+        let still = speed.first.measured.lost_share.unwrap_or_default();
+        Gain {
+            saves: lost > LOST && still <= lost / 2.0,
             places: places.to_vec(),
             changes: changes.to_vec(),
             ratio: speed.over(&self.base),
             error: speed.error(&self.base),
             ends: speed.is_complete && !self.base.is_complete,
             speed,
-        }))
+        }
     }
 
     /// The better of a lever's two values. The smaller one is run only if the ample one does
@@ -185,15 +202,19 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// The higher, the more of what suggests the lever at `place` is there.
+    pub fn likely(&self, place: usize) -> f64 {
+        self.clues.share(self.levers[place].clues)
+    }
+
     /// Runs the levers at `places`: all with few seeds, the best with all seeds. The likely
     /// ones run first, because work may end; the best one comes first in the result.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
     pub fn singles(&self, places: &[usize]) -> Result<Vec<Gain>, TwinFailure> {
-        let likely = |place: &usize| self.clues.share(self.levers[*place].clues);
         let mut places = places.to_vec();
-        places.sort_by(|one, other| likely(other).total_cmp(&likely(one)));
+        places.sort_by(|one, other| self.likely(*other).total_cmp(&self.likely(*one)));
         let mut gains = Vec::new();
         for place in places {
             gains.extend(self.of_lever(place, self.twin.few_seeds())?);
@@ -260,13 +281,19 @@ impl<'a> Search<'a> {
         found.map(|(place, _)| place).collect()
     }
 
-    /// Returns true if a link on the way of a single flow carries so much payload that no host
-    /// can gain [`WORTH`]: the link is never idle, and all that it carries is new payload in
-    /// full segments.
+    /// Returns true if a link on the way of a single flow carries so much payload in the row
+    /// that no host can gain [`WORTH`].
     pub fn is_path_full(&self) -> bool {
+        self.is_full_in(&self.base.first)
+    }
+
+    /// Returns true if a link on the way of a single flow carries so much payload in `played`,
+    /// the row or a change of it, that no host can gain [`WORTH`]: the link is never idle, and
+    /// all that it carries is new payload in full segments.
+    pub fn is_full_in(&self, played: &Played) -> bool {
         let setup = self.setup;
         let flow = setup.flow();
-        let measured = &self.base.first.measured;
+        let measured = &played.measured;
         let is_alone = setup.flows.len() == 1 && !flow.is_udp();
         let sent = measured.data_segments.max(1) as f64;
         // A small window makes small segments.
@@ -277,7 +304,7 @@ impl<'a> Search<'a> {
         let is_large = is_large && OPTIONS <= mtu as f64 * WORTH;
         let way = setup.route(flow.from, flow.to).into_iter();
         let busy = way.map(|(number, direction)| {
-            let link = &self.base.first.path.links[number];
+            let link = &played.path.links[number];
             match link.shared {
                 true => 0.0,
                 false => link.direction(direction).busy_share(),

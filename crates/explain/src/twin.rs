@@ -299,18 +299,33 @@ impl<'a> Twin<'a> {
     /// # Errors
     /// A violation that a checker of the simulator found.
     pub fn speed(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
-        self.within(changes, seeds, || !self.work.is_done())
+        self.within(changes, seeds, self.base.as_ref(), || !self.work.is_done())
+    }
+
+    /// As [`speed`](Self::speed), for changes that add to those of `like` and may have no
+    /// effect beside them: a run that begins as that one did ends early.
+    ///
+    /// # Errors
+    /// As [`speed`](Self::speed).
+    pub fn speed_like(
+        &self,
+        like: &Speed,
+        changes: &[Change],
+        seeds: usize,
+    ) -> Result<Option<Speed>, TwinFailure> {
+        self.within(changes, seeds, Some(like), || !self.work.is_done())
     }
 
     /// As [`speed`](Self::speed), also if no work is left.
     pub fn forced(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
-        self.within(changes, seeds, || true)
+        self.within(changes, seeds, self.base.as_ref(), || true)
     }
 
     fn within(
         &self,
         changes: &[Change],
         seeds: usize,
+        like: Option<&Speed>,
         may_run: impl Fn() -> bool,
     ) -> Result<Option<Speed>, TwinFailure> {
         let Some(setup) = changed(self.setup, changes) else {
@@ -322,7 +337,7 @@ impl<'a> Twin<'a> {
             if speed.as_ref().is_some_and(|speed| self.is_exact(speed)) || !may_run() {
                 break;
             }
-            let run = self.play(&setup, number, changes)?;
+            let run = self.play(&setup, number, changes, like)?;
             let speed = speed.get_or_insert_with(|| Speed {
                 mbps: Vec::new(),
                 is_complete: true,
@@ -365,16 +380,22 @@ impl<'a> Twin<'a> {
         (count >= 2 && base.is_some_and(is_same)) || (count >= FEW_SEEDS && error <= EXACT)
     }
 
-    /// A run with seed `number` of `setup`, which is the row with `changes`.
-    fn play(&self, setup: &Setup, number: usize, changes: &[Change]) -> Result<Speed, TwinFailure> {
+    /// A run with seed `number` of `setup`, which is the row with `changes`. It ends early if
+    /// it repeats `like`.
+    fn play(
+        &self,
+        setup: &Setup,
+        number: usize,
+        changes: &[Change],
+        like: Option<&Speed>,
+    ) -> Result<Speed, TwinFailure> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         let seed = self.seed.wrapping_add(number as u64);
         let lean = lean(setup);
         let lean = shortened(&lean, self.part.share).unwrap_or(lean);
         let mut scene = Scene::new(&lean, seed, false, Watch::NONE);
         scene.trust_hosts();
-        let base = self.base.as_ref();
-        let looks = base.and_then(|base| base.looks.get(number));
+        let looks = like.and_then(|like| like.looks.get(number));
         let looks = looks.map_or(&[][..], |looks| &looks[..]);
         let run = scene.foretell(self.part, looks, &|| self.work.advance());
         let run = run.map_err(|failure| TwinFailure::Violation {
@@ -383,18 +404,18 @@ impl<'a> Twin<'a> {
         })?;
         let run: Foretold = run.ok_or(TwinFailure::Interrupted)?;
         self.work.add(run.played.steps);
-        let mbps = match base.filter(|_| run.is_known) {
-            Some(base) => base.mbps[number],
-            None => run.mbps,
-        };
-        let is_complete = match base.filter(|_| run.is_known) {
-            Some(base) => base.is_complete,
-            None => run.is_complete,
-        };
+        // The rest of a run that was cut for repeating another one is that of the other.
+        if let Some(like) = like.filter(|_| run.is_known) {
+            return Ok(Speed {
+                mbps: vec![like.mbps[number]],
+                looks: vec![Arc::clone(&like.looks[number])],
+                ..like.clone()
+            });
+        }
         let clues = Clues::of(setup, &run.played);
         Ok(Speed {
-            mbps: vec![mbps],
-            is_complete,
+            mbps: vec![run.mbps],
+            is_complete: run.is_complete,
             first: run.played,
             looks: vec![run.looks.into()],
             clues,

@@ -190,6 +190,17 @@ pub fn waits_for(limit: Limit) -> &'static str {
     }
 }
 
+/// The sentence of a transfer of `whole_mbps` of which the part that may be run foretells
+/// `part_mbps`.
+pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
+    let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
+    format!(
+        "{}: the part that is cheap enough to be run with changes foretells {part}, and the \
+         whole has {whole}. `fullpipe lab explain --matrix` runs the whole with every lever",
+        Cause::UNKNOWN.words
+    )
+}
+
 /// The predicted result beside the measured one.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;

@@ -23,8 +23,8 @@ const PLANNED: u64 = 85;
 const WORLD: u64 = 1_000;
 /// Shares of all work after which the search for the cause and that for the smallest values
 /// end.
-pub const FOUND: f64 = 0.75;
-pub const ADVISED: f64 = 0.9;
+pub const FOUND: f64 = 0.65;
+pub const ADVISED: f64 = 0.92;
 /// Shares of a search after which that for single levers and that for levers together end.
 pub const SINGLES: f64 = 0.35;
 pub const COMBINED: f64 = 0.6;

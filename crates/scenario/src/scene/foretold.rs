@@ -33,8 +33,11 @@ const STEADY: f64 = 0.02;
 pub struct Part {
     /// Share of the first flow's bytes, or of its duration.
     pub share: f64,
-    /// Bytes of the first flow after which the run ends in any case.
+    /// Bytes of the first flow after which the run ends, but not before `least_s`.
     pub most_bytes: u64,
+    /// Time after which enough bytes end the run, in seconds: a transfer that has just begun
+    /// shows no steady rate.
+    pub least_s: f64,
     /// Events of the simulator after which the run ends in any case.
     pub most_steps: u64,
 }
@@ -44,6 +47,7 @@ impl Part {
     pub const WHOLE: Self = Self {
         share: 1.0,
         most_bytes: u64::MAX,
+        least_s: 0.0,
         most_steps: u64::MAX,
     };
 
@@ -183,7 +187,7 @@ impl Scene<'_> {
                 ..whole(played)
             }));
         }
-        let (mbps, is_complete) = goodput(run.plan, &run.looks, 0.5);
+        let (mbps, is_complete) = run.goodput(0.5);
         Ok(Some(Foretold {
             mbps,
             played,
@@ -227,6 +231,8 @@ struct Cut<'a> {
     /// Bytes of the first flow, and seconds since its start, after which the run is cut.
     bytes: u64,
     age_s: f64,
+    /// Rate of the slowest link on the way, in Mbit/s.
+    most_mbps: f64,
     /// Longest time between two looks, and the time until the next one.
     longest_slice: Duration,
     slice: Duration,
@@ -253,6 +259,7 @@ impl<'a> Cut<'a> {
             part,
             bytes: bytes.min(part.most_bytes).max(1),
             age_s: age_s + late,
+            most_mbps: most_mbps(setup),
             longest_slice: Duration::from_secs_f64(age_s / LOOKS as f64).min(LONGEST_SLICE),
             slice: FIRST_SLICE,
             // Several flows are compared at one time.
@@ -272,8 +279,9 @@ impl<'a> Cut<'a> {
         if look.steps >= self.part.most_steps {
             return Some(CutEnding::Cut);
         }
-        if look.bytes >= self.bytes || look.age_s >= self.age_s {
-            if self.is_final || is_steady(self.plan, &self.looks) {
+        let is_enough = look.bytes >= self.bytes && look.age_s >= self.part.least_s;
+        if is_enough || look.age_s >= self.age_s {
+            if self.is_final || self.is_steady() {
                 return Some(CutEnding::Cut);
             }
             self.bytes = self.bytes.saturating_mul(2);
@@ -289,6 +297,44 @@ impl<'a> Cut<'a> {
         }
         .clamp(Duration::from_micros(1), LONGEST_SLICE);
         None
+    }
+
+    /// Returns true if the last half and the last quarter of what was carried foretell nearly
+    /// the same.
+    fn is_steady(&self) -> bool {
+        let [half, quarter] = [0.5, 0.75].map(|share| self.goodput(share).0);
+        (half / quarter - 1.0).abs() <= STEADY
+    }
+
+    /// Goodput of the whole transfer in Mbit/s, if it goes on as fast as after the first
+    /// `share` of what was carried, and no faster than its links; and true if all its bytes
+    /// are carried.
+    fn goodput(&self, share: f64) -> (f64, bool) {
+        let Look { age_s, bytes, .. } = self.looks[self.looks.len() - 1];
+        let until = (bytes as f64 * share) as u64;
+        let half = self.looks.iter().rev().find(|look| look.bytes <= until);
+        let half = half.expect("nothing was carried at first");
+        let rate = (bytes - half.bytes) as f64 / (age_s - half.age_s).max(1e-9);
+        let rate = rate.min(self.most_mbps * 1e6 / 8.0);
+        let after = |length_s: f64| {
+            (bytes as f64 + rate * (length_s - age_s).max(0.0)) * 8.0 / 1e6 / length_s
+        };
+        match self.plan.stop {
+            Stop::Bytes(each) => {
+                let all = (each * u64::from(self.plan.count)) as f64;
+                let rest = (all - bytes as f64).max(0.0) / rate.max(1e-3);
+                let most_s = self.plan.at_most;
+                let most_s = most_s.map_or(f64::INFINITY, |most| most.as_secs_f64());
+                match age_s + rest {
+                    length_s if length_s > most_s => (after(most_s), false),
+                    length_s => (all * 8.0 / 1e6 / length_s, true),
+                }
+            }
+            Stop::After(length) => {
+                let length = self.plan.at_most.map_or(length, |most| most.min(length));
+                (after(length.as_secs_f64()), true)
+            }
+        }
     }
 }
 
@@ -310,38 +356,10 @@ fn whole(played: Played) -> Foretold {
     }
 }
 
-/// Returns true if the last half and the last quarter of what was carried foretell nearly the
-/// same.
-fn is_steady(plan: &FlowPlan, looks: &[Look]) -> bool {
-    let [half, quarter] = [0.5, 0.75].map(|share| goodput(plan, looks, share).0);
-    (half / quarter - 1.0).abs() <= STEADY
-}
-
-/// Goodput of the whole transfer of `plan` in Mbit/s, if it goes on as fast as after the first
-/// `share` of what was carried at the last of `looks`; and true if all its bytes are carried.
-fn goodput(plan: &FlowPlan, looks: &[Look], share: f64) -> (f64, bool) {
-    let Look { age_s, bytes, .. } = looks[looks.len() - 1];
-    let until = (bytes as f64 * share) as u64;
-    let half = looks.iter().rev().find(|look| look.bytes <= until);
-    let half = half.expect("nothing was carried at first");
-    let rate = (bytes - half.bytes) as f64 / (age_s - half.age_s).max(1e-9);
-    let after =
-        |length_s: f64| (bytes as f64 + rate * (length_s - age_s).max(0.0)) * 8.0 / 1e6 / length_s;
-    match plan.stop {
-        Stop::Bytes(each) => {
-            let all = (each * u64::from(plan.count)) as f64;
-            let rest = (all - bytes as f64).max(0.0) / rate.max(1e-3);
-            let most_s = plan
-                .at_most
-                .map_or(f64::INFINITY, |most| most.as_secs_f64());
-            match age_s + rest {
-                length_s if length_s > most_s => (after(most_s), false),
-                length_s => (all * 8.0 / 1e6 / length_s, true),
-            }
-        }
-        Stop::After(length) => {
-            let length = plan.at_most.map_or(length, |most| most.min(length));
-            (after(length.as_secs_f64()), true)
-        }
-    }
+/// Rate of the slowest link that the first flow of `setup` passes, in Mbit/s.
+fn most_mbps(setup: &Setup) -> f64 {
+    let route = setup.route(setup.flow().from, setup.flow().to).into_iter();
+    let rates = route.map(|(number, way)| setup.links[number].link(way).rate_bps);
+    let slowest = rates.filter(|rate| *rate > 0).min();
+    slowest.map_or(f64::INFINITY, |rate| rate as f64 / 1e6)
 }
