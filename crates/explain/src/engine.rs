@@ -89,14 +89,14 @@ pub fn explain_played(
     progress: &Progress<'_>,
 ) -> Result<Explanation, TwinFailure> {
     let work = Arc::new(Work::of_row(played.steps, progress));
-    let measured = played.measured.first_flow_mbps();
+    let measured = played.measured.first_flow_mbps(setup.flow());
     let mut part = part(setup, played, work.budget());
     let mut twin = Twin::of(setup, seed, part, Arc::clone(&work))?;
     let foretold = loop {
         let base = twin.base()?;
         let mbps = base.mean_mbps();
         let error = (mbps / measured - 1.0).abs();
-        if part.is_whole() || measured == 0.0 || error <= CUT_ERROR {
+        if part.share >= 1.0 || measured == 0.0 || error <= CUT_ERROR {
             break Ok(());
         }
         let Some(longer) = longer(setup, part, work.budget(), base.first.steps) else {
@@ -176,7 +176,7 @@ fn untold(
 ) -> Result<Explanation, TwinFailure> {
     let search = Search::new(setup, twin, None)?;
     let found = without_advice(setup, played, &search, &Found::default());
-    let limited_by = wording::untold(mbps, played.measured.first_flow_mbps());
+    let limited_by = wording::untold(mbps, played.measured.first_flow_mbps(setup.flow()));
     Ok(Explanation {
         limit: Cause::UNKNOWN,
         parts: VerdictParts {
@@ -263,7 +263,7 @@ fn prediction(
     advised: &[Change],
     (seeds, gain): (usize, &Gain),
 ) -> Result<Option<Predicted>, TwinFailure> {
-    let measured = played.measured.first_flow_mbps();
+    let measured = played.measured.first_flow_mbps(setup.flow());
     Ok(match whole(setup, played, &search.twin, part, advised)? {
         // Without chance the row itself is the run without the advice.
         Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,

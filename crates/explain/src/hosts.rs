@@ -125,13 +125,12 @@ fn combinations(
     deep: bool,
 ) -> Result<Vec<Gain>, TwinFailure> {
     let all = with_all_resources(search, &[], clues, &search.base)?;
-    // Few levers cost few runs in everything that follows.
-    let all = match all.filter(Gain::is_worth) {
+    // The fewest first: they are the result if no work is left for more.
+    let reduced = match all.clone().filter(Gain::is_worth) {
         Some(all) => Some(fewest(search, all)?),
         None => None,
     };
-    let kept = all.as_ref().map_or_else(Vec::new, |all| all.places.clone());
-    let mut tries: Vec<Gain> = all.into_iter().collect();
+    let mut tries: Vec<Gain> = reduced.into_iter().chain(all).collect();
     let mut rules = Vec::new();
     // No rule carries more than a full link.
     let is_full = tries.iter().any(|all| search.is_full_in(&all.speed.first));
@@ -147,12 +146,8 @@ fn combinations(
             {
                 continue;
             }
-            let with = [&[rule], rules.as_slice(), kept.as_slice()].concat();
-            let mut own = if kept.is_empty() {
-                clues.clone()
-            } else {
-                Clues::default()
-            };
+            let with = [&[rule], rules.as_slice()].concat();
+            let mut own = clues.clone();
             let like = last.map_or(&search.base, |last| &last.speed);
             let gain = with_all_resources(search, &with, &mut own, like)?;
             if let Some(gain) = gain.filter(|gain| gain.places.first() == Some(&rule))

@@ -204,7 +204,7 @@ pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
 /// The predicted result beside the measured one.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
-    let goodput = measured.first_flow_mbps();
+    let goodput = measured.first_flow_mbps(setup.flow());
     let rate = |mbps: f64| rate_text(mbps * 1e6);
     let by_time = match setup.flow().stop {
         Stop::Bytes(bytes) if setup.flows.len() == 1 => {

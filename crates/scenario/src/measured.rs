@@ -7,7 +7,10 @@
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::units::{grouped, three_digits};
+use crate::{
+    experiment::{FlowPlan, Stop},
+    units::{grouped, three_digits},
+};
 
 #[cfg(test)]
 mod tests;
@@ -347,13 +350,13 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
-    /// Goodput of the first flow in Mbit/s. A flow without another beside it has its payload
-    /// over the time until its last connection has ended; one among several has the sum of
-    /// its connections' goodputs while they were sending.
-    pub fn first_flow_mbps(&self) -> f64 {
-        match &self.flows[..] {
-            [] | [_] => self.goodput_mbps,
-            [first, ..] => first.goodput_mbps,
+    /// Goodput of the first flow, whose plan is `plan`, in Mbit/s. Connections that carry some
+    /// bytes each have their payload over the time until the last of them has ended, if there
+    /// is no other flow; otherwise it is the sum of their goodputs while they were sending.
+    pub fn first_flow_mbps(&self, plan: &FlowPlan) -> f64 {
+        match (&self.flows[..], &plan.stop) {
+            ([], _) | ([_], Stop::Bytes(_)) => self.goodput_mbps,
+            ([first, ..], _) => first.goodput_mbps,
         }
     }
 
