@@ -11,7 +11,7 @@ use crate::{
     lever::{Change, LeverKind},
     search::{Gain, Search, WORTH},
     twin::{Speed, TwinFailure},
-    work::{COMBINED, OTHERS, SINGLES},
+    work::{COMBINED, FEWEST, OTHERS, SINGLES},
 };
 
 /// Rounds in which an ample resource may show the next one that is scarce.
@@ -91,15 +91,12 @@ fn with_all_resources(
     let mut last = Vec::new();
     for _ in 0..ROUNDS {
         let mut wanted = search.suggested(clues, |kind| kind == LeverKind::Resource);
-        // The first ones are the first to be removed: the unlikely ones, and those that no
-        // system has a name for.
-        wanted.sort_by(|one, other| {
-            let rank = |place: usize| search.likely(place);
-            let has_name = |place: usize| search.levers[place].called.is_some();
-            let by_rank = rank(*one).total_cmp(&rank(*other));
-            by_rank.then(has_name(*one).cmp(&has_name(*other)))
-        });
-        let places = search.without_contradiction(&[with, &wanted].concat());
+        // The first ones are the first to be removed: those that no system has a name for, and
+        // of these the unlikely ones.
+        wanted.sort_by_key(|place| search.levers[*place].called.is_some());
+        let mut places = search.without_contradiction(&[with, &wanted].concat());
+        let fixed = with.len().min(places.len());
+        places[fixed..].sort_by(|one, other| search.likely(*one).total_cmp(&search.likely(*other)));
         if places == last {
             break;
         }
@@ -241,7 +238,7 @@ fn best_of(
         .min_by_key(|gain| gain.places.len())
         .cloned()
         .unwrap_or(best);
-    search.twin.work().allow(1.0);
+    search.twin.work().allow(FEWEST);
     let best = fewest(search, best)?;
     // Without work to leave levers out, most of many are needless.
     if search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN {

@@ -28,6 +28,9 @@ pub const ADVISED: f64 = 0.92;
 /// Shares of a search after which that for single levers and that for levers together end.
 pub const SINGLES: f64 = 0.35;
 pub const COMBINED: f64 = 0.6;
+/// Share of a search after which that for the fewest levers ends. The rest is for readers and
+/// for what impairs the path.
+pub const FEWEST: f64 = 0.85;
 /// Share of a search after which that for levers that are not of the hosts ends, if no lever of
 /// the hosts helps alone.
 pub const OTHERS: f64 = 0.75;

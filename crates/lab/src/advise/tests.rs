@@ -273,9 +273,9 @@ fn people_read_one_line_a_step_within_the_width() {
     assert!(steps.count() >= advice[0].steps.len(), "{text}");
     for part in [
         "measured    predicted  limited by",
-        "server.SO_RCVBUF=unset",
+        "server.SO_RCVBUF=",
         "Nothing left to tune: limited by the delay of link",
-        "server: leave SO_RCVBUF unset, so that the buffer grows by itself",
+        "server: setsockopt(fd, SOL_SOCKET, SO_RCVBUF, ",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
