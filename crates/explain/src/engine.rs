@@ -40,6 +40,8 @@ const MOST_STEPS: f64 = 200_000.0;
 const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A cut transfer foretells the whole one well enough up to this error.
 const CUT_ERROR: f64 = 0.05;
+/// Events of a transfer so short that it is run whole, although a change may make it much longer.
+const SHORT: f64 = 2_000.0;
 /// No part of a transfer stands for a whole that it misses by more.
 const MOST_ERROR: f64 = 0.1;
 /// Runs that an explanation takes, about, without and with chance.
@@ -96,14 +98,15 @@ pub fn explain_played(
         let base = twin.base()?;
         let mbps = base.mean_mbps();
         let error = (mbps / measured - 1.0).abs();
-        if part.share >= 1.0 || measured == 0.0 || error <= CUT_ERROR {
+        if part.is_whole() || measured == 0.0 || error <= CUT_ERROR {
             break Ok(());
         }
-        let Some(longer) = longer(setup, part, work.budget(), base.first.steps) else {
-            let is_enough = error <= MOST_ERROR;
-            break if is_enough { Ok(()) } else { Err(mbps) };
+        part = match longer(setup, part, work.budget(), base.first.steps) {
+            Some(share) => of_share(setup, played, share, work.budget()),
+            None if error <= MOST_ERROR => break Ok(()),
+            None if steps(played) <= SHORT => Part::WHOLE,
+            None => break Err(mbps),
         };
-        part = of_share(setup, played, longer, work.budget());
         twin = twin.other(setup, part, twin.seeds())?;
     };
     let done = Arc::clone(&work);

@@ -11,7 +11,7 @@ use crate::{
     clue::Clues,
     lever::{Ample, Change, Lever, LeverKind, Place, changed},
     levers,
-    twin::{Speed, Twin, TwinFailure},
+    twin::{MOST_SEEDS, Speed, Twin, TwinFailure},
 };
 
 /// A gain counts from this share on.
@@ -147,8 +147,10 @@ impl<'a> Search<'a> {
         changes: &[Change],
         seeds: usize,
     ) -> Result<Option<Gain>, TwinFailure> {
-        let speed = self.twin.speed(changes, seeds)?;
-        Ok(speed.map(|speed| self.gain_of(places, changes, speed)))
+        match self.twin.speed(changes, seeds)? {
+            Some(speed) => self.gain_of(places, changes, speed).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// As [`gain`](Self::gain), for changes that add to those of `like` or lack some of them,
@@ -162,23 +164,36 @@ impl<'a> Search<'a> {
         (places, changes): (&[usize], &[Change]),
         seeds: usize,
     ) -> Result<Option<Gain>, TwinFailure> {
-        let speed = self.twin.speed_like(like, changes, seeds)?;
-        Ok(speed.map(|speed| self.gain_of(places, changes, speed)))
+        match self.twin.speed_like(like, changes, seeds)? {
+            Some(speed) => self.gain_of(places, changes, speed).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The gain of a run with `changes`, whose speed is `speed`.
-    fn gain_of(&self, places: &[usize], changes: &[Change], speed: Speed) -> Gain {
+    fn gain_of(
+        &self,
+        places: &[usize],
+        changes: &[Change],
+        speed: Speed,
+    ) -> Result<Gain, TwinFailure> {
+        // A result of more seeds is compared with as many unchanged runs.
+        let more = match speed.mbps.len() > self.base.mbps.len() {
+            true => self.twin.forced(&[], speed.mbps.len())?,
+            false => None,
+        };
+        let base = more.as_ref().unwrap_or(&self.base);
         let lost = self.base.first.measured.lost_share.unwrap_or_default();
         let still = speed.first.measured.lost_share.unwrap_or_default();
-        Gain {
+        Ok(Gain {
             saves: lost > LOST && still <= lost / 2.0,
             places: places.to_vec(),
             changes: changes.to_vec(),
-            ratio: speed.over(&self.base),
-            error: speed.error(&self.base),
-            ends: speed.is_complete && !self.base.is_complete,
+            ratio: speed.over(base),
+            error: speed.error(base),
+            ends: speed.is_complete && !base.is_complete,
             speed,
-        }
+        })
     }
 
     /// The better of a lever's two values. The smaller one is run only if the ample one does
@@ -241,11 +256,25 @@ impl<'a> Search<'a> {
             .take(FINALISTS)
             .filter(|gain| is_near(gain))
         {
-            let again = self.gain(&gain.places, &gain.changes, self.twin.seeds())?;
-            *gain = again.expect("it has run before");
+            self.settle_one(gain)?;
         }
         self.sort(gains);
         Ok(())
+    }
+
+    /// Runs `gain` with all seeds, and with more while they leave open if it is chance.
+    fn settle_one(&self, gain: &mut Gain) -> Result<(), TwinFailure> {
+        let mut seeds = self.twin.seeds();
+        loop {
+            let again = self.gain(&gain.places, &gain.changes, seeds)?;
+            *gain = again.expect("it has run before");
+            let is_open = gain.may_be_worth() && !gain.is_worth();
+            let is_all = gain.speed.mbps.len() < seeds || seeds >= MOST_SEEDS || seeds == 1;
+            if !is_open || is_all || self.twin.work().is_done() {
+                return Ok(());
+            }
+            seeds *= 2;
+        }
     }
 
     /// Sorts gains, the best first. Of equal ones a setting that the host's system has comes
