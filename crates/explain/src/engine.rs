@@ -9,7 +9,7 @@ use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_scenario::{
     Outcome, Played, Scene, Setup,
     experiment::Stop,
-    scene::{Part, can_be_cut, shortened},
+    scene::{Part, can_be_cut, most_mbps, shortened},
     watch::Watch,
 };
 
@@ -270,7 +270,7 @@ fn prediction(
     Ok(match whole(setup, played, &search.twin, part, advised)? {
         // Without chance the row itself is the run without the advice.
         Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,
-        Some(whole) => Some(predicted(setup, 1.0, &whole)),
+        Some(whole) => Some(predicted(setup, advised, 1.0, &whole)),
         None => {
             // A cut run foretells the whole one of its seed with an error, which other runs
             // share. Without a goodput to compare with, the runs themselves are the prediction.
@@ -278,7 +278,7 @@ fn prediction(
                 0.0 => 1.0,
                 mbps => measured / mbps,
             };
-            Some(predicted(setup, unit, &gain.speed))
+            Some(predicted(setup, advised, unit, &gain.speed))
         }
     })
 }
@@ -366,12 +366,14 @@ fn cause(search: &Search<'_>, found: &Found) -> Cause {
 }
 
 /// The goodput with the advice: the runs with it, `after`, and their `unit`, which makes the
-/// goodput of the whole from that of the part that was run.
-fn predicted(setup: &Setup, unit: f64, after: &Speed) -> Predicted {
-    let scaled = after.mbps.iter().map(|mbps| mbps * unit);
+/// goodput of the whole from that of the part that was run. It is no more than the links carry.
+fn predicted(setup: &Setup, advised: &[Change], unit: f64, after: &Speed) -> Predicted {
+    let setup_after = changed(setup, advised);
+    let most = most_mbps(setup_after.as_ref().unwrap_or(setup));
+    let scaled = after.mbps.iter().map(|mbps| (mbps * unit).min(most));
     let [low, high] = [f64::min, f64::max]
         .map(|pick: fn(f64, f64) -> f64| scaled.clone().reduce(pick).unwrap_or(0.0));
-    let goodput_mbps = after.mean_mbps() * unit;
+    let goodput_mbps = (after.mean_mbps() * unit).min(most);
     let flow = setup.flow();
     Predicted {
         goodput_mbps,

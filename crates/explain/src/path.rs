@@ -11,6 +11,9 @@ use crate::{
 };
 use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Relief, ReliefValues, Setup};
 
+/// The fields of a link's direction with their values.
+type Values = Vec<(&'static str, String)>;
+
 const DIRECTIONS: [(&str, Direction); 2] =
     [("forward", Direction::Forward), ("back", Direction::Back)];
 
@@ -52,7 +55,7 @@ fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     });
     let ways: Vec<_> = ways.collect();
     let lever = |name: String, way: Option<Direction>, ways: &[(&str, &ReliefValues)]| {
-        let changes = |of: fn(&ReliefValues) -> Option<&Vec<(&'static str, String)>>| {
+        let changes = |of: fn(&ReliefValues) -> Option<&Values>| {
             let all = ways.iter().map(|(word, values)| {
                 let set = of(values)?.iter().map(|(field, to)| Change {
                     set: format!("{}.{word}.{field}", link.name),

@@ -213,3 +213,38 @@ fn a_thousand_connections_share_the_memory_without_a_stall() {
     // An even share of the path is 0.95 Mbit/s.
     assert!(least >= 0.1, "{least} Mbit/s");
 }
+
+/// A part of a transfer that began in slow start once foretold 1.9 Gbit/s here, and one more
+/// connection was advised where both buffers were small.
+#[test]
+#[ignore = "many seeds: run by `cargo xtask test --only lab`"]
+fn advice_over_a_shallow_queue_is_faster_and_no_faster_than_the_link() {
+    let verdict = |row: &RowReport| row.verdict.clone().expect("it was explained");
+    for row in &SHALLOW.rows {
+        if let Some(predicted) = verdict(row).predicted {
+            let range = row.measured.goodput_mbps..=200.0;
+            assert!(
+                range.contains(&predicted.goodput_mbps),
+                "{}: {predicted:?}",
+                row.label
+            );
+        }
+    }
+    for congestion in ["cubic", "bbr"] {
+        for size in ["16K", "32K", "64K", "128K"] {
+            let label = format!("{congestion} {size}");
+            let found = SHALLOW.rows.iter().find(|row| row.label == label);
+            let row = found.expect("a row of the experiment");
+            let verdict = verdict(row);
+            let buffers = ["send_buffer", "receive_window"];
+            assert!(
+                buffers.contains(&verdict.limit.name),
+                "{label}: {:?}",
+                verdict.limit
+            );
+            let predicted = verdict.predicted.expect("larger buffers help");
+            let least = row.measured.goodput_mbps * 10.0;
+            assert!(predicted.goodput_mbps > least, "{label}: {predicted:?}");
+        }
+    }
+}

@@ -8,6 +8,7 @@
 
 mod captures;
 mod fuzz;
+mod many;
 #[cfg(test)]
 mod tests;
 mod verdicts;

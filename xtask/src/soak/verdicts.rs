@@ -8,17 +8,16 @@
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use fullpipe_explain::explain;
 use fullpipe_judge::{Answer, Judged, Tally, World, judge};
 use fullpipe_scenario::Setup;
-use indicatif::{ProgressBar, ProgressStyle};
 use rustix::time::{ClockId, clock_gettime};
+
+use super::many;
 
 /// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
 ///
@@ -26,14 +25,11 @@ use rustix::time::{ClockId, clock_gettime};
 /// If a figure misses its limit, or a world broke something.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     let (start, processor_start_s) = (Instant::now(), processor_s());
-    let jobs = match jobs {
-        Some(jobs) => jobs.max(1),
-        None => thread::available_parallelism()
-            .context("counting cores")?
-            .get(),
-    };
+    let jobs = many::jobs(jobs)?;
     let clock = Clock::default();
-    let outcomes = judge_all(first, worlds, jobs, &clock);
+    let outcomes = many::each("worlds", (first, worlds), jobs, |number| {
+        outcome(number, &clock)
+    });
     let mut judged = Vec::new();
     let mut broken = 0;
     for outcome in outcomes {
@@ -99,29 +95,6 @@ impl Clock {
     fn engine(&self) -> Duration {
         Duration::from_micros(self.engine.load(Ordering::Relaxed))
     }
-}
-
-fn judge_all(first: u64, worlds: u64, jobs: usize, clock: &Clock) -> Vec<Result<Judged>> {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} worlds, {elapsed}, {eta} left")
-        .expect("the template is written here");
-    let bar = ProgressBar::new(worlds).with_style(style);
-    let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            if place >= worlds {
-                return;
-            }
-            let outcome = outcome(first + place, clock);
-            done.lock().expect("no worker died").push((place, outcome));
-            bar.inc(1);
-        }
-    };
-    thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
-    bar.finish_and_clear();
-    let mut done = done.into_inner().expect("no worker died");
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 /// The judged world of `number`. A panic is an error.

@@ -358,7 +358,7 @@ fn whole(plan: &FlowPlan, played: Played) -> Foretold {
 }
 
 /// Rate of the slowest link that the first flow of `setup` passes, in Mbit/s.
-fn most_mbps(setup: &Setup) -> f64 {
+pub fn most_mbps(setup: &Setup) -> f64 {
     let route = setup.route(setup.flow().from, setup.flow().to).into_iter();
     let rates = route.map(|(number, way)| setup.links[number].link(way).rate_bps);
     let slowest = rates.filter(|rate| *rate > 0).min();

@@ -1,0 +1,57 @@
+//! Numbered cases, judged by several threads.
+//!
+//! The one rule: the results come back in the order of the numbers, whoever judged them.
+
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Number of threads: `jobs` if it was given, otherwise that of the cores.
+///
+/// # Errors
+/// If the system does not say how many cores there are.
+pub fn jobs(jobs: Option<usize>) -> Result<usize> {
+    match jobs {
+        Some(jobs) => Ok(jobs.max(1)),
+        None => Ok(thread::available_parallelism()
+            .context("counting cores")?
+            .get()),
+    }
+}
+
+/// Results of `judge` for `count` numbers from `first` on, in their order. A bar shows how many
+/// `things` are done.
+pub fn each<T: Send>(
+    things: &str,
+    (first, count): (u64, u64),
+    jobs: usize,
+    judge: impl Fn(u64) -> T + Sync,
+) -> Vec<T> {
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {things}, {{elapsed}}, {{eta}} left");
+    let style = ProgressStyle::with_template(&template).expect("the template is written here");
+    let bar = ProgressBar::new(count).with_style(style);
+    let (next, done) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= count {
+                return;
+            }
+            let result = judge(first + place);
+            done.lock().expect("no worker died").push((place, result));
+            bar.inc(1);
+        }
+    };
+    thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+    bar.finish_and_clear();
+    let mut done = done.into_inner().expect("no worker died");
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
