@@ -3,8 +3,8 @@
 //!
 //! Rule: the attacker is on the host's network; the client is 5 ms away. The link is
 //! Ethernet only in attacks that involve ARP; in all others it carries bare IP packets.
-//! Work is counted in visited list nodes, never timed, so an attack gives the same results on every
-//! machine. `attackers` and `forge` make the packets of an attack.
+//! Work is counted in visited nodes of lists and trees, never timed, so an attack gives the same
+//! results on every machine. `attackers` and `forge` make the IP packets of an attack.
 
 use std::{
     collections::VecDeque,
@@ -163,7 +163,7 @@ pub struct Peaks {
 pub struct Toll {
     /// Packets that the attacker sent.
     pub packets: u64,
-    /// Nodes visited for all packets of the attacker, the host's answers included.
+    /// Nodes that the host has visited, those for the honest client included.
     pub walked: u64,
     /// Nodes visited for the most expensive packet.
     pub walked_for_one: u64,
@@ -333,7 +333,8 @@ impl Arena {
         self.client_transfers.begun.is_some() && self.client_transfers.ended.is_none()
     }
 
-    /// Duration of the client's transfers, once both have ended with every byte correct.
+    /// Duration of the client's transfers, once both have ended and every byte that the client
+    /// read is correct.
     pub fn client_took(&self) -> Option<Duration> {
         let whole = self.client_transfers.intact && self.client_transfers.read == SOURCE_BYTES;
         let took = self
@@ -510,7 +511,7 @@ fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
     Some(header.dst)
 }
 
-/// The TCP header and payload of a packet, if it carries one.
+/// The IP header, the TCP header and the payload length of a packet, if it carries TCP.
 pub fn tcp_of(packet: &[u8]) -> Option<(Ipv4Header, TcpHeader, usize)> {
     let (ip, segment) = Ipv4Header::parse(packet, Default::default()).ok()?;
     if ip.protocol != Protocol::Tcp {

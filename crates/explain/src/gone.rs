@@ -1,8 +1,9 @@
 //! Peers that have vanished, and the memory that their connections hold.
 //!
 //! Rule: silent peers are the cause if another connection waited for the memory that they
-//! hold, or if their silence is most of all time. A peer that had closed its window is a slow
-//! reader instead, also if its answers to probes were lost. A user timeout ends the wait; no buffer size does.
+//! hold, or if their silence is at least half of all connections' time. A peer that had closed
+//! its window counts as a slow reader, even if it answers no probe. A user timeout ends the wait;
+//! no buffer size does.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
@@ -26,18 +27,18 @@ use crate::{
     work::Work,
 };
 
-/// A share of all connections' time above this is larger than any other.
+/// A cause takes at least this share of the time.
 const MOST: f64 = 0.5;
 /// User timeouts are whole tenths of a second.
 const STEP_US: u64 = 100_000;
-/// Outage that a path may have while no other connection needs the memory. RFC 9293
+/// Shortest user timeout that is advised if no other connection needs the memory. RFC 9293
 /// §3.8.3, R2.
 const LEAST: Duration = Duration::from_secs(100);
 
 /// The explanation, if silent peers are the cause.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// A violation that a checker of the simulator found, or an interrupted run.
 pub fn of(
     setup: &Setup,
     seed: u64,
@@ -145,7 +146,8 @@ fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Pl
     played.ok_or(TwinFailure::Interrupted)
 }
 
-/// Returns true if silence has more time than any other limit.
+/// Returns true if silence is the cause: it is at least half of the time, or another connection
+/// waited for the memory. At most half of the silent peers may have closed their windows.
 fn is_longest(silence: &Silence) -> bool {
     let waiting = starved(silence);
     let waited_s: f64 = waiting.iter().map(|waiting| waiting.waited_s).sum();
@@ -153,15 +155,15 @@ fn is_longest(silence: &Silence) -> bool {
     silence.closed * 2 <= silence.connections && (share >= MOST || !waiting.is_empty())
 }
 
-/// Connections that waited for longer than the repair of a lost segment takes.
+/// Connections that waited for memory for longer than a retransmission timeout, or were dropped.
 fn starved(silence: &Silence) -> Vec<MemoryWait> {
     let long =
         |waiting: &&MemoryWait| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();
     silence.waiting.iter().filter(long).copied().collect()
 }
 
-/// The user timeout to set: a few retransmission timeouts if another connection needs the
-/// memory, otherwise the outage that a path may have.
+/// The user timeout to set, and its derivation: the longest silence of a live peer
+/// ([`patience`]), and at least [`LEAST`] if no other connection needs the memory.
 fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let tcp = &host.config.tcp;
     let least_us = patience(silence.rto, tcp).as_micros();

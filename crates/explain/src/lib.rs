@@ -1,9 +1,8 @@
-//! The effect of each change of a setting: every lever is tried by running the transfer
-//! with it.
+//! The effect of changed settings, found by running the transfer with them: [`matrix()`] runs
+//! every lever, [`explain`] those that the unchanged run suggests.
 //!
-//! Rule: nothing here knows the stack's rules. A lever changes settings by name, and the
-//! simulator says what follows, so that a new knob, impairment or congestion control needs
-//! one row of a table.
+//! Rule: a gain is simulated, not computed from the stack's rules. A lever changes settings by
+//! name, so that a new knob, impairment or congestion control needs one row of a table.
 //!
 //! ```
 //! use fullpipe_explain::matrix;

@@ -1,8 +1,8 @@
 //! The part of the graphs that shows a cause.
 //!
-//! Rule: it follows from the levers and the account, so a new lever needs no line here. A link
-//! shows a cause only while it is busy: what a loss or a delay costs is seen in what the sender
-//! waits for.
+//! Rule: the part follows from the place and the clues of the levers, and from the sender's
+//! limits. Only the limits of applications are listed here, because their levers have no clues.
+//! A link is shown only if it was busy; the cost of a loss or a delay shows in the sender's limits.
 
 use fullpipe_diagnose::facts::ShownBy;
 use fullpipe_scenario::{Played, Setup, Shares};
@@ -62,7 +62,8 @@ fn of_application(lever: &Lever) -> &'static [Limit] {
     }
 }
 
-/// Returns true if a link had no room for more, in one direction or in both together.
+/// Returns true if a link was full for at least [`BUSY`] of the time, in `direction`, or as a whole
+/// if both directions share it or none is given.
 fn is_busy(played: &Played, link: usize, direction: Option<Direction>) -> bool {
     let account = &played.path.links[link];
     let of_direction = direction.map_or(0.0, |way| account.direction(way).full_share());

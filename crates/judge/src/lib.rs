@@ -1,9 +1,10 @@
 //! Random transfers, and the judge of the explanations of them.
 //!
 //! Rule: the judge shares nothing with the engine that explains except the experiment
-//! file, the list of levers and the simulator. It tries every lever of a world by itself,
-//! alone and together, with seeds of its own; the largest gain is the truth with which an
-//! [`Answer`] is compared.
+//! file, the list of levers and the simulator. With its own seeds, it tries every lever of a
+//! world alone, and levers of the hosts also together. The truth, with which an [`Answer`] is
+//! compared, is the best lever or combination of the hosts if its gain counts, otherwise the
+//! best of the other levers.
 //!
 //! ```no_run
 //! use fullpipe_judge::{Answer, World, judge};
@@ -20,8 +21,8 @@
 //! | which levers help together | `together` |
 //! | which lever helps most | `truth` |
 //! | what an answer is worth | `judged` |
-//! | what many answers are worth, and the limits | `tally` |
-//! | which limit a capture shows, against the stack's own clock | [`captures`] |
+//! | what many answers are worth, and the thresholds for it | `tally` |
+//! | whether the limit inferred from a capture is the sender's own | [`captures`] |
 #![forbid(unsafe_code)]
 
 pub mod captures;

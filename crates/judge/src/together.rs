@@ -1,8 +1,8 @@
 //! Levers of the hosts that help only together.
 //!
-//! Rule: all resources are made ample at once, alone and with each rule; levers that help
-//! alone are paired, and all of them are joined. The best of these combinations loses each
-//! lever whose removal costs almost nothing.
+//! Rule: the combinations tried are all resources, all resources with one rule, pairs of the
+//! levers that help most alone, and all levers that help alone. The best of these
+//! combinations loses each lever whose removal costs almost nothing.
 
 use fullpipe_explain::{Change, Lever, LeverKind};
 
@@ -21,15 +21,16 @@ pub struct Combination {
     pub changes: Vec<Change>,
 }
 
-/// Returns the best combination with its fewest levers, if it is roughly better than each
-/// lever of the hosts alone. `rough` has the rough gain of each lever.
+/// Returns the best combination with its fewest levers; `None` if it is not faster by
+/// [`LEAST`] than the best lever of the hosts alone, or if one lever suffices. `rough` has the
+/// rough gain of each lever.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
 pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
     let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
     let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);
-    // One run each decides which combinations are worth more.
+    // The gain of one run each decides which combinations are run with more seeds.
     let mut tries = Vec::new();
     for wanted in combinations(levers, rough) {
         let places = compatible(runs, levers, &wanted);

@@ -10,7 +10,7 @@ use fullpipe_diagnose::facts::{
 };
 use miniz_oxide::deflate::compress_to_vec;
 
-/// Compression level of deflate: a page is written once and read a few times.
+/// Compression level of deflate, from 0 to 10.
 const LEVEL: u8 = 6;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -23,7 +23,7 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// The series of an end, without its limits.
+    /// The series of an end, without its limits and episodes.
     pub fn of_series(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);

@@ -1,7 +1,7 @@
 //! The table of sockets: one line each, the busiest first.
 //!
 //! Rule: no line is longer than the width. Columns that do not fit are left out, the least
-//! important first; the socket's number, its limits and its peer are always there.
+//! important first; the socket's number, its peer and its present limit are always there.
 
 #[cfg(test)]
 mod tests;
@@ -158,7 +158,8 @@ pub fn chosen(table: &SocketTable, with_idle: bool) -> Vec<&FollowedSocket> {
     sockets
 }
 
-/// True if the socket moved payload in the latest interval, or has payload that waits.
+/// True if the socket moved payload in the latest interval, has payload in a queue, or was
+/// observed only once.
 fn is_busy(socket: &FollowedSocket) -> bool {
     let has_moved = socket.account.rates.iter().any(|rate| *rate > 0.0);
     let waits = socket.latest.send_queue > 0 || socket.latest.receive_queue > 0;
@@ -169,7 +170,7 @@ fn is_busy(socket: &FollowedSocket) -> bool {
 pub struct TableLayout {
     shown: Vec<(usize, usize)>,
     layout: Layout,
-    /// Text before each line, with its heading.
+    /// Heading and width of a column before the others.
     first: Option<(&'static str, usize)>,
 }
 

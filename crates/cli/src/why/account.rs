@@ -1,6 +1,7 @@
 //! Everything that a capture shows about one connection.
 //!
-//! Rule: values are those of the analysis. A value that it does not have is left out.
+//! Rule: values are those of the analysis. A value that it does not have is left out or called
+//! unknown.
 
 use fullpipe_diagnose::{
     capture::{EndedFlow, FlowEnding},

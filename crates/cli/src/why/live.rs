@@ -59,7 +59,7 @@ pub fn read(
     table.finish(dissector.now_ns(), |flow| connections.add(flow));
     let counters = CaptureCounters {
         dropped: sniffer.dropped().unwrap_or(0),
-        // The length was chosen here, and takes nothing away.
+        // `SNAP_LEN` holds all headers, so unreadable options count as malformed, not as cut.
         snap_len: 0,
         ..dissector.counters()
     };

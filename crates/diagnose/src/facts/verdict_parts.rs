@@ -1,7 +1,7 @@
 //! A verdict in five short parts of text.
 //!
-//! Rule: a part is plain text without markup, and a part that does not apply is absent.
-//! The lab makes the parts and lays them out.
+//! Rule: a part is plain text with names in backticks, and a part that does not apply is absent.
+//! `fullpipe_explain` writes the parts of an explanation; the lab lays them out.
 
 use serde::Serialize;
 

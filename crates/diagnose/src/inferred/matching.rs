@@ -50,7 +50,7 @@ impl<'a> Matched<'a> {
             if !is_copy {
                 found = matched.nearest(candidates, expected_ns, frame.at_ns);
             }
-            // A damaged frame may have become equal to another one.
+            // Damage may make a frame equal to another one, so `candidates` need not be empty.
             if found.is_none() && frame.is_damaged && !is_copy {
                 found = matched.damaged(frame, expected_ns);
             }
@@ -86,8 +86,9 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// Returns true if the frame received at `place` equals the one before it, arrived at the
-    /// same time, and no other candidate was sent together with that one.
+    /// Returns true if the frame received at `place` repeats the one received before it: both are
+    /// equal and arrived at the same time, and no candidate that is still unmatched was sent at
+    /// the time of the earlier one's match.
     fn repeats_last(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(before) = place.checked_sub(1).map(|before| &self.received[before]) else {
             return false;
@@ -124,8 +125,8 @@ impl<'a> Matched<'a> {
             .copied()
     }
 
-    /// The frame that has not arrived and from which `frame`, a damaged one, differs in one
-    /// byte, sent nearest to `expected_ns`.
+    /// The original of the damaged `frame`: of the unmatched frames that differ from it in at
+    /// most one word of 8 bytes, the one sent nearest to `expected_ns`.
     fn damaged(&self, frame: &SeenFrame, expected_ns: u64) -> Option<usize> {
         let until = self.sent.partition_point(|own| own.at_ns <= frame.at_ns);
         let near = until.saturating_sub(DAMAGED_AMONG)..until;
@@ -167,9 +168,9 @@ impl<'a> Matched<'a> {
 /// Latest frames sent among which the original of a damaged frame is looked for.
 const DAMAGED_AMONG: usize = 10_000;
 
-/// Returns true if an equal frame that arrives at the same time as the one before is rather a
-/// copy by the path than a frame that was sent at another time. Only frames that were sent once
-/// are asked.
+/// Guesses the origin of two equal frames that arrive at the same time: true if the path probably
+/// duplicated one, false if both were probably sent, at different times. The guess counts only
+/// frames that equal no other frame sent.
 fn are_copies(
     sent: &[SeenFrame],
     received: &[SeenFrame],
@@ -197,6 +198,7 @@ fn are_copies(
     }
     let all = equal.values().filter(|places| places.len() == 1).count() as f64;
     let lost = all - arrived.iter().filter(|arrived| **arrived).count() as f64;
-    // A copy needs a loss too: that of the frame that was sent at the other time.
+    // If the second arrival is a duplicate, the other frame that was sent must have been lost, so
+    // both rates are multiplied.
     copies * lost / all > together
 }

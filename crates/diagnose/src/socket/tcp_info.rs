@@ -6,7 +6,7 @@
 
 /// Bytes of the oldest form, of Linux 2.6: up to `tcpi_total_retrans`.
 pub const OLDEST_LEN: usize = 104;
-/// Value of `snd_ssthresh` before the first loss or mark.
+/// Value of `snd_ssthresh` while there is no slow-start threshold.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// Declares the struct, its reader and its columns from one list. `first` are the fields of
@@ -30,7 +30,7 @@ macro_rules! tcp_info {
                 &[$( stringify!($first), )+ $( stringify!($later), )+];
 
             /// Reads the bytes of the attribute `INET_DIAG_INFO`, or of the socket option
-            /// `TCP_INFO`. `None` if even the oldest form is longer.
+            /// `TCP_INFO`. `None` if they are fewer than [`OLDEST_LEN`].
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 bytes.get(..OLDEST_LEN)?;
                 Some(Self {
@@ -48,8 +48,8 @@ macro_rules! tcp_info {
                 .into_iter()
             }
 
-            /// The struct of which [`values`](Self::values) gives `values`. Values that are too
-            /// large for their field are cut; missing ones are 0 or `None`.
+            /// Creates the struct from the output of [`values`](Self::values). Values that are
+            /// too large for their field are truncated; missing ones are 0 or `None`.
             pub fn from_values(mut values: impl Iterator<Item = Option<u64>>) -> Self {
                 Self {
                     $( $first: values.next().flatten().unwrap_or(0) as $first_type, )+
@@ -105,7 +105,7 @@ tcp_info! {
         lost: u32 = 32,
         /// Retransmitted segments in flight.
         retrans: u32 = 36,
-        /// Highest SACKed segment, in old kernels.
+        /// Number of segments up to the highest SACKed one, in old kernels.
         fackets: u32 = 40,
         /// Milliseconds since payload was last sent.
         last_data_sent: u32 = 44,

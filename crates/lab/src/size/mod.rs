@@ -1,9 +1,9 @@
 //! Smallest sufficient value of each knob on a path, found by simulation.
 //!
 //! Rule: one knob is searched at a time while the host has ample amounts of every other
-//! resource. A goodput is sufficient if it is a given share of what the path carries, or
-//! of the host's best goodput if that is less. The value of a formula is shown beside the
-//! result and does not affect it.
+//! resource. A goodput is sufficient if it is a given share of what the path carries. If
+//! the host's best goodput is below that, the same share of its best is sufficient. The
+//! text shows each result also as a multiple of the bandwidth-delay product.
 //!
 //! | question | where |
 //! | --- | --- |
@@ -61,8 +61,8 @@ pub struct SizeRequest {
     pub settings: Vec<(String, String)>,
     /// Percent of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Share that is sufficient, of what the path carries or of the host's best goodput
-    /// if that is less.
+    /// Sufficient share of what the path carries; of the host's best goodput if the host does
+    /// not reach that share of the path.
     pub share: f64,
     /// Seed of everything random.
     pub seed: u64,
@@ -89,8 +89,8 @@ pub struct Size {
     pub low_water: u32,
     /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// Share that is sufficient, of what the path carries or of the host's best goodput
-    /// if that is less.
+    /// Sufficient share of what the path carries; of the host's best goodput if the host does
+    /// not reach that share of the path.
     pub share: f64,
     /// The seed that repeats it.
     pub seed: u64,
@@ -150,22 +150,24 @@ pub struct KnobSize {
     pub knob: String,
     /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// The highest goodput that any setting gave, ample resources included, in Mbit/s.
+    /// The highest goodput that any setting certainly gave, in Mbit/s; at least the mean with
+    /// ample resources.
     pub best_mbps: f64,
     /// Sufficient goodput, in Mbit/s.
     pub enough_mbps: f64,
     /// True if `enough_mbps` is a share of what the path carries, false if it is a share
     /// of the best.
     pub reaches_path: bool,
-    /// Width of the 95 % confidence interval of the goodput of `smallest`, relative to that
-    /// with ample resources, as a share of it. Absent without losses.
+    /// Width of the 95 % confidence interval of a ratio, as a share of the ratio: the goodput
+    /// of `smallest` divided by that with ample resources. Absent without losses.
     #[serde(rename = "interval_share", skip_serializing_if = "Option::is_none")]
     pub interval: Option<f64>,
     /// Number of seeds with which `smallest` was run.
     pub seeds: usize,
     /// The smallest sufficient setting, if there is one.
     pub smallest: Option<CurvePoint>,
-    /// Every setting tried, the smallest first; ample resources are last.
+    /// Every setting tried, the smallest first. For a buffer or memory, ample resources are
+    /// last.
     pub curve: Vec<CurvePoint>,
 }
 
@@ -194,11 +196,12 @@ const STEPS_EACH: usize = 7;
 /// Expected number of steps with ample resources, before the first knob.
 const STEPS_BEFORE: usize = 4;
 
-/// Searches every knob of a host that sends and receives over a path. `progress` is
-/// called with the finished share.
+/// Searches the knobs of a host that sends and receives over a path. `progress` is called
+/// with the finished share.
 ///
 /// # Errors
-/// A refused setting, a path over which nothing arrives, or a failed run.
+/// A refused setting or path, too little memory, a bandwidth-delay product above the largest
+/// buffer, a path over which nothing arrives, or a failed run.
 pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
     if request.bdp() > error::LARGEST {
         return Err(SizeError::TooLong(request.bdp()));
@@ -280,7 +283,7 @@ impl SizeRequest {
         }
     }
 
-    /// Most seeds that a world runs with; without losses nothing is random.
+    /// Most seeds that a world runs with: one if `loss` is 0.
     fn most_seeds(&self) -> usize {
         match self.loss > 0.0 {
             true => search::SEEDS.1,

@@ -56,7 +56,7 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
 /// Appends the count of published figures, the parameters behind the results, and the
 /// deviations of the predictions.
 pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport], layout: Layout) {
-    // The file's origins are about the experiment without changes by `--set`.
+    // The file's origins of figures and settings hold only without changes by `--set`.
     if !outline.overrides.is_empty() {
         return;
     }

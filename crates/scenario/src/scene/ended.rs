@@ -26,7 +26,7 @@ pub(super) struct Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// The end of connection number `number`, without what `omitted` excludes.
+    /// The end of connection number `number`. Only `counted` leaves out what `omitted` excludes.
     pub fn of(built: &mut Built<'a>, omitted: &Omitted, number: usize) -> Self {
         let plan = built.plan(number);
         let is_over = built.world.is_reached(Goal::Done(built.flows[number].1));
@@ -34,8 +34,8 @@ impl<'a> Ended<'a> {
         let (now, start) = (built.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
-            // In this case the sender gives up, as the experiment intends for the sake of the
-            // other connections. A connection without others has not carried what it should.
+            // The reader vanished as planned. Beside other connections, this one counts as
+            // complete; alone, its transfer has failed.
             Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => {
                 match built.flows.len() {
                     1 => outcome(&facts, false),
@@ -47,7 +47,7 @@ impl<'a> Ended<'a> {
             | Ending::Abort { .. }
             | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
         };
-        // A stalled flow that was given a duration has used all of it.
+        // A flow with a duration counts all of it if it stalled or was dropped.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
             (Outcome::Complete, _) => now.since(start),

@@ -60,9 +60,9 @@ impl Omitted {
         }
     }
 
-    /// Time from which a connection counts that began at `start`: its last read before
-    /// the measurement starts. Payload then counts with all of the time in which it
-    /// arrived, and a rate never exceeds the path's.
+    /// Time from which connection `number` is counted: its last read before the measurement
+    /// starts, or that moment if it has read nothing, but not before `start`. Payload then
+    /// counts with all of the time in which it arrived, and a rate never exceeds the path's.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))
