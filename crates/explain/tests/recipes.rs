@@ -14,7 +14,7 @@ title = "Cut frames"
 hosts.near = { acquainted = true, set.tcp.send_buffer = "8M", set.tcp.congestion = "bbr", set.tcp.bbr_loss_threshold = 100, set.tcp.rto_min = "10ms", set.tcp.rto_initial = "200ms", set.tcp.initial_window = 32 }
 hosts.far = { acquainted = true, set.tcp.receive_buffer = "8M", set.tcp.out_of_order = "8M", set.tcp.initial_receive_window = 1000 }
 links.path = { between = ["near", "far"], rate = "1gbit", delay = "1ms", forward.truncation = "20%" }
-workload = { from = "near", to = "far", bytes = 10000000 }
+workload = { from = "near", to = "far", bytes = 3000000 }
 rows = [{ label = "20 %" }]
 "#;
 
