@@ -1,8 +1,8 @@
 //! A network namespace of the kernel: a new one for tests and benchmarks, or an existing one.
 //!
-//! Rule: a new namespace has no name, and only threads that were made for it enter it. It
-//! therefore ends with this value or with the process, and the network of other threads
-//! does not change. This file makes no devices.
+//! Rule: a new namespace has no name, and only threads that were made for it enter it. The
+//! network of other threads therefore does not change. The kernel removes the namespace once
+//! this value is dropped and no thread, process or socket uses it. This file makes no devices.
 
 use std::{
     fs::File,

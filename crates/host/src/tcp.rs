@@ -1,7 +1,7 @@
 //! TCP sockets of a running stack, shaped like those of the standard library.
 //!
 //! Rule: the connection's state is in the stack; a socket here has only its id, addresses
-//! and timeouts. Every method makes one call to the stack, or waits for one outcome. All
+//! and timeouts. The methods call the stack, and some wait until it has an outcome. All
 //! methods take `&self`, so one thread may read while another writes. The methods named
 //! `poll_…` do not wait: they register a waker, and sockets for an executor are built on
 //! them.
@@ -116,8 +116,8 @@ fn write(
 
 /// A TCP connection, for threads that block, or through `poll_…` for tasks.
 ///
-/// Dropping it closes the connection; written payload is still delivered while the
-/// [`Runtime`] runs.
+/// Dropping it closes the connection. Written payload is still delivered while the
+/// [`Runtime`] runs, unless received payload is unread: then the peer gets a reset.
 pub struct TcpStream {
     driver: Arc<Driver>,
     id: ConnectionId,
@@ -303,8 +303,9 @@ impl TcpStream {
         Ok(description.to_string())
     }
 
-    /// Reads the bytes that have arrived, and waits until there is at least one. Returns
-    /// 0 at the end of the stream.
+    /// Reads the bytes that have arrived, and waits until there is at least one. If
+    /// `receive_low_water` is set, waits until there are that many, or enough for `buffer`,
+    /// or the receive window is full. Returns 0 at the end of the stream.
     ///
     /// # Errors
     /// `WouldBlock` after the read timeout; otherwise the reason for which the connection
@@ -318,8 +319,8 @@ impl TcpStream {
             .block(self.read_timeout.get())?
     }
 
-    /// Copies the bytes that have arrived and leaves them unread, waiting for at least one.
-    /// Returns 0 at the end of the stream.
+    /// Copies the bytes that have arrived and leaves them unread. Waits as
+    /// [`receive`](Self::receive) does, and returns 0 at the end of the stream.
     ///
     /// # Errors
     /// Those of [`receive`](Self::receive).
@@ -348,8 +349,8 @@ impl TcpStream {
     }
 }
 
-/// Methods for executors. Reading, writing and the handshake each have one waker, the one
-/// of the last call, and do not wake each other.
+/// Methods for executors. The connection keeps three wakers: one for reading and peeking,
+/// one for writing, and one for the handshake. A later call replaces the waker of its kind.
 impl TcpStream {
     /// Ready once the connection is open.
     ///

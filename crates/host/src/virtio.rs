@@ -8,7 +8,7 @@ use fullpipe::device::{RxMeta, TxChecksum, TxMeta};
 
 /// Length of the header in bytes.
 pub(crate) const VNET_LEN: usize = 10;
-/// Largest IP packet, and largest frame that the kernel cuts, in bytes.
+/// Largest IP packet, and largest frame that the kernel segments, in bytes.
 pub(crate) const PACKET_MAX: usize = u16::MAX as usize;
 /// First byte: the checksum field holds only the sum of the pseudo-header.
 const NEEDS_CHECKSUM: u8 = 1;

@@ -223,8 +223,8 @@ impl From<Duration> for core::time::Duration {
     }
 }
 
-/// A length of time in the largest unit that leaves a whole number in front of
-/// the point, exact to the nanosecond: `20ms`, `1.5s`, `50us`. This is the form
+/// A length of time in the largest of s, ms, us and ns that is not longer than it, exact
+/// to the nanosecond: `20ms`, `1.5s`, `50us`; zero is `0s`. This is the form
 /// of settings and files, which [`FromStr`] reads back. The alternate form
 /// (`{:#}`) is for reading: `20 ms`, `50 µs`. A precision (`{:.1}`) cuts decimals.
 impl fmt::Display for Duration {
@@ -320,8 +320,8 @@ impl FromStr for Duration {
         let mut nanos = whole
             .checked_mul(unit_nanos)
             .ok_or(ParseDurationError::TooLong)?;
-        // `place` is ten times the value of the next digit. Each unit is a power
-        // of ten, or 6 x 10^10 ns for a minute, so division by ten is exact until
+        // `place` is the value in ns of a 1 in the previous digit's place. Each unit is a
+        // power of ten, or 6 x 10^10 ns for a minute, so division by ten is exact until
         // the digits are finer than a nanosecond.
         let mut place = unit_nanos;
         for digit in fraction.bytes().map(|digit| u64::from(digit - b'0')) {

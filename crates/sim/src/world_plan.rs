@@ -240,7 +240,8 @@ impl WorldPlan {
         world
     }
 
-    /// Checks that the parts fit each other and every value is in its range.
+    /// Checks that the parts fit each other, and that link settings and knobs are in range.
+    /// It does not check the values of devices, processors and applications.
     ///
     /// # Errors
     /// The first contradiction, in words.

@@ -113,7 +113,7 @@ pub enum TraceEvent {
     /// connection.
     Pressure(Pressure),
     /// The blocks of one holder of packet memory changed. Concerns the host; `connection`
-    /// is the connection whose call changed them.
+    /// is the connection whose call changed them, or `u32::MAX` if it is not known.
     Pool {
         /// The holder.
         holder: Holder,

@@ -1,8 +1,8 @@
 //! The spacing of a stream's writes at a requested rate (`-b`).
 //!
-//! Rule: the gap after a write is its size divided by the rate. A sender that is late
-//! sends up to [`BURST`] worth of data at once and then a third faster than requested,
-//! until it has caught up. A longer burst would overflow queues on the path. The pacer
+//! Rule: the gap after a write is its size divided by the rate in bits, or one packet divided
+//! by the rate in packets. A sender that is late sends up to [`BURST`] worth of data at once
+//! and then a third faster than requested, until it has caught up. A longer burst would overflow queues on the path. The pacer
 //! sleeps between writes; it does not spin.
 
 use std::{

@@ -26,9 +26,9 @@ pub struct Lateness {
 /// Lateness in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Late {
-    /// Half of the frames were at most this late, in microseconds.
+    /// Half of the frames were at most this late, in microseconds; capped at 10 000.
     pub median_us: u64,
-    /// 99 of 100 were at most this late, in microseconds.
+    /// 99 of 100 were at most this late, in microseconds; capped at 10 000.
     pub p99_us: u64,
     /// The latest, in microseconds.
     pub max_us: u64,
@@ -54,7 +54,7 @@ impl Lateness {
     }
 
     /// Returns the upper ends of the classes of the median and the 99th percentile, and
-    /// the exact maximum.
+    /// the exact maximum. The last class ends at 10 ms, although later frames are in it.
     pub fn quantiles(&self) -> Late {
         let max_us = self.max.as_micros();
         let quantile = |percent: u64| {
@@ -83,15 +83,16 @@ pub struct LiveDirection {
     pub to: String,
     /// Frames read.
     pub offered: u64,
-    /// Frames written, duplicates counted.
+    /// Frames due at the other end, duplicates and `refused` counted.
     pub delivered: u64,
-    /// Bytes of the frames written, link headers included.
+    /// Bytes of the frames in `delivered`, link headers included.
     pub delivered_bytes: u64,
     /// Frames lost at random.
     pub lost: u64,
     /// Frames lost in a burst.
     pub lost_in_burst: u64,
-    /// Frames that the queue had no room for.
+    /// Frames that the queue or the token bucket had no room for, and frames without ECN
+    /// above the ECN threshold.
     pub dropped_by_queue: u64,
     /// Frames dropped by CoDel.
     pub dropped_by_codel: u64,
@@ -101,7 +102,7 @@ pub struct LiveDirection {
     pub dropped_too_long: u64,
     /// All frames that the link lost, by the name of the reason.
     pub lost_by_reason: BTreeMap<&'static str, u64>,
-    /// Frames delivered after frames that were sent later.
+    /// Frames delayed by the reordering impairment; later frames may have overtaken them.
     pub reordered: u64,
     /// Frames delivered twice.
     pub duplicated: u64,
@@ -182,7 +183,7 @@ impl LiveDirection {
 /// Counts of a link so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveReport {
-    /// Time since it was made, in seconds.
+    /// Time since the link was made, in seconds.
     pub seconds: f64,
     /// Both directions; the frames from the first end come first.
     pub directions: [LiveDirection; 2],

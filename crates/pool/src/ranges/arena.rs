@@ -7,9 +7,9 @@ use crate::splay::{NONE, SplayNodes};
 use alloc::vec::Vec;
 use core::{cell::Cell, ops::Range};
 
-/// A set with fewer ranges than this may take the nodes that are kept.
+/// A set with fewer ranges than this may take the last free nodes.
 const FEW: u32 = 4;
-/// Part of the arena, as a divisor, that is kept for sets with fewer than [`FEW`] ranges.
+/// One node in this many is reserved for sets with fewer than [`FEW`] ranges.
 const KEPT_PART: u32 = 16;
 
 /// A range, its successor and its children in the tree: 24 bytes. No range is
@@ -69,9 +69,9 @@ impl RangeArena {
         self.walked.get()
     }
 
-    /// Returns true if a set of `count` ranges may not take one of the last free nodes,
-    /// which are kept for sets with fewer than [`FEW`]. One peer's holes thus cannot use
-    /// up the ranges that all connections share.
+    /// Returns true if a set of `count` ranges may take no node now, because the nodes still
+    /// free are reserved for sets with fewer than [`FEW`] ranges. The many holes of one
+    /// connection thus cannot use up the nodes that all connections share.
     pub(super) fn is_kept_from(&self, count: u32) -> bool {
         count >= FEW && self.free <= self.count() / KEPT_PART
     }
@@ -96,7 +96,8 @@ impl RangeArena {
         self.nodes[node as usize].next = next;
     }
 
-    /// A node for `range` with `next` after it, if there is one.
+    /// Takes a node from the free list for `range`, with `next` as its successor; `None` if
+    /// no node is free.
     pub(super) fn take(&mut self, range: Range<u64>, next: u32) -> Option<u32> {
         let node = self.first_free;
         if node == NONE {
@@ -109,7 +110,7 @@ impl RangeArena {
         Some(node)
     }
 
-    /// Returns the chain of `count` nodes from `head` to `tail`.
+    /// Puts the chain of `count` nodes from `head` to `tail` on the free list.
     pub(super) fn give_back(&mut self, head: u32, tail: u32, count: u32) {
         self.link(tail, self.first_free);
         self.first_free = head;

@@ -1,11 +1,11 @@
 //! The chain of blocks under a stream: finding, adding and dropping blocks.
 //!
 //! The one rule: sequential work finds its block without a walk from the head. A
-//! search starts at the nearest of four remembered places at or before it (head, two
-//! cursors, tail) and leaves a cursor where it ended. There are two cursors because a
-//! sender in recovery works in two places: on a hole, and on new bytes.
+//! search for a block starts at the nearest remembered place at or before that block: the
+//! head, one of two cursors, or the tail. It leaves a cursor at the block. There are two
+//! cursors because a sender in recovery works in two places: on a hole, and on new bytes.
 //!
-//! A block is named by its distance from the head; the parent maps bytes to blocks.
+//! A block is named by its distance from the head. `locate` maps a byte to its block.
 
 use super::cursor::Cursor;
 use super::window::Stream;
@@ -13,13 +13,14 @@ use crate::index::NONE;
 use crate::pool::Pool;
 
 impl Stream {
-    /// Blocks of the grid that `start..end` touches.
+    /// Number of blocks that hold the bytes `start..end`, a partly used block at either
+    /// end included.
     pub(super) fn blocks_up_to(&self, pool: &Pool, end: u64) -> u32 {
         if end <= self.start {
             return 0;
         }
         let size = u64::from(pool.block_size());
-        // Callers ask only about held or promised bytes, which the pool counts in
+        // Callers ask only about held or promised blocks, which the pool counts in
         // 32 bits.
         (end.div_ceil(size) - self.start / size) as u32
     }

@@ -8,12 +8,12 @@ use fullpipe_pool::Duration;
 use super::Tuning;
 use crate::{TcpConfig, congestion::CongestionChoice, tuned::TunedSize};
 
-/// A time in milliseconds, rounded up: at most 49 days.
+/// A time in milliseconds, at most 49 days: whole microseconds, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Millis(u32);
 
 impl Millis {
-    /// Rounds `time` up.
+    /// Drops the part of `time` below a microsecond and rounds the rest up.
     pub(super) fn new(time: Duration) -> Self {
         Self(time.as_micros().div_ceil(1_000).min(u32::MAX.into()) as u32)
     }
@@ -24,7 +24,7 @@ impl Millis {
     }
 }
 
-/// Settings of one connection; the fields are those of [`Tuning`].
+/// Settings of one connection: the fields of [`Tuning`], and `reads_closed`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub(super) send_buffer: u32,
@@ -49,7 +49,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Packs `tuning`, which the caller has checked, with the algorithm that it resolved.
+    /// Packs `tuning`, which the caller has checked. `congestion` replaces its choice of
+    /// congestion control.
     pub(super) fn new(tuning: &Tuning, congestion: CongestionChoice) -> Self {
         Self {
             send_buffer: tuning.send_buffer,

@@ -66,8 +66,8 @@ impl Connection {
         }
     }
 
-    /// Notes that the ACK is overdue: a tail loss probe is due, or without SACK only the
-    /// retransmission timer will end the wait.
+    /// Notes that the ACK is overdue, and makes a tail loss probe due. Without SACK, or with
+    /// tail loss probes off, only the retransmission timer responds to the missing ACK.
     fn on_tail_timeout(&mut self, env: &Env<'_>) {
         self.ack_is_overdue = true;
         self.wants_output = true;
@@ -127,7 +127,7 @@ impl Connection {
             if self.state != TcpState::Closed {
                 return self.give_up(env);
             }
-            // A reset that finds no next hop is lost like any other.
+            // Drop the reset: its next hop was not resolved, and nothing retransmits it.
             self.pending.reset = None;
             self.wants_output = false;
             return;
@@ -207,9 +207,10 @@ impl Connection {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
-            // The retransmission or persist timer watches the connection now: wait at
-            // least until it expires. None runs while the device is full; the interval
-            // keeps a short keepalive time from busy waiting.
+            // Unacknowledged or unsent data needs no keepalive probe: the retransmission or
+            // persist timer finds a dead peer. Check again after the keepalive time, and not
+            // before the next timer. While the device is full no timer may run; the interval
+            // then keeps a short keepalive time from checking too often.
             let pause = self.settings.keepalive_time.get();
             let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);

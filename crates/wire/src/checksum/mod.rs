@@ -60,7 +60,7 @@ impl Checksum {
         self.append(big_endian_sum(copy_words(dst, src)), src.len());
     }
 
-    /// Adds a 16-bit field at an even offset, as two bytes in network order.
+    /// Adds a 16-bit field as two bytes in network order.
     pub fn add_u16(&mut self, value: u16) {
         self.append(value, 2);
     }
@@ -98,8 +98,8 @@ impl Checksum {
         self.len == 0
     }
 
-    /// The sum without the final complement: the value that a device with checksum
-    /// offload expects in the checksum field.
+    /// The sum without the final complement. A device with checksum offload expects the sum
+    /// of the pseudo-header, in this form, in the checksum field.
     pub const fn sum(&self) -> u16 {
         self.sum
     }

@@ -16,7 +16,7 @@ const STRANGER_TRIES: u32 = 8;
 
 impl Neighbours {
     /// Returns the largest number of entries that may be awaited at the same time: half
-    /// of all. Lookups of unused addresses therefore never evict all resolved neighbours.
+    /// of all, or one. Lookups in progress therefore never fill a cache of two or more.
     pub(super) fn most_awaited(&self) -> u32 {
         (self.entries.capacity() / 2).max(1)
     }
@@ -89,8 +89,9 @@ impl Neighbours {
         unreachable!("an entry is spared once, and not all are awaited");
     }
 
-    /// Evicts an entry for the sender of an unsolicited ARP packet: one that is not marked
-    /// as used, that failed, or that is unresolved and awaited only by datagrams.
+    /// Evicts an entry for the sender of an unsolicited ARP packet: one that nobody awaits
+    /// and that is unused or failed, or one that is unresolved and awaited only by
+    /// datagrams. Returns false if none of the entries examined is.
     pub(super) fn evict_unused(&mut self, pool: &mut Pool, counters: &mut Counters) -> bool {
         for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
             let index = self.advance_hand();

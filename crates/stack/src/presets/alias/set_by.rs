@@ -1,7 +1,7 @@
 //! The command, call or configuration line that sets a name in its system.
 //!
-//! Rule: the form is part of the alias's row; a caller gives the value and gets text that
-//! can be pasted unchanged.
+//! Rule: each row of the alias table holds the form in which its name is set. A caller
+//! passes the name and the value, and gets text that can be pasted unchanged.
 
 use alloc::{format, string::String};
 
@@ -14,7 +14,7 @@ pub enum SetBy {
     SocketOption(&'static str),
     /// An attribute of the default route.
     Route,
-    /// A line of a Kconfig file.
+    /// A line `NAME=value` of a `.config` file, which Kconfig reads.
     Kconfig,
     /// A macro of the C preprocessor.
     Define,
