@@ -325,7 +325,7 @@ impl FromStr for Duration {
         // the digits are finer than a nanosecond.
         let mut place = unit_nanos;
         for digit in fraction.bytes().map(|digit| u64::from(digit - b'0')) {
-            if digit != 0 && place % 10 != 0 {
+            if digit != 0 && (place == 0 || place % 10 != 0) {
                 return Err(ParseDurationError::TooFine);
             }
             place /= 10;

@@ -269,10 +269,12 @@ fn episodes(out: &mut String, seen: &ObservedConnection, layout: Layout) {
     let kept = seen.episodes.len().min(EPISODES) as u64;
     let all = seen.episodes.len() as u64 + seen.episodes_omitted;
     if all > kept {
-        *out += &format!(
-            "  {} more episodes (--json has them)\n",
-            grouped(all - kept)
-        );
+        let listed = seen.episodes.len();
+        let where_else = match seen.episodes_omitted {
+            0 => "--json has them".to_string(),
+            _ => format!("--json has the first {}", grouped(listed as u64)),
+        };
+        *out += &format!("  {} more episodes ({where_else})\n", grouped(all - kept));
     }
 }
 

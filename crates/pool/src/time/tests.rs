@@ -74,6 +74,8 @@ fn a_text_is_read_exactly_or_refused_with_the_reason() {
         ("200", Err(MissingUnit)),
         ("3 weeks", Err(UnknownUnit)),
         ("0.5ns", Err(TooFine)),
+        ("1.05ns", Err(TooFine)),
+        ("1.00000000001s", Err(TooFine)),
         ("1.0000000001s", Err(TooFine)),
         ("18446744074s", Err(TooLong)),
         ("99999999999999999999999ns", Err(TooLong)),

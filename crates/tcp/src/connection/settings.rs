@@ -8,14 +8,17 @@ use fullpipe_pool::Duration;
 use super::Tuning;
 use crate::{TcpConfig, congestion::CongestionChoice, tuned::TunedSize};
 
-/// A time in milliseconds, at most 49 days: whole microseconds, rounded up.
+#[cfg(test)]
+mod tests;
+
+/// A time in milliseconds, at most 49 days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Millis(u32);
 
 impl Millis {
-    /// Drops the part of `time` below a microsecond and rounds the rest up.
+    /// Rounds `time` up: a short time is not 0, which means no limit.
     pub(super) fn new(time: Duration) -> Self {
-        Self(time.as_micros().div_ceil(1_000).min(u32::MAX.into()) as u32)
+        Self(time.as_nanos().div_ceil(1_000_000).min(u32::MAX.into()) as u32)
     }
 
     /// Returns the time.
