@@ -26,7 +26,7 @@ fn busy_link(name: &str) -> Page {
     let mut experiment = experiment("nuttx");
     experiment.rows.drain(..3);
     experiment.rows.truncate(1);
-    experiment.set("workload.duration", "1s").unwrap();
+    experiment.set("workload.duration", "3s").unwrap();
     Page::new(name, &explained(&experiment))
 }
 
@@ -358,7 +358,7 @@ fn a_row_that_is_not_explained_shows_the_limit_with_the_most_time() {
     open(&mut browser, &page, "theme=light");
     let limited = browser.evaluate("document.querySelector('.verdict .limited').textContent");
     let limited = limited.to_string().to_lowercase();
-    assert!(limited.contains("send_buffer"), "{limited}");
+    assert!(limited.contains("the send buffer"), "{limited}");
     let shown = browser.evaluate("fullpipe.stacks[0].model.shown.limits");
     assert_eq!(shown, json!(["send_buffer"]));
     browser.evaluate("document.querySelector('.verdict .jump').click()");
