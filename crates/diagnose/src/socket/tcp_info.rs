@@ -30,7 +30,7 @@ macro_rules! tcp_info {
                 &[$( stringify!($first), )+ $( stringify!($later), )+];
 
             /// Reads the bytes of the attribute `INET_DIAG_INFO`, or of the socket option
-            /// `TCP_INFO`. `None` if they are fewer than [`OLDEST_LEN`].
+            /// `TCP_INFO`. `None` if they are fewer than `OLDEST_LEN`.
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 bytes.get(..OLDEST_LEN)?;
                 Some(Self {
