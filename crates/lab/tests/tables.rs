@@ -218,7 +218,7 @@ fn a_thousand_connections_share_the_memory_without_a_stall() {
 /// connection was advised where both buffers were small.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
-fn advice_over_a_shallow_queue_is_faster_and_no_faster_than_the_link() {
+fn advice_over_many_seeds_is_faster_and_no_faster_than_a_shallow_link() {
     let verdict = |row: &RowReport| row.verdict.clone().expect("it was explained");
     for row in &SHALLOW.rows {
         if let Some(predicted) = verdict(row).predicted {
