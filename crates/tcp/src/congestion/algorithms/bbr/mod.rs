@@ -66,6 +66,7 @@ impl Bbr {
             prior_cwnd: 0,
             initial_cwnd: start.cwnd,
             mss: start.mss,
+            srtt_us: 0,
             pacing_rate: 0,
             model: Model::new(),
             full_pipe: FullPipe::default(),
@@ -120,11 +121,20 @@ impl Bbr {
     /// SetPacingRateWithGain. §5.6.2.
     fn set_pacing_rate(&mut self, gain: u64) {
         let rate = percent(percent(self.model.bw, gain), 100 - PACING_MARGIN);
-        self.pacing_rate = if self.full_pipe.reached {
-            rate.max(1)
-        } else {
-            rate.max(self.pacing_rate)
+        let least = match self.full_pipe.reached {
+            true => self.least_pacing_rate(),
+            false => self.pacing_rate,
         };
+        self.pacing_rate = rate.max(least);
+    }
+
+    /// The smallest window over a round trip, in bytes a second. With less the rate that ACKs
+    /// measure is the pacing rate itself, and each mark or loss lowers it further: the draft
+    /// has no bound, and a connection was silent for half an hour.
+    fn least_pacing_rate(&self) -> u64 {
+        let window = u64::from(self.min_pipe_cwnd());
+        let per_second = (window * 1_000_000).checked_div(self.srtt_us.into());
+        per_second.unwrap_or(0).max(1)
     }
 
     /// SetCwnd. §5.6.4.6.
@@ -245,6 +255,7 @@ impl CongestionControl for Bbr {
 
     /// HandleRestartFromIdle. §5.4.1.
     fn on_flight_start(&mut self, start: FlightStart) {
+        self.srtt_us = start.srtt_us;
         if !self.has_seen_rtt && start.srtt_us != 0 {
             self.init_pacing_rate(start.srtt_us);
         }
@@ -263,6 +274,7 @@ impl CongestionControl for Bbr {
     /// UpdateOnACK. §5.2.3.
     fn on_ack(&mut self, sample: &AckSample) {
         self.mss = sample.mss;
+        self.srtt_us = sample.srtt_us;
         if !self.has_seen_rtt && sample.srtt_us != 0 {
             self.init_pacing_rate(sample.srtt_us);
         }

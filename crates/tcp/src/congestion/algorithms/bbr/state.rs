@@ -79,6 +79,8 @@ pub struct Bbr {
     pub(super) prior_cwnd: u32,
     pub(super) initial_cwnd: u32,
     pub(super) mss: u32,
+    /// Smoothed round-trip time; 0 before the first sample.
+    pub(super) srtt_us: u32,
     pub(super) pacing_rate: u64,
     pub(super) model: Model,
     pub(super) full_pipe: FullPipe,

@@ -119,6 +119,17 @@ fn the_pacing_rate_has_a_margin_of_one_percent_and_is_not_lowered_in_startup() {
     assert_eq!(bbr.pacing_rate, 1, "never 0");
 }
 
+/// A thin path of ACKs with a mark for every segment lowered the rate to one segment in half an
+/// hour.
+#[test]
+fn the_pacing_rate_is_never_less_than_the_smallest_window_over_a_round_trip() {
+    let mut bbr = at(BbrState::ProbeBwCruise);
+    bbr.on_ack(&acked(100, KB));
+    bbr.model.bound(0);
+    bbr.set_pacing_rate(100);
+    assert_eq!(bbr.pacing_rate, u64::from(4 * KB) * 10);
+}
+
 /// §5.6.4.2: at least three quanta and four segments; two segments more in UP.
 #[test]
 fn the_inflight_includes_the_quantization_budget() {
