@@ -40,6 +40,10 @@ const LEAST_PACED: u64 = 4;
 const PLATEAU: usize = 4;
 /// The same after a loss, when CUBIC is flat near its old window.
 const PLATEAU_AFTER_LOSS: usize = 10;
+/// Round trips of a level flight that show a send buffer.
+const LEVEL: usize = 12;
+/// Factor between flights of a level, of nine tenths of the round trips.
+const LEVEL_SPREAD: f64 = 1.8;
 
 /// The cause of a piece of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +189,8 @@ pub struct Rounds {
     last_source: Option<(SeenLimit, bool)>,
     /// Time within which a send follows its ACK.
     pub reaction: u64,
+    /// The sender does not use Nagle's algorithm.
+    pub has_no_delay: bool,
     /// The tap is at the sender, or the spacing of the path before it showed.
     pub shows_path: bool,
     /// Queues before the tap do not show.
@@ -210,6 +216,7 @@ impl Rounds {
             base_rtt: u64::MAX,
             last_source: None,
             reaction: 0,
+            has_no_delay: false,
             shows_path: true,
             is_blind: false,
             train: VecDeque::new(),
@@ -229,7 +236,8 @@ impl Rounds {
             }
             Cause::Paced | Cause::PacedOrApplication => {
                 round.paced_ns += length;
-                round.paced += 1;
+                // Segments of a burst leave as fast as the host makes them.
+                round.paced += u32::from(length > UNEVEN_NS);
             }
             Cause::Train => {
                 round.window_ns += length;
@@ -460,6 +468,28 @@ impl Rounds {
         count
     }
 
+    /// Returns true if the flights around the first undecided round trip vary and do not grow, as
+    /// with a writer that a kernel wakes when a third of its send buffer is free. A congestion
+    /// window grows by half a segment in a round trip or more, unless a loss reduced it.
+    fn is_level(&self) -> bool {
+        if self.undecided.iter().any(|round| round.has_loss) {
+            return false;
+        }
+        let ahead = self.undecided.iter().filter(|round| round.counts());
+        let ahead = ahead.map(|round| round.peak);
+        let peaks: Vec<u64> = self.decided.iter().copied().chain(ahead).collect();
+        if peaks.len() < LEVEL {
+            return false;
+        }
+        let (before, after) = peaks.split_at(peaks.len() / 2);
+        let mean = |half: &[u64]| half.iter().sum::<u64>() / half.len() as u64;
+        let mut sorted = peaks.clone();
+        sorted.sort_unstable();
+        let [low, high] = [1, 9].map(|tenths| sorted[sorted.len() * tenths / 10]);
+        let is_near = high as f64 <= LEVEL_SPREAD * low as f64;
+        is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
+    }
+
     /// The limit that the windows of `round` have.
     fn window_limit(
         &self,
@@ -496,6 +526,9 @@ impl Rounds {
         let is_flat = (plateau >= needed || is_known) && is_largest;
         if is_flat && is_clocked && !is_full {
             return (Limit::SendBuffer.into(), self.shows_path && !is_after);
+        }
+        if !is_after && is_clocked && !is_full && self.is_level() {
+            return (Limit::SendBuffer.into(), false);
         }
         let grows = self.window.last_peak == 0
             || round.peak * 4 >= self.window.last_peak * 5
@@ -576,7 +609,11 @@ impl Rounds {
             rounds >= LEAST_ROUNDS && all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
         let has_queue = all.least_rtt > self.base_rtt + self.base_rtt / 8;
         let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
-        (is_unclocked && is_steady && is_exact && all.pushes * 8 <= all.segments)
+        (!self.has_no_delay
+            && is_unclocked
+            && is_steady
+            && is_exact
+            && all.pushes * 8 <= all.segments)
             .then_some((Limit::Nagle.into(), false))
     }
 

@@ -246,3 +246,63 @@ fn a_filled_window_is_the_receive_window() {
     assert_eq!(limit, SeenLimit::Known(Limit::ReceiveWindow), "{share}");
     assert_eq!(confidence, Confidence::High);
 }
+
+/// A blocked writer wakes when a third of its buffer is free, and writes that much. The host
+/// needs a microsecond for a segment, and each write ends in a partial one.
+#[test]
+fn bursts_of_a_blocked_writer_with_partial_segments_are_no_nagle() {
+    // A program that waits for room wakes later than the kernel reacts to an ACK.
+    for wake_ns in [60_000, 150_000] {
+        blocked_writer_is_limited_by_its_buffer(wake_ns);
+    }
+}
+
+fn blocked_writer_is_limited_by_its_buffer(wake_ns: i64) {
+    const WRITE: u32 = 16_384;
+    const MSS: u32 = 1_460;
+    /// Writes in flight.
+    const FLIGHT: u32 = 3;
+    const ACK_GAP: i64 = 250_000;
+    let mut script = Script::new(65_535);
+    let mut seq = 1;
+    let mut at = 40_000_000;
+    for write in 0..300 {
+        if write >= FLIGHT {
+            // The ACKs of the oldest write, of two segments each, and a moment to wake.
+            let oldest = seq - FLIGHT * WRITE;
+            for place in (2 * MSS..WRITE).step_by(2 * MSS as usize) {
+                script.ack_at(at, oldest + place, 65_535);
+                at += ACK_GAP;
+            }
+            script.ack_at(at, oldest + WRITE, 65_535);
+            at += wake_ns;
+        }
+        let end = seq + WRITE;
+        let mut sent_at = at;
+        while seq < end {
+            let payload = MSS.min(end - seq);
+            let flags = match seq + payload == end {
+                true => TcpFlags::ACK | TcpFlags::PSH,
+                false => TcpFlags::ACK,
+            };
+            let segment = Segment {
+                seq,
+                payload,
+                ack: 1,
+                window: 65_535,
+                flags,
+                ..Segment::EMPTY
+            };
+            script.at_ns(sent_at, segment);
+            sent_at += 1_000;
+            seq += payload;
+        }
+        at += 20_000_000 / i64::from(FLIGHT) - if write < FLIGHT { 0 } else { 5 * ACK_GAP };
+    }
+    let seen = script.finish();
+    // The first partial segments do not yet show that the algorithm is off.
+    let share = seen.shares().share(Limit::Nagle.into());
+    assert!(share < 0.01, "{wake_ns} ns: {share}");
+    let (limit, ..) = seen.main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer));
+}

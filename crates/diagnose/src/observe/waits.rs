@@ -22,6 +22,8 @@ const PIECES: usize = 256;
 const RTO_MARGIN: u64 = 180_000_000;
 /// Segments of one size in a row that show the size of full segments.
 const EQUAL: u32 = 4;
+/// Partial segments sent while another is in flight that show that Nagle's algorithm is off.
+const NO_DELAY: u32 = 4;
 /// Delay of an ACK, beyond a round trip, from which it was delayed on purpose.
 const DELAYED: u64 = 15_000_000;
 
@@ -115,6 +117,9 @@ pub struct Waits {
     una: u64,
     max: u64,
     edge: Option<u64>,
+    /// End of the last partial segment, and how often one was sent while another was in flight.
+    partial_end: u64,
+    partials_at_once: u32,
     is_zero: bool,
     now: u64,
     pieces: Vec<Piece>,
@@ -168,6 +173,8 @@ impl Waits {
             una: position,
             max: position,
             edge: None,
+            partial_end: 0,
+            partials_at_once: 0,
             is_zero: false,
             now: 0,
             pieces: Vec::new(),
@@ -299,6 +306,7 @@ impl Waits {
         self.advance(sent.at);
         let at = self.now;
         self.note_size(sent);
+        self.note_partial(sent);
         self.note_restart(at);
         self.end_wait(sent, None);
         self.max = self.max.max(sent.end);
@@ -423,6 +431,19 @@ impl Waits {
         }
         self.rounds.mss = self.mss;
         self.was_full |= len >= self.agreed_mss;
+    }
+
+    /// Notes a partial segment. Nagle's algorithm keeps one back while another is in flight, so
+    /// a sender with several in flight does not use it (RFC 9293 §3.7.4).
+    fn note_partial(&mut self, sent: &SegmentSent) {
+        let len = u64::from(sent.payload);
+        let cut_by_window = self.edge.is_some_and(|edge| edge < sent.end + self.mss);
+        if len == 0 || len >= self.mss || sent.has_fin || !sent.has_push || cut_by_window {
+            return;
+        }
+        self.partials_at_once += u32::from(self.partial_end > self.una);
+        self.partial_end = sent.end;
+        self.rounds.has_no_delay = self.partials_at_once >= NO_DELAY;
     }
 
     /// Notes that payload leaves after more than a retransmission timeout with nothing in
@@ -597,7 +618,8 @@ impl Waits {
     /// segments were lost. The first payload that the tap sees is then less than a segment, or
     /// the last one before the silence had no PSH.
     fn is_after_hole(&self, sent: &SegmentSent, gap: u64) -> bool {
-        let is_short = u64::from(sent.payload) < self.agreed_mss && !sent.has_push;
+        // A sender may also fit its segments to its buffer.
+        let is_short = u64::from(sent.payload) * 8 < self.agreed_mss * 7 && !sent.has_push;
         let is_long = gap > RTO_MARGIN + 2 * self.srtt();
         let had_more = !self.was_full && is_short;
         self.sees_no_sender && is_long && (had_more || (self.has_sent && !self.wait.had_push))
@@ -656,15 +678,18 @@ impl Waits {
         if !self.wait.had_push {
             // No pacer waits that long: less than a segment was left, and Nagle's algorithm
             // delayed it.
-            let is_late =
-                gap > self.pace().max(self.srtt() / 4) && !self.is_computed && !self.is_blurred;
+            let is_late = !self.rounds.has_no_delay
+                && gap > self.pace().max(self.srtt() / 4)
+                && !self.is_computed
+                && !self.is_blurred;
             if is_late && self.flight() > 0 {
                 return Cause::Is(Limit::Nagle, true);
             }
             return Cause::Paced;
         }
         let is_full = u64::from(sent.payload) >= self.mss;
-        if is_full && !sent.has_push && self.flight() > 0 && !self.is_blurred {
+        let may_join = !self.rounds.has_no_delay && !self.is_blurred;
+        if is_full && !sent.has_push && self.flight() > 0 && may_join {
             return Cause::Joined;
         }
         let is_short = gap <= self.pace() && self.wait.len >= self.mss;
