@@ -87,6 +87,21 @@ impl Control {
     }
 }
 
+impl Control {
+    /// The MAC address of an Ethernet interface.
+    pub fn mac(&self, name: &str) -> io::Result<[u8; 6]> {
+        let mut request = request(name);
+        self.call(libc::SIOCGIFHWADDR, &mut request)?;
+        // SAFETY: the kernel has just filled in this member of the union.
+        let address = unsafe { request.ifr_ifru.ifru_hwaddr };
+        let mut mac = [0; 6];
+        for (byte, given) in mac.iter_mut().zip(address.sa_data) {
+            *byte = given as u8;
+        }
+        Ok(mac)
+    }
+}
+
 /// The interface's number; `None` if there is no such interface.
 pub fn index(name: &str) -> Option<u32> {
     let request = request(name);

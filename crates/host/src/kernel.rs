@@ -1,8 +1,22 @@
-//! Properties of the kernel's own TCP connections (`TCP_INFO`).
+//! The kernel's own stack: values of its TCP connections (`TCP_INFO`), options of its sockets
+//! that the standard library does not have, and the settings of its interfaces.
 //!
-//! Rule: values are only read. Fields that this kernel does not know stay zero.
+//! Rule: a function about an interface means the network namespace of the calling thread.
+//! Fields that this kernel does not know stay zero.
 
-use std::{io, mem, os::fd::AsRawFd, time::Duration};
+use std::{
+    io, mem,
+    net::{IpAddr, Ipv4Addr},
+    os::fd::AsRawFd,
+    time::Duration,
+};
+
+pub use crate::netlink::FirstWindows;
+use crate::{
+    errno::check,
+    interface::{self, Control},
+    netlink::{self, LinkNumber},
+};
 
 /// Some of the kernel's values for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,4 +56,95 @@ pub fn tcp_info(socket: &impl AsRawFd) -> io::Result<KernelTcpInfo> {
         mss: info.tcpi_snd_mss,
         rtt: Duration::from_micros(u64::from(info.tcpi_rtt)),
     })
+}
+
+/// Sets the send buffer of `socket` as `SO_SNDBUF` does, also above `net.core.wmem_max`. The
+/// kernel doubles `bytes`.
+///
+/// # Errors
+/// If the process lacks the capability `CAP_NET_ADMIN`.
+pub fn force_send_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
+    set_option(socket, libc::SO_SNDBUFFORCE, bytes)
+}
+
+/// Sets the receive buffer of `socket` as `SO_RCVBUF` does, also above `net.core.rmem_max`.
+/// The kernel doubles `bytes`.
+///
+/// # Errors
+/// If the process lacks the capability `CAP_NET_ADMIN`.
+pub fn force_receive_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
+    set_option(socket, libc::SO_RCVBUFFORCE, bytes)
+}
+
+/// Sets the largest pacing rate of `socket`, in bytes per second.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_max_pacing_rate(socket: &impl AsRawFd, bytes_per_second: u32) -> io::Result<()> {
+    set_option(socket, libc::SO_MAX_PACING_RATE, bytes_per_second)
+}
+
+/// Sets a numeric option of the level `SOL_SOCKET`.
+fn set_option(socket: &impl AsRawFd, option: libc::c_int, value: u32) -> io::Result<()> {
+    // SAFETY: the kernel reads `size_of::<u32>()` bytes of `value`, which outlives the call.
+    check(unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            (&raw const value).cast(),
+            mem::size_of::<u32>() as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// Number of the interface called `name`.
+fn index(name: &str) -> io::Result<u32> {
+    interface::index(name).ok_or_else(|| {
+        let why = format!("there is no interface {name}");
+        io::Error::new(io::ErrorKind::NotFound, why)
+    })
+}
+
+/// Sets the most segments of a super-segment of an interface (`gso_max_segs`). With 1 the
+/// kernel makes none.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_gso_max_segments(name: &str, segments: u32) -> io::Result<()> {
+    netlink::set_link_number(index(name)?, LinkNumber::GsoMaxSegments, segments)
+}
+
+/// Sets the frames that an interface holds for the wire (`txqueuelen`).
+///
+/// # Errors
+/// The kernel's.
+pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
+    netlink::set_link_number(index(name)?, LinkNumber::TransmitQueue, frames)
+}
+
+/// Returns the MAC address of an Ethernet interface.
+///
+/// # Errors
+/// The kernel's.
+pub fn mac_address(name: &str) -> io::Result<[u8; 6]> {
+    Control::open()?.mac(name)
+}
+
+/// Tells the kernel a neighbour's MAC address for good, so that it sends no ARP request.
+///
+/// # Errors
+/// The kernel's.
+pub fn add_neighbour(name: &str, address: IpAddr, mac: [u8; 6]) -> io::Result<()> {
+    netlink::add_neighbour(index(name)?, address, mac)
+}
+
+/// Makes the connections to `address`, a neighbour on the interface, begin with `windows`
+/// (`initcwnd`, `initrwnd`).
+///
+/// # Errors
+/// The kernel's.
+pub fn set_first_windows(name: &str, address: Ipv4Addr, windows: FirstWindows) -> io::Result<()> {
+    netlink::add_host_route(index(name)?, address, windows)
 }

@@ -1,18 +1,26 @@
-//! Adding and removing an address of an interface, over rtnetlink.
+//! Changes of interfaces, neighbours and routes, over rtnetlink.
 //!
-//! Rule: each change is one request and one acknowledgement on a socket of its own. The
-//! ioctl would replace an existing address; rtnetlink adds one.
+//! Rule: each change is one request and one acknowledgement on a socket of its own, in the
+//! network namespace of the calling thread. The ioctl would replace an existing address;
+//! rtnetlink adds one.
 
 use std::{
     io,
-    net::IpAddr,
+    net::{IpAddr, Ipv4Addr},
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
 
 use crate::{errno::check, spec::Prefix};
 
 const HEADER_LEN: usize = 16;
-const ADDRESS_HEADER_LEN: usize = 8;
+/// Attributes of `linux/if_link.h` that the C library's crate does not name.
+const IFLA_TXQLEN: u16 = 13;
+const IFLA_GSO_MAX_SEGS: u16 = 40;
+/// Metrics of a route, of `linux/rtnetlink.h`.
+const RTAX_INITCWND: u16 = 11;
+const RTAX_INITRWND: u16 = 14;
+/// Prefix length of a route to one host.
+const HOST_PREFIX: u8 = 32;
 
 /// A change of an interface's addresses.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +31,130 @@ pub enum Change {
     Remove,
 }
 
+/// A number of an interface.
+#[derive(Clone, Copy, Debug)]
+pub enum LinkNumber {
+    /// Frames that the device holds for the wire (`txqueuelen`).
+    TransmitQueue,
+    /// Most segments of a super-segment (`gso_max_segs`).
+    GsoMaxSegments,
+}
+
+/// First windows of the connections of a route, in segments; 0 is the kernel's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstWindows {
+    /// First congestion window (`initcwnd`).
+    pub congestion: u32,
+    /// First receive window (`initrwnd`).
+    pub receive: u32,
+}
+
 /// Changes the addresses of interface number `index`.
 ///
 /// # Errors
 /// `AlreadyExists` if the interface has the address already; otherwise the kernel's
 /// error.
 pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result<()> {
-    let request = request(change, index, prefix);
+    let (kind, flags) = match change {
+        Change::Add => (libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL),
+        Change::Remove => (libc::RTM_DELADDR, 0),
+    };
+    let (family, octets) = octets(prefix.address);
+    let mut body = vec![family, prefix.len, 0, 0]; // flags, scope: global
+    body.extend(index.to_ne_bytes());
+    for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
+        attribute(&mut body, kind, &octets);
+    }
+    transact(kind, flags, &body)
+}
+
+/// Sets a number of interface number `index`.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_link_number(index: u32, number: LinkNumber, value: u32) -> io::Result<()> {
+    let kind = match number {
+        LinkNumber::TransmitQueue => IFLA_TXQLEN,
+        LinkNumber::GsoMaxSegments => IFLA_GSO_MAX_SEGS,
+    };
+    let mut body = vec![0; 4]; // any family and type
+    body.extend(index.to_ne_bytes());
+    body.extend([0; 8]); // no flags change
+    attribute(&mut body, kind, &value.to_ne_bytes());
+    transact(libc::RTM_NEWLINK, 0, &body)
+}
+
+/// Tells the kernel the MAC address of a neighbour on interface number `index`, for good.
+///
+/// # Errors
+/// The kernel's.
+pub fn add_neighbour(index: u32, address: IpAddr, mac: [u8; 6]) -> io::Result<()> {
+    let (family, octets) = octets(address);
+    let mut body = vec![family, 0, 0, 0];
+    body.extend(index.to_ne_bytes());
+    body.extend(libc::NUD_PERMANENT.to_ne_bytes());
+    body.extend([0, 0]); // no flags, any type
+    attribute(&mut body, libc::NDA_DST, &octets);
+    attribute(&mut body, libc::NDA_LLADDR, &mac);
+    let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    transact(libc::RTM_NEWNEIGH, flags, &body)
+}
+
+/// Adds a route to the single host `address` over interface number `index`, whose
+/// connections begin with `windows`.
+///
+/// # Errors
+/// The kernel's.
+pub fn add_host_route(index: u32, address: Ipv4Addr, windows: FirstWindows) -> io::Result<()> {
+    let mut body = vec![libc::AF_INET as u8, HOST_PREFIX, 0, 0];
+    body.extend([
+        libc::RT_TABLE_MAIN,
+        libc::RTPROT_STATIC,
+        libc::RT_SCOPE_LINK,
+        libc::RTN_UNICAST,
+    ]);
+    body.extend(0u32.to_ne_bytes()); // no flags
+    attribute(&mut body, libc::RTA_DST, &address.octets());
+    attribute(&mut body, libc::RTA_OIF, &index.to_ne_bytes());
+    let mut metrics = Vec::new();
+    let wanted = [
+        (RTAX_INITCWND, windows.congestion),
+        (RTAX_INITRWND, windows.receive),
+    ];
+    for (kind, segments) in wanted.into_iter().filter(|(_, segments)| *segments > 0) {
+        attribute(&mut metrics, kind, &segments.to_ne_bytes());
+    }
+    attribute(&mut body, libc::RTA_METRICS, &metrics);
+    let flags = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+    transact(libc::RTM_NEWROUTE, flags, &body)
+}
+
+/// Family and bytes of an address.
+fn octets(address: IpAddr) -> (u8, Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => (libc::AF_INET as u8, address.octets().to_vec()),
+        IpAddr::V6(address) => (libc::AF_INET6 as u8, address.octets().to_vec()),
+    }
+}
+
+/// Appends an attribute, padded to 4 bytes.
+fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    body.extend((4 + value.len() as u16).to_ne_bytes());
+    body.extend(kind.to_ne_bytes());
+    body.extend(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+/// Sends a request of type `kind` and waits for its acknowledgement.
+fn transact(kind: u16, flags: libc::c_int, body: &[u8]) -> io::Result<()> {
+    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16;
+    let mut request = Vec::with_capacity(HEADER_LEN + body.len());
+    request.extend(((HEADER_LEN + body.len()) as u32).to_ne_bytes());
+    request.extend(kind.to_ne_bytes());
+    request.extend(flags.to_ne_bytes());
+    request.extend(1u32.to_ne_bytes()); // sequence number
+    request.extend(0u32.to_ne_bytes()); // to the kernel
+    request.extend(body);
     // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
     let fd = check(unsafe {
         libc::socket(
@@ -77,32 +202,4 @@ pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result
             "the kernel did not answer",
         )),
     }
-}
-
-fn request(change: Change, index: u32, prefix: &Prefix) -> Vec<u8> {
-    let (kind, flags) = match change {
-        Change::Add => (libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL),
-        Change::Remove => (libc::RTM_DELADDR, 0),
-    };
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16;
-    let (family, octets) = match prefix.address {
-        IpAddr::V4(address) => (libc::AF_INET, address.octets().to_vec()),
-        IpAddr::V6(address) => (libc::AF_INET6, address.octets().to_vec()),
-    };
-    let attributes = 2 * (4 + octets.len());
-    let len = HEADER_LEN + ADDRESS_HEADER_LEN + attributes;
-    let mut request = Vec::with_capacity(len);
-    request.extend((len as u32).to_ne_bytes());
-    request.extend(kind.to_ne_bytes());
-    request.extend(flags.to_ne_bytes());
-    request.extend(1u32.to_ne_bytes()); // sequence number
-    request.extend(0u32.to_ne_bytes()); // to the kernel
-    request.extend([family as u8, prefix.len, 0, 0]); // flags, scope: global
-    request.extend(index.to_ne_bytes());
-    for attribute in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
-        request.extend((4 + octets.len() as u16).to_ne_bytes());
-        request.extend(attribute.to_ne_bytes());
-        request.extend(&octets);
-    }
-    request
 }
