@@ -150,6 +150,12 @@ fn host(key: &str) -> Value {
             let fields = fields.map(|field| (field.name, sentence(field.doc, field.expected)));
             described(closed(tree(fields)), "Costs of its processor; 0 if absent.")
         }
+        "stack" => json!({"enum": ["fullpipe", "kernel"],
+            "description": "The stack that runs it: fullpipe's, or that of this machine's kernel."}),
+        "gso_max_segs" => described(
+            reference("scalar"),
+            "Most segments of a super-segment of a kernel host.",
+        ),
         _ => reference("scalar"),
     }
 }

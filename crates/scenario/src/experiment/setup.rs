@@ -20,6 +20,7 @@ use super::{
     cpu::{self, CPU_FIELDS},
     device::{DEVICE_FIELDS, DevicePlan},
     flow::{self, FLOW_FIELDS, FlowPlan},
+    kernel::{self, GSO_MAX_SEGS, HostStack, STACK},
     link::{LINK_FIELDS, LinkPlan, Place},
     other_names::{self, OTHER_NAMES},
     setting::SettingError,
@@ -59,6 +60,10 @@ pub struct HostPlan {
     pub cpu: CpuModel,
     /// The host and all other hosts know each other's MAC addresses from the start.
     pub acquainted: bool,
+    /// The stack that runs it. A run in virtual time ignores it.
+    pub stack: HostStack,
+    /// Most segments of a super-segment, if the kernel runs it; `None` is the kernel's own.
+    pub gso_max_segs: Option<u32>,
     /// Congestion controls from other crates that it has.
     registered: Vec<OutsideCongestion>,
     /// The one of them that it uses; `None` for that of its knob.
@@ -76,6 +81,8 @@ impl HostPlan {
             device: DevicePlan::PLAIN,
             cpu: CpuModel::FREE,
             acquainted: false,
+            stack: HostStack::Fullpipe,
+            gso_max_segs: None,
             registered: Vec::new(),
             congestion: None,
         }
@@ -124,7 +131,7 @@ impl HostPlan {
     }
 
     /// Sets, from text, a knob, `device_queue` (frames that its device holds), a field of
-    /// its `device` or its `cpu`, or `acquainted`.
+    /// its `device` or its `cpu`, `acquainted`, `stack`, or `gso_max_segs`.
     ///
     /// # Errors
     /// An unknown name (with the nearest known one), or a refused value.
@@ -138,11 +145,19 @@ impl HostPlan {
             return cpu::set(&mut self.cpu, field, text);
         }
         if name == ACQUAINTED {
-            self.acquainted = text.trim().parse().map_err(|_| SettingError::NotAValue {
-                name: format!("{}.{ACQUAINTED}", self.name),
-                given: text.to_string(),
-                expected: "true or false",
-            })?;
+            let refused = |_| self.refused(name, text, "true or false");
+            self.acquainted = text.trim().parse().map_err(refused)?;
+            return Ok(());
+        }
+        if name == STACK {
+            self.stack = HostStack::parse(text)
+                .ok_or_else(|| self.refused(name, text, HostStack::EXPECTED))?;
+            return Ok(());
+        }
+        if name == GSO_MAX_SEGS {
+            let segments = kernel::parse_gso_max_segs(text);
+            let expected = "a number of segments, 1 to 65535";
+            self.gso_max_segs = Some(segments.ok_or_else(|| self.refused(name, text, expected))?);
             return Ok(());
         }
         if name == CONGESTION || alias::of_knob(self.preset.name, CONGESTION).contains(&name) {
@@ -156,15 +171,20 @@ impl HostPlan {
             return Ok(self.config.set(name, text)?);
         }
         let frames = parse_count(text).and_then(|frames| u32::try_from(frames).ok());
-        self.device_queue =
-            frames
-                .filter(|frames| *frames > 0)
-                .ok_or_else(|| SettingError::NotAValue {
-                    name: format!("{}.{DEVICE_QUEUE}", self.name),
-                    given: text.to_string(),
-                    expected: "a number of frames, at least 1",
-                })?;
+        let expected = "a number of frames, at least 1";
+        self.device_queue = frames
+            .filter(|frames| *frames > 0)
+            .ok_or_else(|| self.refused(name, text, expected))?;
         Ok(())
+    }
+
+    /// The error of a value that the setting `name` cannot have.
+    fn refused(&self, name: &str, given: &str, expected: &'static str) -> SettingError {
+        SettingError::NotAValue {
+            name: format!("{}.{name}", self.name),
+            given: given.to_string(),
+            expected,
+        }
     }
 }
 
@@ -231,7 +251,7 @@ impl Setup {
                 }
                 Ok(())
             }
-            _ if [DEVICE_QUEUE, DEVICE, CPU].contains(&first)
+            _ if [DEVICE_QUEUE, DEVICE, CPU, GSO_MAX_SEGS].contains(&first)
                 || is_knob_group(first)
                 || alias::find(path).is_some()
                 || alias::find_not_expressible(path).is_some() =>
@@ -360,10 +380,12 @@ impl Setup {
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
-            let names = knobs
-                .iter()
-                .map(String::as_str)
-                .chain([DEVICE_QUEUE, ACQUAINTED]);
+            let names = knobs.iter().map(String::as_str).chain([
+                DEVICE_QUEUE,
+                ACQUAINTED,
+                STACK,
+                GSO_MAX_SEGS,
+            ]);
             let fields = DEVICE_FIELDS
                 .iter()
                 .map(|(name, _)| format!("{}.{DEVICE}.{name}", host.name));

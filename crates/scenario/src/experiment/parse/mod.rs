@@ -19,6 +19,7 @@ pub use origins::{CHOSEN_KEYS, FITTED_KEYS, IMPLIED_KEYS};
 pub use rows::ROW_KEYS;
 
 use super::{
+    kernel::{GSO_MAX_SEGS, STACK},
     link::LinkPlan,
     model::Experiment,
     setup::{self, HostPlan, Setup},
@@ -198,7 +199,7 @@ fn host(entry: &KeyValue<'_>) -> Result<HostPlan, Mistake> {
         .map(|preset| presets::find(preset.string()?).map_err(|error| preset.mistake(error)));
     let preset = host.keep(preset.transpose()).flatten();
     let mut plan = HostPlan::new(entry.key, preset.unwrap_or(&presets::PRESETS[0]));
-    for key in [setup::DEVICE_QUEUE, setup::ACQUAINTED] {
+    for key in [setup::DEVICE_QUEUE, setup::ACQUAINTED, STACK, GSO_MAX_SEGS] {
         if let Some(value) = host.optional(key) {
             host.keep(apply(&value, |text| plan.set(value.key, text)));
         }
@@ -237,6 +238,8 @@ pub const HOST_KEYS: &[&str] = &[
     setup::DEVICE,
     setup::CPU,
     setup::ACQUAINTED,
+    STACK,
+    GSO_MAX_SEGS,
     "set",
 ];
 
