@@ -140,7 +140,7 @@ fn smallest_of(
         match sufficient(search, &best, &changes, enough)? {
             Probe::Enough(gain) => {
                 best = *gain;
-                few = few.max(below(search, &mut best, slot, hint, enough)?);
+                few = below(search, &mut best, slot, [few, hint], enough)?;
                 many = best.changes[slot].to.parse().unwrap_or(hint);
                 known = None;
             }
@@ -174,7 +174,7 @@ fn smallest_of(
                 many = value;
                 if is_guess {
                     // A little less does not suffice, if the guess was right.
-                    few = few.max(below(search, &mut best, slot, value, enough)?);
+                    few = below(search, &mut best, slot, [few, value], enough)?;
                     many = best.changes[slot].to.parse().unwrap_or(many);
                 }
                 known = None;
@@ -188,25 +188,25 @@ fn smallest_of(
     Ok(best)
 }
 
-/// Runs with a little less than `value` in `slot`. Returns the largest value that is known
-/// not to suffice, or 0.
+/// Runs with a little less than `value` in `slot`, but more than `few`, which does not suffice.
+/// Returns the largest value that is known not to suffice.
 fn below(
     search: &Search<'_>,
     best: &mut Gain,
     slot: usize,
-    value: u64,
+    [few, value]: [u64; 2],
     enough: Enough,
 ) -> Result<u64, TwinFailure> {
     let less = (value as f64 / PRECISE).ceil() as u64;
-    if less >= value {
-        return Ok(0);
+    if less >= value || less <= few {
+        return Ok(few);
     }
     let mut changes = best.changes.clone();
     changes[slot].to = less.to_string();
     Ok(match sufficient(search, best, &changes, enough)? {
         Probe::Enough(gain) => {
             *best = *gain;
-            0
+            few
         }
         Probe::Less(_) => less,
     })

@@ -99,9 +99,9 @@ causes! {
     /// The connection did not come about.
     HANDSHAKE = "handshake", "the handshake";
     /// No part of the transfer that may be run stands for the whole, so nothing was tried.
-    UNKNOWN = "unknown", "something that no part of the transfer shows";
+    UNKNOWN = "unknown", "something that no short part of the transfer shows";
     /// Nothing that was tried helps.
-    NOTHING = "none", "nothing that was tried";
+    NOTHING = "none", "an unknown cause";
 }
 
 impl Cause {

@@ -10,6 +10,8 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 const WORTH: f64 = 0.02;
 /// Fewer segments in a round trip are few.
 const FEW: u64 = 8;
+/// A path of ACKs that was busy for this share of the time may be full while data flows.
+const BUSY: f64 = 0.75;
 /// A pool of which this share was in use may be scarce.
 const USED: f64 = 0.25;
 
@@ -32,6 +34,8 @@ pub enum Clue {
     SmallSegments,
     /// A round trip carried a few segments only.
     FewInFlight,
+    /// The path of the ACKs was busy most of the time.
+    FullAcks,
     /// Much of the packet memory of the host under study was in use.
     UsedMemory,
     /// The transfer did not end.
@@ -93,6 +97,8 @@ pub const SEGMENTATION: &[Clue] = &[
 ];
 /// Clues of small segments.
 pub const SMALL: &[Clue] = &[Clue::SmallSegments];
+/// Clues of options that every packet carries: they count in small ones.
+pub const OPTIONS: &[Clue] = &[Clue::SmallSegments, Clue::FullAcks];
 /// Clues of probing for the MTU: large segments may never have arrived.
 pub const PROBING: &[Clue] = &[Clue::SmallSegments, Clue::Timeouts, Clue::Unfinished];
 /// Clues of Nagle's algorithm and of corks.
@@ -121,80 +127,88 @@ pub const NEIGHBOUR: &[Clue] = &[Clue::Datagrams, Clue::Sender(Limit::Device)];
 /// Clues of queues of datagrams.
 pub const DATAGRAMS: &[Clue] = &[Clue::Datagrams];
 
-/// The clues of a run.
+/// The clues of a run, with the share of the time that each explains.
 #[derive(Clone, Debug, Default)]
-pub struct Clues(Vec<Clue>);
+pub struct Clues(Vec<(Clue, f64)>);
 
 impl Clues {
     /// The clues of `played`, a run of `setup`.
     pub fn of(setup: &Setup, played: &Played) -> Self {
-        let measured = &played.measured;
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
         // While the last bytes are in flight, nothing else can show.
         let open = (1.0 - sender.share(Limit::Closing)).max(1e-9);
-        let waited = Limit::ALL
-            .iter()
-            .map(|limit| (*limit, sender.share(*limit) / open));
-        let held = ReceiveLimit::ALL
-            .iter()
-            .map(|limit| (*limit, receiver.share(*limit)));
-        let mut clues: Vec<Clue> = waited
-            .filter(|(_, share)| *share >= WORTH)
-            .map(|(limit, _)| Clue::Sender(limit))
-            .collect();
-        clues.extend(
-            held.filter(|(_, share)| *share >= WORTH)
-                .map(|(limit, _)| Clue::Receiver(limit)),
-        );
+        let waited = Limit::ALL.iter().map(|limit| {
+            let share = sender.share(*limit) / open;
+            (Clue::Sender(*limit), share)
+        });
+        let held = ReceiveLimit::ALL.iter().map(|limit| {
+            let share = receiver.share(*limit);
+            (Clue::Receiver(*limit), share)
+        });
+        let waits = waited.chain(held).filter(|(_, share)| *share >= WORTH);
+        let repair = sender.share(Limit::Recovery) / open;
+        let all = waits.chain(Self::of_counts(setup, played, repair));
+        Self(all.collect())
+    }
+
+    /// The clues that counters show. A full table or ring has a lever of its own; the others
+    /// show something that many transfers have, and that takes the time of `repair` at most.
+    fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
+        let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();
         let is_small = measured.segment_bytes < 1_400 || measured.full_sized_share < 0.9;
         let in_flight = measured.round_trip_bytes / measured.segment_bytes.max(1);
         let pool = setup.hosts[setup.subject].pool_bytes() as f64;
-        let others = [
-            (Clue::FewInFlight, in_flight < FEW),
-            (
-                Clue::UsedMemory,
-                measured.peak_pool_bytes as f64 >= pool * USED,
-            ),
-            (Clue::Losses, measured.retransmitted_segments > 0),
-            (
-                Clue::Losses,
-                measured.lost_share.is_some_and(|lost| lost > 0.0),
-            ),
-            (Clue::Timeouts, measured.timeouts > 0),
-            (Clue::FullRing, measured.rx_ring_drops > 0),
-            (Clue::FullTable, measured.hosts.iter().any(tables)),
-            (Clue::SmallSegments, is_small),
-            (Clue::Unfinished, measured.outcome != Outcome::Complete),
-            (Clue::Datagrams, setup.flow().is_udp()),
+        let used = measured.peak_pool_bytes as f64 / pool;
+        let lost = measured.lost_share.unwrap_or_default();
+        let flow = setup.flow();
+        let back = setup.route(flow.to, flow.from);
+        let acks = played.path.along(&back);
+        let acks = acks.map(|(_, direction)| direction.busy_share());
+        let acks = acks.fold(0.0, f64::max);
+        let all = [
+            (Clue::FullAcks, acks >= BUSY, acks),
+            (Clue::FewInFlight, in_flight < FEW, 0.0),
+            (Clue::UsedMemory, used >= USED, 0.0),
+            (Clue::Losses, measured.retransmitted_segments > 0, repair),
+            (Clue::Losses, lost > 0.0, 1.0),
+            (Clue::Timeouts, measured.timeouts > 0, repair),
+            (Clue::FullRing, measured.rx_ring_drops > 0, 1.0),
+            (Clue::FullTable, measured.hosts.iter().any(tables), 1.0),
+            (Clue::SmallSegments, is_small, 0.0),
+            (Clue::Unfinished, measured.outcome != Outcome::Complete, 0.0),
+            (Clue::Datagrams, flow.is_udp(), 1.0),
         ];
-        clues.extend(others.iter().filter(|(_, is)| *is).map(|(clue, _)| *clue));
-        Self(clues)
+        let there = all.into_iter().filter(|(_, is_there, _)| *is_there);
+        there.map(|(clue, _, share)| (clue, share)).collect()
     }
 
     /// Adds the clues of another run.
     pub fn add(&mut self, other: &Self) {
-        let new = other.0.iter().filter(|clue| !self.0.contains(clue));
-        let new: Vec<_> = new.copied().collect();
-        self.0.extend(new);
+        let new = other.without(self);
+        self.0.extend(new.0);
     }
 
     /// The clues without those of another run.
     pub fn without(&self, other: &Self) -> Self {
-        let new = self.0.iter().filter(|clue| !other.0.contains(clue));
-        Self(new.copied().collect())
+        let is_new = |(clue, _): &&(Clue, f64)| !other.suggest(&[*clue]);
+        Self(self.0.iter().filter(is_new).copied().collect())
     }
 
-    /// Share of `wanted` that is among them: a lever with one clue that is there is more
-    /// likely to help than one with six clues of which one is there.
-    pub fn share(&self, wanted: &[Clue]) -> f64 {
-        let there = wanted.iter().filter(|clue| self.0.contains(clue));
-        there.count() as f64 / wanted.len().max(1) as f64
+    /// Share of the time that the clues among `wanted` explain, and of `wanted` that is there:
+    /// of two levers for the same time, one with a single clue is more likely to help than one
+    /// with six clues of which one is there.
+    pub fn share(&self, wanted: &[Clue]) -> (f64, f64) {
+        let there = self.0.iter().filter(|(clue, _)| wanted.contains(clue));
+        let (count, time) = there.fold((0.0, 0.0), |(count, time), (_, share)| {
+            (count + 1.0, f64::min(1.0, time + share))
+        });
+        (time, count / wanted.len().max(1) as f64)
     }
 
     /// Returns true if one of `wanted` is among them.
     pub fn suggest(&self, wanted: &[Clue]) -> bool {
-        wanted.iter().any(|clue| self.0.contains(clue))
+        self.0.iter().any(|(clue, _)| wanted.contains(clue))
     }
 }

@@ -77,8 +77,8 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
 }
 
 /// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs
-/// are cut short such that all of them cost at most ten times the row; those of an expensive
-/// row less than the row. The advice gives no host more packet memory than `memory` bytes.
+/// are cut short such that all of them cost half of an expensive row, and about two seconds for
+/// any other. The advice gives no host more packet memory than `memory` bytes.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
@@ -202,7 +202,7 @@ fn explained(
     twin.work().begin(FOUND);
     if let Some(found) = gone::of(setup, seed, played, twin.work())?
         && (found.limit != Cause::PEER_GONE
-            || search.base.is_complete
+            || search.base.is_complete()
             || !search.is_out_of_reach()?)
     {
         return Ok(found);

@@ -8,10 +8,15 @@ use crate::{
     lever::LeverKind,
     search::{Gain, Search, WORTH},
     twin::TwinFailure,
+    work::CONFIRMED,
 };
 
 /// A lever does not help if its gain is below this share: half of what counts.
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
+/// Part of the time that the hosts can save from which on an impairment is named beside them.
+const FAULT: f64 = 0.25;
+/// Levers that help most alone, of which a run with more seeds chooses.
+const RIVALS: usize = 2;
 
 /// Result of a search.
 #[derive(Default)]
@@ -20,7 +25,8 @@ pub struct Found {
     pub best: Option<Gain>,
     /// Another cause within 5 %.
     pub rival: Option<Gain>,
-    /// The impairment of the path, if it costs more than what the hosts can gain.
+    /// The impairment of the path that costs most, beside what the hosts can gain, if that is
+    /// not much more.
     pub fault: Option<Gain>,
     /// The lever of what the account shows to be used up, if no lever helps: the rate of a
     /// full link, or the rate of an application of which all arrives.
@@ -57,13 +63,17 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         together,
         idle,
     } = hosts::of(search, deep)?;
-    search.twin.work().allow(1.0);
-    let single = tried.first().filter(|best| best.is_worth()).cloned();
+    search.twin.work().allow(CONFIRMED);
+    let few = tried.iter().filter(|gain| gain.is_worth()).take(RIVALS);
+    let single = search.confirmed(few.cloned().collect())?;
+    let together = search.confirmed(together)?;
+    let together = together.filter(|gain| gain.is_more_than(single.as_ref()));
     let together = together.map(|gain| search.strongest_first(gain, &tried));
+    search.twin.work().allow(1.0);
     let best = match together.or(single) {
         Some(host) => {
             let readers = search.singles(&search.of_slow_reader())?;
-            let reader = readers.first().filter(|best| best.is_worth()).cloned();
+            let reader = Gain::first_worth(&readers).cloned();
             tried.extend(readers);
             // Of both, the reader is what the user can see to be wrong: a buffer hides it.
             if let Some(reader) = reader.filter(|reader| reader.saves_as_much_time(&host)) {
@@ -78,11 +88,19 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             }
             Some(host)
         }
-        None => {
+        None => None,
+    };
+    let best = match best {
+        Some(host) if host.is_faster() => Some(host),
+        // What only saves datagrams comes after what gains goodput.
+        host => {
             let others = search.singles(&search.of_others())?;
-            let best = others.first().filter(|best| best.is_worth()).cloned();
+            let best = Gain::first_worth(&others).cloned();
             tried.extend(others);
-            best
+            match best.as_ref().is_some_and(Gain::is_faster) {
+                true => best,
+                false => host.or(best),
+            }
         }
     };
     let (best, rival) = with_rival(search, best, &tried);
@@ -111,7 +129,7 @@ fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
         return Ok(None);
     }
     let tried = search.singles(&search.of_path())?;
-    let best = tried.first().filter(|best| best.is_worth()).cloned();
+    let best = Gain::first_worth(&tried).cloned();
     Ok(best.map(|best| Found {
         best: Some(best),
         rival: None,
@@ -145,13 +163,14 @@ fn with_rival(
     }
 }
 
-/// The impairment of the path, if it costs more than `best`, a lever of the hosts, gains.
+/// The impairment of the path that costs most, if that is at least [`FAULT`] of the time that
+/// `best`, a lever of the hosts, saves.
 fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
     if !search.levers[best.places[0]].kind.is_of_host() {
         return Ok(None);
     }
     let faults = search.singles(&search.faults())?;
-    let worst = faults.first().filter(|fault| fault.costs_more_than(best));
+    let worst = Gain::first_worth(&faults).filter(|fault| fault.saves_of(best) >= FAULT);
     Ok(worst.cloned())
 }
 

@@ -9,21 +9,17 @@ use std::{cmp::Ordering, ops::Range};
 use crate::{
     clue::Clues,
     lever::{Change, LeverKind},
-    search::{Gain, Search, WORTH},
+    search::{Gain, Search},
     twin::{Speed, TwinFailure},
-    work::{COMBINED, FEWEST, OTHERS, SINGLES},
+    work::{ALL, COMBINED, EXTENDED, FEWEST, OTHERS, SINGLES},
 };
 
 /// Rounds in which an ample resource may show the next one that is scarce.
 const ROUNDS: usize = 3;
-/// Rules that are added to ample resources.
-const RULES: usize = 2;
 /// Levers that help most alone, of which all pairs are tried.
 const PAIRED: usize = 4;
 /// Combinations that are run with all seeds.
 const PROMISING: usize = 4;
-/// A lever alone is named if it has this share of the gain of the best combination.
-const ALONE: f64 = 0.87;
 /// Levers of a combination that may be named although some may be needless.
 const MOST_UNPROVEN: usize = 4;
 /// A lever is left out of a combination if the others keep this share of the gain.
@@ -34,8 +30,9 @@ const WITHOUT: f64 = 0.87;
 pub struct Hosts {
     /// Single levers, the best first.
     pub singles: Vec<Gain>,
-    /// Levers that together gain clearly more than each of them alone.
-    pub together: Option<Gain>,
+    /// Levers that together gain clearly more than each of them alone, and the same with
+    /// further ones: the last gain most.
+    pub together: Vec<Gain>,
     /// A run of many ample resources, and those among them that do not matter in it.
     pub idle: Option<(Gain, Vec<usize>)>,
 }
@@ -64,15 +61,22 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
         search.twin.work().allow(OTHERS);
         search.singles(&search.of_others())?;
     }
-    let share = if singles.iter().any(Gain::is_worth) {
-        COMBINED
-    } else {
-        1.0
+    // Where nothing helps alone, what helps together is all there is to find.
+    let share = match Gain::first_worth(&singles) {
+        Some(_) => COMBINED,
+        None => ALL,
     };
     search.twin.work().allow(share);
     let tries = combinations(search, &mut clues, &singles, deep)?;
+    let single = Gain::first_worth(&singles);
+    let together = best_of(search, tries, single)?;
+    search.twin.work().allow(EXTENDED);
+    let more = match together.as_ref().or(single) {
+        Some(best) if deep => extended(search, best)?,
+        _ => None,
+    };
     Ok(Hosts {
-        together: best_of(search, tries, singles.first())?,
+        together: together.into_iter().chain(more).collect(),
         singles,
         idle,
     })
@@ -96,7 +100,9 @@ fn with_all_resources(
         wanted.sort_by_key(|place| search.levers[*place].called.is_some());
         let mut places = search.without_contradiction(&[with, &wanted].concat());
         let fixed = with.len().min(places.len());
-        places[fixed..].sort_by(|one, other| search.likely(*one).total_cmp(&search.likely(*other)));
+        places[fixed..].reverse();
+        search.likely_first(&search.clues, &mut places[fixed..]);
+        places[fixed..].reverse();
         if places == last {
             break;
         }
@@ -128,45 +134,37 @@ fn combinations(
         None => None,
     };
     let mut tries: Vec<Gain> = reduced.into_iter().chain(all).collect();
-    let mut rules = Vec::new();
     // No rule carries more than a full link.
     let is_full = tries.iter().any(|all| search.is_full_in(&all.speed.first));
-    for _ in 0..if deep && !is_full { RULES } else { 0 } {
-        let mut best: Option<(Gain, Clues)> = None;
-        // A rule that matters beside ample resources shows beside them.
-        let last = tries.last().filter(|last| last.is_worth());
-        let shown = last.map_or(&*clues, |last| &last.speed.clues);
-        for rule in search.suggested(shown, |kind| kind == LeverKind::Rule) {
-            if rules
-                .iter()
-                .any(|known| search.is_same_setting(*known, rule))
-            {
-                continue;
-            }
-            let with = [&[rule], rules.as_slice()].concat();
-            let mut own = clues.clone();
-            let like = last.map_or(&search.base, |last| &last.speed);
-            let gain = with_all_resources(search, &with, &mut own, like)?;
-            if let Some(gain) = gain.filter(|gain| gain.places.first() == Some(&rule))
-                && best.as_ref().is_none_or(|(best, _)| gain.beats(best))
-            {
-                best = Some((gain, own));
-            }
-        }
-        let Some((best, own)) = best else {
-            break;
-        };
-        *clues = own;
-        rules.insert(0, best.places[0]);
-        let last = tries.last();
-        let is_more = last.is_none_or(|last| best.ratio > last.ratio * (1.0 + WORTH));
-        tries.push(best);
-        if !is_more {
-            break;
-        }
+    if deep && !is_full {
+        let last = tries.last().filter(|last| last.is_worth()).cloned();
+        tries.extend(with_a_rule(search, clues, last.as_ref())?);
     }
     tries.extend(of_helpful(search, singles)?);
     Ok(tries)
+}
+
+/// The rule that helps most together with ample resources. `all` is a run of these alone.
+fn with_a_rule(
+    search: &Search<'_>,
+    clues: &Clues,
+    all: Option<&Gain>,
+) -> Result<Option<Gain>, TwinFailure> {
+    // A rule that matters beside ample resources mostly shows beside them.
+    let shown = all.map_or(clues, |all| &all.speed.clues);
+    let like = all.map_or(&search.base, |all| &all.speed);
+    let mut rules = search.suggested(clues, |kind| kind == LeverKind::Rule);
+    search.likely_first(shown, &mut rules);
+    let mut best: Option<Gain> = None;
+    for rule in rules {
+        let gain = with_all_resources(search, &[rule], &mut clues.clone(), like)?;
+        if let Some(gain) = gain.filter(|gain| gain.places.first() == Some(&rule))
+            && best.as_ref().is_none_or(|best| gain.beats(best))
+        {
+            best = Some(gain);
+        }
+    }
+    Ok(best)
 }
 
 /// Pairs of the levers that help alone, and all of them.
@@ -207,15 +205,7 @@ fn best_of(
     mut tries: Vec<Gain>,
     single: Option<&Gain>,
 ) -> Result<Option<Gain>, TwinFailure> {
-    let single = single.filter(|single| single.is_worth());
-    let is_more = |gain: &Gain| match single {
-        None => gain.is_worth(),
-        Some(single) => {
-            gain.is_worth()
-                && (gain.ends, gain.ratio) > (single.ends, single.ratio * (1.0 + WORTH))
-                && (gain.ends != single.ends || single.ratio - 1.0 < (gain.ratio - 1.0) * ALONE)
-        }
-    };
+    let is_more = |gain: &Gain| gain.is_more_than(single);
     tries.sort_by(|one, other| match (one.beats(other), other.beats(one)) {
         (true, _) => Ordering::Less,
         (_, true) => Ordering::Greater,
@@ -240,11 +230,51 @@ fn best_of(
         .unwrap_or(best);
     search.twin.work().allow(FEWEST);
     let best = fewest(search, best)?;
-    // Without work to leave levers out, most of many are needless.
-    if search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN {
-        return Ok(None);
+    // Without work to leave levers out, most of many are needless: then the best of few.
+    let is_unproven = search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN;
+    let best = match is_unproven {
+        true => {
+            let mut few = tries.into_iter();
+            few.find(|gain| gain.places.len() <= MOST_UNPROVEN && is_more(gain))
+        }
+        false => Some(best),
+    };
+    Ok(best.filter(|best| best.places.len() > 1 && is_more(best)))
+}
+
+/// `best` with each further lever that makes it clearly faster, the best one first; `None` if
+/// there is none. What holds a transfer back beside `best` need not show in the account.
+fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
+    let mut all: Option<Gain> = None;
+    for _ in 0..ROUNDS {
+        let best = all.as_ref().unwrap_or(best);
+        if search.is_full_in(&best.speed.first) {
+            break;
+        }
+        let mut places: Vec<usize> = (0..search.levers.len()).collect();
+        search.likely_first(&best.speed.clues, &mut places);
+        // The resources were all ample once, so one that is missing is less likely to help.
+        places.sort_by_key(|place| search.levers[*place].kind == LeverKind::Resource);
+        let mut gains = Vec::new();
+        for place in places {
+            let is_set = |known: &usize| search.is_same_setting(*known, place);
+            let lever = &search.levers[place];
+            if !lever.kind.is_of_host() || best.places.iter().any(is_set) {
+                continue;
+            }
+            let with = [best.places.as_slice(), &[place]].concat();
+            let changes = [best.changes.as_slice(), &lever.ample].concat();
+            let seeds = search.twin.few_seeds();
+            gains.extend(search.gain_like(&best.speed, (&with, &changes), seeds)?);
+        }
+        gains.retain(|gain| gain.is_more_than(Some(best)));
+        search.settle(&mut gains)?;
+        match gains.into_iter().find(|gain| gain.is_more_than(Some(best))) {
+            Some(more) => all = Some(more),
+            None => break,
+        }
     }
-    Ok(Some(best).filter(|best| best.places.len() > 1 && is_more(best)))
+    Ok(all)
 }
 
 /// The ratio that the fewest levers of `whole` keep.

@@ -146,7 +146,7 @@ pub fn matrix(
         seed,
         seeds: twin.seeds(),
         goodput_mbps: base.mean_mbps(),
-        is_complete: base.is_complete,
+        is_complete: base.is_complete(),
         levers: lines,
         together,
         runs: twin.runs(),
@@ -159,7 +159,7 @@ fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
         goodput_mbps: speed.mean_mbps(),
         gain_share: speed.over(base) - 1.0,
         error_share: speed.error(base),
-        is_complete: speed.is_complete,
+        is_complete: speed.is_complete(),
     }
 }
 
@@ -214,7 +214,7 @@ fn best_together(
         let Some(speed) = twin.speed(changes, twin.seeds())? else {
             continue;
         };
-        let ratio = if speed.is_complete {
+        let ratio = if speed.is_complete() {
             speed.over(base)
         } else {
             0.0
@@ -228,7 +228,7 @@ fn best_together(
         for changes in lever.twice.iter().chain([&lever.ample]) {
             let speed = twin
                 .speed(changes, twin.seeds())?
-                .filter(|speed| speed.is_complete);
+                .filter(Speed::is_complete);
             alone = alone.max(speed.map_or(0.0, |speed| speed.over(base)));
         }
     }
@@ -246,7 +246,7 @@ fn best_together(
             fewer.drain(from..to);
             let speed = twin.speed(&changes_of(levers, &fewer), twin.seeds())?;
             let is_enough =
-                speed.is_some_and(|speed| speed.is_complete && speed.over(base) >= enough);
+                speed.is_some_and(|speed| speed.is_complete() && speed.over(base) >= enough);
             match is_enough && !fewer.is_empty() {
                 true => places = fewer,
                 false => from = to,

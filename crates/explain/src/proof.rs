@@ -11,7 +11,7 @@ use fullpipe_scenario::{
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
-    advice,
+    advice::{self, Advised},
     find::{Found, refuted},
     lever::Place,
     search::{Gain, Search, WORTH},
@@ -142,7 +142,7 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {
-        true => "the transfer ends".to_string(),
+        true => "the transfer completes".to_string(),
         false if gained.abs() < WORTH / 10.0 => "no gain".to_string(),
         false if !gained.is_finite() => "payload arrives".to_string(),
         false if gain.ratio >= MANY => format!("{} times as fast", three_digits(gain.ratio)),
@@ -157,7 +157,7 @@ fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     format!("{}: {result}", listed(&changes))
 }
 
-/// The changes of a run, in the words of their systems.
+/// The changes of a run, in the words of their systems, with their hosts.
 fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
     let lever = &search.levers[gain.places[0]];
     match &lever.place {
@@ -166,16 +166,21 @@ fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
             vec![format!("work of `{host}` that takes no time")]
         }
         Place::Link(..) | Place::Flow => {
-            let change = &gain.changes[0];
-            vec![format!("{} = {}", change.set, change.to)]
+            let all = gain.changes.iter();
+            let all = all.map(|change| format!("{} = {}", change.set, change.to));
+            all.collect()
         }
         Place::Hosts(_) => {
-            let settings = advice::settings(setup, search, gain).into_iter();
-            let mut names: Vec<String> = settings
-                .map(|at| format!("{} = {}", at.setting.name, at.setting.wanted))
-                .collect();
-            names.dedup();
-            names
+            let settings = advice::settings(setup, search, gain);
+            let text = |at: &Advised| format!("{} = {}", at.setting.name, at.setting.wanted);
+            let each = settings.iter().enumerate().map(|(number, at)| {
+                let is_last = settings.get(number + 1).is_none_or(|next| next.on != at.on);
+                match is_last {
+                    true => format!("{} on `{}`", text(at), at.on),
+                    false => text(at),
+                }
+            });
+            each.collect()
         }
     }
 }

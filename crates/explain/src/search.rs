@@ -3,6 +3,8 @@
 //! Rule: the account and busy resources only choose what is run; the runs choose the cause.
 //! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
+use std::cmp::Ordering;
+
 use fullpipe_scenario::{PathAccount, Played, Setup, Shares, path::smallest_mtu};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -20,12 +22,16 @@ pub const WORTH: f64 = 0.02;
 const LOST: f64 = WORTH / 2.0;
 /// A value suffices, and a lever can be left out, if this share of the gain stays.
 pub const KEPT: f64 = 0.98;
+/// A lever alone is named if it has this share of the gain of the best combination.
+const ALONE: f64 = 0.87;
 /// Two causes whose speeds differ by less than this share are both named.
 const EQUAL: f64 = 0.05;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
 /// Bytes of the options that a segment may carry or not.
 const OPTIONS: f64 = 12.0;
+/// Gains whose ratio is less than this are equal.
+const STEP: f64 = 1.005;
 /// Speeds that differ by less than this share are the same.
 pub const SAME: f64 = 0.001;
 /// Properties of a link that every path has; all others impair it.
@@ -48,6 +54,8 @@ pub struct Gain {
     pub error: f64,
     /// True if the changed transfer ends, and the unchanged one does not.
     pub ends: bool,
+    /// True if every changed transfer ends whose unchanged one does.
+    pub is_complete: bool,
     /// True if at most half of the lost datagrams are lost with the change.
     pub saves: bool,
 }
@@ -56,18 +64,28 @@ impl Gain {
     /// Returns true if the gain is worth a change, and not chance.
     pub fn is_worth(&self) -> bool {
         let least = if self.saves { 0.0 } else { WORTH };
-        self.ends || (self.speed.is_complete && self.ratio - 1.0 > least.max(2.0 * self.error))
+        self.ends || (self.is_complete && self.ratio - 1.0 > least.max(2.0 * self.error))
+    }
+
+    /// Returns true if this gains goodput, and does not only save datagrams.
+    pub fn is_faster(&self) -> bool {
+        self.is_worth() && (self.ends || self.ratio - 1.0 > WORTH)
     }
 
     /// Returns true if more seeds may show a gain.
     fn may_be_worth(&self) -> bool {
         let least = if self.saves { 0.0 } else { WORTH };
-        self.ends || (self.speed.is_complete && self.ratio - 1.0 > least)
+        self.ends || (self.is_complete && self.ratio - 1.0 > least)
+    }
+
+    /// The best of sorted `gains` that is worth a change.
+    pub fn first_worth(gains: &[Self]) -> Option<&Self> {
+        gains.iter().find(|gain| gain.is_worth())
     }
 
     /// Order of gains: transfers that end, then the faster one.
     fn rank(&self) -> (bool, bool, f64) {
-        (self.ends, self.speed.is_complete, self.ratio)
+        (self.ends, self.is_complete, self.ratio)
     }
 
     /// Returns true if this is faster than `other`.
@@ -77,15 +95,28 @@ impl Gain {
             || ((own.0, own.1) == (other.0, other.1) && own.2 > other.2)
     }
 
-    /// Returns true if this takes at least nearly as much off the time as `other`.
-    pub fn saves_as_much_time(&self, other: &Self) -> bool {
-        let [own, other_saved] = [self, other].map(|gain| 1.0 - 1.0 / gain.ratio);
-        self.ends >= other.ends && own >= other_saved * (1.0 - EQUAL)
+    /// Returns true if this, of levers together, is clearly more than the best `single` lever.
+    pub fn is_more_than(&self, single: Option<&Self>) -> bool {
+        let is_clear = |single: &Self| {
+            (self.ends, self.ratio) > (single.ends, single.ratio * (1.0 + WORTH))
+                && (self.ends != single.ends || single.ratio - 1.0 < (self.ratio - 1.0) * ALONE)
+        };
+        self.is_worth() && single.is_none_or(is_clear)
     }
 
-    /// Returns true if this takes more off the time than `other`.
-    pub fn costs_more_than(&self, other: &Self) -> bool {
-        self.is_worth() && self.ends >= other.ends && self.ratio > other.ratio
+    /// Time that this takes off the transfer, as a multiple of that which `other` takes off.
+    pub fn saves_of(&self, other: &Self) -> f64 {
+        let [own, other_saved] = [self, other].map(|gain| 1.0 - 1.0 / gain.ratio);
+        match self.ends.cmp(&other.ends) {
+            Ordering::Less => 0.0,
+            Ordering::Equal => own / other_saved,
+            Ordering::Greater => f64::INFINITY,
+        }
+    }
+
+    /// Returns true if this takes at least nearly as much off the time as `other`.
+    pub fn saves_as_much_time(&self, other: &Self) -> bool {
+        self.saves_of(other) >= 1.0 - EQUAL
     }
 
     /// Returns true if both are about as fast.
@@ -183,17 +214,29 @@ impl<'a> Search<'a> {
             false => None,
         };
         let base = more.as_ref().unwrap_or(&self.base);
+        Ok(self.gain_over(base, (places, changes), speed))
+    }
+
+    /// The gain of a run with `changes` over `base`, which ran with the same seeds.
+    fn gain_over(
+        &self,
+        base: &Speed,
+        (places, changes): (&[usize], &[Change]),
+        speed: Speed,
+    ) -> Gain {
         let lost = self.base.first.measured.lost_share.unwrap_or_default();
         let still = speed.first.measured.lost_share.unwrap_or_default();
-        Ok(Gain {
+        Gain {
             saves: lost > LOST && still <= lost / 2.0,
             places: places.to_vec(),
             changes: changes.to_vec(),
             ratio: speed.over(base),
             error: speed.error(base),
-            ends: speed.is_complete && !base.is_complete,
+            // A datagram is lost or not: no change lets a transfer of datagrams end.
+            ends: !self.setup.flow().is_udp() && speed.is_complete() && !base.is_complete(),
+            is_complete: speed.completes_with(base),
             speed,
-        })
+        }
     }
 
     /// The better of a lever's two values. The smaller one is run only if the ample one does
@@ -205,8 +248,12 @@ impl<'a> Search<'a> {
         let Some(twice) = lever.twice.as_ref().filter(|_| is_amount) else {
             return Ok(ample);
         };
-        // An ample amount that changes nothing makes a smaller one needless.
-        let is_settled = |gain: &Gain| gain.is_worth() || (gain.ratio - 1.0).abs() < SAME;
+        // An ample amount that changes nothing, not even a packet, makes a smaller one needless.
+        let is_same = |gain: &Gain| {
+            let is_same_run = gain.speed.first.steps == self.base.first.steps;
+            is_same_run && (gain.ratio - 1.0).abs() < SAME
+        };
+        let is_settled = |gain: &Gain| gain.is_worth() || is_same(gain);
         if ample.as_ref().is_some_and(is_settled) {
             return Ok(ample);
         }
@@ -217,9 +264,15 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The higher, the more of what suggests the lever at `place` is there.
-    pub fn likely(&self, place: usize) -> f64 {
-        self.clues.share(self.levers[place].clues)
+    /// Sorts the levers at `places`, the likely ones first: those whose clues explain more of
+    /// the time, among `clues`.
+    pub fn likely_first(&self, clues: &Clues, places: &mut [usize]) {
+        let likely = |place: &usize| clues.share(self.levers[*place].clues);
+        places.sort_by(|one, other| {
+            let [one, other] = [one, other].map(likely);
+            let by_time = other.0.total_cmp(&one.0);
+            by_time.then_with(|| other.1.total_cmp(&one.1))
+        });
     }
 
     /// Runs the levers at `places`: all with few seeds, the best with all seeds. The likely
@@ -229,7 +282,7 @@ impl<'a> Search<'a> {
     /// A violation that a checker of the simulator found.
     pub fn singles(&self, places: &[usize]) -> Result<Vec<Gain>, TwinFailure> {
         let mut places = places.to_vec();
-        places.sort_by(|one, other| self.likely(*other).total_cmp(&self.likely(*one)));
+        self.likely_first(&self.clues, &mut places);
         let mut gains = Vec::new();
         for place in places {
             gains.extend(self.of_lever(place, self.twin.few_seeds())?);
@@ -238,27 +291,30 @@ impl<'a> Search<'a> {
         Ok(gains)
     }
 
-    /// Sorts `gains` after the best have run with all seeds.
+    /// Sorts `gains` after the best have run with all seeds: few seeds do not tell a gain from
+    /// chance. Only those that may be the best or its rival deserve more runs.
     pub fn settle(&self, gains: &mut [Gain]) -> Result<(), TwinFailure> {
+        let mut settled: Vec<Vec<usize>> = Vec::new();
         self.sort(gains);
-        let Some(best) = gains.first().cloned() else {
-            return Ok(());
-        };
-        // Only those that may be the best or its rival deserve more runs. Few seeds do not tell
-        // a gain from chance.
-        let is_near = |gain: &Gain| {
-            gain.may_be_worth()
-                && gain.ends == best.ends
-                && gain.ratio * (1.0 + 2.0 * EQUAL) >= best.ratio
-        };
-        for gain in gains
-            .iter_mut()
-            .take(FINALISTS)
-            .filter(|gain| is_near(gain))
-        {
-            self.settle_one(gain)?;
+        for _ in 0..FINALISTS {
+            let is_settled = |gain: &Gain| settled.contains(&gain.places);
+            let best = gains
+                .iter()
+                .find(|gain| is_settled(gain) && gain.is_worth());
+            let best = best.cloned();
+            let is_near = |gain: &Gain| {
+                best.as_ref().is_none_or(|best| {
+                    gain.ends >= best.ends && gain.ratio * (1.0 + 2.0 * EQUAL) >= best.ratio
+                })
+            };
+            let next = |gain: &&mut Gain| !is_settled(gain) && gain.may_be_worth() && is_near(gain);
+            let Some(next) = gains.iter_mut().find(next) else {
+                break;
+            };
+            self.settle_one(next)?;
+            settled.push(next.places.clone());
+            self.sort(gains);
         }
-        self.sort(gains);
         Ok(())
     }
 
@@ -288,12 +344,8 @@ impl<'a> Search<'a> {
         };
         let nearly = |gain: &Gain| {
             let (ends, complete, ratio) = gain.rank();
-            // Steps of half a percent.
-            (
-                ends,
-                complete,
-                (ratio.max(1e-9).ln() / 0.005).round() as i64,
-            )
+            let steps = ratio.max(1e-9).ln() / STEP.ln();
+            (ends, complete, steps.round() as i64)
         };
         gains.sort_by(|one, other| {
             let by_speed = nearly(other).cmp(&nearly(one));
@@ -308,6 +360,37 @@ impl<'a> Search<'a> {
             is_wanted(lever.kind) && (lever.clues.is_empty() || clues.suggest(lever.clues))
         });
         found.map(|(place, _)| place).collect()
+    }
+
+    /// The best of `gains` that further seeds confirm. What was chosen from many for its gain
+    /// gains less with other seeds, or nothing.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    pub fn confirmed(&self, gains: Vec<Gain>) -> Result<Option<Gain>, TwinFailure> {
+        let mut best: Option<Gain> = None;
+        for gain in gains {
+            let again = self.gain(&gain.places, &gain.changes, MOST_SEEDS)?;
+            let again = again.expect("it has run before");
+            let base = self.twin.forced(&[], again.speed.mbps.len())?;
+            let base = base.expect("the row itself is valid");
+            let fresh = [&again.speed, &base].map(|speed| speed.after(self.twin.seeds()));
+            let is_confirmed = match fresh {
+                [Some(fresh), Some(base)] => {
+                    let levers = (gain.places.as_slice(), gain.changes.as_slice());
+                    self.gain_over(&base, levers, fresh).may_be_worth()
+                }
+                _ => true,
+            };
+            // Of equal ones the first comes first, as in `sort`.
+            let is_more =
+                |best: &Gain| (again.ends && !best.ends) || again.ratio > best.ratio * STEP;
+            let is_best = best.as_ref().is_none_or(is_more);
+            if is_confirmed && again.is_worth() && is_best {
+                best = Some(again);
+            }
+        }
+        Ok(best)
     }
 
     /// Returns true if a link on the way of a single flow carries so much payload in the row

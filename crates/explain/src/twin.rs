@@ -76,8 +76,8 @@ impl std::error::Error for TwinFailure {}
 pub struct Speed {
     /// Goodput of the first flow for each seed.
     pub mbps: Vec<f64>,
-    /// False if a run ended without all bytes.
-    pub is_complete: bool,
+    /// For each seed, true if the run ended with all bytes.
+    pub complete: Vec<bool>,
     /// The run with the first seed.
     pub first: Played,
     /// Clues of all runs.
@@ -92,11 +92,33 @@ impl Speed {
         self.mbps.iter().sum::<f64>() / self.mbps.len() as f64
     }
 
+    /// Returns true if every run ended with all bytes.
+    pub fn is_complete(&self) -> bool {
+        !self.complete.contains(&false)
+    }
+
+    /// Returns true if every run ended with all bytes whose run with `base` did.
+    pub fn completes_with(&self, base: &Self) -> bool {
+        let mut pairs = self.complete.iter().zip(&base.complete);
+        pairs.all(|(own, base)| *own || !base)
+    }
+
     /// Returns true if each seed gave the same goodput with both.
     pub fn is_same(&self, other: &Self) -> bool {
         let pairs = self.mbps.iter().zip(&other.mbps);
         let mut pairs = pairs.map(|(one, other)| one.to_bits() == other.to_bits());
-        self.is_complete == other.is_complete && pairs.all(|is_same| is_same)
+        self.complete == other.complete && pairs.all(|is_same| is_same)
+    }
+
+    /// The runs with the seeds after the first `count`; `None` if there are fewer than two.
+    pub fn after(&self, count: usize) -> Option<Self> {
+        let is_enough = self.mbps.len() >= count + 2;
+        is_enough.then(|| Self {
+            mbps: self.mbps[count..].to_vec(),
+            complete: self.complete[count..].to_vec(),
+            looks: self.looks[count..].to_vec(),
+            ..self.clone()
+        })
     }
 
     /// Standard error of the mean, as a share of it.
@@ -289,7 +311,7 @@ impl<'a> Twin<'a> {
             runs: Arc::clone(&self.runs),
             work: Arc::clone(&self.work),
         };
-        Ok(twin.certain(changes)?.filter(|speed| speed.is_complete))
+        Ok(twin.certain(changes)?.filter(Speed::is_complete))
     }
 
     /// The speed with `changes`, over `seeds` seeds; fewer if more would tell no more, or if
@@ -343,14 +365,14 @@ impl<'a> Twin<'a> {
             let run = self.play(&setup, number, changes, like)?;
             let speed = speed.get_or_insert_with(|| Speed {
                 mbps: Vec::new(),
-                is_complete: true,
+                complete: Vec::new(),
                 first: run.first.clone(),
                 looks: Vec::new(),
                 clues: Clues::default(),
             });
             speed.clues.add(&run.clues);
             speed.mbps.extend(run.mbps);
-            speed.is_complete &= run.is_complete;
+            speed.complete.extend(run.complete);
             speed.looks.extend(run.looks);
         }
         if let Some(speed) = speed.as_ref().filter(|speed| speed.mbps.len() > before) {
@@ -411,6 +433,7 @@ impl<'a> Twin<'a> {
         if let Some(like) = like.filter(|_| run.is_known) {
             return Ok(Speed {
                 mbps: vec![like.mbps[number]],
+                complete: vec![like.complete[number]],
                 looks: vec![Arc::clone(&like.looks[number])],
                 ..like.clone()
             });
@@ -418,7 +441,7 @@ impl<'a> Twin<'a> {
         let clues = Clues::of(setup, &run.played);
         Ok(Speed {
             mbps: vec![run.mbps],
-            is_complete: run.is_complete,
+            complete: vec![run.is_complete],
             first: run.played,
             looks: vec![run.looks.into()],
             clues,

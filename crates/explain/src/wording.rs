@@ -4,7 +4,7 @@
 //! of a change is the gain of a run.
 
 use fullpipe_scenario::{
-    Played, Setup, Shares,
+    Outcome, Played, Setup, Shares,
     experiment::Stop,
     units::{grouped, rate_text, seconds_text, three_digits},
 };
@@ -58,8 +58,12 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     }
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
+        let most = match fault.saves_of(best) > 1.0 {
+            true => "the largest cost is on the path",
+            false => "the path costs time too",
+        };
         text += &format!(
-            "; the largest cost is on the path: {}{}",
+            "; {most}: {}{}",
             other.cause.words,
             place_words(setup, other)
         );
@@ -116,7 +120,8 @@ fn nothing(search: &Search<'_>) -> String {
     let longest = shares.largest_first();
     match longest.first() {
         Some((limit, _)) => format!(
-            "nothing that was tried: it mostly waits {}",
+            "{}: nothing that was tried helps; the sender mostly waits {}",
+            Cause::NOTHING.words,
             waits_for(*limit)
         ),
         None => "nothing known: no time has passed".to_string(),
@@ -195,8 +200,8 @@ pub fn waits_for(limit: Limit) -> &'static str {
 pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(
-        "{}: the part that is cheap enough to be run with changes foretells {part}, and the \
-         whole has {whole}. `fullpipe lab explain --matrix` runs the whole with every lever",
+        "{}: a part that is cheap enough to run with many changes has {part}, and the whole has \
+         {whole}. `fullpipe lab explain --matrix` runs the whole with every lever",
         Cause::UNKNOWN.words
     )
 }
@@ -206,8 +211,9 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
     let goodput = measured.first_flow_mbps(setup.flow());
     let rate = |mbps: f64| rate_text(mbps * 1e6);
+    let is_complete = measured.outcome == Outcome::Complete;
     let by_time = match setup.flow().stop {
-        Stop::Bytes(bytes) if setup.flows.len() == 1 => {
+        Stop::Bytes(bytes) if setup.flows.len() == 1 && is_complete => {
             let all = (bytes * u64::from(setup.flow().count)) as f64 * 8.0 / 1e6;
             Some(move |mbps: f64| all / mbps)
         }
@@ -227,9 +233,13 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     }
     let [low, high] = ends.map(text);
     let about = text(predicted.goodput_mbps);
+    let flow = match setup.flows.len() {
+        1 => String::new(),
+        _ => format!(" for flow `{}`", setup.flow().name),
+    };
     match low == high {
-        true => format!("{about} instead of {present} (simulated)"),
-        false => format!("about {about} instead of {present} (simulated; {low} to {high})"),
+        true => format!("{about} instead of {present}{flow} (simulated)"),
+        false => format!("about {about} instead of {present}{flow} (simulated; {low} to {high})"),
     }
 }
 

@@ -9,13 +9,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// An explanation costs at most this many times its row.
-const TIMES: u64 = 10;
 /// Part of an expensive row that its explanation costs, as a divisor.
-const DEAR: u64 = 2;
-/// Events that are cheap for any row: about two seconds of processor time.
-const CHEAP: u64 = 2_000_000;
-/// Events that any explanation may have, also that of a row with hardly any.
+const PART: u64 = 2;
+/// Events that any explanation may have, also that of a row with hardly any: about two seconds
+/// of processor time.
 const LEAST: u64 = 2_000_000;
 /// Part of the allowed work that is planned, in percent. The last runs may exceed the plan.
 const PLANNED: u64 = 85;
@@ -25,17 +22,19 @@ const WORLD: u64 = 1_000;
 /// end.
 pub const FOUND: f64 = 0.65;
 pub const ADVISED: f64 = 0.92;
-/// Shares of a search after which that for single levers and that for levers together end.
+/// Shares of a search after which that for single levers ends, for levers together, for the
+/// fewest of them, for further ones beside them, and the runs with more seeds that confirm the
+/// result. The rest is for readers and for what impairs the path.
 pub const SINGLES: f64 = 0.35;
 pub const COMBINED: f64 = 0.6;
-/// Share of a search after which that for the fewest levers ends. The rest is for readers and
-/// for what impairs the path.
-pub const FEWEST: f64 = 0.85;
+pub const FEWEST: f64 = 0.75;
+pub const EXTENDED: f64 = 0.82;
+pub const CONFIRMED: f64 = 0.87;
 /// Share of a search after which that for levers that are not of the hosts ends, if no lever of
 /// the hosts helps alone.
-pub const OTHERS: f64 = 0.75;
-/// Steps of a progress from 0 to 1.
-const ALL: f64 = 1.0;
+pub const OTHERS: f64 = 0.4;
+/// All of a search, and a finished progress.
+pub const ALL: f64 = 1.0;
 
 /// A function that receives the finished share of an explanation, from 0 to 1; the explanation
 /// ends if it breaks.
@@ -125,9 +124,7 @@ impl<'a> Work<'a> {
 
 /// Events that the explanation of a row may have, whose own runs took `steps`.
 pub fn most(steps: u64) -> u64 {
-    let row = steps + WORLD;
-    let dear = (row / DEAR).max(CHEAP);
-    (row * TIMES).min(dear).max(LEAST)
+    ((steps + WORLD) / PART).max(LEAST)
 }
 
 #[cfg(test)]

@@ -53,24 +53,6 @@ pub(super) struct Row {
     pub with: &'static [(&'static str, &'static str)],
 }
 
-const fn resource(
-    knob: &'static str,
-    end: End,
-    values: Try,
-    cause: Cause,
-    clues: &'static [Clue],
-) -> Row {
-    Row {
-        knob,
-        end,
-        kind: LeverKind::Resource,
-        values,
-        cause,
-        clues,
-        with: &[],
-    }
-}
-
 const fn rule(
     knob: &'static str,
     end: End,
@@ -86,6 +68,19 @@ const fn rule(
         cause,
         clues,
         with: &[],
+    }
+}
+
+const fn resource(
+    knob: &'static str,
+    end: End,
+    values: Try,
+    cause: Cause,
+    clues: &'static [Clue],
+) -> Row {
+    Row {
+        kind: LeverKind::Resource,
+        ..rule(knob, end, values, cause, clues)
     }
 }
 
@@ -504,7 +499,7 @@ pub(super) const ROWS: &[Row] = &[
         Both,
         OneOf(&["true", "false"]),
         Cause::SEGMENT_SIZE,
-        clue::SMALL,
+        clue::OPTIONS,
     ),
     rule(
         "tcp.mtu_probing",
