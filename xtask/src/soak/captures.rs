@@ -5,9 +5,12 @@
 //! `fullpipe-judge` draws and judges the cases.
 
 use anyhow::{Result, ensure};
-use fullpipe_judge::captures::{CaptureTally, Case, judge_case};
+use fullpipe_judge::captures::{CaptureTally, Case, TwinTally, judge_case, judge_twins};
 
 use super::many;
+
+/// Predictions with a larger error are printed.
+const TELLING: f64 = 0.15;
 
 /// Judges `cases` cases from `first` on, and prints the confusion matrix.
 ///
@@ -34,13 +37,50 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Judges one case; prints its settings and the three answers.
+/// Judges the twins of `cases` cases from `first` on, and their advice.
+///
+/// # Errors
+/// If a case broke something, or an advice does harm.
+pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
+    let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_twins);
+    let (mut judged, mut broken) = (Vec::new(), 0);
+    for outcome in outcomes {
+        match outcome {
+            Ok(twins) => judged.extend(twins),
+            Err(failure) => {
+                println!("{failure}");
+                broken += 1;
+            }
+        }
+    }
+    for one in &judged {
+        let is_wrong = one
+            .advice
+            .as_ref()
+            .is_some_and(|one| one.error().abs() > TELLING);
+        if is_wrong || !one.is_reproduced {
+            println!("{one}");
+        }
+    }
+    let tally = TwinTally::new(&judged, broken);
+    println!("{tally}");
+    let harmful = tally.advice().into_iter().filter(|one| !one.is_harmless());
+    let harmful = harmful.count();
+    ensure!(broken == 0, "{broken} cases are broken");
+    ensure!(harmful == 0, "{harmful} advices do harm");
+    Ok(())
+}
+
+/// Judges one case; prints its settings, the three answers and the three twins.
 ///
 /// # Errors
 /// If the case broke something.
 pub fn show(number: u64) -> Result<()> {
     println!("{}", Case::draw(number).text);
     for one in judge_case(number)? {
+        println!("{one}");
+    }
+    for one in judge_twins(number)? {
         println!("{one}");
     }
     Ok(())

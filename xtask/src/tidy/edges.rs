@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, and the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 17] = [
+const DRAWN: [(&str, &[&str]); 19] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -27,6 +27,7 @@ const DRAWN: [(&str, &[&str]); 17] = [
     ("fullpipe-scenario", &SCENARIO_CRATES),
     ("fullpipe-attacks", &ATTACK_CRATES),
     ("fullpipe-explain", &EXPLAIN_CRATES),
+    ("fullpipe-fit", &FIT_CRATES),
     ("fullpipe-lab", &LAB_CRATES),
     (
         "fullpipe-judge",
@@ -37,9 +38,11 @@ const DRAWN: [(&str, &[&str]); 17] = [
             "fullpipe-diagnose",
             "fullpipe-scenario",
             "fullpipe-explain",
+            "fullpipe-fit",
             "fullpipe-wire",
         ],
     ),
+    ("fullpipe-kernels", &KERNEL_CRATES),
     ("fullpipe-diagnose", &CORE_CRATES),
     ("fullpipe-report", &["fullpipe-diagnose"]),
     ("fullpipe-cli", &ALL_CRATES),
@@ -79,6 +82,16 @@ const EXPLAIN_CRATES: [&str; 7] = [
     "fullpipe-diagnose",
     "fullpipe-scenario",
 ];
+const FIT_CRATES: [&str; 8] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-diagnose",
+    "fullpipe-scenario",
+    "fullpipe-explain",
+];
 const LAB_CRATES: [&str; 8] = [
     "fullpipe-wire",
     "fullpipe-pool",
@@ -89,7 +102,21 @@ const LAB_CRATES: [&str; 8] = [
     "fullpipe-scenario",
     "fullpipe-explain",
 ];
-const ALL_CRATES: [&str; 15] = [
+const KERNEL_CRATES: [&str; 12] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-host",
+    "fullpipe-diagnose",
+    "fullpipe-perf",
+    "fullpipe-scenario",
+    "fullpipe-explain",
+    "fullpipe-fit",
+    "fullpipe-lab",
+];
+const ALL_CRATES: [&str; 17] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -98,10 +125,12 @@ const ALL_CRATES: [&str; 15] = [
     "fullpipe-host",
     "fullpipe-capi",
     "fullpipe-perf",
+    "fullpipe-kernels",
     "fullpipe-scenario",
     "fullpipe-attacks",
     "fullpipe-judge",
     "fullpipe-explain",
+    "fullpipe-fit",
     "fullpipe-lab",
     "fullpipe-diagnose",
     "fullpipe-report",

@@ -10,12 +10,12 @@ use fullpipe_diagnose::{
     inferred::Confidence,
     observe::{ConnectionObserver, ObservedConnection, SeenLimit},
 };
+use fullpipe_fit::frames::{Captured, View};
 use fullpipe_scenario::{Scene, watch::Watch};
 use fullpipe_tcp::Limit;
 
 use super::{
     draw::{Case, Family},
-    frames::{Captured, View},
     truth::{LimitGroup, TrueAccount},
 };
 use crate::runs::Failure;

@@ -8,16 +8,19 @@
 //! number draws the same case.
 
 mod draw;
-mod frames;
 mod judged;
 mod tally;
 mod truth;
+mod twin_tally;
+mod twins;
 
 #[cfg(test)]
 mod tests;
 
 pub use draw::{Case, Family};
-pub use frames::{Captured, View};
+pub use fullpipe_fit::frames::{Captured, View};
 pub use judged::{JudgedCapture, judge_case};
 pub use tally::CaptureTally;
 pub use truth::{LimitGroup, TrueAccount};
+pub use twin_tally::TwinTally;
+pub use twins::{JudgedAdvice, JudgedTwin, judge_twins};

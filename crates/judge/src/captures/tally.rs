@@ -3,8 +3,9 @@
 use std::fmt;
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
+use fullpipe_fit::frames::View;
 
-use super::{frames::View, judged::JudgedCapture, truth::LimitGroup};
+use super::{judged::JudgedCapture, truth::LimitGroup};
 
 /// Least share of right answers from all places.
 const RIGHT: f64 = 0.95;

@@ -1,0 +1,331 @@
+//! Both hosts: segment size, options, buffers, windows and acknowledgments.
+
+use fullpipe_diagnose::observe::SeenLimit;
+use fullpipe_scenario::units::grouped;
+use fullpipe_tcp::Limit;
+
+use crate::{
+    evidence::Evidence,
+    plan::{Basis, Plan, RECEIVER, SENDER},
+};
+
+/// Share of the lifetime from which a limit shows its size.
+const SHOWS: f64 = 0.05;
+/// Payload in percent of what Linux charges to a send buffer for a full segment without
+/// segmentation offload: 1,448 of 2,304 bytes.
+const LINUX_PAYLOAD_PERCENT: u64 = 63;
+/// Largest send buffer of a Linux socket with `SO_SNDBUF` and the usual `wmem_max`.
+const LINUX_LIMIT: u64 = 425_984;
+/// A buffer that nothing shows, as a multiple of the largest flight.
+const AMPLE: u64 = 8;
+/// Bytes of a block of packet memory.
+const BLOCK: u64 = 2_048;
+/// Share of the largest window that the first windows have, if the buffer does not grow.
+const CONSTANT: f64 = 0.9;
+/// Share of the lifetime from which a pacing rate is one that was configured.
+const PACED: f64 = 0.3;
+/// Acknowledgments that show how many segments each covers.
+const ACKS: usize = 16;
+
+/// Adds the values of the hosts.
+pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
+    options(plan, evidence);
+    if plan.preset.name == "linux" {
+        let why = "Linux charges 2,304 bytes to a send buffer for 1,448 bytes of payload, without segmentation offload";
+        let share = LINUX_PAYLOAD_PERCENT;
+        plan.set("sender.tcp.send_text_share", share, Basis::Assumed, why);
+    }
+    let send = send_buffer(plan, evidence);
+    let receive = receive_window(plan, evidence);
+    memory(plan, send + receive);
+    acknowledgments(plan, evidence);
+    initial_window(plan, evidence);
+    bursts(plan, evidence);
+    pacing_rate(plan, evidence);
+    partial_segments(plan, evidence);
+}
+
+/// Adds a value of both hosts.
+fn both(plan: &mut Plan, knob: &str, to: &str, why: &str) {
+    for host in [SENDER, RECEIVER] {
+        plan.set(&format!("{host}.{knob}"), to, Basis::Seen, why);
+    }
+}
+
+fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
+    let observed = evidence.observed;
+    if !observed.vantage.has_handshake {
+        return;
+    }
+    if !observed.vantage.has_timestamps {
+        both(plan, "tcp.timestamps", "false", "no SYN with timestamps");
+    }
+    if evidence.log.refuses_sack() {
+        both(plan, "tcp.sack", "false", "a SYN without SACK-permitted");
+    }
+    if evidence.log.refuses_scaling() {
+        let why = "a SYN without a window scale";
+        both(plan, "tcp.window_scaling", "false", why);
+    }
+}
+
+/// Adds the send buffer, if the flight shows it. Returns its size in the preset's units.
+fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
+    let config = plan.preset.config();
+    let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
+    let is_linux = plan.preset.name == "linux";
+    if let Some(payload) = plateau(evidence) {
+        let why = format!("flights end at {} bytes", grouped(payload));
+        return set_buffer(plan, payload, why, Basis::Inferred);
+    }
+    let flight = evidence.largest_flight();
+    if flight <= u64::from(own) / 2 {
+        return own.into();
+    }
+    let ample = (flight * AMPLE).min(1 << 30);
+    let why = format!(
+        "no flight shows it; the largest had {} bytes",
+        grouped(flight)
+    );
+    match is_linux {
+        true => plan.set(
+            "sender.tcp_wmem",
+            format!("4096 16384 {ample}"),
+            Basis::Assumed,
+            why,
+        ),
+        false => plan.set("sender.tcp.send_buffer", ample, Basis::Assumed, why),
+    }
+    ample
+}
+
+/// Returns true if the flights showed the send buffer.
+pub fn has_buffer(plan: &Plan) -> bool {
+    let settings = [
+        "sender.SO_SNDBUF",
+        "sender.tcp.send_buffer",
+        "sender.tcp_wmem",
+    ];
+    let known = settings.iter().filter_map(|set| plan.get(set));
+    known.into_iter().any(|value| value.basis != Basis::Assumed)
+}
+
+/// Sets a send buffer that holds `payload` bytes. Returns its size in the preset's units.
+pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u64 {
+    for set in [
+        "sender.SO_SNDBUF",
+        "sender.tcp.send_buffer",
+        "sender.tcp_wmem",
+    ] {
+        plan.unset(set);
+    }
+    if plan.preset.name != "linux" {
+        plan.set("sender.tcp.send_buffer", payload, basis, why);
+        return payload;
+    }
+    let buffer = payload * 100 / LINUX_PAYLOAD_PERCENT;
+    match buffer <= LINUX_LIMIT {
+        true => plan.set("sender.SO_SNDBUF", buffer / 2, basis, why),
+        false => plan.set(
+            "sender.tcp_wmem",
+            format!("4096 16384 {buffer}"),
+            basis,
+            why,
+        ),
+    }
+    buffer
+}
+
+/// The flight at which the send buffer was full: the largest of nine tenths of the sends while the
+/// account names it.
+fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
+    let limit = SeenLimit::from(Limit::SendBuffer);
+    if evidence.share(&[Limit::SendBuffer]) < SHOWS {
+        return None;
+    }
+    let bands = evidence.observed.bands.iter();
+    let mut bands = bands.filter(|band| band.limit == limit).peekable();
+    let mut peaks = Vec::new();
+    for sent in evidence.trace.new_segments() {
+        while bands.next_if(|band| band.end_ns < sent.at).is_some() {}
+        if bands.peek().is_some_and(|band| band.at_ns <= sent.at) {
+            peaks.push(sent.flight);
+        }
+    }
+    peaks.sort_unstable();
+    let peak = peaks.get(peaks.len() * 9 / 10).copied()?;
+    // A flight as large as the window is the window's.
+    let windows = evidence.trace.acks.iter().filter_map(|acked| acked.window);
+    let mut windows: Vec<u64> = windows.collect();
+    windows.sort_unstable();
+    let window = windows.get(windows.len() / 2);
+    let is_window = window.is_some_and(|window| peak + 2 * u64::from(evidence.mss) >= *window);
+    (!is_window).then_some(peak)
+}
+
+/// Adds the receive buffer. Returns its size.
+fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
+    let config = plan.preset.config();
+    let own = u64::from(config.tcp.receive_buffer.max(config.tcp.receive_buffer_max));
+    let windows: Vec<u64> = evidence
+        .trace
+        .acks
+        .iter()
+        .filter_map(|one| one.window)
+        .collect();
+    let Some(largest) = windows.iter().copied().max().filter(|most| *most > 0) else {
+        return own;
+    };
+    let first = windows[..windows.len().div_ceil(10)].iter().max();
+    let is_constant = first.is_some_and(|first| *first as f64 >= CONSTANT * largest as f64);
+    let limits = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) >= SHOWS;
+    let is_tuned = config.tcp.receive_buffer_max > config.tcp.receive_buffer;
+    let why = format!("windows of at most {} bytes", grouped(largest));
+    let share = u64::from(config.tcp.receive_text_share);
+    let buffer = largest * 100 / share;
+    match (plan.preset.name == "linux", is_constant && limits) {
+        (true, true) => {
+            plan.set(
+                "receiver.rmem_max",
+                largest.max(212_992),
+                Basis::Assumed,
+                "the window needs it",
+            );
+            plan.set("receiver.SO_RCVBUF", largest, Basis::Inferred, why);
+        }
+        (true, false) if limits || buffer > own => {
+            let bounds = format!("4096 131072 {}", buffer.max(131_072));
+            plan.set("receiver.tcp_rmem", bounds, Basis::Inferred, why);
+        }
+        (false, _) if !is_tuned || limits => {
+            plan.set("receiver.tcp.receive_buffer", buffer, Basis::Seen, why);
+        }
+        (true | false, _) => return own,
+    }
+    buffer
+}
+
+/// Adds packet memory for buffers of `bytes`, if the default host has too little.
+fn memory(plan: &mut Plan, bytes: u64) {
+    let config = plan.preset.config();
+    let blocks = (bytes * 4).div_ceil(BLOCK);
+    if plan.preset.name == "default" && blocks > u64::from(config.pool.blocks) {
+        for host in [SENDER, RECEIVER] {
+            let why = "memory is no limit";
+            plan.set(&format!("{host}.pool.blocks"), blocks, Basis::Assumed, why);
+        }
+    }
+}
+
+/// Adds the number of segments that an ACK covers, if it is not the usual two.
+fn acknowledgments(plan: &mut Plan, evidence: &Evidence<'_>) {
+    let mut sizes: Vec<u64> = evidence
+        .trace
+        .acks
+        .iter()
+        .map(|acked| acked.bytes)
+        .collect();
+    sizes.retain(|bytes| *bytes > 0);
+    // The first ACKs may be quick.
+    let mut later = sizes.split_off(sizes.len() / 2);
+    later.sort_unstable();
+    let Some(middle) = later.get(later.len() / 2).filter(|_| later.len() >= ACKS) else {
+        return;
+    };
+    let segments = (*middle as f64 / f64::from(evidence.mss)).round() as u64;
+    let is_small = evidence.share(&[Limit::Application, Limit::Nagle]) > 0.5;
+    if segments != 2 && segments <= 64 && !is_small {
+        let segments = segments.max(1);
+        let why = format!(
+            "most ACKs cover {}",
+            match segments {
+                1 => "one segment".to_string(),
+                many => format!("{many} segments"),
+            }
+        );
+        plan.set("receiver.tcp.ack_every", segments, Basis::Seen, why);
+    }
+}
+
+/// Adds the initial window, if the first flight shows one that is not usual.
+fn initial_window(plan: &mut Plan, evidence: &Evidence<'_>) {
+    let trace = &evidence.trace;
+    let Some(first) = trace.acks.iter().find(|acked| acked.bytes > 0) else {
+        return;
+    };
+    let until = first.at + trace.to_sender;
+    let flight = trace.new_segments().take_while(|sent| sent.at < until);
+    let flight = flight.map(|sent| sent.end).max().unwrap_or(0);
+    let segments = (flight as f64 / f64::from(evidence.mss)).round() as u64;
+    let usual = u64::from(plan.preset.config().tcp.initial_window);
+    let has_more = trace.bytes > 4 * flight && evidence.largest_flight() > flight * 3 / 2;
+    if has_more && segments >= 1 && segments.abs_diff(usual) > usual / 10 {
+        let why = format!("{} bytes left before the first ACK", grouped(flight));
+        let segments = segments.min(1_000);
+        plan.set("sender.tcp.initial_window", segments, Basis::Inferred, why);
+    }
+}
+
+/// Adds the absence of pacing, if a first flight left at once.
+fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
+    let trace = &evidence.trace;
+    let Some(acked) = trace.acks.iter().find(|acked| acked.bytes > 0) else {
+        return;
+    };
+    let mut flight = trace.new_segments().take_while(|sent| sent.at < acked.at);
+    let Some(first) = flight.next() else { return };
+    let Some((place, last)) = flight.enumerate().last() else {
+        return;
+    };
+    let ticks = first.tsval.zip(last.tsval);
+    let by_clock = ticks.map_or(u64::MAX, |(from, to)| {
+        (u64::from(to.wrapping_sub(from)) + 1) * 1_000_000
+    });
+    let span = (last.at - first.at).min(by_clock);
+    if place >= 3 && span * 20 < evidence.base_rtt() {
+        let why = "the first flight left at once";
+        plan.set("sender.tcp.pacing", "false", Basis::Inferred, why);
+    }
+}
+
+/// Adds the configured pacing rate that the account names.
+fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
+    // A rate below the path's loses nothing; BBR behind a policer does.
+    let data = evidence.observed.data();
+    let loses = data.retransmissions.total() * 200 > data.data_segments;
+    if evidence.share(&[Limit::Pacing]) < PACED || loses {
+        return;
+    }
+    let limit = SeenLimit::from(Limit::Pacing);
+    let bands = evidence
+        .observed
+        .bands
+        .iter()
+        .filter(|band| band.limit == limit);
+    let (bytes, time) = bands.fold((0, 0), |(bytes, time), band| {
+        (bytes + band.bytes, time + band.end_ns - band.at_ns)
+    });
+    let rate = bytes as f64 * 1e9 / time.max(1) as f64;
+    let why = "single segments at equal times, on a path that carries them faster";
+    plan.set("sender.tcp.pacing", "true", Basis::Inferred, why);
+    let rate = (rate.round() as u64).clamp(1, u64::from(u32::MAX));
+    plan.set("sender.tcp.pacing_rate_max", rate, Basis::Inferred, why);
+}
+
+/// Adds the absence of Nagle's algorithm, if partial segments left while others were in flight.
+fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
+    let new: Vec<_> = evidence.trace.new_segments().collect();
+    let Some((_, all)) = new.split_last() else {
+        return;
+    };
+    let is_partial = |len: u64, flight: u64| len < u64::from(evidence.mss) && flight > len;
+    let is_window = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) > 0.3;
+    let partial = all
+        .iter()
+        .filter(|sent| is_partial(sent.end - sent.start, sent.flight))
+        .count();
+    if partial >= 3 && partial * 50 >= all.len() && !is_window {
+        let why = format!("{partial} partial segments left while others were in flight");
+        plan.set("sender.tcp.nagle", "false", Basis::Inferred, why);
+    }
+}

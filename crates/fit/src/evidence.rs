@@ -1,0 +1,89 @@
+//! The evidence of a connection, as the parts of an estimate read it.
+
+use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
+use fullpipe_tcp::Limit;
+
+use crate::{
+    failure::FitFailure,
+    log::SegmentLog,
+    rate::{self, PathRate},
+    trace::Trace,
+};
+
+/// Fewest payload segments of a fit.
+const FEWEST_SEGMENTS: usize = 4;
+/// Bytes of link, IP and TCP headers of a frame of the laboratory, without TCP options.
+pub const HEADERS: u32 = 54;
+/// Bytes of the timestamps option with its padding.
+pub const TIMESTAMPS: u32 = 12;
+
+/// The evidence of a connection.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    /// The connection as it was observed.
+    pub observed: &'a ObservedConnection,
+    /// Its segments.
+    pub log: &'a SegmentLog,
+    /// Its payload.
+    pub trace: Trace,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Rate of the path.
+    pub rate: Option<PathRate>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Reads the evidence.
+    ///
+    /// # Errors
+    /// Too little payload, or one direction only.
+    pub fn of(log: &'a SegmentLog, observed: &'a ObservedConnection) -> Result<Self, FitFailure> {
+        let trace = Trace::of(log, observed);
+        if trace.sent.is_empty() || trace.acks.is_empty() {
+            return Err(FitFailure::OneDirection);
+        }
+        if trace.sent.len() < FEWEST_SEGMENTS || trace.done == 0 {
+            return Err(FitFailure::TooLittle);
+        }
+        let mss = observed.data().segment_bytes.max(1);
+        let rate = rate::forward(&trace, mss);
+        Ok(Self {
+            observed,
+            log,
+            mss,
+            rate,
+            trace,
+        })
+    }
+
+    /// Share of the lifetime that has one of these limits.
+    pub fn share(&self, limits: &[Limit]) -> f64 {
+        let shares = self.observed.shares();
+        let known = limits
+            .iter()
+            .map(|limit| shares.share(SeenLimit::from(*limit)));
+        known.sum()
+    }
+
+    /// Bytes of headers of a full frame of the laboratory.
+    pub fn headers(&self) -> u32 {
+        let has_timestamps = self.observed.vantage.has_timestamps;
+        HEADERS + if has_timestamps { TIMESTAMPS } else { 0 }
+    }
+
+    /// Smallest round trip of a full segment, in nanoseconds.
+    pub fn base_rtt(&self) -> u64 {
+        let own = self.trace.rtts.iter().map(|(_, rtt)| *rtt).min();
+        let whole = self.observed.path.base_rtt_ns;
+        match (own, whole) {
+            (Some(own), Some(whole)) => own.min(whole),
+            (own, whole) => own.or(whole).unwrap_or(0),
+        }
+    }
+
+    /// Largest number of bytes in flight.
+    pub fn largest_flight(&self) -> u64 {
+        let flights = self.trace.new_segments().map(|sent| sent.flight);
+        flights.max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,46 @@
+//! Reasons for which there is no twin.
+
+use std::fmt;
+
+use fullpipe_explain::TwinFailure;
+
+/// Reason for which there is no twin.
+#[derive(Debug)]
+pub enum FitFailure {
+    /// The connection carried too little payload for a fit.
+    TooLittle,
+    /// The capture has segments of one direction only.
+    OneDirection,
+    /// The laboratory refuses a value that the capture shows.
+    Refused(String),
+    /// A run failed, or was interrupted.
+    Run(TwinFailure),
+}
+
+impl FitFailure {
+    /// Returns true if the user stopped the runs.
+    pub const fn is_interrupted(&self) -> bool {
+        matches!(self, Self::Run(TwinFailure::Interrupted))
+    }
+}
+
+impl fmt::Display for FitFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLittle => f.write_str("the connection carried too little payload for a twin"),
+            Self::OneDirection => f.write_str(
+                "the capture has one direction only: without ACKs, or without payload, no twin can be compared with it",
+            ),
+            Self::Refused(why) => write!(f, "the laboratory cannot run this transfer: {why}"),
+            Self::Run(failure) => failure.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FitFailure {}
+
+impl From<TwinFailure> for FitFailure {
+    fn from(failure: TwinFailure) -> Self {
+        Self::Run(failure)
+    }
+}

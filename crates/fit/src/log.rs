@@ -1,0 +1,138 @@
+//! The segments of one connection, kept for a fit.
+//!
+//! Rule: at most [`SegmentLog::SEGMENTS`] are kept, the first ones. The account of the connection
+//! goes on without a bound.
+
+use fullpipe_diagnose::{
+    capture::{Analysis, End, Segment},
+    observe::{ConnectionObserver, ObservedConnection},
+};
+use fullpipe_wire::TcpFlags;
+
+/// A segment, without what a fit does not need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// Time of the capture, in nanoseconds since the Unix epoch.
+    pub at_ns: i64,
+    /// The end that sent it.
+    pub from: End,
+    /// SEG.SEQ.
+    pub seq: u32,
+    /// SEG.ACK; without ACK it has no meaning.
+    pub ack: u32,
+    /// SEG.WND before scaling.
+    pub window: u16,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Payload in bytes.
+    pub payload: u32,
+    /// TSval, if the segment has timestamps.
+    pub tsval: Option<u32>,
+}
+
+/// The first segments of a connection, in the order of the capture.
+#[derive(Clone, Debug, Default)]
+pub struct SegmentLog {
+    segments: Vec<Noted>,
+    omitted: u64,
+    /// Both SYNs had the option SACK-permitted, as far as SYNs were seen.
+    refuses_sack: bool,
+    /// A SYN had no option for the scale of windows.
+    refuses_scaling: bool,
+}
+
+impl SegmentLog {
+    /// Largest number of segments: 10 MiB.
+    pub const SEGMENTS: usize = 1 << 18;
+
+    /// A log without segments.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next segment.
+    pub fn on_segment(&mut self, segment: &Segment) {
+        if segment.flags.contains(TcpFlags::SYN) && !segment.options_cut {
+            self.refuses_sack |= !segment.options.sack_permitted;
+            self.refuses_scaling |= segment.options.window_scale.is_none();
+        }
+        if self.segments.len() >= Self::SEGMENTS {
+            self.omitted += 1;
+            return;
+        }
+        self.segments.push(Noted {
+            at_ns: segment.at_ns,
+            from: segment.from,
+            seq: segment.seq,
+            ack: segment.ack,
+            window: segment.window,
+            flags: segment.flags,
+            payload: segment.payload,
+            tsval: segment.options.timestamps.map(|stamps| stamps.value),
+        });
+    }
+
+    /// The segments.
+    pub fn segments(&self) -> &[Noted] {
+        &self.segments
+    }
+
+    /// Number of segments after them.
+    pub const fn omitted(&self) -> u64 {
+        self.omitted
+    }
+
+    /// Returns true if a SYN was seen without the option for the scale of windows.
+    pub const fn refuses_scaling(&self) -> bool {
+        self.refuses_scaling
+    }
+
+    /// Returns true if a SYN was seen that does not permit SACK.
+    pub const fn refuses_sack(&self) -> bool {
+        self.refuses_sack
+    }
+}
+
+/// A connection as a capture shows it, and its log if one was kept.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The connection.
+    pub observed: ObservedConnection,
+    /// Its segments, if they were kept.
+    pub log: Option<SegmentLog>,
+}
+
+/// The analysis of a connection, which may keep its segments.
+#[derive(Debug, Default)]
+pub struct Follower {
+    observer: ConnectionObserver,
+    log: Option<SegmentLog>,
+}
+
+impl Follower {
+    /// A connection without a segment, whose segments are kept if `keeps_segments`.
+    pub fn new(keeps_segments: bool) -> Self {
+        Self {
+            observer: ConnectionObserver::new(),
+            log: keeps_segments.then(SegmentLog::new),
+        }
+    }
+}
+
+impl Analysis for Follower {
+    type Outcome = Followed;
+
+    fn on_segment(&mut self, segment: &Segment) {
+        self.observer.on_segment(segment);
+        if let Some(log) = &mut self.log {
+            log.on_segment(segment);
+        }
+    }
+
+    fn conclude(self, end_ns: i64) -> Followed {
+        Followed {
+            observed: self.observer.finish(end_ns),
+            log: self.log,
+        }
+    }
+}

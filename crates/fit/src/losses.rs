@@ -1,0 +1,185 @@
+//! Losses: in a full queue, alone, in bursts, and in outages.
+//!
+//! Rule: a loss while the round trip was nearly as long as ever is the queue's, and needs no loss
+//! in the twin.
+
+use fullpipe_diagnose::observe::EpisodeKind;
+
+use crate::{
+    evidence::Evidence,
+    plan::{Basis, Plan, micros_value},
+};
+
+/// Share of the largest wait from which a queue is full.
+const FULL: f64 = 0.5;
+/// Wait that shows a queue, in full frames and in smallest round trips.
+const QUEUE_FRAMES: f64 = 4.0;
+const QUEUE_TRIPS: f64 = 0.05;
+/// Segments between two losses of one burst.
+const NEAR: u64 = 3;
+/// Losses in a burst, on average, from which losses come in bursts.
+const BURST: f64 = 1.5;
+/// Share of the lifetime that an outage takes at least.
+const OUTAGE: f64 = 0.1;
+
+/// Largest wait in the path: the round trip at which 1 % are longer, less the smallest one.
+pub fn longest_wait(evidence: &Evidence<'_>) -> f64 {
+    let rtts = evidence.trace.sorted_rtts();
+    let Some(high) = rtts.get(rtts.len().saturating_sub(1 + rtts.len() / 100)) else {
+        return 0.0;
+    };
+    high.saturating_sub(evidence.base_rtt()) as f64
+}
+
+/// Returns true if the path had a queue that losses or long waits show.
+fn has_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
+    let frame = f64::from(evidence.mss + evidence.headers()) * 8e9 / rate_bps;
+    let least = (QUEUE_FRAMES * frame).max(QUEUE_TRIPS * evidence.base_rtt() as f64);
+    longest_wait(evidence) > least
+}
+
+/// Returns true if most losses happened while the queue was nearly full.
+pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
+    let lost = lost(evidence);
+    let base = evidence.base_rtt();
+    let full = base + (FULL * longest_wait(evidence)) as u64;
+    let rtts = &evidence.trace.rtts;
+    let was_full = |at: u64| {
+        let before = rtts.partition_point(|(time, _)| *time <= at);
+        let recent = rtts[..before].iter().rev().take(4).map(|(_, rtt)| *rtt);
+        recent.max().is_some_and(|rtt| rtt >= full)
+    };
+    let in_queue = lost.iter().filter(|(at, _)| was_full(*at)).count();
+    has_queue(evidence, rate_bps) && in_queue * 2 > lost.len()
+}
+
+/// Time of the repair and position of each segment that was lost, in the order of the repairs.
+fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
+    let data = evidence.observed.data();
+    let count = (data.lost_before_tap + data.lost_after_tap) as usize;
+    let again = evidence.trace.sent.iter().filter(|sent| !sent.is_new);
+    let mut found: Vec<(u64, u64)> = again.map(|sent| (sent.at, sent.start)).collect();
+    found.truncate(count);
+    found
+}
+
+/// Payload of the longest segment that arrives, if longer ones never do. After an outage a sender
+/// may also try shorter segments; before it longer ones arrived.
+pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
+    let mut episodes = evidence.observed.episodes.iter();
+    let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;
+    let acks = evidence.trace.acks.iter();
+    let before = acks.take_while(|acked| acked.at < hole.at_ns);
+    let arrived = before.map(|acked| acked.ack).max().unwrap_or(0);
+    (arrived < 4 * u64::from(evidence.mss)).then_some(hole.count)
+}
+
+/// Adds the losses that are not those of a full queue.
+pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
+    let rate_bps = evidence.rate.map_or(f64::INFINITY, |rate| rate.payload_bps);
+    let mut lost = lost(evidence);
+    if lost.is_empty() || hole(evidence).is_some() {
+        return;
+    }
+    if let Some((from, to)) = outage(evidence) {
+        let why = "silence until a retransmission arrived";
+        plan.set(
+            "path.outage.after",
+            micros_value(from as f64 / 1e3),
+            Basis::Inferred,
+            why,
+        );
+        let length = micros_value((to - from) as f64 / 1e3);
+        plan.set("path.outage.length", length, Basis::Inferred, why);
+        lost.retain(|(at, _)| !(from..=to + evidence.base_rtt() * 4).contains(at));
+    }
+    if !lost.is_empty() && !are_in_full_queue(evidence, rate_bps) {
+        rates(
+            plan,
+            evidence,
+            lost.iter().map(|(_, start)| *start).collect(),
+        );
+    }
+}
+
+/// Adds every loss as one of the link. Returns false if there is none, or if the plan has them.
+pub fn add_all(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
+    let lost = lost(evidence);
+    let is_other = plan.is_random() || plan.get("path.outage.after").is_some();
+    if lost.is_empty() || is_other || hole(evidence).is_some() {
+        return false;
+    }
+    rates(
+        plan,
+        evidence,
+        lost.iter().map(|(_, start)| *start).collect(),
+    );
+    true
+}
+
+/// Adds the shares of losses, from the positions of lost segments.
+fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
+    let count = starts.len();
+    let sent = evidence.trace.sent.len().max(1) as f64;
+    starts.sort_unstable();
+    let mss = u64::from(evidence.mss);
+    let bursts: Vec<&[u64]> = starts
+        .chunk_by(|one, next| next - one <= NEAR * mss)
+        .collect();
+    let per_burst = count as f64 / bursts.len() as f64;
+    if per_burst < BURST {
+        let share = count as f64 / sent;
+        let why = format!("{count} of {sent} segments were lost, most of them alone");
+        let share = format!("{share:.6}");
+        return plan.set("path.forward.loss", share, Basis::Inferred, why);
+    }
+    let spans = bursts
+        .iter()
+        .map(|burst| ((burst[burst.len() - 1] - burst[0]) / mss + 1) as f64);
+    let span = spans.sum::<f64>() / bursts.len() as f64;
+    let values = [
+        ("enter", (bursts.len() as f64 / sent).min(1.0)),
+        ("leave", (1.0 / span).min(1.0)),
+        ("loss_bad", (per_burst / span).min(1.0)),
+    ];
+    let why = format!(
+        "{count} of {sent} segments were lost in {} bursts",
+        bursts.len()
+    );
+    for (name, share) in values {
+        let path = format!("path.forward.burst_loss.{name}");
+        let percent = format!("{:.4}%", share * 100.0);
+        plan.set(&path, percent, Basis::Inferred, why.clone());
+    }
+}
+
+/// The longest silence that a timeout ended: from the last ACK before it to the last segment
+/// that did not arrive.
+fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
+    let episodes = evidence.observed.episodes.iter();
+    let timeouts = episodes.filter(|one| one.kind == EpisodeKind::Timeout);
+    let longest = timeouts.max_by_key(|one| one.end_ns - one.at_ns)?;
+    let trace = &evidence.trace;
+    let acks = trace.acks.iter().filter(|acked| acked.bytes > 0);
+    // The silence is the longest time without progress that overlaps the episode.
+    let times: Vec<u64> = acks.map(|acked| acked.at).collect();
+    let silences = times
+        .windows(2)
+        .filter(|two| two[1] > longest.at_ns && two[0] < longest.end_ns);
+    let silence = silences.max_by_key(|two| two[1] - two[0])?;
+    let (from, until) = (silence[0], silence[1]);
+    if ((until - from) as f64) < OUTAGE * evidence.observed.lifetime_ns as f64 {
+        return None;
+    }
+    // The segment whose ACK ended the silence arrived; those before it did not.
+    let arrived = until.saturating_sub(evidence.base_rtt() * 9 / 10);
+    let sent = trace
+        .sent
+        .iter()
+        .filter(|sent| sent.at < arrived)
+        .map(|sent| sent.at);
+    let mut sent: Vec<u64> = sent.filter(|at| *at > from).collect();
+    sent.pop();
+    let last = sent.last().copied()?;
+    (last > from).then_some((from, last + 1_000_000))
+}

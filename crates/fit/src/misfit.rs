@@ -1,0 +1,227 @@
+//! Capture and twin side by side.
+//!
+//! Rule: both are read in the same way from segments at the same place, so a difference is one
+//! between the connection and its twin, and not between two ways to look at them. The limits
+//! below decide whether there is advice; nothing was fitted to them.
+
+use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
+use fullpipe_tcp::Limit;
+use serde::Serialize;
+
+use crate::trace::Trace;
+
+/// Largest difference of goodput of a twin that reproduces its capture.
+const GOODPUT: f64 = 0.2;
+/// Largest part of the time with another limit.
+const ACCOUNT: f64 = 0.3;
+/// Largest ratio of median round trips, either way.
+const ROUND_TRIPS: f64 = 1.5;
+
+/// Results of a connection, from segments at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Payload that was acknowledged, in bytes.
+    pub bytes: u64,
+    /// Time from the end of the handshake to the ACK of the last of these bytes.
+    pub seconds: f64,
+    /// Payload over that time, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// Smallest round trip.
+    pub base_rtt_ms: f64,
+    /// Median of the round trips.
+    pub median_rtt_ms: f64,
+    /// 95 % of the round trips are shorter.
+    pub high_rtt_ms: f64,
+    /// Retransmitted segments as a share of those with payload.
+    pub retransmitted_share: f64,
+    /// Shares of the sender's limits, the largest first.
+    pub shares: Vec<(&'static str, f64)>,
+    #[serde(skip)]
+    account: Account,
+}
+
+/// Limits that a capture cannot tell apart with certainty are one group.
+type Account = [f64; GROUPS];
+const GROUPS: usize = 9;
+/// The group of pacing, and those of limits that bound the flight.
+const PACING: usize = 6;
+const BOUNDS: std::ops::RangeInclusive<usize> = 1..=5;
+
+/// The group of a limit; `None` for the time before and after the transfer.
+const fn group(limit: SeenLimit) -> Option<usize> {
+    let SeenLimit::Known(limit) = limit else {
+        return Some(8);
+    };
+    Some(match limit {
+        Limit::Handshake | Limit::Closing => return None,
+        Limit::Application => 0,
+        Limit::SendBuffer => 1,
+        Limit::ReceiveWindow | Limit::ZeroWindow => 2,
+        Limit::CwndSlowStart | Limit::CwndAfterIdle => 3,
+        Limit::CwndSteady | Limit::CwndAfterMark => 4,
+        Limit::CwndAfterLoss | Limit::Recovery => 5,
+        Limit::Pacing | Limit::Device => 6,
+        Limit::Nagle => 7,
+        Limit::Memory | Limit::Processor => 8,
+    })
+}
+
+impl Figures {
+    /// The results of the first `bytes` of a connection.
+    pub fn of(observed: &ObservedConnection, trace: &Trace, bytes: u64) -> Self {
+        let reached = trace.acks.iter().find(|acked| acked.ack >= bytes);
+        let (bytes, done) = match reached {
+            Some(acked) => (bytes, acked.at),
+            None => (trace.bytes, trace.done),
+        };
+        let seconds = done.saturating_sub(trace.begin) as f64 / 1e9;
+        let mut rtts: Vec<u64> = trace
+            .rtts
+            .iter()
+            .filter(|(at, _)| *at <= done)
+            .map(|one| one.1)
+            .collect();
+        rtts.sort_unstable();
+        let rtt_ms = |share: f64| {
+            let place = (rtts.len() as f64 * share) as usize;
+            rtts.get(place.min(rtts.len().saturating_sub(1)))
+                .map_or(0.0, |ns| *ns as f64 / 1e6)
+        };
+        let sent = trace.sent.iter().take_while(|sent| sent.at <= done);
+        let (all, again) = sent.fold((0, 0), |(all, again), sent| {
+            (all + 1, again + u32::from(!sent.is_new))
+        });
+        let mut times = vec![0.0; SeenLimit::COUNT];
+        let mut account = [0.0; GROUPS];
+        let mut flight = None;
+        for band in observed.bands.iter().filter(|band| band.at_ns < done) {
+            let length = (band.end_ns.min(done) - band.at_ns) as f64;
+            let place = SeenLimit::ALL.iter().position(|known| *known == band.limit);
+            times[place.expect("every limit is in the list")] += length;
+            let own = group(band.limit);
+            // The pacing of a sender derives from the window that bounds its flight.
+            let place = match own {
+                Some(PACING) => flight.or(own),
+                own => own,
+            };
+            if let Some(place) = place {
+                account[place] += length;
+            }
+            if own.is_some_and(|own| BOUNDS.contains(&own)) {
+                flight = own;
+            }
+        }
+        let whole: f64 = account.iter().sum::<f64>().max(1.0);
+        account.iter_mut().for_each(|part| *part /= whole);
+        let all_times: f64 = times.iter().sum::<f64>().max(1.0);
+        let named = SeenLimit::ALL.iter().zip(&times);
+        let mut shares: Vec<_> = named
+            .map(|(limit, time)| (limit.name(), time / all_times))
+            .filter(|(_, share)| *share > 0.0)
+            .collect();
+        shares.sort_by(|one, other| other.1.total_cmp(&one.1));
+        Self {
+            bytes,
+            seconds,
+            goodput_mbps: bytes as f64 * 8e-6 / seconds.max(1e-9),
+            base_rtt_ms: rtt_ms(0.0),
+            median_rtt_ms: rtt_ms(0.5),
+            high_rtt_ms: rtt_ms(0.95),
+            retransmitted_share: f64::from(again) / f64::from(all.max(1)),
+            shares,
+            account,
+        }
+    }
+}
+
+impl Figures {
+    /// The means of runs that differ only in their seeds; `shares` are those of the first.
+    pub fn mean(runs: &[Self]) -> Self {
+        let mean = |of: fn(&Self) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let mut account = [0.0; GROUPS];
+        for (place, part) in account.iter_mut().enumerate() {
+            *part = runs.iter().map(|run| run.account[place]).sum::<f64>() / runs.len() as f64;
+        }
+        Self {
+            bytes: runs[0].bytes,
+            seconds: mean(|run| run.seconds),
+            goodput_mbps: mean(|run| run.goodput_mbps),
+            base_rtt_ms: mean(|run| run.base_rtt_ms),
+            median_rtt_ms: mean(|run| run.median_rtt_ms),
+            high_rtt_ms: mean(|run| run.high_rtt_ms),
+            retransmitted_share: mean(|run| run.retransmitted_share),
+            shares: runs[0].shares.clone(),
+            account,
+        }
+    }
+
+    /// Share of the transfer that waited for the send buffer.
+    pub const fn send_buffer_share(&self) -> f64 {
+        self.account[1]
+    }
+}
+
+/// The differences of a twin from its capture.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// Goodput of the twin over that of the capture, less 1.
+    pub goodput_error: f64,
+    /// Part of the time in which the twin has another limit, from 0 to 1.
+    pub account_error: f64,
+    /// Median round trip of the twin over that of the capture, less 1.
+    pub rtt_error: f64,
+    /// Decision.
+    pub verdict: Verdict,
+}
+
+/// Decision about a twin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The twin reproduces the capture.
+    Reproduces,
+    /// Its goodput differs by more than 20 %.
+    GoodputDiffers,
+    /// More than 30 % of its time has another limit.
+    LimitDiffers,
+    /// Its median round trip differs by more than half.
+    RoundTripDiffers,
+}
+
+impl Compared {
+    /// Compares a twin with its capture.
+    pub fn of(capture: &Figures, twin: &Figures) -> Self {
+        let ratio = |twin: f64, capture: f64| match capture > 0.0 {
+            true => twin / capture,
+            false => 1.0,
+        };
+        let goodput = ratio(twin.goodput_mbps, capture.goodput_mbps);
+        let rtt = ratio(twin.median_rtt_ms, capture.median_rtt_ms);
+        let pairs = twin.account.iter().zip(&capture.account);
+        let account_error = pairs.map(|(one, other)| (one - other).abs()).sum::<f64>() / 2.0;
+        let is_rtt_near = (1.0 / ROUND_TRIPS..=ROUND_TRIPS).contains(&rtt);
+        let verdict = match () {
+            () if (goodput - 1.0).abs() > GOODPUT => Verdict::GoodputDiffers,
+            () if account_error > ACCOUNT => Verdict::LimitDiffers,
+            () if !is_rtt_near => Verdict::RoundTripDiffers,
+            () => Verdict::Reproduces,
+        };
+        Self {
+            goodput_error: goodput - 1.0,
+            account_error,
+            rtt_error: rtt - 1.0,
+            verdict,
+        }
+    }
+
+    /// One number for the choice between candidates; 0 for a perfect twin.
+    pub fn score(&self) -> f64 {
+        let log = |error: f64| (1.0 + error).max(1e-3).ln().abs();
+        log(self.goodput_error) + self.account_error + 0.5 * log(self.rtt_error)
+    }
+
+    /// True if advice from the twin is advice for the connection.
+    pub fn is_reproduced(&self) -> bool {
+        self.verdict == Verdict::Reproduces
+    }
+}

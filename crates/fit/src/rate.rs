@@ -1,0 +1,193 @@
+//! The rate of the path, from trains of ACKs.
+//!
+//! A train of segments that left faster than its ACKs came back was spread by the bottleneck, so the
+//! spacing of the ACKs is the bottleneck's. The same holds for any train while a queue stands in
+//! the path.
+//!
+//! Rule: without such a train the rate is only a lower bound.
+
+use crate::trace::{Sent, Trace};
+
+/// ACKs of a train after the first one: many, and few where flights are short.
+const ACKS: [usize; 2] = [4, 2];
+/// Trains of one rate that are believed.
+const STRONG: usize = 8;
+/// Factor by which the ACKs of a train take longer than its segments.
+const SPREAD: f64 = 1.5;
+/// Round-trip time over the smallest one from which a queue stands in the path.
+const QUEUED: f64 = 1.25;
+/// An ACK that covers more bytes than this many median ACKs ended a recovery.
+const JUMP: u64 = 2;
+/// Nanoseconds of a tick of the timestamp clock.
+const TICK: u64 = 1_000_000;
+/// Trains that show a rate.
+const FEWEST: usize = 2;
+/// Part of the time in which its segments left that the ACKs of a train take at least.
+const COMPRESSED: f64 = 0.9;
+/// Part of the goodput that the path's rate is at least.
+const OF_GOODPUT: f64 = 0.95;
+/// Part of the highest rate that the path's rate is at least.
+const OF_HIGHEST: f64 = 0.5;
+/// Trains of equal rates that show the path's, and their share of all.
+const CLUSTER: usize = 3;
+const CLUSTER_SHARE: f64 = 0.003;
+/// Part of the fastest range that rates near it are at least.
+const NEAR_FASTEST: f64 = 0.75;
+/// Half width of the range of equal rates.
+const NEAR: f64 = 0.06;
+
+/// A rate of payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathRate {
+    /// Bits of payload a second.
+    pub payload_bps: f64,
+    /// False if it is only a lower bound.
+    pub is_seen: bool,
+}
+
+/// The rate of the path of the payload; `None` if there are too few ACKs.
+pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
+    let [long, short] = ACKS.map(|acks| by_trains(trace, mss, acks));
+    let short = short.filter(|(rate, count)| rate.is_seen && *count >= STRONG);
+    let (rate, count) = long.or(short)?;
+    // A gap inside a long train makes it slower, and short trains are faster by jitter.
+    let better = short.filter(|(short, _)| {
+        let is_much_faster = short.payload_bps * NEAR_FASTEST > rate.payload_bps;
+        !rate.is_seen || count < STRONG || is_much_faster
+    });
+    Some(better.map_or(rate, |(rate, _)| rate))
+}
+
+/// The rate by trains of `acks` ACKs after the first one, and the number of trains that have it.
+fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> {
+    let (mut shown, mut all) = trains(trace, mss, acks);
+    all.sort_by(f64::total_cmp);
+    // Whatever the trains show, the path carries what it carried.
+    let high = *all.get(all.len().checked_sub(FEWEST)?)?;
+    let seconds = trace.done.saturating_sub(trace.begin).max(1) as f64 / 1e9;
+    let carried = trace.bytes as f64 * 8.0 / seconds;
+    shown.retain(|bps| *bps >= (OF_HIGHEST * high).max(OF_GOODPUT * carried));
+    let is_seen = shown.len() >= FEWEST;
+    let (payload_bps, count) = if is_seen {
+        settled(&mut shown)
+    } else {
+        (high, 0)
+    };
+    let rate = PathRate {
+        payload_bps,
+        is_seen,
+    };
+    Some((rate, count))
+}
+
+/// The rates of trains that show the path's, and of all trains.
+fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
+    let progress: Vec<_> = trace.acks.iter().filter(|acked| acked.bytes > 0).collect();
+    let mut sizes: Vec<u64> = progress.iter().map(|acked| acked.bytes).collect();
+    sizes.sort_unstable();
+    let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
+    let base = trace.rtts.iter().map(|(_, rtt)| *rtt).min().unwrap_or(0);
+    let mut rtts = trace.rtts.iter().peekable();
+    let (mut shown, mut all) = (Vec::new(), Vec::new());
+    let mut sends = Sends::new(trace);
+    for train in progress.windows(acks + 1) {
+        let (first, last) = (train[0], train[acks]);
+        let span = last.at - first.at;
+        let has_jump = train[1..].iter().any(|acked| acked.bytes > JUMP * usual);
+        let Some(sent) = sends.span(first.ack, last.ack) else {
+            continue;
+        };
+        // ACKs that came faster than their segments left had waited for each other.
+        let is_compressed = (span as f64) < COMPRESSED * sent as f64;
+        if span == 0 || has_jump || is_compressed {
+            continue;
+        }
+        let mut rtt = base;
+        while let Some((_, sample)) = rtts.next_if(|(at, _)| *at <= last.at) {
+            rtt = *sample;
+        }
+        let bps = (last.ack - first.ack) as f64 * 8e9 / span as f64;
+        all.push(bps);
+        // Segments of several round trips did not leave together.
+        let is_spread = span as f64 > SPREAD * sent as f64 && sent < base;
+        // ACKs of partial segments may be delayed ones.
+        let is_full = last.ack - first.ack >= u64::from(mss) * acks as u64;
+        let is_queued = is_full && rtt as f64 > QUEUED * base as f64;
+        if is_spread || is_queued {
+            shown.push(bps);
+        }
+    }
+    (shown, all)
+}
+
+/// The mean and the number of the rates that most trains have, of those near the fastest range that
+/// enough have: gaps between segments make trains slower, and jitter makes few of them faster.
+fn settled(rates: &mut [f64]) -> (f64, usize) {
+    rates.sort_by(f64::total_cmp);
+    let enough = CLUSTER.max((rates.len() as f64 * CLUSTER_SHARE) as usize);
+    let fast = ranges(rates).rev().find(|range| range.len() >= enough);
+    let least = fast.map_or(0.0, |range| range[0] * NEAR_FASTEST);
+    let rates = &rates[rates.partition_point(|bps| *bps < least)..];
+    let most = ranges(rates).max_by_key(|range| range.len());
+    let most = most.unwrap_or(rates);
+    let count = most.len().max(1);
+    (most.iter().sum::<f64>() / count as f64, count)
+}
+
+/// Every range of rates that differ by little, from the slowest to the fastest.
+fn ranges(sorted: &[f64]) -> impl DoubleEndedIterator<Item = &[f64]> {
+    (0..sorted.len()).map(|begin| {
+        let most = sorted[begin] * (1.0 + 2.0 * NEAR);
+        let end = sorted.partition_point(|bps| *bps <= most);
+        &sorted[begin..end]
+    })
+}
+
+/// The segments of trains, found from left to right.
+struct Sends<'a> {
+    sent: &'a [Sent],
+    /// Begins of retransmissions, in order.
+    again: Vec<u64>,
+    from: usize,
+}
+
+impl<'a> Sends<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        let again = trace.sent.iter().filter(|sent| !sent.is_new);
+        let mut again: Vec<u64> = again.map(|sent| sent.start).collect();
+        again.sort_unstable();
+        Self {
+            sent: &trace.sent,
+            again,
+            from: 0,
+        }
+    }
+
+    /// Longest time in which the bytes between two positions can have left the sender; `None`
+    /// if some of them were sent twice.
+    fn span(&mut self, from: u64, to: u64) -> Option<u64> {
+        while self.sent.get(self.from)?.end <= from {
+            self.from += 1;
+        }
+        // The ACK of a repair covers segments that arrived long before.
+        let next = self.again.partition_point(|start| *start < from);
+        if self.again.get(next).is_some_and(|start| *start < to) {
+            return None;
+        }
+        let own = self.sent[self.from..].iter();
+        let own = own.take_while(|sent| sent.start < to || !sent.is_new);
+        let (mut first, mut last): (Option<&Sent>, Option<&Sent>) = (None, None);
+        for sent in own {
+            if !sent.is_new {
+                return None;
+            }
+            first = first.or(Some(sent));
+            last = Some(sent);
+        }
+        let (first, last) = first.zip(last)?;
+        let at_tap = last.at - first.at;
+        let ticks = first.tsval.zip(last.tsval);
+        let by_clock = ticks.map(|(from, to)| (u64::from(to.wrapping_sub(from)) + 1) * TICK);
+        Some(at_tap.min(by_clock.unwrap_or(u64::MAX)))
+    }
+}

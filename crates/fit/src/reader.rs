@@ -1,0 +1,120 @@
+//! The receiving application: one that reads slowly, or that stops for a time.
+//!
+//! Rule: only windows that limit the sender, and are usually smaller than the largest one, show
+//! a reader.
+
+use fullpipe_scenario::units::seconds_text;
+use fullpipe_tcp::Limit;
+
+use crate::{
+    evidence::Evidence,
+    plan::{Basis, Plan, micros_value},
+};
+
+/// Share of the lifetime from which windows show a reader.
+const SHOWS: f64 = 0.1;
+/// Share of the largest window below which the median window is that of a slow reader.
+const SMALL: f64 = 0.7;
+/// Share of the closed time that one pause has.
+const PAUSE: f64 = 0.5;
+/// Round trips that a pause lasts at least.
+const TRIPS: u64 = 5;
+/// Share of the largest window from which on the reader has read nearly everything.
+const OPEN: f64 = 0.9;
+
+/// Adds the values of the reader.
+pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
+    if evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) < SHOWS {
+        return;
+    }
+    let trace = &evidence.trace;
+    let acks = trace.acks.iter();
+    let windows: Vec<(u64, u64, u64)> = acks
+        .filter_map(|acked| Some((acked.at, acked.ack, acked.window?)))
+        .collect();
+    let mut sizes: Vec<u64> = windows.iter().map(|(.., window)| *window).collect();
+    sizes.sort_unstable();
+    let Some(&largest) = sizes.last() else { return };
+    if let Some((from, to)) = pause(evidence, &windows) {
+        let open = |one: &&(u64, u64, u64)| one.0 <= from && one.2 as f64 >= OPEN * largest as f64;
+        let after = windows.iter().rev().find(open).map_or(0, |one| one.0);
+        let why = "the window was never as large again before it closed";
+        plan.set(
+            "workload.read.stall_after",
+            micros_value(after as f64 / 1e3),
+            Basis::Inferred,
+            why,
+        );
+        let lasted = (to - after) as f64;
+        let why = format!(
+            "the window was closed for {}",
+            seconds_text((to - from) as f64 / 1e9)
+        );
+        plan.set(
+            "workload.read.stall_for",
+            micros_value(lasted / 1e3),
+            Basis::Inferred,
+            why,
+        );
+        return;
+    }
+    if (sizes[sizes.len() / 2] as f64) < SMALL * largest as f64 {
+        pace(plan, evidence);
+    }
+}
+
+/// Adds a reader that takes a number of bytes at equal times. Returns false if no window shows
+/// its reads.
+pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
+    let trace = &evidence.trace;
+    let acks = trace.acks.iter();
+    let edges: Vec<u64> = acks
+        .filter_map(|acked| Some(acked.ack + acked.window?))
+        .collect();
+    let steps = edges.windows(2).map(|two| two[1].saturating_sub(two[0]));
+    let mut reads: Vec<u64> = steps.filter(|read| *read > 0).collect();
+    reads.sort_unstable();
+    let Some(&read) = reads.get(reads.len() / 2) else {
+        return false;
+    };
+    // The beginning is that of the sender's congestion window.
+    let mut late = trace
+        .acks
+        .iter()
+        .filter(|acked| acked.ack * 3 >= trace.bytes);
+    let Some((first, last)) = late.next().zip(late.next_back()) else {
+        return false;
+    };
+    let seconds = last.at.saturating_sub(first.at) as f64 / 1e9;
+    let every_us = read as f64 * seconds / (last.ack - first.ack).max(1) as f64 * 1e6;
+    let why = "median step of the right edge of the window";
+    plan.set("workload.read.bytes", read, Basis::Inferred, why);
+    let why = "so that the reader takes the captured payload in its time";
+    let every = micros_value(every_us.max(1.0));
+    plan.set("workload.read.every", every, Basis::Inferred, why);
+    true
+}
+
+/// The longest time with a closed window, if it is a pause of the reader.
+fn pause(evidence: &Evidence<'_>, windows: &[(u64, u64, u64)]) -> Option<(u64, u64)> {
+    let mut closed: Option<u64> = None;
+    let (mut all, mut longest) = (0, None::<(u64, u64)>);
+    for (at, _, window) in windows {
+        match (closed, *window < u64::from(evidence.mss)) {
+            (None, true) => closed = Some(*at),
+            (Some(from), false) => {
+                closed = None;
+                all += at - from;
+                let length = longest.map_or(0, |(from, to)| to - from);
+                if at - from > length {
+                    longest = Some((from, *at));
+                }
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+    }
+    longest.filter(|(from, to)| {
+        let length = to - from;
+        length as f64 >= PAUSE * all as f64 && length > TRIPS * evidence.base_rtt()
+    })
+}

@@ -1,0 +1,111 @@
+//! A run of a candidate, and what a capture of it shows.
+//!
+//! Rule: the capture of the run is read at the place of the original one.
+
+use std::ops::ControlFlow;
+
+use fullpipe_diagnose::{
+    capture::Segment,
+    observe::{ConnectionObserver, ObservedConnection, Side},
+};
+use fullpipe_explain::{Progress, TwinFailure};
+use fullpipe_scenario::{Played, Scene, Setup, watch::Watch};
+
+use crate::{
+    failure::FitFailure,
+    frames::{Captured, View},
+    log::SegmentLog,
+    misfit::Figures,
+    trace::Trace,
+};
+
+/// A candidate that was run.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Its results as the laboratory measures them.
+    pub played: Played,
+    /// Its results as a capture shows them.
+    pub figures: Figures,
+}
+
+/// Place of a capture of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    view: View,
+    /// For a view from the middle: the nearer host, and the time from it.
+    host: usize,
+    shift_ns: i64,
+}
+
+impl Place {
+    /// The place of `observed`.
+    pub fn of(observed: &ObservedConnection) -> Self {
+        let vantage = &observed.vantage;
+        let [near, far] = [vantage.to_sender_ns, vantage.to_receiver_ns];
+        let [near, far] = [near, far].map(|ns| ns.unwrap_or(0) as i64);
+        match vantage.side {
+            Side::Sender | Side::Unknown => Self::at(View::Sender, 0, 0),
+            Side::Receiver => Self::at(View::Receiver, 1, 0),
+            // Queues are assumed before the tap or after it, wherever the tap is nearer to the
+            // other end.
+            Side::Middle if near <= far => Self::at(View::Middle, 0, near / 2),
+            Side::Middle => Self::at(View::Middle, 1, far / 2),
+        }
+    }
+
+    const fn at(view: View, host: usize, shift_ns: i64) -> Self {
+        Self {
+            view,
+            host,
+            shift_ns,
+        }
+    }
+}
+
+/// Runs `setup`, and reads the first `bytes` of its capture at `place`.
+///
+/// # Errors
+/// A violation that a checker of the simulator found, or an interruption.
+pub fn run(
+    setup: &Setup,
+    seed: u64,
+    place: Place,
+    bytes: u64,
+    progress: &Progress<'_>,
+) -> Result<Ran, FitFailure> {
+    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+    let captured = Captured::default();
+    let refused = |error: std::io::Error| FitFailure::Refused(error.to_string());
+    scene
+        .capture_hosts(Box::new(captured.clone()))
+        .map_err(refused)?;
+    let played = scene.play(&|_share| match progress(0.0) {
+        ControlFlow::Break(()) => ControlFlow::Break(()),
+        ControlFlow::Continue(()) => ControlFlow::Continue(()),
+    });
+    let played = played.map_err(|failure| TwinFailure::Violation {
+        changes: Vec::new(),
+        failure,
+    })?;
+    let played = played.ok_or(TwinFailure::Interrupted)?;
+    scene.finish_capture().map_err(refused)?;
+    let segments = captured.seen_from(place.view, place.host, place.shift_ns);
+    let (observed, log) = followed(&segments);
+    let trace = Trace::of(&log, &observed);
+    Ok(Ran {
+        played,
+        figures: Figures::of(&observed, &trace, bytes),
+    })
+}
+
+/// A connection of these segments, and its log.
+pub fn followed(segments: &[Segment]) -> (ObservedConnection, SegmentLog) {
+    let mut observer = ConnectionObserver::new();
+    let mut log = SegmentLog::new();
+    for segment in segments {
+        observer.on_segment(segment);
+        log.on_segment(segment);
+    }
+    let end_ns = segments.last().map_or(0, |last| last.at_ns);
+    (observer.finish(end_ns), log)
+}

@@ -1,0 +1,300 @@
+//! Tests of whole fits, on transfers of the simulator.
+
+use std::ops::ControlFlow;
+
+use fullpipe_diagnose::{capture::Segment, observe::ObservedConnection};
+use fullpipe_scenario::{Experiment, Measured, Scene, Setup, watch::Watch};
+
+use fullpipe_pool::Rng;
+
+use crate::{
+    Basis, CaptureTwin, Compared, FitOptions, Follower, SegmentLog, Verdict,
+    estimate::estimate,
+    evidence::Evidence,
+    fit,
+    frames::{Captured, View},
+    run::followed,
+};
+
+fn parsed(text: &str) -> Setup {
+    let experiment = Experiment::parse("case", "case.toml", text).expect("no mistake");
+    experiment.rows[0].setup.clone()
+}
+
+fn play(setup: &Setup) -> Measured {
+    let mut scene = Scene::new(setup, 1, false, Watch::NONE);
+    let played = scene.play(&|_| ControlFlow::Continue(())).unwrap();
+    played.unwrap().measured
+}
+
+fn segments(text: &str, view: View) -> Vec<Segment> {
+    let setup = parsed(text);
+    let mut scene = Scene::new(&setup, 1, false, Watch::NONE);
+    let captured = Captured::default();
+    scene.capture_hosts(Box::new(captured.clone())).unwrap();
+    scene.play(&|_| ControlFlow::Continue(())).unwrap();
+    scene.finish_capture().unwrap();
+    captured.seen_from(view, 0, 0)
+}
+
+fn fitted(text: &str, preset: &str, view: View) -> CaptureTwin {
+    fitted_to(&segments(text, view), preset)
+}
+
+fn fitted_to(segments: &[Segment], preset: &str) -> CaptureTwin {
+    let (observed, log): (ObservedConnection, SegmentLog) = followed(segments);
+    let options = FitOptions {
+        preset: fullpipe::presets::find(preset).unwrap(),
+        title: "Twin".to_string(),
+        seed: 1,
+    };
+    fit(&observed, &log, &options, &|_| ControlFlow::Continue(())).unwrap()
+}
+
+const SMALL_BUFFER: &str = r#"
+title = "A send buffer of 16 KB"
+hosts.near = { preset = "linux", set.SO_SNDBUF = "16K", set.tcp.send_text_share = 60 }
+hosts.far = { preset = "linux" }
+links.path = { between = ["near", "far"], rate = "100mbit", delay = "10ms" }
+workload = { from = "near", to = "far", bytes = 2000000 }
+rows = [{ label = "case" }]
+"#;
+
+/// The send buffer's size, the round trip and the rate are found, and raising the buffer is
+/// the advice.
+#[test]
+fn a_send_buffer_is_found_and_enlarged() {
+    let twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let compared = twin.compared;
+    assert!(compared.goodput_error.abs() < 0.05, "{compared:?}");
+    assert_eq!(twin.plan.get("path.rate").unwrap().to, "100mbit");
+    let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
+    let explained = explained.expect("the twin reproduces the capture");
+    assert_eq!(explained.knob.as_deref(), Some("SO_SNDBUF"));
+    let predicted = explained.predicted.expect("advice has a prediction");
+    let mut setup = parsed(SMALL_BUFFER);
+    let needed = explained.needed.unwrap();
+    setup.set("near.wmem_max", &needed).unwrap();
+    setup.set("near.SO_SNDBUF", &needed).unwrap();
+    let then = play(&setup).goodput_mbps;
+    assert!(
+        (predicted.goodput_mbps / then - 1.0).abs() < 0.1,
+        "predicted {predicted:?}, then {then}"
+    );
+}
+
+/// The file is the experiment that ran.
+#[test]
+fn the_file_of_a_twin_gives_its_results() {
+    let twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let found = play(&parsed(&twin.file()));
+    assert_eq!(found, play(&twin.setup));
+}
+
+fn value(twin: &CaptureTwin, set: &str) -> f64 {
+    let found = twin.plan.get(set);
+    let found = found.unwrap_or_else(|| panic!("{set} is fitted: {}", twin.file()));
+    let digits = found
+        .to
+        .trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    digits.parse().expect("a number")
+}
+
+/// A path between hosts of the default preset, with buffers that limit nothing.
+fn ample(path: &str, workload: &str, sender: &str) -> String {
+    format!(
+        r#"
+title = "A case"
+hosts.near = {{ set.tcp.send_buffer = "4M", set.tcp.receive_buffer = "4M", set.pool.blocks = 16384{sender} }}
+hosts.far = {{ set.tcp.send_buffer = "4M", set.tcp.receive_buffer = "4M", set.pool.blocks = 16384 }}
+links.path = {{ between = ["near", "far"], rate = "20mbit", delay = "10ms"{path} }}
+workload = {{ from = "near", to = "far"{workload} }}
+rows = [{{ label = "case" }}]
+"#
+    )
+}
+
+/// A window that limits the sender is the receiver's SO_RCVBUF.
+#[test]
+fn a_receive_buffer_is_found_and_enlarged() {
+    let text = SMALL_BUFFER
+        .replace("set.SO_SNDBUF = \"16K\", ", "")
+        .replace(
+            "hosts.far = { preset = \"linux\" }",
+            "hosts.far = { preset = \"linux\", set.SO_RCVBUF = \"24K\" }",
+        );
+    let twin = fitted(&text, "linux", View::Sender);
+    assert_eq!(value(&twin, "receiver.SO_RCVBUF"), 24_576.0);
+    let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
+    let explained = explained.expect("the twin reproduces the capture");
+    assert_eq!(explained.knob.as_deref(), Some("SO_RCVBUF"));
+}
+
+/// Rate, delay and losses are those of the link, from both ends.
+#[test]
+fn the_path_is_found_from_both_ends() {
+    let text = ample(", forward.loss = \"1%\"", ", bytes = 3000000", "");
+    for view in [View::Sender, View::Receiver] {
+        let twin = fitted(&text, "default", view);
+        assert!(
+            twin.compared.is_reproduced(),
+            "{view:?}: {:?}",
+            twin.compared
+        );
+        let delay_us = value(&twin, "path.delay");
+        assert!(
+            (delay_us - 10_000.0).abs() < 200.0,
+            "{view:?}: {delay_us} us"
+        );
+        let loss = value(&twin, "path.forward.loss");
+        assert!((0.005..0.02).contains(&loss), "{view:?}: {loss}");
+    }
+}
+
+/// A queue that overflowed has its length from the longest wait, and no losses of the link.
+#[test]
+fn a_queue_that_overflows_needs_no_losses() {
+    let text = ample(
+        ", queue = \"60000 bytes\"",
+        ", bytes = 6000000",
+        ", set.tcp.hystart = false",
+    );
+    let twin = fitted(&text, "default", View::Sender);
+    assert!(
+        twin.plan.get("path.forward.loss").is_none(),
+        "{}",
+        twin.file()
+    );
+    let queue = value(&twin, "path.forward.queue");
+    assert!((40_000.0..80_000.0).contains(&queue), "{queue} bytes");
+}
+
+/// Writes and their pauses are found.
+#[test]
+fn an_application_that_pauses_has_its_writes() {
+    let text = ample(
+        "",
+        ", bytes = 600000, write = 9000, pause = \"50ms\"",
+        ", set.tcp.nagle = false",
+    );
+    let twin = fitted(&text, "default", View::Sender);
+    assert!(twin.compared.is_reproduced(), "{:?}", twin.compared);
+    assert_eq!(value(&twin, "workload.write"), 9_000.0);
+    let pause_us = value(&twin, "workload.pause");
+    assert!((pause_us - 50_000.0).abs() < 500.0, "{pause_us} us");
+}
+
+/// A buffer would hide a pause of the reader, and cures nothing.
+#[test]
+fn a_reader_that_pauses_gives_no_advice() {
+    let reader = ", bytes = 3000000, read.stall_after = \"300ms\", read.stall_for = \"4s\"";
+    let text = ample("", reader, "").replace(
+        "hosts.far = { set.tcp.send_buffer = \"4M\", set.tcp.receive_buffer = \"4M\"",
+        "hosts.far = { set.tcp.receive_buffer = \"64K\"",
+    );
+    let twin = fitted(&text, "default", View::Sender);
+    assert!(
+        twin.plan.get("workload.read.stall_for").is_some(),
+        "{}",
+        twin.file()
+    );
+    assert!(twin.no_advice().is_some());
+    let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
+    assert!(explained.is_err());
+}
+
+/// There is no advice from a twin that behaves otherwise than its capture.
+#[test]
+fn a_twin_that_misses_its_capture_gives_no_advice() {
+    let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    let mut slower = twin.twin.clone();
+    slower.goodput_mbps *= 0.7;
+    twin.compared = Compared::of(&twin.capture, &slower);
+    assert_eq!(twin.compared.verdict, Verdict::GoodputDiffers);
+    let why = twin.no_advice().expect("it misses the capture");
+    assert!(why.contains("-30 %") || why.contains("-31 %"), "{why}");
+    let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
+    assert!(explained.is_err());
+}
+
+/// Without SYNs the scale of windows and the options are unknown: a window that limits can look
+/// like a buffer.
+#[test]
+fn a_capture_without_its_handshake_gives_no_advice() {
+    let whole = segments(SMALL_BUFFER, View::Sender);
+    let twin = fitted_to(&whole[200..], "linux");
+    let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
+    let why = explained.expect_err("the windows are unknown");
+    assert!(why.contains("begins after the handshake"), "{why}");
+}
+
+/// A cause that the fit only guessed is none: another guess has another cause.
+#[test]
+fn a_guessed_buffer_is_no_cause() {
+    let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);
+    for value in &mut twin.plan.values {
+        value.basis = Basis::Guessed;
+    }
+    let explained = twin.explain(&|_| ControlFlow::Continue(())).unwrap();
+    let why = explained.expect_err("it is a guess");
+    assert!(why.contains("only a guess: sender.SO_SNDBUF"), "{why}");
+}
+
+#[test]
+fn a_syn_without_a_window_scale_is_one_of_hosts_that_do_not_scale() {
+    let text = SMALL_BUFFER.replace(
+        "hosts.far = { preset = \"linux\" }",
+        "hosts.far = { preset = \"linux\", set.tcp.window_scaling = false }",
+    );
+    let twin = fitted(&text, "linux", View::Sender);
+    let scaling = twin.plan.get("receiver.tcp.window_scaling");
+    assert_eq!(scaling.expect("the SYN shows it").to, "false");
+}
+
+/// Only the connection that is asked for keeps its segments, and not without end.
+#[test]
+fn a_log_is_bounded() {
+    use fullpipe_diagnose::capture::Analysis;
+    let mut follower = Follower::new(false);
+    follower.on_segment(&Segment::EMPTY);
+    assert!(follower.conclude(0).log.is_none());
+    let mut log = SegmentLog::new();
+    for _ in 0..SegmentLog::SEGMENTS + 3 {
+        log.on_segment(&Segment::EMPTY);
+    }
+    assert_eq!(log.segments().len(), SegmentLog::SEGMENTS);
+    assert_eq!(log.omitted(), 3);
+}
+
+/// Segments with any numbers give an estimate or a reason, and no panic.
+#[test]
+fn damaged_segments_give_an_estimate_or_a_reason() {
+    let text = SMALL_BUFFER.replace("2000000", "200000");
+    let whole = segments(&text, View::Receiver);
+    let mut rng = Rng::seeded(7);
+    let preset = fullpipe::presets::find("linux").unwrap();
+    for _ in 0..300 {
+        let mut damaged = whole.clone();
+        for _ in 0..rng.between(1, 30) {
+            let place = rng.below(damaged.len() as u64) as usize;
+            let segment = &mut damaged[place];
+            let any = rng.between(0, u64::from(u32::MAX)) as u32;
+            match rng.below(7) {
+                0 => segment.seq = any,
+                1 => segment.ack = any,
+                2 => segment.payload = any % 100_000,
+                3 => segment.window = any as u16,
+                4 => segment.at_ns = segment.at_ns.wrapping_add(i64::from(any) << rng.below(30)),
+                5 => segment.from = segment.from.other(),
+                _ => {
+                    damaged.remove(place);
+                }
+            }
+        }
+        let (observed, log) = followed(&damaged);
+        if let Ok(evidence) = Evidence::of(&log, &observed) {
+            // A refused value is a reason.
+            let _ = estimate(&evidence, preset, "Damaged".to_string()).setup();
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The candidates, the choice among them, and the explanation of the chosen one.
+//!
+//! Rule: the candidate whose capture differs least from the original is the twin. All of them
+//! have the same seeds, and their work is bounded in events of the simulator.
+
+use fullpipe::presets::Preset;
+use fullpipe_diagnose::{facts::VerdictParts, observe::ObservedConnection};
+use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
+use fullpipe_scenario::{Played, Setup};
+use serde::Serialize;
+
+use crate::{
+    estimate::estimate,
+    evidence::Evidence,
+    failure::FitFailure,
+    log::SegmentLog,
+    misfit::{Compared, Figures, Verdict},
+    plan::{Basis, FittedValue, Plan},
+    run::{Place, Ran, run},
+    variants,
+};
+
+/// Events that the runs of a fit may have; the last one may exceed them.
+const WORK: u64 = 2_000_000;
+/// Seeds of a candidate in which chance plays a part.
+const SEEDS: u64 = 3;
+/// Difference of the scores of two candidates of which one is e times as likely.
+const EVIDENCE: f64 = 0.05;
+
+/// Gain, beyond the misfit of goodput, from which a change is worth an advice.
+const WORTH: f64 = 0.1;
+/// A candidate with one more change replaces the best one if its score is smaller by this.
+const SIMPLER: f64 = 0.02;
+
+/// Choices of a fit.
+#[derive(Clone, Debug)]
+pub struct FitOptions {
+    /// The system of both hosts.
+    pub preset: &'static Preset,
+    /// Title of the experiment.
+    pub title: String,
+    /// First seed of the runs.
+    pub seed: u64,
+}
+
+/// A candidate that was run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Candidate {
+    /// Its difference from the first estimate; empty for the estimate itself.
+    pub name: String,
+    /// Its likelihood among the candidates, from 0 to 1: the smaller the misfit, the larger.
+    pub odds: f64,
+    /// Its differences from the capture.
+    pub compared: Compared,
+}
+
+/// An experiment that behaves like a connection in a capture, or comes nearest to it.
+#[derive(Debug)]
+pub struct CaptureTwin {
+    /// The experiment.
+    pub plan: Plan,
+    /// Its setup.
+    pub setup: Setup,
+    /// Results of the connection, from the capture.
+    pub capture: Figures,
+    /// Results of the twin, from captures at the same place: means over its seeds.
+    pub twin: Figures,
+    /// The differences.
+    pub compared: Compared,
+    /// Every candidate that was run: the twin, and then the most likely first.
+    pub candidates: Vec<Candidate>,
+    /// The capture has the handshake, which tells the options and the scale of windows.
+    has_handshake: bool,
+    seed: u64,
+    played: Played,
+}
+
+/// Fits an experiment to a connection.
+///
+/// # Errors
+/// Too little payload, one direction only, a value that the laboratory refuses, a violation
+/// that a checker of the simulator found, or an interruption.
+pub fn fit(
+    observed: &ObservedConnection,
+    log: &SegmentLog,
+    options: &FitOptions,
+    progress: &Progress<'_>,
+) -> Result<CaptureTwin, FitFailure> {
+    let evidence = Evidence::of(log, observed)?;
+    let plan = estimate(&evidence, options.preset, options.title.clone());
+    let bytes = plan.get("workload.bytes");
+    let bytes = bytes.and_then(|value| value.to.parse().ok());
+    let bytes: u64 = bytes.unwrap_or(u64::MAX);
+    let mut fitter = Fitter {
+        capture: Figures::of(observed, &evidence.trace, bytes),
+        has_handshake: observed.vantage.has_handshake,
+        place: Place::of(observed),
+        bytes,
+        seed: options.seed,
+        spent: 0,
+        tried: Vec::new(),
+        progress,
+    };
+    fitter.attempt(String::new(), plan)?;
+    for variants in variants::ALL {
+        let best = fitter.best().clone();
+        for (name, plan) in variants(&evidence, &best.plan, &best.figures, &best.compared) {
+            if fitter.spent < WORK {
+                fitter.attempt(name, plan)?;
+            }
+        }
+    }
+    Ok(fitter.chosen())
+}
+
+/// A candidate and its run.
+#[derive(Clone)]
+struct Tried {
+    name: String,
+    plan: Plan,
+    setup: Setup,
+    figures: Figures,
+    played: Played,
+    compared: Compared,
+}
+
+/// Runs candidates.
+struct Fitter<'a> {
+    capture: Figures,
+    has_handshake: bool,
+    place: Place,
+    bytes: u64,
+    seed: u64,
+    /// Events so far.
+    spent: u64,
+    tried: Vec<Tried>,
+    progress: &'a Progress<'a>,
+}
+
+impl Fitter<'_> {
+    /// Runs a candidate, with several seeds if chance plays a part.
+    fn attempt(&mut self, name: String, plan: Plan) -> Result<(), FitFailure> {
+        let setup = match plan.setup() {
+            Ok(setup) => setup,
+            // Only the first estimate has to be legal.
+            Err(_) if !self.tried.is_empty() => return Ok(()),
+            Err(failure) => return Err(failure),
+        };
+        let seeds = if plan.is_random() { SEEDS } else { 1 };
+        let mut runs: Vec<Ran> = Vec::new();
+        for number in 0..seeds {
+            let share = self.spent as f64 / WORK as f64;
+            let advance = |_| (self.progress)(share.min(1.0));
+            let ran = run(&setup, self.seed + number, self.place, self.bytes, &advance)?;
+            self.spent += ran.played.steps;
+            runs.push(ran);
+        }
+        let figures: Vec<Figures> = runs.iter().map(|ran| ran.figures.clone()).collect();
+        let figures = Figures::mean(&figures);
+        let compared = Compared::of(&self.capture, &figures);
+        self.tried.push(Tried {
+            name,
+            plan,
+            setup,
+            figures,
+            played: Played::of_seeds(runs.into_iter().map(|ran| ran.played).collect()),
+            compared,
+        });
+        Ok(())
+    }
+
+    /// The candidate with the least misfit, of those that reproduce the capture if there are any.
+    /// Later candidates have more changes, and have to be nearer by [`SIMPLER`].
+    fn best(&self) -> &Tried {
+        let best = self.tried.iter().reduce(|best, tried| {
+            let [own, other] = [tried, best].map(|one| one.compared.is_reproduced());
+            let is_nearer = tried.compared.score() + SIMPLER < best.compared.score();
+            let is_better = (own && !other) || (own == other && is_nearer);
+            if is_better { tried } else { best }
+        });
+        best.expect("the first estimate was tried")
+    }
+
+    fn chosen(self) -> CaptureTwin {
+        let best = self.best().clone();
+        let likelihood =
+            |tried: &Tried| (-(tried.compared.score() - best.compared.score()) / EVIDENCE).exp();
+        let sum: f64 = self.tried.iter().map(likelihood).sum();
+        let mut candidates: Vec<Candidate> = self
+            .tried
+            .iter()
+            .map(|tried| Candidate {
+                name: tried.name.clone(),
+                odds: likelihood(tried) / sum,
+                compared: tried.compared,
+            })
+            .collect();
+        let is_other = |one: &Candidate| one.name != best.name;
+        candidates.sort_by(|one, other| {
+            let by_choice = is_other(one).cmp(&is_other(other));
+            by_choice.then(other.odds.total_cmp(&one.odds))
+        });
+        CaptureTwin {
+            plan: best.plan,
+            setup: best.setup,
+            capture: self.capture,
+            twin: best.figures,
+            compared: best.compared,
+            candidates,
+            has_handshake: self.has_handshake,
+            seed: self.seed,
+            played: best.played,
+        }
+    }
+}
+
+impl CaptureTwin {
+    /// The explanation of the twin, or the reason for which it would say nothing about the
+    /// connection.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
+    /// `progress` breaks.
+    pub fn explain(
+        &self,
+        progress: &Progress<'_>,
+    ) -> Result<Result<Explanation, String>, TwinFailure> {
+        if let Some(why) = self.no_advice() {
+            return Ok(Err(why));
+        }
+        let explained = explain_played(&self.setup, self.seed, &self.played, None, progress)?;
+        Ok(match self.guess_behind(&explained) {
+            Some(guess) => Err(format!(
+                "the limit would be {}, but that is only a guess: {} = {} ({})",
+                explained.parts.limited_by, guess.set, guess.to, guess.why
+            )),
+            None => Ok(self.without_small_gain(explained)),
+        })
+    }
+
+    /// The value of a cause that `explained` names, if the capture does not show that value. A
+    /// twin with another guess may have another cause.
+    fn guess_behind(&self, explained: &Explanation) -> Option<&FittedValue> {
+        let is_guess =
+            |value: &&FittedValue| matches!(value.basis, Basis::Guessed | Basis::Assumed);
+        // A rate that is used up needs no lever that helps.
+        let used_up = (explained.limit.name == "rate").then_some("path.rate");
+        let advised = explained.advice.iter().map(|change| change.set.as_str());
+        let named = explained.levers.iter().map(String::as_str).chain(used_up);
+        let named: Vec<&str> = named.chain(advised).collect();
+        let mut guesses = self.plan.values.iter().filter(is_guess);
+        guesses.find(|value| named.iter().any(|lever| is_of(lever, &value.set)))
+    }
+
+    /// The explanation without an advice that gains no more than the twin may be wrong by.
+    fn without_small_gain(&self, explained: Explanation) -> Explanation {
+        let own = self.played.measured.first_flow_mbps(self.setup.flow());
+        let least = own * (1.0 + WORTH + self.compared.goodput_error.abs());
+        match explained.predicted {
+            Some(predicted) if predicted.goodput_mbps < least => {
+                let gain = (predicted.goodput_mbps / own - 1.0) * 100.0;
+                without_advice(explained, gain)
+            }
+            Some(_) | None => explained,
+        }
+    }
+
+    /// The reason for which there is no advice.
+    pub fn no_advice(&self) -> Option<String> {
+        if !self.has_handshake {
+            return Some(
+                "the capture begins after the handshake, so the windows and what came before are \
+                 unknown"
+                    .to_string(),
+            );
+        }
+        let Compared {
+            goodput_error,
+            account_error,
+            rtt_error,
+            verdict,
+        } = self.compared;
+        let missed =
+            |what: String| Some(format!("the twin does not reproduce the capture: {what}"));
+        match verdict {
+            Verdict::GoodputDiffers => {
+                missed(format!("its goodput differs by {:+.0} %", goodput_error * 100.0))
+            }
+            Verdict::LimitDiffers => missed(format!(
+                "it has another limit for {:.0} % of the time",
+                account_error * 100.0
+            )),
+            Verdict::RoundTripDiffers => {
+                missed(format!("its round trips differ by {:+.0} %", rtt_error * 100.0))
+            }
+            // In the twin the pause is at a time, and a faster transfer may end before it.
+            Verdict::Reproduces => self.plan.get("workload.read.stall_for").map(|pause| {
+                format!(
+                    "the receiving application read nothing for {}: a buffer only hides such a pause",
+                    pause.to
+                )
+            }),
+        }
+    }
+
+    /// The experiment file.
+    pub fn file(&self) -> String {
+        self.plan.file()
+    }
+}
+
+/// Returns true if `lever`, in the words of an explanation, changes `set`, in those of a plan.
+fn is_of(lever: &str, set: &str) -> bool {
+    let lever = lever.split('=').next().unwrap_or_default();
+    let lever = lever.replace("main.", "workload.");
+    let either_way = ["path.forward.", "path.back."].map(|way| lever.replace(way, "path."));
+    let is_part = |lever: &str| {
+        let rest = set.strip_prefix(lever);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    is_part(&lever) || either_way.iter().any(|lever| is_part(lever))
+}
+
+/// The explanation without its advice, which gains `percent`: the limit is the one after it.
+fn without_advice(explained: Explanation, percent: f64) -> Explanation {
+    let VerdictParts {
+        limited_by,
+        mut because,
+        then,
+        ..
+    } = explained.parts;
+    because.push(format!(
+        "The best settings that were tried gain {percent:.0} %, which is too little for an advice from a capture."
+    ));
+    Explanation {
+        limit: explained.next.unwrap_or(explained.limit),
+        parts: VerdictParts {
+            limited_by: then.unwrap_or(limited_by),
+            because,
+            ..VerdictParts::default()
+        },
+        knob: None,
+        present: None,
+        needed: None,
+        advice: Vec::new(),
+        predicted: None,
+        next: None,
+        settings: Vec::new(),
+        ..explained
+    }
+}

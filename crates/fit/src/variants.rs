@@ -1,0 +1,338 @@
+//! The candidates beside the first estimate.
+//!
+//! Rule: a function changes one thing of the best candidate so far, where the segments leave it open,
+//! and returns nothing where they do not.
+
+use fullpipe_scenario::units::grouped;
+use fullpipe_tcp::Limit;
+
+use crate::{
+    application, ends,
+    evidence::Evidence,
+    losses,
+    misfit::{Compared, Figures},
+    plan::{Basis, Plan, rate_value},
+    reader,
+};
+
+/// Share of the lifetime from which a limit leaves something open.
+const OPEN: f64 = 0.1;
+/// Error of goodput that is not worth another run.
+const EXACT: f64 = 0.02;
+/// Factor between a queue of one bandwidth-delay product and a longer one.
+const LONGER: f64 = 8.0;
+/// Part of the largest window that nearly all windows have, if the reader is not slow.
+const CONSTANT: f64 = 0.95;
+/// Retransmissions that may be those of a policer.
+const POLICED: u64 = 10;
+/// Bursts of policers, in bytes.
+const BURSTS: [u64; 2] = [20_000, 100_000];
+/// Congestion controls, the most usual first.
+const CONGESTION: [&str; 3] = ["cubic", "bbr", "newreno"];
+
+/// Candidates with their names, from the evidence, the best plan so far, its results, and its
+/// misfit.
+type Variants = fn(&Evidence<'_>, &Plan, &Figures, &Compared) -> Vec<(String, Plan)>;
+
+/// Every kind of candidate, in the order in which they are tried.
+pub const ALL: [Variants; 13] = [
+    rate,
+    queue,
+    losses,
+    reader,
+    policer,
+    largest_flight,
+    first_burst,
+    quick_acks,
+    congestion,
+    pacing,
+    send_buffer,
+    send_buffer,
+    send_buffer,
+];
+
+/// Other congestion controls, if the congestion window limits the sender.
+fn congestion(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    _compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let share = evidence.share(&[
+        Limit::CwndSlowStart,
+        Limit::CwndSteady,
+        Limit::CwndAfterLoss,
+        Limit::Recovery,
+    ]);
+    if share < OPEN {
+        return Vec::new();
+    }
+    let own = plan
+        .setup()
+        .ok()
+        .map(|setup| setup.hosts[0].get("tcp.congestion"));
+    let own = own.flatten().unwrap_or_default();
+    let others = CONGESTION.into_iter().filter(|name| *name != own);
+    let changed = others.map(|name| {
+        let mut plan = plan.clone();
+        let why = "the candidate with the least misfit";
+        plan.set("sender.tcp.congestion", name, Basis::Guessed, why);
+        if name == "bbr" {
+            plan.unset("sender.tcp.pacing");
+        }
+        (format!("congestion control {name}"), plan)
+    });
+    changed.collect()
+}
+
+/// The other kind of pacing, if the first flight does not show it.
+fn pacing(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let is_open = plan.get("sender.tcp.pacing").is_none();
+    let is_small = evidence.share(&[Limit::Application]) > 0.5;
+    if !is_open || is_small || compared.score() < EXACT {
+        return Vec::new();
+    }
+    let mut plan = plan.clone();
+    let why = "the candidate with the least misfit";
+    plan.set("sender.tcp.pacing", "false", Basis::Guessed, why);
+    vec![("no pacing".to_string(), plan)]
+}
+
+/// A send buffer that is larger or smaller by the error of goodput.
+fn send_buffer(
+    _evidence: &Evidence<'_>,
+    plan: &Plan,
+    figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let settings = ["sender.SO_SNDBUF", "sender.tcp.send_buffer"];
+    let inferred = settings.iter().find_map(|set| plan.get(set));
+    let inferred = inferred.filter(|value| value.basis == Basis::Inferred);
+    let error = compared.goodput_error;
+    let is_limit = figures.send_buffer_share() >= 0.5;
+    let Some(value) = inferred.filter(|_| is_limit && error.abs() > EXACT) else {
+        return Vec::new();
+    };
+    let Ok(bytes) = value.to.parse::<f64>() else {
+        return Vec::new();
+    };
+    let bytes = (bytes / (1.0 + error)).round() as u64;
+    let mut changed = plan.clone();
+    let why = format!(
+        "{}, and the captured goodput",
+        value.why.trim_end_matches(", and the captured goodput")
+    );
+    changed.set(&value.set, bytes, Basis::Inferred, why);
+    vec![(format!("{} = {bytes}", value.set), changed)]
+}
+
+/// A longer queue, if the twin lost something and the capture did not; a shorter one, if only
+/// the capture did.
+fn queue(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    figures: &Figures,
+    _compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let assumed = plan.get("path.forward.queue");
+    let assumed = assumed.filter(|value| value.basis == Basis::Assumed);
+    let bytes = assumed.and_then(|value| value.to.split(' ').next()?.parse::<f64>().ok());
+    let lost = evidence.observed.data().retransmissions.total();
+    let Some(bytes) = bytes.filter(|_| lost == 0 && figures.retransmitted_share > 0.0) else {
+        return Vec::new();
+    };
+    let mut changed = plan.clone();
+    let longer = (bytes * LONGER).round();
+    let why =
+        "nothing was lost; with a queue of one bandwidth-delay product the twin loses segments";
+    changed.set(
+        "path.forward.queue",
+        format!("{longer} bytes"),
+        Basis::Assumed,
+        why,
+    );
+    vec![("a longer queue".to_string(), changed)]
+}
+
+/// A reader with a pace, if windows vary and limit the sender.
+fn reader(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    _compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let limits = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) >= OPEN;
+    let has_reader = ["workload.read.every", "workload.read.stall_for"]
+        .iter()
+        .any(|set| plan.get(set).is_some());
+    let mut windows: Vec<u64> = evidence
+        .trace
+        .acks
+        .iter()
+        .filter_map(|one| one.window)
+        .collect();
+    windows.sort_unstable();
+    let [low, high] = [windows.len() / 10, windows.len().saturating_sub(1)];
+    let varies = windows.get(low).zip(windows.get(high));
+    let varies = varies.is_some_and(|(low, high)| *low as f64 <= CONSTANT * *high as f64);
+    let mut changed = plan.clone();
+    match limits && varies && !has_reader && reader::pace(&mut changed, evidence) {
+        true => vec![("a reader with a pace".to_string(), changed)],
+        false => Vec::new(),
+    }
+}
+
+/// A policer, if segments were lost and no queue was seen.
+fn policer(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let random = plan
+        .get("path.forward.loss")
+        .or(plan.get("path.forward.burst_loss.enter"));
+    let lost = evidence.observed.data().retransmissions.total();
+    if random.is_none() || lost < POLICED || compared.score() < EXACT {
+        return Vec::new();
+    }
+    let trace = &evidence.trace;
+    let Some(first) = trace.sent.iter().find(|sent| !sent.is_new) else {
+        return Vec::new();
+    };
+    let before = trace.acks.iter().rev().find(|acked| acked.at <= first.at);
+    let from = before.map_or(0, |acked| acked.ack);
+    let seconds = trace.done.saturating_sub(first.at) as f64 / 1e9;
+    let frame = f64::from(evidence.mss + evidence.headers()) / f64::from(evidence.mss);
+    let bps = (trace.bytes - from) as f64 * 8.0 / seconds.max(1e-9) * frame;
+    let made = BURSTS.into_iter().map(|burst| {
+        let mut changed = plan.clone();
+        for value in [
+            "loss",
+            "burst_loss.enter",
+            "burst_loss.leave",
+            "burst_loss.loss_bad",
+        ] {
+            changed.unset(&format!("path.forward.{value}"));
+        }
+        let why = "rate from the first loss on";
+        changed.set(
+            "path.forward.token_bucket.rate",
+            rate_value(bps),
+            Basis::Inferred,
+            why,
+        );
+        let why = "the candidate with the least misfit";
+        changed.set(
+            "path.forward.token_bucket.burst",
+            burst,
+            Basis::Guessed,
+            why,
+        );
+        let why = "losses without a queue";
+        changed.set(
+            "path.forward.token_bucket.latency",
+            "1us",
+            Basis::Inferred,
+            why,
+        );
+        (format!("a policer with a burst of {burst} bytes"), changed)
+    });
+    made.collect()
+}
+
+/// A send buffer of the largest flight, if something was lost: between losses the flight may
+/// have been the buffer's.
+fn largest_flight(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let flight = evidence.largest_flight();
+    let data = evidence.observed.data();
+    let lost = data.lost_before_tap + data.lost_after_tap;
+    if lost == 0 || compared.is_reproduced() || ends::has_buffer(plan) {
+        return Vec::new();
+    }
+    let mut changed = plan.clone();
+    let why = format!("no flight is larger than {} bytes", grouped(flight));
+    ends::set_buffer(&mut changed, flight, why, Basis::Guessed);
+    vec![("a send buffer of the largest flight".to_string(), changed)]
+}
+
+/// The rate of the fastest ACKs, where it is only a bound.
+fn rate(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let Some(rate) = evidence.rate.filter(|rate| !rate.is_seen) else {
+        return Vec::new();
+    };
+    let frame = f64::from(evidence.mss + evidence.headers()) / f64::from(evidence.mss);
+    let value = rate_value(rate.payload_bps * frame);
+    let is_own = plan.get("path.rate").is_some_and(|known| known.to == value);
+    if is_own || compared.score() < EXACT {
+        return Vec::new();
+    }
+    let mut changed = plan.clone();
+    let why = "the fastest ACKs in a row; the candidate with the least misfit";
+    changed.set("path.rate", value, Basis::Guessed, why);
+    vec![(
+        "a path with the rate of the fastest ACKs".to_string(),
+        changed,
+    )]
+}
+
+/// A receiver that delays ACKs from the beginning, if the sender waits for them.
+fn quick_acks(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let waits = evidence.share(&[Limit::Application, Limit::Nagle]);
+    if waits < OPEN || compared.score() < EXACT {
+        return Vec::new();
+    }
+    let mut changed = plan.clone();
+    let why = "the candidate with the least misfit";
+    changed.set("receiver.tcp.quick_acks", 0, Basis::Guessed, why);
+    vec![("delayed ACKs from the beginning".to_string(), changed)]
+}
+
+/// Losses also where the queue explains them, or none where the first estimate has them.
+fn losses(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let mut changed = plan.clone();
+    if compared.score() < EXACT || !losses::add_all(&mut changed, evidence) {
+        return Vec::new();
+    }
+    vec![("losses also without a full queue".to_string(), changed)]
+}
+
+/// Writes as the first burst, if Nagle's algorithm joined writes: their ends do not show.
+fn first_burst(
+    evidence: &Evidence<'_>,
+    plan: &Plan,
+    _figures: &Figures,
+    compared: &Compared,
+) -> Vec<(String, Plan)> {
+    let mut changed = plan.clone();
+    let is_open = compared.score() >= EXACT;
+    match is_open && application::joined_writes(&mut changed, evidence) {
+        true => vec![("writes as the first burst".to_string(), changed)],
+        false => Vec::new(),
+    }
+}

@@ -1,0 +1,97 @@
+//! The figures of many twins.
+
+use std::fmt;
+
+use comfy_table::{Table, presets};
+use fullpipe_fit::frames::View;
+
+use super::twins::{JudgedAdvice, JudgedTwin};
+
+/// Figures over many judged twins.
+#[derive(Debug)]
+pub struct TwinTally<'a> {
+    judged: &'a [JudgedTwin],
+    broken: usize,
+}
+
+impl<'a> TwinTally<'a> {
+    /// The figures over `judged`; `broken` cases failed.
+    pub const fn new(judged: &'a [JudgedTwin], broken: usize) -> Self {
+        Self { judged, broken }
+    }
+
+    /// Every advice.
+    pub fn advice(&self) -> Vec<&'a JudgedAdvice> {
+        let judged = self.judged.iter();
+        judged.filter_map(|one| one.advice.as_ref()).collect()
+    }
+
+    /// Sizes of the errors of the goodput of twins that reproduce their captures, in order; of
+    /// all twins, if `is_any`.
+    fn errors(&self, view: Option<View>, is_any: bool) -> Vec<f64> {
+        let judged = self.of(view);
+        let judged = judged.filter(|one| is_any || one.is_reproduced);
+        sorted(judged.filter_map(|one| one.goodput_error))
+    }
+
+    fn of(&self, view: Option<View>) -> impl Iterator<Item = &'a JudgedTwin> {
+        let is_in = move |one: &&JudgedTwin| view.is_none_or(|view| one.view == view);
+        self.judged.iter().filter(is_in)
+    }
+}
+
+/// Sizes of errors, the smallest first.
+fn sorted(errors: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut sizes: Vec<f64> = errors.map(f64::abs).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes
+}
+
+/// The size that a share of all errors does not exceed, in percent.
+fn percentile(sorted: &[f64], share: f64) -> String {
+    let place = (sorted.len() as f64 * share) as usize;
+    let found = sorted.get(place.min(sorted.len().saturating_sub(1)));
+    found.map_or("-".to_string(), |error| format!("{:.1} %", error * 100.0))
+}
+
+impl fmt::Display for TwinTally<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.set_header([
+            "place",
+            "captures",
+            "reproduced",
+            "misfit, median",
+            "90 %",
+            "of all, median",
+            "90 %",
+        ]);
+        for view in View::ALL.into_iter().map(Some).chain([None]) {
+            let all = self.of(view).count();
+            let good = self.of(view).filter(|one| one.is_reproduced).count();
+            let [own, any] = [false, true].map(|is_any| self.errors(view, is_any));
+            table.add_row([
+                view.map_or("all", View::name).to_string(),
+                all.to_string(),
+                format!("{:.0} %", 100.0 * good as f64 / all.max(1) as f64),
+                percentile(&own, 0.5),
+                percentile(&own, 0.9),
+                percentile(&any, 0.5),
+                percentile(&any, 0.9),
+            ]);
+        }
+        writeln!(f, "{table}")?;
+        let advice = self.advice();
+        let errors = sorted(advice.iter().map(|one| one.error()));
+        let harmless = advice.iter().filter(|one| one.is_harmless()).count();
+        write!(
+            f,
+            "Advice: {} tried on the transfer itself, {harmless} help or are neutral; prediction from the capture alone: error {} at the median, {} at 90 %; {} cases broken",
+            advice.len(),
+            percentile(&errors, 0.5),
+            percentile(&errors, 0.9),
+            self.broken
+        )
+    }
+}

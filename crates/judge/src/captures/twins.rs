@@ -1,0 +1,246 @@
+//! Twins of captures, judged by the transfers that were captured.
+//!
+//! A case runs once, and its captures are fitted. The advice of a twin is applied to the transfer
+//! itself, which runs again with it. The prediction was made from the capture alone.
+//!
+//! Rule: a fit gets segments and the system of the hosts, as from `--preset`, and nothing else of the case.
+
+use std::{fmt, ops::ControlFlow};
+
+use fullpipe::presets;
+use fullpipe_diagnose::capture::{Analysis, Segment};
+use fullpipe_explain::{Change, Explanation, changed};
+use fullpipe_fit::{
+    CaptureTwin, FitOptions, Followed, Follower, fit,
+    frames::{Captured, View},
+};
+use fullpipe_scenario::{Scene, Setup, watch::Watch};
+
+use super::draw::{Case, Family};
+use crate::runs::Failure;
+
+/// Seeds of the transfer with the advice.
+const SEEDS: u64 = 3;
+/// A transfer of at least this part of its goodput before is not harmed.
+const NEUTRAL: f64 = 0.98;
+
+/// A twin beside the transfer that was captured.
+#[derive(Clone, Debug)]
+pub struct JudgedTwin {
+    /// Number of the case.
+    pub number: u64,
+    /// Its construction.
+    pub family: Family,
+    /// Place of the capture.
+    pub view: View,
+    /// Misfit of goodput, from -1 on; `None` if there is no twin.
+    pub goodput_error: Option<f64>,
+    /// The twin reproduces the capture.
+    pub is_reproduced: bool,
+    /// One line about the twin, or the reason for which there is none.
+    pub text: String,
+    /// Its cause, if the twin was explained.
+    pub limit: Option<&'static str>,
+    /// Its advice, if it was explained and has one.
+    pub advice: Option<JudgedAdvice>,
+}
+
+/// An advice beside its result.
+#[derive(Clone, Debug)]
+pub struct JudgedAdvice {
+    /// The settings.
+    pub changes: Vec<Change>,
+    /// Goodput in Mbit/s, by the twin of the capture.
+    pub predicted_mbps: f64,
+    /// Goodput of the transfer without the advice.
+    pub before_mbps: f64,
+    /// Goodput of the transfer with it.
+    pub after_mbps: f64,
+}
+
+impl JudgedAdvice {
+    /// The prediction over the result, less 1.
+    pub fn error(&self) -> f64 {
+        self.predicted_mbps / self.after_mbps.max(1e-9) - 1.0
+    }
+
+    /// Returns true if the transfer is not slower with the advice.
+    pub fn is_harmless(&self) -> bool {
+        self.after_mbps >= NEUTRAL * self.before_mbps
+    }
+}
+
+/// Judges the twins of case `number` from its three places, and the advice of one of them.
+///
+/// # Errors
+/// A violation that a checker of the simulator found.
+pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
+    let mut case = Case::draw(number);
+    // A capture begins with the SYN: what ARP takes before it is in no prediction.
+    case.setup
+        .hosts
+        .iter_mut()
+        .for_each(|host| host.acquainted = true);
+    let broken = |why: &dyn fmt::Display| Failure(format!("case {number}: {why}"));
+    let captured = Captured::default();
+    let before_mbps = played(&case.setup, number, Some(&captured)).map_err(|why| broken(&why))?;
+    let Some(before_mbps) = before_mbps else {
+        return Ok(Vec::new());
+    };
+    // Families follow each other, so each has its advice from every place.
+    let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
+    let mut all = Vec::new();
+    for (place, view) in View::ALL.into_iter().enumerate() {
+        let segments = captured.seen_from(view, case.middle.0, case.middle.1);
+        let is_explained = round % View::ALL.len() as u64 == place as u64;
+        let judged = judged(&case, view, &segments, is_explained.then_some(before_mbps));
+        all.push(judged.map_err(|why| broken(&why))?);
+    }
+    Ok(all)
+}
+
+/// Goodput of a run of `setup` in Mbit/s; `None` without payload.
+fn played(setup: &Setup, seed: u64, captured: Option<&Captured>) -> Result<Option<f64>, String> {
+    let mut scene = Scene::new(setup, seed, false, Watch::NONE);
+    if let Some(captured) = captured {
+        let tapped = scene.capture_hosts(Box::new(captured.clone()));
+        tapped.map_err(|error| error.to_string())?;
+    }
+    let played = scene.play(&|_| ControlFlow::Continue(()));
+    let played = played.map_err(|failure| failure.to_string())?;
+    scene.finish_capture().map_err(|error| error.to_string())?;
+    let played = played.filter(|played| played.measured.data_segments > 2);
+    Ok(played.map(|played| played.measured.first_flow_mbps(setup.flow())))
+}
+
+/// Fits what one place shows; with `before_mbps` also explains it, and applies the advice.
+fn judged(
+    case: &Case,
+    view: View,
+    segments: &[Segment],
+    before_mbps: Option<f64>,
+) -> Result<JudgedTwin, String> {
+    let mut follower = Follower::new(true);
+    segments.iter().for_each(|one| follower.on_segment(one));
+    let end_ns = segments.last().map_or(0, |last| last.at_ns);
+    let Followed { observed, log } = follower.conclude(end_ns);
+    let options = FitOptions {
+        preset: presets::find("default").expect("it is the first preset"),
+        title: format!("Case {}", case.number),
+        seed: 1,
+    };
+    let on = |_| ControlFlow::Continue(());
+    let log = log.expect("the segments were kept");
+    let mut found = JudgedTwin {
+        number: case.number,
+        family: case.family,
+        view,
+        goodput_error: None,
+        is_reproduced: false,
+        text: String::new(),
+        limit: None,
+        advice: None,
+    };
+    let twin = match fit(&observed, &log, &options, &on) {
+        Ok(twin) => twin,
+        Err(failure) => {
+            found.text = failure.to_string();
+            return Ok(found);
+        }
+    };
+    found.goodput_error = Some(twin.compared.goodput_error);
+    found.is_reproduced = twin.compared.is_reproduced();
+    found.text = text(&twin);
+    let Some(before_mbps) = before_mbps else {
+        return Ok(found);
+    };
+    let explained = twin.explain(&on).map_err(|failure| failure.to_string())?;
+    if let Ok(explained) = explained {
+        found.limit = Some(explained.limit.name);
+        found.advice = advice(case, &explained, before_mbps)?;
+    }
+    Ok(found)
+}
+
+/// The advice, applied to the transfer that was captured.
+fn advice(
+    case: &Case,
+    explained: &Explanation,
+    before_mbps: f64,
+) -> Result<Option<JudgedAdvice>, String> {
+    let Some(predicted) = explained.predicted else {
+        return Ok(None);
+    };
+    let Some(setup) = changed(&case.setup, &explained.advice) else {
+        return Ok(None);
+    };
+    let mut sum = 0.0;
+    for seed in 0..SEEDS {
+        sum += played(&setup, case.number + seed, None)?.unwrap_or(0.0);
+    }
+    Ok(Some(JudgedAdvice {
+        changes: explained.advice.clone(),
+        predicted_mbps: predicted.goodput_mbps,
+        before_mbps,
+        after_mbps: sum / SEEDS as f64,
+    }))
+}
+
+fn text(twin: &CaptureTwin) -> String {
+    let values = twin.plan.values.iter();
+    let values: Vec<_> = values
+        .map(|value| format!("{}={}", value.set, value.to))
+        .collect();
+    let shares = |of: &fullpipe_fit::Figures| {
+        let largest = of.shares.iter().take(3);
+        let parts: Vec<_> = largest
+            .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
+            .collect();
+        parts.join(", ")
+    };
+    let (capture, run) = (&twin.capture, &twin.twin);
+    format!(
+        "{:.2} Mbit/s as {:.2} captured, {:.1} ms as {:.1}, {} as {}; {}",
+        run.goodput_mbps,
+        capture.goodput_mbps,
+        run.median_rtt_ms,
+        capture.median_rtt_ms,
+        shares(run),
+        shares(capture),
+        values.join(" ")
+    )
+}
+
+impl fmt::Display for JudgedTwin {
+    /// Writes one line, and another about the advice.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match (self.goodput_error, self.is_reproduced) {
+            (None, _) => "no twin".to_string(),
+            (Some(error), true) => format!("a twin ({:+.1} %)", error * 100.0),
+            (Some(error), false) => format!("no reproduction ({:+.1} %)", error * 100.0),
+        };
+        let view = self.view.name();
+        write!(
+            f,
+            "case {} ({:?}) at the {view}: {verdict}: {}",
+            self.number, self.family, self.text
+        )?;
+        if let Some(limit) = self.limit {
+            write!(f, "\n    limit {limit}")?;
+        }
+        if let Some(advice) = &self.advice {
+            let changes = advice.changes.iter();
+            let changes: Vec<_> = changes.map(|at| format!("{}={}", at.set, at.to)).collect();
+            write!(
+                f,
+                "; {}: {:.2} Mbit/s, predicted {:.2}, then {:.2} ({:+.1} %)",
+                changes.join(" "),
+                advice.before_mbps,
+                advice.predicted_mbps,
+                advice.after_mbps,
+                advice.error() * 100.0
+            )?;
+        }
+        Ok(())
+    }
+}
