@@ -62,6 +62,8 @@ pub mod catalogue;
 mod facts;
 pub mod goodput_page;
 mod grid;
+mod kernel_row;
+mod kernel_table;
 pub mod knobs_page;
 pub mod layout;
 mod matrix_text;
@@ -93,6 +95,8 @@ pub use fullpipe_scenario::{
     Quantity, Shares, Spread, Summary, Times, experiment, hint, schema, template, units,
 };
 pub use goodput_page::goodput_markdown;
+pub use kernel_row::{KernelAccount, KernelMeasured, KernelOutcome, KernelRow, MainLimit};
+pub use kernel_table::kernel_text;
 pub use knobs_page::knobs_markdown;
 pub use matrix_text::{matrix_json, matrix_text};
 pub use outline::{Outline, OutlineRow};

@@ -16,7 +16,10 @@ use fullpipe_scenario::{
 use fullpipe_tcp::{Limit, ReceiveLimit, limit::Reason};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::report::{Report, RowReport, pretty};
+use crate::{
+    kernel_row::{KernelAccount, KernelMeasured, KernelRow, MainLimit},
+    report::{Report, RowReport, pretty},
+};
 
 /// The values of a column, one for each record.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +103,9 @@ impl Records {
             columns.push(share(rows, "receiver", *limit, &|row| &row.limits.receiver));
         }
         columns.push(words("verdict", &|row| row.verdict_parts().line()));
+        if rows.iter().any(|row| row.kernel.is_some()) {
+            columns.extend(of_kernels(rows));
+        }
         Self {
             columns,
             count: rows.len(),
@@ -220,6 +226,60 @@ fn share<R: Reason>(
 ) -> Column {
     let name = format!("{end}_{}_share", limit.name());
     decimal(rows, &name, &|row| Some(of(row).share(limit)))
+}
+
+/// The columns of rows on kernel hosts.
+fn of_kernels(rows: &[RowReport]) -> Vec<Column> {
+    let ran = |row: &RowReport| Some(row.kernel.as_ref()?.measured()?.clone());
+    let number = |name: &str, of: fn(&KernelMeasured) -> Option<f64>| {
+        decimal(rows, &format!("kernel_{name}"), &|row| of(&ran(row)?))
+    };
+    let count = |name: &str, of: fn(&KernelMeasured) -> u64| {
+        whole(rows, &format!("kernel_{name}"), &|row| Some(of(&ran(row)?)))
+    };
+    let words = |name: &str, of: &dyn Fn(&KernelRow) -> Option<String>| {
+        let text = |row: &RowReport| row.kernel.as_ref().and_then(of).unwrap_or_default();
+        Column {
+            name: format!("kernel_{name}"),
+            values: Values::Text(rows.iter().map(text).collect()),
+        }
+    };
+    let limit = |of: fn(&KernelMeasured) -> &KernelAccount| {
+        move |row: &KernelRow| {
+            let main = of(row.measured()?).main?;
+            Some(main.limit.name().to_string())
+        }
+    };
+    let share = |main: Option<MainLimit>| main.map(|main| main.share);
+    let outcome = |row: &KernelRow| {
+        let outcome = row.measured().map(|ran| ran.outcome.name());
+        Some(outcome.unwrap_or("skipped").to_string())
+    };
+    let left_out = |row: &KernelRow| {
+        Some(match row {
+            KernelRow::Skipped { skipped } => skipped.clone(),
+            KernelRow::Ran(ran) => ran.not_applied.join("; "),
+        })
+    };
+    vec![
+        words("outcome", &outcome),
+        number("goodput_mbps", |ran| Some(ran.goodput_mbps)),
+        number("elapsed_s", |ran| Some(ran.elapsed_s)),
+        number("transfer_s", |ran| ran.transfer_s),
+        count("delivered_bytes", |ran| ran.delivered_bytes),
+        count("retransmitted_segments", |ran| ran.retransmitted_segments),
+        number("srtt_ms", |ran| Some(ran.srtt_ms)),
+        count("largest_flight_bytes", |ran| ran.largest_flight_bytes),
+        words("limit_by_socket", &limit(|ran| &ran.by_socket)),
+        decimal(rows, "kernel_limit_by_socket_share", &|row| {
+            share(ran(row)?.by_socket.main)
+        }),
+        words("limit_by_capture", &limit(|ran| &ran.by_capture)),
+        decimal(rows, "kernel_limit_by_capture_share", &|row| {
+            share(ran(row)?.by_capture.main)
+        }),
+        words("not_applied", &left_out),
+    ]
 }
 
 fn whole(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<u64>) -> Column {

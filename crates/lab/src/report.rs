@@ -14,7 +14,10 @@ use fullpipe_scenario::{
 };
 use serde::{Serialize, Serializer};
 
-use crate::reference::{PublishedRow, Reference};
+use crate::{
+    kernel_row::KernelRow,
+    reference::{PublishedRow, Reference},
+};
 
 /// Version of the JSON that this crate prints, in `schema` of each object.
 /// Incremented when a key is renamed or removed or changes its meaning, not when one is
@@ -96,6 +99,9 @@ pub struct RowReport {
     /// Events, sockets and counters, if they were asked for.
     #[serde(flatten)]
     pub watched: Watched,
+    /// The same row on hosts of this machine's kernel, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelRow>,
     /// Every segment and every series, if the row was observed. For pages, not for the
     /// JSON.
     #[serde(skip)]

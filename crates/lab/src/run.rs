@@ -479,6 +479,7 @@ fn row_report(row: &Row, played: Played, verdict: Option<Explanation>) -> RowRep
         baseline: row.baseline,
         note: row.note.clone(),
         watched,
+        kernel: None,
         observed,
     }
 }

@@ -64,7 +64,7 @@ fn figure(
     let measured = &row.measured;
     let mut beside = Vec::new();
     if let Some(spread) = quantity.spread_text(measured) {
-        beside.push(format!("half of the seeds {spread}"));
+        beside.push(format!("middle half of the seeds {spread}"));
     }
     if let Some(published) = row.published.figure(quantity.name) {
         let deviation = words::deviation(quantity, row, layout);

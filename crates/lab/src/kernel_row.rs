@@ -1,0 +1,169 @@
+//! The result of a row on hosts of a kernel, in real time.
+//!
+//! Rule: plain values. `fullpipe-kernels` measures them; a value that the kernel does not give
+//! is absent, and a setting that it does not have is named.
+
+use fullpipe_diagnose::{
+    account::{Shares, Times},
+    observe::SeenLimit,
+};
+use fullpipe_tcp::Limit;
+use serde::Serialize;
+
+/// A row on kernel hosts: its result, or the reason for which it has none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum KernelRow {
+    /// It ran.
+    Ran(Box<KernelMeasured>),
+    /// It cannot run on kernel hosts.
+    Skipped {
+        /// The reasons.
+        skipped: String,
+    },
+}
+
+impl KernelRow {
+    /// The result; `None` if the row was skipped.
+    pub fn measured(&self) -> Option<&KernelMeasured> {
+        match self {
+            Self::Ran(measured) => Some(measured),
+            Self::Skipped { .. } => None,
+        }
+    }
+}
+
+/// The end of a transfer on kernel hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelOutcome {
+    /// The flow's duration was over, or everything arrived.
+    #[default]
+    Complete,
+    /// The bound on real time was reached; the results are those until then.
+    Cut,
+    /// The connection was dropped.
+    Dropped,
+}
+
+impl KernelOutcome {
+    /// The word in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Cut => "cut",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// Results of a row on kernel hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KernelMeasured {
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Congestion control of the first flow's sender, by the kernel's name.
+    pub congestion_control: String,
+    /// The end of the row.
+    pub outcome: KernelOutcome,
+    /// Bytes that the receiving applications read, divided by `elapsed_s`, in Mbit/s.
+    pub goodput_mbps: f64,
+    /// Time from the first call to connect to the last byte read, or to the end of the flow's
+    /// duration.
+    pub elapsed_s: f64,
+    /// Time from the first to the last byte of the answer that was read. Only if the receiver
+    /// sends a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_s: Option<f64>,
+    /// Bytes that the receiving applications read.
+    pub delivered_bytes: u64,
+    /// Segments that the senders retransmitted (`tcpi_total_retrans`).
+    pub retransmitted_segments: u64,
+    /// Smoothed round-trip time of the first sender at the end.
+    pub srtt_ms: f64,
+    /// Largest number of bytes in flight of the first sender, by the capture.
+    pub largest_flight_bytes: u64,
+    /// 99 of 100 frames left the link at most this late, in the worse direction, in
+    /// microseconds; capped at 10 000. A large value means that the machine was busy.
+    pub link_late_p99_us: u64,
+    /// Account of the senders from the kernel's answers about their sockets.
+    pub by_socket: KernelAccount,
+    /// Account of the first flow's sender from a capture at its host.
+    pub by_capture: KernelAccount,
+    /// Settings of the row that the kernel does not have or that cannot be made in a network
+    /// namespace.
+    pub not_applied: Vec<String>,
+    /// Facts about the run that a reader of the result must know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// An account of a sender on a kernel host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KernelAccount {
+    /// Limit with the longest time, and its share of the time; handshake and closing count
+    /// only if there is no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub main: Option<MainLimit>,
+    /// Time and bytes by limit.
+    pub limits: Times<SeenLimit>,
+}
+
+/// The limit with the longest time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MainLimit {
+    /// The limit.
+    pub limit: SeenLimit,
+    /// Its share of the time, from 0 to 1.
+    pub share: f64,
+}
+
+impl MainLimit {
+    /// The main limit of `times`; `None` if no time has passed.
+    pub fn of<L: Into<SeenLimit>>(
+        times: impl IntoIterator<Item = (L, fullpipe_pool::Duration)>,
+    ) -> Option<Self> {
+        let times = times.into_iter().map(|(limit, time)| (limit.into(), time));
+        let largest = Shares::of(times).largest_first();
+        let is_transfer = |limit: SeenLimit| {
+            ![Limit::Handshake, Limit::Closing]
+                .map(SeenLimit::Known)
+                .contains(&limit)
+        };
+        let found = largest.iter().find(|(limit, _)| is_transfer(*limit));
+        let &(limit, share) = found.or(largest.first())?;
+        Some(Self { limit, share })
+    }
+}
+
+impl KernelAccount {
+    /// Most by which a limit's share may be below the largest one and still be the main limit:
+    /// two accounts of such a time may name either.
+    const NEAR: f64 = 0.05;
+
+    /// Returns true if the two accounts have a main limit in common.
+    pub fn agrees(&self, other: &Self) -> bool {
+        let [own, its] = [self, other].map(Self::main_limits);
+        own.iter().any(|limit| its.contains(limit))
+    }
+
+    /// The main limit, and those whose share is nearly as large.
+    fn main_limits(&self) -> Vec<SeenLimit> {
+        let Some(main) = self.main else {
+            return Vec::new();
+        };
+        let shares = Shares::of(self.limits.times()).largest_first();
+        let near = shares
+            .into_iter()
+            .filter(|(limit, share)| *limit == main.limit || *share >= main.share - Self::NEAR);
+        near.map(|(limit, _)| limit).collect()
+    }
+
+    /// The account of these times.
+    pub fn of(limits: Times<SeenLimit>) -> Self {
+        Self {
+            main: MainLimit::of(limits.times()),
+            limits,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The rows of a report on fullpipe's stack and on this machine's kernel, in one table.
+//!
+//! Rule: a row that the kernel did not run has its reason below the table, and so has every
+//! setting that was not applied.
+
+use fullpipe_scenario::units::three_digits;
+
+use crate::{
+    grid::{Align, Grid, GridColumn},
+    kernel_row::{KernelMeasured, KernelRow, MainLimit},
+    layout::{Layout, Tone, columns},
+    report::{Report, RowReport},
+};
+
+/// The table, the settings that were not applied, and the notes; empty if no row was to run on
+/// a kernel.
+pub fn kernel_text(report: &Report, layout: Layout) -> String {
+    let rows: Vec<_> = report
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.kernel.as_ref()?)))
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut out = head(&rows, layout);
+    let cells: Vec<_> = rows
+        .iter()
+        .map(|(row, kernel)| cells(row, kernel))
+        .collect();
+    let grid = grid(&cells);
+    let is_table = grid.width() <= layout.width;
+    if is_table {
+        out.push_str(&grid.head(layout));
+        for row in &cells {
+            let lines: Vec<_> = row.iter().map(|cell| vec![cell.clone()]).collect();
+            out.push_str(&grid.row(&lines).expect("the columns fit their cells"));
+        }
+    }
+    for ((row, kernel), cells) in rows.into_iter().zip(&cells) {
+        let own = if is_table { Vec::new() } else { record(cells) };
+        below(&mut out, row, kernel, own, layout);
+    }
+    out
+}
+
+/// A cell without a value.
+const NONE: &str = "-";
+
+/// The headings: pairs of fullpipe's own value and the kernel's.
+const HEADINGS: [(&[&str], Align); 8] = [
+    (&["row"], Align::Left),
+    (&["Mbit/s", "fullpipe"], Align::Right),
+    (&["Mbit/s", "Linux"], Align::Right),
+    (&["seconds", "fullpipe"], Align::Right),
+    (&["seconds", "Linux"], Align::Right),
+    (&["limited by", "fullpipe's clock"], Align::Left),
+    (&["limited by", "Linux: its sockets"], Align::Left),
+    (&["limited by", "Linux: a capture"], Align::Left),
+];
+
+fn head(rows: &[(&RowReport, &KernelRow)], layout: Layout) -> String {
+    let mut out = "\n".to_string();
+    let mut ran = rows.iter().filter_map(|(_, kernel)| kernel.measured());
+    let text = match ran.next() {
+        Some(first) => format!(
+            "The same rows on fullpipe in virtual time, and on Linux {} in real time over the \
+             same link",
+            first.kernel
+        ),
+        None => "No row can run on kernel hosts".to_string(),
+    };
+    layout.paragraph(&mut out, "", 2, &layout.paint(Tone::Heading, &text));
+    out
+}
+
+fn grid(cells: &[Vec<String>]) -> Grid {
+    let column = |(place, (heading, align)): (usize, &(&[&str], Align))| {
+        let widths = cells.iter().map(|row| columns(&row[place]));
+        GridColumn::new(heading, widths.max().unwrap_or(0), *align)
+    };
+    Grid {
+        columns: HEADINGS.iter().enumerate().map(column).collect(),
+    }
+}
+
+fn cells(row: &RowReport, kernel: &KernelRow) -> Vec<String> {
+    let own = &row.measured;
+    let ran = kernel.measured();
+    let number = |of: fn(&KernelMeasured) -> f64| {
+        ran.map_or_else(|| NONE.to_string(), |ran| three_digits(of(ran)))
+    };
+    let limit = |main: Option<MainLimit>| main.map_or_else(|| NONE.to_string(), limit_text);
+    vec![
+        row.title(),
+        three_digits(own.goodput_mbps),
+        number(|ran| ran.goodput_mbps),
+        three_digits(own.elapsed_s),
+        number(|ran| ran.elapsed_s),
+        limit(MainLimit::of(row.account.sender.times())),
+        limit(ran.and_then(|ran| ran.by_socket.main)),
+        limit(ran.and_then(|ran| ran.by_capture.main)),
+    ]
+}
+
+fn limit_text(main: MainLimit) -> String {
+    let name = main.limit.name().replace('_', " ");
+    format!("{name} {:.0} %", main.share * 100.0)
+}
+
+/// The cells of a row as lines, where the table is too wide.
+fn record(cells: &[String]) -> Vec<(&'static str, String)> {
+    let [
+        _,
+        own_rate,
+        rate,
+        own_time,
+        time,
+        own,
+        by_socket,
+        by_capture,
+    ] = cells
+    else {
+        return Vec::new();
+    };
+    let mut lines = vec![(
+        "fullpipe",
+        format!("{own_rate} Mbit/s in {own_time} s, limited by: {own}"),
+    )];
+    if rate != NONE {
+        lines.push((
+            "Linux",
+            format!(
+                "{rate} Mbit/s in {time} s, limited by: {by_socket} (its sockets), {by_capture} \
+                 (a capture)"
+            ),
+        ));
+    }
+    lines
+}
+
+/// The lines about a row below the table; `lines` come first.
+fn below(
+    out: &mut String,
+    row: &RowReport,
+    kernel: &KernelRow,
+    mut lines: Vec<(&str, String)>,
+    layout: Layout,
+) {
+    match kernel {
+        KernelRow::Skipped { skipped } => lines.push(("skipped", skipped.clone())),
+        KernelRow::Ran(ran) => {
+            if !ran.not_applied.is_empty() {
+                lines.push(("not applied", ran.not_applied.join("; ")));
+            }
+            lines.extend(ran.notes.iter().map(|note| ("note", note.clone())));
+        }
+    }
+    if lines.is_empty() {
+        return;
+    }
+    out.push('\n');
+    layout.paragraph(out, "", 2, &layout.paint(Tone::Heading, &row.title()));
+    for (key, text) in lines {
+        layout.field(out, key, &text);
+    }
+}
+
+#[cfg(test)]
+mod tests;
