@@ -1,5 +1,6 @@
 //! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or explanations of
-//! random transfers, judged; or accounts inferred from captures, judged.
+//! random transfers, judged; or accounts inferred from captures, judged; or advice applied to
+//! kernel hosts.
 //!
 //! The one rule: a failed world is written to a file of its own, the failure prints
 //! the command that replays that file, and `cargo xtask test` runs it from then on.
@@ -8,6 +9,7 @@
 
 mod captures;
 mod fuzz;
+mod kernels;
 mod many;
 #[cfg(test)]
 mod tests;
@@ -46,7 +48,9 @@ Examples:
   cargo xtask soak --verdicts --world 17 --save w.toml
                                                 keep the file, for `fullpipe lab explain`
   cargo xtask soak --captures --cases 440       accounts from captures, judged
+  cargo xtask soak --captures --twins           their twins, and the advice of these
   cargo xtask soak --captures --world 17        one of these cases
+  cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
                                                 the same, optimised")]
 pub struct SoakArguments {
@@ -77,9 +81,15 @@ pub struct SoakArguments {
     /// Judge the accounts that captures give of transfers with a known limit
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
     captures: bool,
-    /// Number of cases to judge
-    #[arg(long, value_name = "N", default_value_t = 440, requires = "captures")]
-    cases: u64,
+    /// Judge their twins instead, and apply the advice to the captured transfers
+    #[arg(long, requires = "captures")]
+    twins: bool,
+    /// Apply the advice of captures to kernel hosts, and repeat the transfers (as root)
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "replay", "pcap"])]
+    kernels: bool,
+    /// Number of cases of --captures or --kernels [default: 440, or 60]
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
     /// Write the experiment of this one world to a file
     #[arg(long, value_name = "FILE", requires_all = ["world", "verdicts"])]
     save: Option<PathBuf>,
@@ -88,17 +98,35 @@ pub struct SoakArguments {
     jobs: Option<usize>,
 }
 
+/// Runs cases of captures or of kernel hosts.
+fn run_cases(arguments: &SoakArguments) -> Result<()> {
+    let (first, jobs) = (arguments.first, arguments.jobs);
+    if arguments.kernels {
+        return match arguments.world {
+            Some(number) => kernels::run(number, 1),
+            None => kernels::run(first, arguments.cases.unwrap_or(60)),
+        };
+    }
+    let cases = arguments.cases.unwrap_or(440);
+    match arguments.world {
+        Some(number) => captures::show(number),
+        None if arguments.twins => captures::twins(first, cases, jobs),
+        None => captures::run(first, cases, jobs),
+    }
+}
+
 /// Runs what the arguments ask for.
 ///
 /// # Errors
 /// If a world or a fuzzer failed, or the fuzzer can't be had.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
-    if arguments.captures {
-        return match arguments.world {
-            Some(number) => captures::show(number),
-            None => captures::run(arguments.first, arguments.cases, arguments.jobs),
-        };
+    if arguments.captures || arguments.kernels {
+        return run_cases(arguments);
     }
+    ensure!(
+        arguments.cases.is_none(),
+        "--cases needs --captures or --kernels"
+    );
     if !arguments.verdicts {
         worlds::check_build()?;
     }

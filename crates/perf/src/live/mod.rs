@@ -84,16 +84,30 @@ impl LiveLink {
         seed: u64,
         capture: Option<Box<dyn io::Write + Send>>,
     ) -> io::Result<Self> {
+        Self::asymmetric(ends, [link, link], seed, capture)
+    }
+
+    /// As [`new`](Self::new), with a link for each direction: forward, then back.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn asymmetric(
+        ends: [LiveEnd; 2],
+        links: [LinkModel; 2],
+        seed: u64,
+        capture: Option<Box<dyn io::Write + Send>>,
+    ) -> io::Result<Self> {
         let medium = medium(&ends)?;
         let recording = match capture {
             Some(out) => Some(Recording::begin(out, medium, &ends)?),
             None => None,
         };
         let frame_max = ends.iter().map(|end| end.device.frame_max()).max();
+        let [forward, back] = links;
         Ok(Self {
             buffer: vec![0; frame_max.unwrap_or_default()].into(),
             ends,
-            engine: LinkEngine::new(link, &Rng::seeded(seed)),
+            engine: LinkEngine::asymmetric(forward, back, &Rng::seeded(seed)),
             epoch: Moment::now(),
             lateness: Default::default(),
             refused: [0; 2],

@@ -1,0 +1,115 @@
+//! The account of a host's senders, from the kernel's answers about its sockets.
+//!
+//! Rule: the kernel is asked every [`EVERY`]; `fullpipe_diagnose::socket` judges.
+
+use std::{
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use fullpipe_diagnose::{
+    account::Times,
+    observe::SeenLimit,
+    socket::{FollowedSocket, SocketFilter, SocketObservation, SocketState, SocketTable},
+};
+use fullpipe_host::{Namespace, SockDiag};
+
+/// Time between two questions.
+const EVERY: Duration = Duration::from_millis(10);
+/// States of sockets with payload, or before it.
+const STATES: [SocketState; 5] = [
+    SocketState::Established,
+    SocketState::SynSent,
+    SocketState::FinWait1,
+    SocketState::CloseWait,
+    SocketState::LastAck,
+];
+
+/// Sockets of a host that are being followed.
+pub struct Follower {
+    diag: SockDiag,
+    request: Vec<u8>,
+    table: SocketTable,
+    gone: Vec<FollowedSocket>,
+    began: Instant,
+}
+
+impl Follower {
+    /// A follower of all sockets in `side`.
+    pub fn open(side: &Namespace) -> io::Result<Self> {
+        let diag = side.enter(SockDiag::open)?.map_err(io::Error::other)?;
+        Ok(Self {
+            diag,
+            request: SocketFilter::default().request_all(&STATES),
+            table: SocketTable::new(),
+            gone: Vec::new(),
+            began: Instant::now(),
+        })
+    }
+
+    /// Asks until `over` is true, and once more then.
+    pub fn run(mut self, over: &AtomicBool) -> io::Result<FollowedSenders> {
+        let mut next = Instant::now();
+        loop {
+            let is_last = over.load(Ordering::Acquire);
+            self.round()?;
+            if is_last {
+                break;
+            }
+            next += EVERY;
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+        }
+        let followed = self.table.sockets().iter().chain(&self.gone).copied();
+        let is_sender = |socket: &FollowedSocket| {
+            let [sent, received] = socket.account.moved;
+            sent > received
+        };
+        Ok(FollowedSenders(followed.filter(is_sender).collect()))
+    }
+
+    fn round(&mut self) -> io::Result<()> {
+        let (table, began) = (&mut self.table, self.began);
+        table.begin_round();
+        self.diag
+            .dump(&self.request, &mut |payload, at| {
+                if let Some(socket) = SocketObservation::parse(payload) {
+                    let at_us = at.saturating_duration_since(began).as_micros() as u64;
+                    table.observe(at_us, &socket, &mut |_| ());
+                }
+            })
+            .map_err(io::Error::other)?;
+        let at_us = began.elapsed().as_micros() as u64;
+        let gone = &mut self.gone;
+        table.end_round(at_us, &mut |_| (), &mut |socket| gone.push(*socket));
+        Ok(())
+    }
+}
+
+/// The sockets that sent more than they received.
+pub struct FollowedSenders(Vec<FollowedSocket>);
+
+impl FollowedSenders {
+    /// Time and bytes by limit, of all of them.
+    pub fn limits(&self) -> Times<SeenLimit> {
+        let mut all = Times::default();
+        for socket in &self.0 {
+            all.add(socket.account.times.account().parts());
+        }
+        all
+    }
+
+    /// Segments that they retransmitted.
+    pub fn retransmitted(&self) -> u64 {
+        let infos = self.0.iter().filter_map(|socket| socket.latest.info);
+        infos.map(|info| u64::from(info.total_retrans)).sum()
+    }
+
+    /// Smoothed round-trip time of the one that sent most, in milliseconds.
+    pub fn srtt_ms(&self) -> f64 {
+        let most = self.0.iter().max_by_key(|socket| socket.account.moved[0]);
+        let info = most.and_then(|socket| socket.latest.info);
+        info.map_or(0.0, |info| f64::from(info.rtt) / 1e3)
+    }
+}

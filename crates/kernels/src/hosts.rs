@@ -1,0 +1,157 @@
+//! Two network namespaces, each with a TAP device, and the devices' other ends for a link.
+//!
+//! Rule: everything vanishes with the descriptors. Only the namespaces' own settings are
+//! changed; one that this kernel does not have is named and changes nothing.
+
+use std::{
+    fs, io,
+    net::{Ipv4Addr, SocketAddr, SocketAddrV4},
+};
+
+use fullpipe_host::{
+    Capture, DeviceKind, DeviceOptions, DeviceSpec, HostDevice, Namespace, Prefix, Tap, kernel,
+};
+use fullpipe_perf::live::LiveEnd;
+
+use crate::{plan::KernelPlan, settings::KernelSettings};
+
+/// Name of the device in each namespace.
+const DEVICE: &str = "fpkernel";
+/// Length of the prefix of the hosts' network.
+const PREFIX: u8 = 24;
+
+/// The address of the host at `end`.
+pub fn address(end: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 9, 0, 1 + end as u8)
+}
+
+/// Two hosts of this machine's kernel.
+pub struct KernelHosts {
+    /// Their networks, in the order of the link's ends.
+    pub sides: [Namespace; 2],
+    /// Settings that this kernel refused, each with its reason.
+    pub refused: Vec<String>,
+}
+
+/// Checks that this process may make network namespaces and TAP devices.
+///
+/// # Errors
+/// One line with what is missing and what to do.
+pub fn check_privileges() -> Result<(), String> {
+    let advice = "kernel hosts are network namespaces with TAP devices: run as root (sudo), or \
+                  leave out --hosts kernel and stack = \"kernel\"";
+    let namespace = Namespace::new().map_err(|error| format!("{error}; {advice}"))?;
+    let opened = namespace.enter(|| tap(0, 1_500).map(drop));
+    let opened = opened.map_err(|error| format!("{error}; {advice}"))?;
+    opened.map_err(|error| format!("{error}; {advice}"))
+}
+
+impl KernelHosts {
+    /// Makes the hosts of `plan`, and returns the link's ends. Frames that pass the device of
+    /// `captured` are recorded to `out`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn make(
+        plan: &KernelPlan,
+        captured: usize,
+        out: impl io::Write + Send + 'static,
+    ) -> io::Result<(Self, [LiveEnd; 2])> {
+        let sides = [Namespace::new()?, Namespace::new()?];
+        let mut refused = Vec::new();
+        let mut taps = Vec::new();
+        for (end, side) in sides.iter().enumerate() {
+            let made = side.enter(|| side_of(plan, end))??;
+            refused.extend(made.1);
+            taps.push(made.0);
+        }
+        let hosts = Self { sides, refused };
+        hosts.introduce(plan)?;
+        let mut out = Some(out);
+        let mut ends = Vec::new();
+        for (end, tap) in taps.into_iter().enumerate() {
+            let out = if end == captured { out.take() } else { None };
+            let device: Box<dyn HostDevice> = match out {
+                Some(out) => Box::new(Capture::new(tap, out)?),
+                None => Box::new(tap),
+            };
+            ends.push(LiveEnd {
+                name: plan.hosts[end].clone(),
+                device,
+            });
+        }
+        let ends = ends.try_into().map_err(|_| io::Error::other("two ends"))?;
+        Ok((hosts, ends))
+    }
+
+    /// Tells each host the other's MAC address, and the first windows of its connections.
+    fn introduce(&self, plan: &KernelPlan) -> io::Result<()> {
+        let mut macs = Vec::new();
+        for side in &self.sides {
+            macs.push(side.enter(|| kernel::mac_address(DEVICE))??);
+        }
+        for (end, side) in self.sides.iter().enumerate() {
+            let (peer, mac) = (address(1 - end), macs[1 - end]);
+            let windows = plan.settings[end].first_windows;
+            side.enter(|| {
+                if plan.acquainted {
+                    kernel::add_neighbour(DEVICE, peer.into(), mac)?;
+                }
+                if windows.congestion > 0 || windows.receive > 0 {
+                    kernel::set_first_windows(DEVICE, peer, windows)?;
+                }
+                io::Result::Ok(())
+            })??;
+        }
+        Ok(())
+    }
+}
+
+/// The address and port of connection number `number` at `end`.
+pub fn service(end: usize, number: usize) -> SocketAddr {
+    SocketAddrV4::new(address(end), 5_001 + number as u16).into()
+}
+
+/// Sets up the namespace of the calling thread as the host at `end`.
+fn side_of(plan: &KernelPlan, end: usize) -> io::Result<(Tap, Vec<String>)> {
+    // Unsolicited neighbour discovery would use up losses. A kernel without IPv6 has none.
+    let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    let refused = write_sysctls(&plan.hosts[end], &plan.settings[end]);
+    let tap = tap(end, plan.links[end].mtu)?;
+    kernel::set_transmit_queue(DEVICE, plan.device_queue[end])?;
+    if let Some(segments) = plan.gso_max_segs[end] {
+        kernel::set_gso_max_segments(DEVICE, segments)?;
+    }
+    Ok((tap, refused))
+}
+
+fn tap(end: usize, mtu: usize) -> io::Result<Tap> {
+    let spec = DeviceSpec {
+        kind: DeviceKind::Tap,
+        name: DEVICE.to_string(),
+    };
+    // Frames are as on a wire: one packet each, with checksums.
+    let options = DeviceOptions {
+        mtu: Some(mtu),
+        host_address: Some(Prefix {
+            address: address(end).into(),
+            len: PREFIX,
+        }),
+        checksum_offload: false,
+        segment_offload: false,
+        ..DeviceOptions::new(spec)
+    };
+    Tap::open(&options).map_err(io::Error::other)
+}
+
+/// Writes the sysctls of the calling thread's namespace. Returns those that were refused.
+fn write_sysctls(host: &str, settings: &KernelSettings) -> Vec<String> {
+    let mut refused = Vec::new();
+    for (name, value) in &settings.sysctls {
+        if let Err(error) = fs::write(format!("/proc/sys/net/{name}"), value) {
+            let name = format!("net.{}", name.replace('/', "."));
+            refused.push(format!("{host}: {name} = {value} ({error})"));
+        }
+    }
+    refused
+}

@@ -1,0 +1,37 @@
+//! Rows of an experiment on hosts of this machine's kernel, in real time.
+//!
+//! Each host is a network namespace with its own sysctls and a TAP device. The link between
+//! the devices is the simulator's, in real time (`fullpipe_perf::live`). Real sockets have the
+//! row's options, and the applications write and read as its flows say. [`run_row`] returns
+//! goodput, duration, and two accounts of the sender: from the kernel's answers about its
+//! sockets, and from a capture at its host.
+//!
+//! | part | module |
+//! | --- | --- |
+//! | settings that the kernel has, and those that it lacks | `plan`, `settings` |
+//! | namespaces, devices, sysctls | `hosts` |
+//! | sockets and applications | `sockets`, `traffic` |
+//! | accounts while the row runs | `follow`, `recorded` |
+//! | advice applied to the hosts, and the transfer again | [`what_if`] |
+//!
+//! Rule: everything belongs to this process: namespaces have no name, devices vanish with
+//! their descriptors, and no setting of the machine itself is changed. The kernel therefore
+//! removes everything however the process ends.
+#![forbid(unsafe_code)]
+
+mod follow;
+mod hosts;
+mod plan;
+mod recorded;
+mod run;
+mod settings;
+mod sockets;
+mod traffic;
+pub mod what_if;
+
+#[cfg(test)]
+mod tests;
+
+pub use hosts::check_privileges;
+pub use plan::KernelPlan;
+pub use run::{KernelError, KernelOptions, kernel_release, run_row};

@@ -1,0 +1,195 @@
+//! A row as kernel hosts run it: what is applied, and what refuses it.
+//!
+//! Rule: nothing is opened here. A row is refused with every reason at once.
+
+use fullpipe_pool::Duration;
+use fullpipe_scenario::{
+    HostPlan, Setup,
+    experiment::{FlowPlan, HostStack, LowWater, Place},
+};
+use fullpipe_sim::{
+    LinkModel,
+    app::Ending,
+    link::{Direction, Queue},
+};
+
+use crate::settings::KernelSettings;
+
+/// Most connections of a row.
+const CONNECTIONS: u32 = 64;
+
+/// A row of two kernel hosts and the link between them.
+#[derive(Clone, Debug)]
+pub struct KernelPlan {
+    /// Names of the hosts at the link's ends, in the order of the link.
+    pub hosts: [String; 2],
+    /// End of each host of the setup.
+    ends: Vec<usize>,
+    /// Settings of the host at each end.
+    pub settings: [KernelSettings; 2],
+    /// Most segments of a super-segment at each end; `None` is the kernel's own.
+    pub gso_max_segs: [Option<u32>; 2],
+    /// Frames that the device of each end holds.
+    pub device_queue: [u32; 2],
+    /// The hosts know each other's MAC addresses from the start.
+    pub acquainted: bool,
+    /// The link: forward, then back.
+    pub links: [LinkModel; 2],
+    /// Connections, each with its flow.
+    pub connections: Vec<FlowPlan>,
+    /// Time after the start that results exclude.
+    pub omit: Duration,
+    /// Settings that are not applied.
+    pub not_applied: Vec<String>,
+    /// Facts about the run.
+    pub notes: Vec<String>,
+}
+
+impl KernelPlan {
+    /// The plan of `setup`.
+    ///
+    /// # Errors
+    /// The reasons for which the row cannot run on kernel hosts, in a line.
+    pub fn of(setup: &Setup) -> Result<Self, String> {
+        let refusals = refusals(setup);
+        if !refusals.is_empty() {
+            return Err(refusals.join("; "));
+        }
+        let link = &setup.links[0];
+        let places = link.between.map(|place| match place {
+            Place::Host(host) => host,
+            Place::Switch(_) => unreachable!("a switch was refused"),
+        });
+        let hosts = places.map(|place| &setup.hosts[place]);
+        let ends = (0..setup.hosts.len()).map(|host| usize::from(places[1] == host));
+        let settings = hosts.map(KernelSettings::of);
+        let mut not_applied: Vec<_> = settings
+            .iter()
+            .flat_map(|settings| settings.not_applied.clone())
+            .collect();
+        not_applied.extend(flows_not_applied(setup));
+        let links = Direction::ALL.map(|direction| link.link(direction));
+        Ok(Self {
+            hosts: hosts.map(|host| host.name.clone()),
+            ends: ends.collect(),
+            gso_max_segs: hosts.map(|host| host.gso_max_segs),
+            device_queue: hosts.map(|host| host.device_queue),
+            acquainted: hosts.iter().any(|host| host.acquainted),
+            notes: notes(&hosts, &links),
+            links,
+            connections: connections(setup),
+            omit: fullpipe_scenario::experiment::omitted_until(&setup.flows).unwrap_or_default(),
+            not_applied,
+            settings,
+        })
+    }
+
+    /// The end of the host with this index in the setup.
+    pub fn end_of(&self, host: usize) -> usize {
+        self.ends[host]
+    }
+}
+
+/// Every connection of every flow.
+fn connections(setup: &Setup) -> Vec<FlowPlan> {
+    let flows = setup.flows.iter();
+    let each = flows.flat_map(|flow| (0..flow.count).map(move |_| flow.clone()));
+    each.collect()
+}
+
+/// Reasons for which a row cannot run on kernel hosts.
+fn refusals(setup: &Setup) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let own: Vec<_> = setup
+        .hosts
+        .iter()
+        .filter(|host| host.stack == HostStack::Fullpipe)
+        .map(|host| host.name.as_str())
+        .collect();
+    if !own.is_empty() {
+        reasons.push(format!(
+            "fullpipe's own stack runs {}, and all hosts of a row are kernel hosts or none is \
+             (--hosts kernel)",
+            own.join(", ")
+        ));
+    }
+    if !setup.switches.is_empty() || setup.links.len() != 1 {
+        reasons.push("kernel hosts have one link and no switch between them".to_string());
+    }
+    for host in &setup.hosts {
+        reasons.extend(host_refusal(host));
+    }
+    for link in &setup.links {
+        if link.link(Direction::Forward).radio.is_some() {
+            reasons.push(format!(
+                "{}.radio: a host does not wait for the air before it hands over a frame",
+                link.name
+            ));
+        }
+    }
+    for flow in &setup.flows {
+        if flow.is_udp() {
+            reasons.push(format!("{} carries datagrams (UDP)", flow.name));
+        }
+        let vanishes = |ending| matches!(ending, Ending::Vanish { .. });
+        if vanishes(flow.ending()) || vanishes(flow.reader_ending()) {
+            reasons.push(format!(
+                "{}: a program of the kernel cannot vanish without closing its connection",
+                flow.name
+            ));
+        }
+    }
+    let count: u32 = setup.flows.iter().map(|flow| flow.count).sum();
+    if count > CONNECTIONS {
+        reasons.push(format!(
+            "{count} connections, and kernel hosts run at most {CONNECTIONS}"
+        ));
+    }
+    reasons
+}
+
+fn host_refusal(host: &HostPlan) -> Option<String> {
+    let name = &host.name;
+    if !host.cpu.is_free() {
+        return Some(format!(
+            "{name}.cpu: this machine's processor does not take the row's times"
+        ));
+    }
+    host.registered_congestion().map(|own| {
+        format!(
+            "{name}.tcp.congestion = {}: the kernel does not have it",
+            own.name
+        )
+    })
+}
+
+fn flows_not_applied(setup: &Setup) -> Vec<String> {
+    let mut lines = Vec::new();
+    for flow in &setup.flows {
+        if flow.low_water() != LowWater::Bytes(0) {
+            lines.push(format!(
+                "{}.low_water: Linux wakes a writer at a third",
+                flow.name
+            ));
+        }
+    }
+    lines
+}
+
+/// Facts that a reader of the result must know.
+fn notes(hosts: &[&HostPlan; 2], links: &[LinkModel; 2]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if links.iter().any(|link| link.queue == Queue::Device) {
+        let [a, b] = hosts.map(|host| host.device_queue);
+        let frames = if a == b {
+            a.to_string()
+        } else {
+            format!("{a} and {b}")
+        };
+        notes.push(format!(
+            "The queue before the link is that of the TAP device, {frames} frames: a full one \
+             drops, where fullpipe's device refuses."
+        ));
+    }
+    notes
+}

@@ -1,0 +1,102 @@
+//! The account of a sender from the capture at its host, read while it is written.
+//!
+//! Rule: the capture is the one that a user would have in a file. A reader that falls behind
+//! holds the bytes in memory, and never delays the link.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    sync::mpsc::{self, Receiver, Sender},
+};
+
+use fullpipe_diagnose::capture::{
+    BytesRead, CaptureReader, EndedFlow, FlowKey, FlowLimits, FlowTable,
+};
+use fullpipe_fit::{Followed, Follower};
+
+/// The writing end: to the analysis and, if there is one, to a file.
+pub struct CaptureSink {
+    analysis: Sender<Vec<u8>>,
+    file: Option<io::BufWriter<File>>,
+}
+
+/// The reading end.
+pub struct CaptureSource {
+    parts: Receiver<Vec<u8>>,
+    part: Vec<u8>,
+    at: usize,
+}
+
+/// Both ends of a capture, which is also written to `file`.
+pub fn pipe(file: Option<File>) -> (CaptureSink, CaptureSource) {
+    let (analysis, parts) = mpsc::channel();
+    let sink = CaptureSink {
+        analysis,
+        file: file.map(|file| io::BufWriter::with_capacity(1 << 18, file)),
+    };
+    let source = CaptureSource {
+        parts,
+        part: Vec::new(),
+        at: 0,
+    };
+    (sink, source)
+}
+
+impl Write for CaptureSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(file) = &mut self.file {
+            file.write_all(bytes)?;
+        }
+        // Without an analysis the capture goes on.
+        let _ = self.analysis.send(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Read for CaptureSource {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.part.len() {
+            match self.parts.recv() {
+                Ok(part) => (self.part, self.at) = (part, 0),
+                Err(_) => return Ok(0),
+            }
+        }
+        let count = buffer.len().min(self.part.len() - self.at);
+        buffer[..count].copy_from_slice(&self.part[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+/// The connection of the capture that carried most payload, with its segments if
+/// `keeps_segments`.
+pub fn largest_connection(
+    source: CaptureSource,
+    keeps_segments: bool,
+) -> io::Result<Option<Followed>> {
+    let opened = CaptureReader::open(source, BytesRead::default());
+    let mut reader = opened.map_err(|error| io::Error::other(error.to_string()))?;
+    let mut table = FlowTable::new(FlowLimits::DEFAULT, |_: &FlowKey| {
+        Follower::new(keeps_segments)
+    });
+    let mut largest: Option<Followed> = None;
+    let mut keep = |flow: EndedFlow<Followed>| {
+        let seen = flow.outcome;
+        let bytes = |seen: &Followed| seen.observed.data().payload_bytes;
+        if largest
+            .as_ref()
+            .is_none_or(|known| bytes(known) < bytes(&seen))
+        {
+            largest = Some(seen);
+        }
+    };
+    for (key, segment) in reader.by_ref() {
+        table.on_segment(key, &segment, &mut keep);
+    }
+    table.finish(reader.now_ns(), &mut keep);
+    Ok(largest)
+}

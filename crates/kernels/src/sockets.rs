@@ -1,0 +1,111 @@
+//! TCP sockets of the kernel with a host's options.
+//!
+//! Rule: a socket is opened in the namespace of its host and is used from any thread. Buffers
+//! are set beyond the machine's caps, because a row has caps of its own. No call waits longer
+//! than [`POLL`].
+
+use std::{
+    io,
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use fullpipe_host::{Namespace, kernel};
+use fullpipe_perf::POLL;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::settings::SocketSettings;
+
+/// A listening socket.
+pub struct Listening(Socket);
+
+fn open(settings: &SocketSettings) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    socket
+        .set_tcp_congestion(settings.congestion.as_bytes())
+        .map_err(|error| {
+            let name = &settings.congestion;
+            io::Error::new(
+                error.kind(),
+                format!("this kernel has no congestion control `{name}`: {error}"),
+            )
+        })?;
+    if let Some(bytes) = settings.send_buffer {
+        kernel::force_send_buffer(&socket, bytes)?;
+    }
+    if let Some(bytes) = settings.receive_buffer {
+        kernel::force_receive_buffer(&socket, bytes)?;
+    }
+    if let Some(mss) = settings.mss {
+        socket.set_tcp_mss(mss)?;
+    }
+    if let Some(timeout) = settings.user_timeout {
+        socket.set_tcp_user_timeout(Some(timeout))?;
+    }
+    socket.set_tcp_nodelay(settings.no_delay)?;
+    // A closed socket with unsent payload would keep its namespace for minutes.
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.set_read_timeout(Some(POLL))?;
+    Ok(socket)
+}
+
+/// Listens at `local`. Connections inherit the options.
+pub fn listen(
+    side: &Namespace,
+    local: SocketAddr,
+    settings: &SocketSettings,
+) -> io::Result<Listening> {
+    side.enter(|| {
+        let socket = open(settings)?;
+        socket.bind(&local.into())?;
+        socket.listen(1)?;
+        Ok(Listening(socket))
+    })?
+}
+
+impl Listening {
+    /// The next connection; `None` if there is none within [`POLL`].
+    pub fn accept(&self) -> io::Result<Option<TcpStream>> {
+        match self.0.accept() {
+            Ok((socket, _)) => timed(socket).map(Some),
+            Err(error) if is_wait(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A socket that can be connected later.
+pub struct Unconnected(Socket);
+
+/// Opens a socket without connecting it.
+pub fn unconnected(side: &Namespace, settings: &SocketSettings) -> io::Result<Unconnected> {
+    side.enter(|| open(settings).map(Unconnected))?
+}
+
+impl Unconnected {
+    /// Connects to `remote` within `time`.
+    pub fn connect(self, remote: SocketAddr, time: Duration) -> io::Result<TcpStream> {
+        self.0.connect_timeout(&remote.into(), time)?;
+        timed(self.0)
+    }
+}
+
+/// The socket with timeouts for both directions.
+fn timed(socket: Socket) -> io::Result<TcpStream> {
+    socket.set_read_timeout(Some(POLL))?;
+    socket.set_write_timeout(Some(POLL))?;
+    Ok(socket.into())
+}
+
+/// Turns `TCP_CORK` on or off.
+pub fn cork(stream: &TcpStream, on: bool) -> io::Result<()> {
+    socket2::SockRef::from(stream).set_tcp_cork(on)
+}
+
+/// True for a call that only waited in vain.
+pub fn is_wait(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    // A connection that timed out has the same kind as a call, but a number of its own.
+    let is_of_connection = error.raw_os_error() == Some(110);
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock) && !is_of_connection
+}

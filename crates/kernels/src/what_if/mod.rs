@@ -1,0 +1,268 @@
+//! Advice applied to real kernels: a transfer, the advice of its capture, and the transfer
+//! again with that advice over the same link.
+//!
+//! Rule: the prediction is made before the second run, from the capture of the first one. Only
+//! where no twin reproduces that capture, the row itself is explained in virtual time, and the
+//! result says so.
+
+mod draw;
+mod tally;
+
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, ops::ControlFlow, time::Duration};
+
+use fullpipe::presets;
+use fullpipe_explain::{Change, Explanation, explain};
+use fullpipe_fit::{FitOptions, Followed, fit};
+use fullpipe_lab::{KernelMeasured, MainLimit};
+use fullpipe_perf::Stop;
+use fullpipe_scenario::Setup;
+
+use crate::{
+    plan::KernelPlan,
+    run::{KernelError, KernelOptions, run_followed},
+};
+pub use draw::WhatIfCase;
+pub use tally::WhatIfTally;
+
+/// Longest real time of one transfer.
+const TIME: Duration = Duration::from_secs(30);
+/// Seed of the link and of every run in virtual time.
+const SEED: u64 = 1;
+/// Difference of goodput between two runs that is neither help nor harm.
+const NEUTRAL: f64 = 0.03;
+/// Parts of a setup that belong to the hosts and their programs. Advice about the path is not
+/// applied: it is the same link again.
+const APPLICABLE: [&str; 3] = ["sender.", "receiver.", "workload."];
+
+/// The source of an advice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AdvisedBy {
+    /// The twin of the capture.
+    Capture,
+    /// The row in virtual time, and the reason for which there is no twin.
+    Row(String),
+}
+
+/// The effect of an advice on the real hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The goodput is higher.
+    Helps,
+    /// The goodput differs by less than two equal runs may.
+    Neutral,
+    /// The goodput is lower.
+    Worse,
+}
+
+/// A case in which advice was applied.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The source of the advice.
+    pub by: AdvisedBy,
+    /// The settings, by their names in Linux where they have one.
+    pub advice: String,
+    /// Goodput that was predicted, in Mbit/s.
+    pub predicted_mbps: f64,
+    /// Goodput with the advice, in Mbit/s.
+    pub after_mbps: f64,
+}
+
+/// The end of a case.
+#[derive(Clone, Debug)]
+pub enum Ending {
+    /// Advice was applied.
+    Applied(Applied),
+    /// There was no advice that hosts can take; the cause that the explanation names.
+    NoAdvice(String),
+}
+
+/// A case that was run.
+#[derive(Clone, Debug)]
+pub struct WhatIf {
+    /// The case's number.
+    pub number: u64,
+    /// The case in a line.
+    pub title: String,
+    /// Goodput before, in Mbit/s.
+    pub before_mbps: f64,
+    /// Main limit before, by the sender's socket and by the capture.
+    pub limits: [Option<MainLimit>; 2],
+    /// True if both accounts have a main limit in common.
+    pub agrees: bool,
+    /// The end.
+    pub ending: Ending,
+}
+
+impl Applied {
+    /// Predicted goodput over that with the advice, less 1.
+    pub fn error(&self) -> f64 {
+        self.predicted_mbps / self.after_mbps.max(1e-9) - 1.0
+    }
+}
+
+impl WhatIf {
+    /// The effect of the advice; `None` without one.
+    pub fn effect(&self) -> Option<Effect> {
+        let Ending::Applied(applied) = &self.ending else {
+            return None;
+        };
+        let gain = applied.after_mbps / self.before_mbps.max(1e-9) - 1.0;
+        Some(if gain > NEUTRAL {
+            Effect::Helps
+        } else if gain < -NEUTRAL {
+            Effect::Worse
+        } else {
+            Effect::Neutral
+        })
+    }
+}
+
+/// The headings of the lines of [`WhatIf`].
+pub const WHAT_IF_HEADINGS: &str = "\
+| case | transfer | limited by: socket, capture | before | predicted | after | error | effect | advice of | advice |
+| ---: | --- | --- | ---: | ---: | ---: | ---: | --- | --- | --- |";
+
+impl fmt::Display for WhatIf {
+    /// A line of the table.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            number,
+            title,
+            before_mbps,
+            limits,
+            agrees: _,
+            ending,
+        } = self;
+        let name = |main: &Option<MainLimit>| {
+            let limit = main.map_or("nothing", |main| main.limit.name());
+            limit.replace('_', " ")
+        };
+        let limits = match limits.each_ref().map(name) {
+            [socket, capture] if socket == capture => socket,
+            [socket, capture] => format!("{socket}, {capture}"),
+        };
+        write!(f, "| {number} | {title} | {limits} | {before_mbps:.2} | ")?;
+        match ending {
+            Ending::NoAdvice(cause) => write!(f, " | | | | | none: {cause} |"),
+            Ending::Applied(applied) => {
+                let effect = match self.effect() {
+                    Some(Effect::Helps) => "helps",
+                    Some(Effect::Worse) => "worse",
+                    Some(Effect::Neutral) | None => "neutral",
+                };
+                let by = match &applied.by {
+                    AdvisedBy::Capture => "capture".to_string(),
+                    AdvisedBy::Row(why) => format!("row (twin: {why})"),
+                };
+                write!(
+                    f,
+                    "{:.2} | {:.2} | {:+.0} % | {effect} | {by} | {} |",
+                    applied.predicted_mbps,
+                    applied.after_mbps,
+                    applied.error() * 100.0,
+                    applied.advice
+                )
+            }
+        }
+    }
+}
+
+/// Runs the case, and again with the advice of its capture.
+///
+/// # Errors
+/// The system's, an interruption, or a violation that a checker of the simulator found.
+pub fn what_if(case: &WhatIfCase, stop: &Stop) -> Result<WhatIf, KernelError> {
+    let (before, followed) = transfer(&case.setup, stop)?;
+    let of_capture = match followed {
+        Some(followed) => of_capture(&followed)?,
+        None => Err("no connection".to_string()),
+    };
+    let (by, explanation) = match of_capture {
+        Ok(explanation) => (AdvisedBy::Capture, explanation),
+        Err(why) => {
+            let of_row = explain(&case.setup, SEED).map_err(failed)?;
+            (AdvisedBy::Row(why), of_row)
+        }
+    };
+    let ending = match applicable(&explanation) {
+        None => Ending::NoAdvice(explanation.limit.name.to_string()),
+        Some((changes, predicted_mbps)) => {
+            let mut changed = case.setup.clone();
+            for Change { set, to } in changes {
+                changed.set(set, to).map_err(failed)?;
+            }
+            let (after, _) = transfer(&changed, stop)?;
+            Ending::Applied(Applied {
+                by,
+                advice: advice_text(changes, &changed),
+                predicted_mbps,
+                after_mbps: after.goodput_mbps,
+            })
+        }
+    };
+    Ok(WhatIf {
+        number: case.number,
+        title: case.title.clone(),
+        before_mbps: before.goodput_mbps,
+        limits: [before.by_socket.main, before.by_capture.main],
+        agrees: before.by_socket.agrees(&before.by_capture),
+        ending,
+    })
+}
+
+fn failed(error: impl fmt::Display) -> KernelError {
+    KernelError::Failed(std::io::Error::other(error.to_string()))
+}
+
+/// The advice of an explanation and its prediction; `None` if it has none that hosts can take.
+fn applicable(explanation: &Explanation) -> Option<(&[Change], f64)> {
+    let predicted = explanation.predicted?;
+    let can = |change: &Change| APPLICABLE.iter().any(|own| change.set.starts_with(own));
+    let advice = &explanation.advice;
+    (!advice.is_empty() && advice.iter().all(can)).then_some((advice, predicted.goodput_mbps))
+}
+
+/// The changes, and those of them that the kernel does not have.
+fn advice_text(changes: &[Change], changed: &Setup) -> String {
+    let named = |change: &Change| format!("{} = {}", change.set, change.to);
+    let mut text = changes.iter().map(named).collect::<Vec<_>>().join(", ");
+    let left_out = KernelPlan::of(changed).map(|plan| plan.not_applied);
+    if let Some(left_out) = left_out.ok().filter(|left_out| !left_out.is_empty()) {
+        text += &format!(" (not applied: {})", left_out.join("; "));
+    }
+    text
+}
+
+/// Runs a transfer on kernel hosts. Returns its results, and the connection of its capture.
+fn transfer(setup: &Setup, stop: &Stop) -> Result<(KernelMeasured, Option<Followed>), KernelError> {
+    let options = KernelOptions {
+        seed: SEED,
+        time: TIME,
+        capture: None,
+        stop,
+        progress: &|_share| (),
+    };
+    let plan = KernelPlan::of(setup).map_err(failed)?;
+    run_followed(&plan, &options)
+}
+
+/// The explanation of the capture's twin, or the reason for which no twin reproduces it.
+fn of_capture(followed: &Followed) -> Result<Result<Explanation, String>, KernelError> {
+    let Some(log) = &followed.log else {
+        return Ok(Err("no segments".to_string()));
+    };
+    let options = FitOptions {
+        preset: presets::find("linux").expect("the preset is there"),
+        title: "A kernel".to_string(),
+        seed: SEED,
+    };
+    let go_on = |_share: f64| ControlFlow::Continue(());
+    let twin = match fit(&followed.observed, log, &options, &go_on) {
+        Ok(twin) => twin,
+        Err(failure) => return Ok(Err(failure.to_string())),
+    };
+    twin.explain(&go_on).map_err(failed)
+}
