@@ -16,7 +16,7 @@ use fullpipe_lab::{
     Axis, Experiment, Outline, ProcessorClock, ProcessorTime, Report, RowReport, RunError,
     RunOptions, TablePrinter, Watch,
     catalogue::{self, ExperimentFile},
-    json_array,
+    json_array, kernel_text,
     layout::Tone,
     run_by_row, sweep,
     watch::watched_text,
@@ -28,6 +28,7 @@ use crate::{
     experiments::{refused, with_settings},
     failure::Failure,
     files::{Output, Pictures},
+    kernel_hosts,
     output::{Terminal, print},
     progress::Progress,
 };
@@ -47,6 +48,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         .iter()
         .map(|found| prepared(found, arguments))
         .collect::<Result<Vec<_>, _>>()?;
+    kernel_hosts::check(&experiments)?;
     if let Some(interval) = arguments.ss {
         let least = experiments.iter().map(Watch::least_interval).max();
         if let Some(least) = least.filter(|least| interval < *least) {
@@ -190,13 +192,29 @@ impl Batch<'_> {
         self.met += met;
         self.spent.push(clock.total());
         self.tell_time(&experiment.name, clock.total());
+        if !arguments.json {
+            print(&printer.tail(&report.rows))?;
+        }
+        self.conclude(experiment, report)
+    }
+
+    /// Runs the rows on kernel hosts, and writes or prints everything that is not a row.
+    fn conclude(&mut self, experiment: &Experiment, mut report: Report) -> Result<(), Failure> {
+        kernel_hosts::run(
+            experiment,
+            &mut report,
+            self.arguments,
+            self.terminal,
+            self.captures,
+            &self.stop,
+        )?;
         self.pictures.write(&mut report)?;
         self.output.write(&mut report)?;
-        if arguments.json {
+        if self.arguments.json {
             self.reports.push(report);
             return Ok(());
         }
-        print(&printer.tail(&report.rows))?;
+        print(&kernel_text(&report, self.terminal.layout))?;
         print(&watched_text(&report))
     }
 
@@ -254,6 +272,7 @@ fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Exper
         .map(|Setting { name, value }| Axis::parse(name, value))
         .collect::<Result<_, _>>()
         .map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
+    kernel_hosts::choose(&mut experiment, arguments);
     sweep(&mut experiment, &axes).map_err(|error| Failure::usage(format!("--sweep: {error}")))?;
     Ok(experiment)
 }

@@ -12,6 +12,7 @@ mod failure;
 mod files;
 mod generate;
 mod iperf;
+mod kernel_hosts;
 mod knobs;
 mod lab;
 mod lab_run;

@@ -1,7 +1,8 @@
 //! `fullpipe why`: the connections of captures, and what limited them.
 //!
 //! Rule: a file that is cut or damaged gives a partial answer that says so; only a file of
-//! which nothing can be read is an error. `fullpipe-diagnose` reads and infers.
+//! which nothing can be read is an error. `fullpipe-diagnose` reads and infers, `fullpipe-fit`
+//! makes the twin of one connection.
 
 mod account;
 mod captures;
@@ -9,6 +10,7 @@ mod connections;
 mod live;
 mod records;
 mod table;
+mod twin;
 
 use std::path::Path;
 
@@ -23,6 +25,7 @@ use crate::{
 };
 use captures::Capture;
 use connections::Connections;
+use twin::TwinAnswer;
 
 /// Runs the subcommand.
 pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
@@ -92,7 +95,8 @@ fn finish(
             connections.count()
         )));
     }
-    show(arguments, terminal, captures, connections)?;
+    let twin = twin::of(arguments, terminal, connections)?;
+    show(arguments, terminal, captures, connections, twin.as_ref())?;
     conclude(arguments, captures, connections, are_all_read)
 }
 
@@ -110,28 +114,43 @@ fn show(
     terminal: &Terminal,
     captures: &[Capture],
     connections: &mut Connections,
+    twin: Option<&TwinAnswer>,
 ) -> Result<(), Failure> {
     let rows = connections.sorted();
     if arguments.json {
-        return print(&records::json(captures, connections, &rows)?);
+        return print(&records::json(captures, connections, &rows, twin)?);
     }
     if arguments.csv {
-        for capture in captures {
-            for warning in &capture.warnings {
-                eprintln!("{}: {warning}", capture.name);
-            }
-        }
+        warn(captures);
         return print(&records::csv(captures, &rows));
+    }
+    if let Some(flow) = connections.full().filter(|_| arguments.brief) {
+        let verdict = twin.map_or(String::new(), |twin| twin.verdict(terminal.layout));
+        warn(captures);
+        return print(&account::brief(flow, &verdict, terminal.layout));
     }
     let mut text = table::captures(captures, terminal.layout);
     match connections.full() {
-        Some(flow) => text += &account::text(flow, terminal.layout),
+        Some(flow) => {
+            let verdict = twin.map_or(String::new(), |twin| twin.verdict(terminal.layout));
+            text += &account::text(flow, &verdict, terminal.layout);
+            text += &twin.map_or(String::new(), |twin| twin.beside(terminal.layout));
+        }
         None => {
             text +=
                 &table::connections(connections, captures, &rows, arguments.top, terminal.layout)
         }
     }
     print(&text)
+}
+
+/// Prints what is wrong with the captures, for outputs that leave no room for it.
+fn warn(captures: &[Capture]) {
+    for capture in captures {
+        for warning in &capture.warnings {
+            eprintln!("{}: {warning}", capture.name);
+        }
+    }
 }
 
 /// The end of the command: an error, or a condition that was met.

@@ -26,6 +26,7 @@ fn arguments(line: &str) -> Vec<String> {
 fn output(line: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
         .args(arguments(line))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
         .unwrap();
     let error = String::from_utf8_lossy(&output.stderr);

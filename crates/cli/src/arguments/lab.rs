@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use fullpipe_lab::{Columns, units::Time};
 
 use super::{
@@ -40,6 +40,13 @@ pub enum LabAction {
     Check(LabCheckArguments),
     Schema(LabSchemaArguments),
     Attacks(LabAttacksArguments),
+}
+
+/// The stack of every host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HostsOf {
+    /// That of this machine's kernel
+    Kernel,
 }
 
 /// Write an experiment to start from, NAME.toml, with a comment on each line
@@ -129,6 +136,7 @@ pub struct LabAttacksArguments {
     fullpipe lab run nuttx --report nuttx.html\n  \
     fullpipe lab run tso --sweep tcp.send_buffer=4K..1M*2\n  \
     fullpipe lab run tso --events --ss 100ms --nstat\n  \
+    fullpipe lab run linux-buffers-a --hosts kernel   Linux beside fullpipe (root)\n  \
     fullpipe lab run memory --sweep link.loss=0%,1% --output sweep.csv\n  \
     fullpipe lab run --all --pcap captures")]
 pub struct LabRunArguments {
@@ -162,6 +170,16 @@ pub struct LabRunArguments {
     /// Exit with code 3 if a row meets a condition; repeatable
     #[arg(long, value_name = "CONDITION", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
+    /// Run every row also on hosts of this machine's kernel, in real time (root)
+    ///
+    /// Each host is a network namespace with its own sysctls and a TAP device; the
+    /// link between them is the row's, in real time. A host may also have
+    /// `stack = "kernel"` in the file.
+    #[arg(long, value_name = "STACK")]
+    pub hosts: Option<HostsOf>,
+    /// Longest real time of a row on kernel hosts
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = interval)]
+    pub time: Time,
     /// Write one record a row to FILE: .csv, .json or .parquet
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -18,6 +18,7 @@ use fullpipe_perf::iperf2::options;
     after_help = "Examples:\n  \
     fullpipe why capture.pcap\n  \
     fullpipe why capture.pcapng.gz --flow 3\n  \
+    fullpipe why capture.pcap --flow 3 --scenario slow.toml\n  \
     fullpipe why *.pcap --filter 'host 10.0.0.1 and port 443'\n  \
     tcpdump -i eth0 -s 128 -w - tcp | fullpipe why -\n  \
     fullpipe why -i eth0 --seconds 30 --filter 'port 443'\n  \
@@ -37,6 +38,18 @@ pub struct WhyArguments {
     /// Print everything about connection N of the table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub flow: Option<u64>,
+    /// Write the experiment that behaves like the connection to this file; it is not overwritten
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "quick"])]
+    pub scenario: Option<PathBuf>,
+    /// System of both hosts of that experiment, whose words the advice uses: default, nuttx, unet3, netburner or linux
+    #[arg(long, value_name = "PRESET", default_value = "linux")]
+    pub preset: String,
+    /// Only the account: fit no experiment, and give no advice
+    #[arg(long)]
+    pub quick: bool,
+    /// Only the verdict of one connection, beside its twin
+    #[arg(long, conflicts_with_all = ["csv", "json", "quick"])]
+    pub brief: bool,
     /// Only connections that this filter chooses, in tcpdump's words
     #[arg(long, value_name = "FILTER")]
     pub filter: Option<FlowFilter>,

@@ -18,14 +18,27 @@ use super::table::words;
 /// Most episodes that are printed.
 const EPISODES: usize = 20;
 
-/// The connection in words and tables.
-pub fn text(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
-    let seen = &flow.outcome;
-    let sender = flow.key.address(seen.sender);
-    let receiver = flow.key.address(seen.sender.other());
+/// The connection's addresses and its transfer, with the `verdict` of its twin.
+pub fn brief(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
+    let mut out = title(flow, layout);
+    layout.field(&mut out, "transfer", &transfer(flow));
+    out + verdict
+}
+
+fn title(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
+    let sender = flow.key.address(flow.outcome.sender);
+    let receiver = flow.key.address(flow.outcome.sender.other());
     let mut out = String::new();
     let title = format!("Connection {}: {sender} > {receiver}", flow.number);
     layout.paragraph(&mut out, "", 2, &layout.paint(Tone::Heading, &title));
+    out
+}
+
+/// The connection in words and tables, with the `verdict` of its twin at the beginning.
+pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
+    let seen = &flow.outcome;
+    let mut out = title(flow, layout);
+    out += verdict;
     layout.field(&mut out, "limit", &limit(seen, layout));
     layout.field(&mut out, "transfer", &transfer(flow));
     layout.field(&mut out, "capture", &vantage(seen));

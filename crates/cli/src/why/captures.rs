@@ -9,12 +9,8 @@ use std::{
     path::Path,
 };
 
-use fullpipe_diagnose::{
-    capture::{
-        BytesRead, CaptureCounters, CaptureReader, CaptureWarning, FlowFilter, FlowKey, FlowLimits,
-        FlowTable,
-    },
-    observe::ConnectionObserver,
+use fullpipe_diagnose::capture::{
+    BytesRead, CaptureCounters, CaptureReader, CaptureWarning, FlowFilter, FlowLimits, FlowTable,
 };
 use fullpipe_perf::Stop;
 
@@ -64,7 +60,7 @@ pub fn read(
     };
     let opened = CaptureReader::open(source, count.clone());
     let mut reader = opened.map_err(|error| error.to_string())?;
-    let mut table = FlowTable::new(FlowLimits::DEFAULT, |_: &FlowKey| ConnectionObserver::new());
+    let mut table = FlowTable::new(FlowLimits::DEFAULT, connections.analysis());
     let mut until_update = EVERY;
     for (key, segment) in reader.by_ref() {
         if let Some(filter) = filter

@@ -8,11 +8,12 @@ use std::{cmp::Ordering, collections::BinaryHeap, net::SocketAddr};
 
 use fullpipe_diagnose::{
     account::Shares,
-    capture::{EndedFlow, FlowEnding},
+    capture::{EndedFlow, FlowEnding, FlowKey},
     inferred::Confidence,
     observe::{ObservedConnection, SeenLimit},
     vocabulary::Limit,
 };
+use fullpipe_fit::{Followed, Follower, SegmentLog};
 
 use crate::arguments::ConnectionCondition;
 
@@ -127,6 +128,29 @@ impl Ord for ByTimeLost {
     }
 }
 
+/// A connection, and its segments if they were kept.
+fn split(flow: EndedFlow<Followed>) -> (EndedFlow<ObservedConnection>, Option<SegmentLog>) {
+    let EndedFlow {
+        number,
+        key,
+        began_ns,
+        ended_ns,
+        segments,
+        ending,
+        outcome: Followed { observed, log },
+    } = flow;
+    let flow = EndedFlow {
+        number,
+        key,
+        began_ns,
+        ended_ns,
+        segments,
+        ending,
+        outcome: observed,
+    };
+    (flow, log)
+}
+
 /// The connections that have ended.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
@@ -136,6 +160,8 @@ pub struct Connections {
     before: u64,
     wanted: Option<u64>,
     full: Option<Box<EndedFlow<ObservedConnection>>>,
+    /// Segments of that connection.
+    log: Option<SegmentLog>,
 }
 
 impl Connections {
@@ -148,13 +174,27 @@ impl Connections {
             before: 0,
             wanted,
             full: None,
+            log: None,
+        }
+    }
+
+    /// The analysis of each further connection of the capture that is read. Segments are kept
+    /// of the connection that was asked for, or of the first.
+    pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
+        let mut number = self.before;
+        let wanted = self.wanted.unwrap_or(1);
+        move |_| {
+            number += 1;
+            Follower::new(number == wanted)
         }
     }
 
     /// Adds a connection of the capture that is read.
-    pub fn add(&mut self, mut flow: EndedFlow<ObservedConnection>) {
+    pub fn add(&mut self, flow: EndedFlow<Followed>) {
+        let (mut flow, log) = split(flow);
         flow.number += self.before;
         self.count += 1;
+        self.log = log.or(self.log.take());
         self.rows
             .push(ByTimeLost(Row::of(&flow, flow.number, self.capture)));
         if self.rows.len() > ROWS_MAX {
@@ -182,6 +222,11 @@ impl Connections {
     /// The connection of which the whole result was kept.
     pub fn full(&self) -> Option<&EndedFlow<ObservedConnection>> {
         self.full.as_deref()
+    }
+
+    /// The segments of that connection.
+    pub fn log(&self) -> Option<&SegmentLog> {
+        self.log.as_ref().filter(|_| self.full.is_some())
     }
 
     /// The rows, most time lost first.

@@ -5,12 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use fullpipe_diagnose::{
-    capture::{
-        CaptureCounters, CaptureWarning, Dissector, FlowFilter, FlowKey, FlowLimits, FlowTable,
-        Frame, LinkType, Passage,
-    },
-    observe::ConnectionObserver,
+use fullpipe_diagnose::capture::{
+    CaptureCounters, CaptureWarning, Dissector, FlowFilter, FlowLimits, FlowTable, Frame, LinkType,
+    Passage,
 };
 use fullpipe_host::{SniffedPacket, Sniffer};
 use fullpipe_perf::Stop;
@@ -33,7 +30,7 @@ pub fn read(
 ) -> Result<Capture, Failure> {
     let mut sniffer = Sniffer::open(interface).map_err(Failure::failed)?;
     let mut dissector = Dissector::new();
-    let mut table = FlowTable::new(FlowLimits::DEFAULT, |_: &FlowKey| ConnectionObserver::new());
+    let mut table = FlowTable::new(FlowLimits::DEFAULT, connections.analysis());
     let began = Instant::now();
     let mut stopped: Option<Instant> = None;
     let mut buffer = [0; SNAP_LEN];

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::{
     captures::Capture,
     connections::{Connections, Row},
+    twin::{JsonTwin, TwinAnswer},
 };
 use crate::failure::Failure;
 
@@ -24,6 +25,8 @@ struct Answer<'a> {
     connections_left_out: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     observed: Option<&'a ObservedConnection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twin: Option<JsonTwin<'a>>,
 }
 
 #[derive(Serialize)]
@@ -88,6 +91,7 @@ pub fn json(
     captures: &[Capture],
     connections: &Connections,
     rows: &[Row],
+    twin: Option<&TwinAnswer>,
 ) -> Result<String, Failure> {
     let answer = Answer {
         schema: JSON_SCHEMA,
@@ -95,6 +99,7 @@ pub fn json(
         connections: rows.iter().map(|row| connection(captures, row)).collect(),
         connections_left_out: connections.count() - rows.len() as u64,
         observed: connections.full().map(|flow| &flow.outcome),
+        twin: twin.map(TwinAnswer::json),
     };
     serde_json::to_string_pretty(&answer).map_err(Failure::failed)
 }

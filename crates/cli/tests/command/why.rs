@@ -189,3 +189,70 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
         ],
     );
 }
+
+/// The capture of two kernels: a server with SO_SNDBUF = 16384, 100 Mbit/s and 20 ms.
+fn kernel_capture() -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("examples/captures/send-buffer.pcap.gz");
+    path.to_str().unwrap().to_string()
+}
+
+/// The example names the buffer, its setting, and the time without it.
+#[test]
+fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
+    let text = stdout(&fullpipe(&["why", &kernel_capture(), "--width", "400"]));
+    for part in [
+        "Limited by  the send buffer: SO_SNDBUF",
+        "Change      leave SO_SNDBUF unset",
+        "Gives       0.4",
+        "Twin        an experiment",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let answer = json(&["why", &kernel_capture(), "--json"]);
+    let twin = &answer["twin"];
+    assert_eq!(twin["reproduces"], true);
+    assert_eq!(twin["verdict"]["limit"], "send_buffer");
+    let error = twin["compared"]["goodput_error"].as_f64().unwrap();
+    assert!(error.abs() < 0.05, "{error}");
+    let quick = json(&["why", &kernel_capture(), "--json", "--quick"]);
+    assert!(quick.get("twin").is_none());
+}
+
+/// The written experiment is one of the laboratory, with the twin's results.
+#[test]
+fn the_experiment_of_a_twin_runs_in_the_laboratory() {
+    let folder = Folder::new("why-scenario");
+    let capture = kernel_capture();
+    let answer = json_in(
+        &folder,
+        &["why", &capture, "--json", "--scenario", "slow.toml"],
+    );
+    let check = fullpipe_in(&folder.0, &["lab", "check", "slow.toml"]);
+    assert!(check.status.success(), "{}", stderr(&check));
+    let run = json_in(&folder, &["lab", "run", "./slow.toml", "--quick", "--json"]);
+    let measured = &run["rows"][0]["measured"];
+    let seconds = measured["elapsed_s"].as_f64().unwrap();
+    let twin = answer["twin"]["run"]["seconds"].as_f64().unwrap();
+    // The twin's time begins after the handshake, and ends with the last ACK.
+    assert!((seconds - twin).abs() < 0.05, "{seconds} s, {twin} s");
+    let again = fullpipe_in(&folder.0, &["why", &capture, "--scenario", "slow.toml"]);
+    assert!(
+        stderr(&again).contains("the file exists"),
+        "{}",
+        stderr(&again)
+    );
+    let refusal = ["--scenario needs one connection"];
+    let [small, large] = captures(&folder);
+    let several = fullpipe_in(
+        &folder.0,
+        &["why", &small, &large, "--scenario", "two.toml"],
+    );
+    assert!(refusal.iter().all(|part| stderr(&several).contains(part)));
+}
+
+fn json_in(folder: &Folder, arguments: &[&str]) -> Value {
+    let output = fullpipe_in(&folder.0, arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

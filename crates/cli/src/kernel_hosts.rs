@@ -1,0 +1,94 @@
+//! The rows of an experiment on hosts of this machine's kernel, for `fullpipe lab run`.
+//!
+//! Rule: privileges are checked before the first row of the first experiment runs. The rows
+//! run one after another, because they would disturb each other.
+
+use std::path::Path;
+
+use fullpipe_kernels::{KernelError, KernelOptions, check_privileges, run_row};
+use fullpipe_lab::{
+    Experiment, Report,
+    experiment::{HostStack, Row},
+};
+use fullpipe_perf::Stop;
+
+use crate::{arguments::LabRunArguments, failure::Failure, output::Terminal, progress::Progress};
+
+/// Makes every host a kernel host, if `--hosts kernel` was given.
+pub fn choose(experiment: &mut Experiment, arguments: &LabRunArguments) {
+    if arguments.hosts.is_none() {
+        return;
+    }
+    let hosts = experiment
+        .rows
+        .iter_mut()
+        .flat_map(|row| &mut row.setup.hosts);
+    hosts.for_each(|host| host.stack = HostStack::Kernel);
+}
+
+/// Returns true if a host of the row is a kernel host.
+fn is_on_kernel(row: &Row) -> bool {
+    let mut hosts = row.setup.hosts.iter();
+    hosts.any(|host| host.stack == HostStack::Kernel)
+}
+
+/// Checks the privileges that the rows of `experiments` on kernel hosts need.
+///
+/// # Errors
+/// One line with what is missing and what to do.
+pub fn check(experiments: &[Experiment]) -> Result<(), Failure> {
+    let mut rows = experiments.iter().flat_map(|experiment| &experiment.rows);
+    match rows.any(is_on_kernel) {
+        true => check_privileges().map_err(Failure::failed),
+        false => Ok(()),
+    }
+}
+
+/// Runs the rows of `experiment` on kernel hosts and adds their results to `report`.
+///
+/// # Errors
+/// The system's, or Ctrl-C.
+pub fn run(
+    experiment: &Experiment,
+    report: &mut Report,
+    arguments: &LabRunArguments,
+    terminal: &Terminal,
+    captures: Option<&Path>,
+    stop: &Stop,
+) -> Result<(), Failure> {
+    let places: Vec<_> = (0..experiment.rows.len())
+        .filter(|&place| is_on_kernel(&experiment.rows[place]))
+        .collect();
+    if places.is_empty() {
+        return Ok(());
+    }
+    let titles = places.iter().map(|&place| experiment.rows[place].title());
+    let name = format!("{} on kernel hosts", experiment.name);
+    let progress = Progress::new(terminal, &name, titles.collect());
+    for (number, &place) in places.iter().enumerate() {
+        let row = &experiment.rows[place];
+        let file = format!("{}-{}-kernel.pcapng", experiment.name, place + 1);
+        let capture = captures.map(|folder| folder.join(file));
+        let options = KernelOptions {
+            seed: arguments.seed,
+            time: arguments.time.into(),
+            capture: capture.as_deref(),
+            stop,
+            progress: &|share| progress.advance(number, share),
+        };
+        let ran = run_row(&row.setup, &options).map_err(|error| match error {
+            KernelError::Interrupted => Failure::Interrupted(format!(
+                "{number} of {} rows of {} on kernel hosts are done",
+                places.len(),
+                experiment.name
+            )),
+            KernelError::Failed(error) => {
+                let title = row.title();
+                Failure::failed(format!("{}, row `{title}`: {error}", experiment.name))
+            }
+        })?;
+        report.rows[place].kernel = Some(ran);
+        progress.advance(number, 1.0);
+    }
+    Ok(())
+}

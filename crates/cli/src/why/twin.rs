@@ -1,0 +1,277 @@
+//! The twin of one connection: an experiment that behaves like it, and its verdict.
+//!
+//! Rule: a twin that does not reproduce the capture gives no advice, and what it misses is
+//! printed. `fullpipe-fit` fits and compares, `fullpipe-explain` tries the changes.
+
+use std::{io::Write, ops::ControlFlow, path::Path};
+
+use fullpipe_explain::Explanation;
+use fullpipe_fit::{
+    Basis, Candidate, CaptureTwin, Compared, Figures, FitOptions, FittedValue, fit,
+};
+use fullpipe_lab::{
+    WholeFile,
+    layout::{Layout, Tone},
+    units::{grouped, rate_text, seconds_text},
+    verdict_text,
+};
+use fullpipe_perf::Stop;
+use serde::Serialize;
+
+use super::{connections::Connections, table::words};
+use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progress::Progress};
+
+/// Seed of the runs.
+const SEED: u64 = 1;
+/// Share of the work that is the fit.
+const FIT: f64 = 0.3;
+/// Candidates with smaller odds are not printed.
+const LEAST_ODDS: f64 = 0.05;
+/// Limits with a smaller share at both are not printed.
+const LEAST_SHARE: f64 = 0.01;
+
+/// The twin of a connection, or the reason for which there is none.
+pub struct TwinAnswer {
+    preset: &'static str,
+    found: Result<(CaptureTwin, Result<Explanation, String>), String>,
+}
+
+/// The twin in `--json`.
+#[derive(Serialize)]
+pub struct JsonTwin<'a> {
+    preset: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'a str>,
+    #[serde(flatten)]
+    found: Option<JsonFound<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFound<'a> {
+    reproduces: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_advice: Option<&'a str>,
+    compared: Compared,
+    capture: &'a Figures,
+    run: &'a Figures,
+    values: &'a [FittedValue],
+    candidates: &'a [Candidate],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'a Explanation>,
+}
+
+/// Fits the connection of which everything is printed, and explains its twin; `None` if there is
+/// no such connection, or if only the account was asked for.
+pub fn of(
+    arguments: &WhyArguments,
+    terminal: &Terminal,
+    connections: &Connections,
+) -> Result<Option<TwinAnswer>, Failure> {
+    let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
+    let one = connections.full().zip(connections.log());
+    let Some((flow, log)) = one.filter(|_| !arguments.quick && !arguments.csv) else {
+        return match &arguments.scenario {
+            None => Ok(None),
+            Some(_) => Err(Failure::usage(
+                "--scenario needs one connection: name it with --flow N",
+            )),
+        };
+    };
+    let stop = Stop::on_interrupt()?;
+    let progress = Progress::new(terminal, "twin", vec![String::new()]);
+    let advance = |share: f64| {
+        progress.advance(0, share);
+        match stop.is_raised() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let seen = &flow.outcome;
+    let [sender, receiver] = [seen.sender, seen.sender.other()].map(|end| flow.key.address(end));
+    let options = FitOptions {
+        preset,
+        title: format!("Twin of the connection {sender} > {receiver} in a capture"),
+        seed: SEED,
+    };
+    let fitted = fit(seen, log, &options, &|share| advance(share * FIT));
+    let found = match fitted {
+        Ok(twin) => twin
+            .explain(&|share| advance(FIT + share * (1.0 - FIT)))
+            .map(|explanation| (twin, explanation))
+            .map_err(|failure| failure.to_string()),
+        Err(failure) => Err(failure.to_string()),
+    };
+    drop(progress);
+    if stop.is_raised() {
+        return Err(Failure::Interrupted(
+            "the twin was not finished".to_string(),
+        ));
+    }
+    let answer = TwinAnswer {
+        preset: preset.name,
+        found,
+    };
+    if let Some(path) = &arguments.scenario {
+        answer.save(path)?;
+    }
+    Ok(Some(answer))
+}
+
+impl TwinAnswer {
+    fn save(&self, path: &Path) -> Result<(), Failure> {
+        let shown = path.display();
+        let (twin, _) = self.found.as_ref().map_err(|why| {
+            Failure::failed(format!("--scenario {shown}: there is no twin: {why}"))
+        })?;
+        let text = twin.file();
+        let created = WholeFile::create_new(path).and_then(|created| {
+            created.writer().write_all(text.as_bytes())?;
+            created.finish()
+        });
+        created.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
+                "--scenario {shown}: the file exists; choose another name"
+            )),
+            _ => Failure::failed(format!("--scenario {shown}: {error}")),
+        })
+    }
+
+    /// The verdict of the twin, or the reason for which there is none.
+    pub fn verdict(&self, layout: Layout) -> String {
+        let mut out = String::new();
+        match &self.found {
+            Err(why) => layout.field(&mut out, "Twin", &format!("none: {why}.")),
+            Ok((twin, Ok(explanation))) => {
+                out += &verdict_text(&explanation.parts, layout);
+                let compared = twin.compared;
+                let how = format!(
+                    "an experiment fitted to this capture: goodput {:+.1} %, another limit for {:.0} % of the time. Changes were tried with it in the simulator.",
+                    compared.goodput_error * 100.0,
+                    compared.account_error * 100.0
+                );
+                layout.field(&mut out, "Twin", &how);
+            }
+            Ok((_, Err(why))) => {
+                let text = format!("{}: {why}.", layout.paint(Tone::Doubtful, "no advice"));
+                layout.field(&mut out, "Twin", &text);
+            }
+        }
+        out + "\n"
+    }
+
+    /// Capture and twin side by side, and the fitted values.
+    pub fn beside(&self, layout: Layout) -> String {
+        let Ok((twin, _)) = &self.found else {
+            return String::new();
+        };
+        let mut out = String::new();
+        let heading = format!("{:30} {:>14} {:>14}", "", "capture", "twin");
+        out += &format!("\n  {}\n", layout.paint(Tone::Heading, &heading));
+        for (name, capture, run) in lines(&twin.capture, &twin.twin) {
+            out += &format!("  {name:30} {capture:>14} {run:>14}\n");
+        }
+        out.push('\n');
+        let text = format!(
+            "The hosts of the twin have the preset `{}`, and from the capture:",
+            self.preset
+        );
+        layout.paragraph(&mut out, "", 0, &text);
+        for value in &twin.plan.values {
+            let FittedValue {
+                set,
+                to,
+                basis,
+                why,
+            } = value;
+            let doubt = match basis {
+                Basis::Seen | Basis::Inferred => basis.name().to_string(),
+                Basis::Guessed | Basis::Assumed => layout.paint(Tone::Doubtful, basis.name()),
+            };
+            layout.paragraph(&mut out, "  ", 4, &format!("{set} = {to} ({doubt}: {why})"));
+        }
+        let rivals = Self::rivals(&twin.candidates);
+        if !rivals.is_empty() {
+            let own = twin.candidates[0].odds * 100.0;
+            let text = format!("The odds of this twin are {own:.0} %. Also tried: {rivals}.");
+            layout.paragraph(&mut out, "", 0, &text);
+        }
+        out
+    }
+
+    /// The candidates that are nearly as likely as the twin; empty without any.
+    fn rivals(candidates: &[Candidate]) -> String {
+        let rivals = candidates.iter().skip(1);
+        let likely = rivals.filter(|one| one.odds >= LEAST_ODDS);
+        let names: Vec<String> = likely
+            .map(|one| {
+                let name = match one.name.as_str() {
+                    "" => "the first estimate",
+                    name => name,
+                };
+                format!("{name} ({:.0} %)", one.odds * 100.0)
+            })
+            .collect();
+        names.join(", ")
+    }
+
+    /// This for `--json`.
+    pub fn json(&self) -> JsonTwin<'_> {
+        let found = self.found.as_ref();
+        JsonTwin {
+            preset: self.preset,
+            failure: found.err().map(String::as_str),
+            found: found.ok().map(|(twin, explanation)| JsonFound {
+                reproduces: twin.compared.is_reproduced(),
+                no_advice: explanation.as_ref().err().map(String::as_str),
+                compared: twin.compared,
+                capture: &twin.capture,
+                run: &twin.twin,
+                values: &twin.plan.values,
+                candidates: &twin.candidates,
+                verdict: explanation.as_ref().ok(),
+            }),
+        }
+    }
+}
+
+/// Lines of the table: name, capture, twin.
+fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
+    type Line = (&'static str, fn(&Figures) -> String);
+    const LINES: [Line; 7] = [
+        ("payload", |one| format!("{} bytes", grouped(one.bytes))),
+        ("time", |one| seconds_text(one.seconds)),
+        ("goodput", |one| rate_text(one.goodput_mbps * 1e6)),
+        ("round trip, smallest", |one| {
+            seconds_text(one.base_rtt_ms / 1e3)
+        }),
+        ("round trip, median", |one| {
+            seconds_text(one.median_rtt_ms / 1e3)
+        }),
+        ("round trip, 95 % below", |one| {
+            seconds_text(one.high_rtt_ms / 1e3)
+        }),
+        ("retransmitted", |one| {
+            format!("{:.1} %", one.retransmitted_share * 100.0)
+        }),
+    ];
+    let rows = LINES
+        .iter()
+        .map(|(name, of)| (name.to_string(), of(capture), of(twin)));
+    let mut all: Vec<_> = rows.collect();
+    let share = |of: &Figures, limit: &str| {
+        let known = of.shares.iter().find(|(name, _)| *name == limit);
+        known.map_or(0.0, |(_, share)| *share)
+    };
+    let others = twin
+        .shares
+        .iter()
+        .filter(|(name, _)| share(capture, name) == 0.0);
+    for (limit, _) in capture.shares.iter().chain(others) {
+        let [own, other] = [capture, twin].map(|of| share(of, limit));
+        if own.max(other) >= LEAST_SHARE {
+            let percent = |share: f64| format!("{:.1} %", share * 100.0);
+            all.push((words(limit), percent(own), percent(other)));
+        }
+    }
+    all
+}
