@@ -1,4 +1,4 @@
-//! Files of a run: a page, graphs for xplot, series, records, events.
+//! Files of a run or of a capture: a page, graphs for xplot, series, records, events.
 //!
 //! Rule: before the first run, a destination is refused if its folder is missing or, for
 //! records, its extension is not that of a records format. The folder of `--xplot` is
@@ -12,12 +12,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use fullpipe_diagnose::facts::Run;
 use fullpipe_lab::{
     Experiment, Records, Report, WholeFile, WholeFileWriter,
     watch::{events_json_lines, events_text},
 };
 
-use crate::{arguments::LabRunArguments, failure::Failure, parquet_file};
+use crate::{
+    arguments::{LabRunArguments, WhyArguments},
+    failure::Failure,
+    parquet_file,
+};
 
 /// The page, the graphs and the series to write.
 pub struct Pictures<'a> {
@@ -35,12 +40,32 @@ impl<'a> Pictures<'a> {
     /// The folder of `--report` or `--csv` does not exist, or that of `--xplot` cannot be
     /// created.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
-        let pictures = Self {
+        Self {
             report: arguments.report.as_deref(),
             xplot: arguments.xplot.as_deref(),
             csv: arguments.csv.as_deref(),
             several: run.len() > 1,
-        };
+        }
+        .checked()
+    }
+
+    /// The files about one connection of a capture that `arguments` ask for.
+    ///
+    /// # Errors
+    /// As those of [`Pictures::new`].
+    pub fn of_capture(arguments: &'a WhyArguments) -> Result<Self, Failure> {
+        Self {
+            report: arguments.report.as_deref(),
+            xplot: arguments.xplot.as_deref(),
+            csv: None,
+            several: false,
+        }
+        .checked()
+    }
+
+    /// Refuses files without a folder, and creates the folder of `--xplot`.
+    fn checked(self) -> Result<Self, Failure> {
+        let pictures = self;
         for (flag, file) in [("--report", pictures.report), ("--csv", pictures.csv)] {
             has_folder(flag, file)?;
         }
@@ -63,22 +88,53 @@ impl<'a> Pictures<'a> {
         if !self.are_wanted() {
             return Ok(());
         }
-        let run = fullpipe_lab::facts(report);
+        self.write_run(&fullpipe_lab::facts(report))
+    }
+
+    /// Writes the files of `run`.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write_run(&self, run: &Run) -> Result<(), Failure> {
         if let Some(file) = self.report {
             let file = own(file, &run.experiment, self.several);
-            write_whole("--report", &file, fullpipe_report::page(&run).as_bytes())?;
+            write_whole("--report", &file, fullpipe_report::page(run).as_bytes())?;
         }
         if let Some(folder) = self.xplot {
-            for graph in fullpipe_report::xplot(&run) {
+            for graph in fullpipe_report::xplot(run) {
                 let file = folder.join(format!("{}.xpl", graph.name));
                 write_whole("--xplot", &file, graph.text.as_bytes())?;
             }
         }
         if let Some(file) = self.csv {
             let file = own(file, &run.experiment, self.several);
-            write_whole("--csv", &file, fullpipe_report::csv(&run).as_bytes())?;
+            write_whole("--csv", &file, fullpipe_report::csv(run).as_bytes())?;
         }
         Ok(())
+    }
+}
+
+/// The folder of `--parquet`.
+pub struct ParquetFolder<'a>(&'a Path);
+
+impl<'a> ParquetFolder<'a> {
+    /// Creates the folder if it does not exist.
+    ///
+    /// # Errors
+    /// The folder cannot be created.
+    pub fn create(folder: &'a Path) -> Result<Self, Failure> {
+        fs::create_dir_all(folder).map_err(|error| failed(PARQUET, folder, &error))?;
+        Ok(Self(folder))
+    }
+
+    /// Writes `records` to the file `name`.parquet of the folder.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, name: &str, records: &Records) -> Result<(), Failure> {
+        let bytes = parquet_file::encode(records)
+            .map_err(|error| Failure::failed(format!("{PARQUET}: {error}")))?;
+        write_whole(PARQUET, &self.0.join(format!("{name}.parquet")), &bytes)
     }
 }
 
@@ -160,6 +216,7 @@ impl<'a> Output<'a> {
 }
 
 const OUTPUT: &str = "--output";
+const PARQUET: &str = "--parquet";
 const EVENTS: &str = "--events";
 const PCAP: &str = "--pcap";
 

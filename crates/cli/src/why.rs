@@ -8,8 +8,10 @@ mod account;
 mod captures;
 mod connections;
 mod live;
+mod pictures;
 mod records;
 mod table;
+mod tables;
 mod twin;
 
 use std::path::Path;
@@ -20,6 +22,7 @@ use fullpipe_perf::Stop;
 use crate::{
     arguments::{ConnectionCondition, WhyArguments},
     failure::Failure,
+    files::{ParquetFolder, Pictures},
     output::{Terminal, print},
     progress::Progress,
 };
@@ -30,13 +33,21 @@ use twin::TwinAnswer;
 /// Runs the subcommand.
 pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
     let mut connections = Connections::new(arguments.flow);
+    let files = Files::new(arguments)?;
     let stop = Stop::on_interrupt()?;
     if let Some(interface) = &arguments.interface {
         let filter = arguments.filter.as_ref();
         let time = arguments.seconds;
         let capture = live::read(interface, time, filter, &mut connections, &stop)?;
         // Ctrl-C is the usual end.
-        return finish(arguments, terminal, &[capture], &mut connections, true);
+        return finish(
+            arguments,
+            terminal,
+            &[capture],
+            &mut connections,
+            &files,
+            true,
+        );
     }
     let names: Vec<_> = arguments.files.iter().map(|path| shown(path)).collect();
     let progress = Progress::new(terminal, "why", names.clone());
@@ -70,6 +81,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         terminal,
         &captures,
         &mut connections,
+        &files,
         are_all_read,
     );
     if stop.is_raised() {
@@ -79,12 +91,60 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
     answer
 }
 
+/// The files to write.
+struct Files<'a> {
+    pictures: Pictures<'a>,
+    tables: Option<ParquetFolder<'a>>,
+}
+
+impl<'a> Files<'a> {
+    /// The files that `arguments` ask for.
+    fn new(arguments: &'a WhyArguments) -> Result<Self, Failure> {
+        let tables = arguments.parquet.as_deref().map(ParquetFolder::create);
+        Ok(Self {
+            pictures: Pictures::of_capture(arguments)?,
+            tables: tables.transpose()?,
+        })
+    }
+
+    /// Writes them.
+    fn write(
+        &self,
+        captures: &[Capture],
+        connections: &Connections,
+        twin: Option<&TwinAnswer>,
+    ) -> Result<(), Failure> {
+        let one = connections.full().zip(connections.log());
+        if one.is_none() && self.pictures.are_wanted() {
+            return Err(Failure::usage(
+                "--report and --xplot need one connection: name it with --flow N",
+            ));
+        }
+        if let Some(folder) = &self.tables {
+            let rows = connections.sorted();
+            folder.write("connections", &records::table(captures, &rows))?;
+            if let Some((flow, log)) = one {
+                for (name, table) in tables::of(log, &flow.outcome) {
+                    folder.write(name, &table)?;
+                }
+            }
+        }
+        if let Some((flow, log)) = one.filter(|_| self.pictures.are_wanted()) {
+            let name = captures[connections.full_capture()].name.as_str();
+            self.pictures
+                .write_run(&pictures::run(name, flow, log, twin))?;
+        }
+        Ok(())
+    }
+}
+
 /// Prints the result, and ends the command.
 fn finish(
     arguments: &WhyArguments,
     terminal: &Terminal,
     captures: &[Capture],
     connections: &mut Connections,
+    files: &Files<'_>,
     are_all_read: bool,
 ) -> Result<(), Failure> {
     if let Some(number) = arguments.flow
@@ -96,6 +156,7 @@ fn finish(
         )));
     }
     let twin = twin::of(arguments, terminal, connections)?;
+    files.write(captures, connections, twin.as_ref())?;
     show(arguments, terminal, captures, connections, twin.as_ref())?;
     conclude(arguments, captures, connections, are_all_read)
 }
@@ -122,7 +183,7 @@ fn show(
     }
     if arguments.csv {
         warn(captures);
-        return print(&records::csv(captures, &rows));
+        return print(&records::table(captures, &rows).csv());
     }
     if let Some(flow) = connections.full().filter(|_| arguments.brief) {
         let verdict = twin.map_or(String::new(), |twin| twin.verdict(terminal.layout));

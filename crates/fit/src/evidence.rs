@@ -1,11 +1,10 @@
 //! The evidence of a connection, as the parts of an estimate read it.
 
-use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
+use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit, SegmentLog};
 use fullpipe_tcp::Limit;
 
 use crate::{
     failure::FitFailure,
-    log::SegmentLog,
     rate::{self, PathRate},
     trace::Trace,
 };

@@ -1,15 +1,15 @@
 //! From a connection in a capture to an experiment that behaves like it.
 //!
-//! [`Follower`] reads the connection and keeps its first segments. [`fit`] makes an experiment
-//! from them, runs it, and compares a capture of the run with the original: the experiment is a
-//! *twin* if both agree. [`CaptureTwin::explain`] finds the limit of a twin by running it with changes.
+//! A [`Follower`](fullpipe_diagnose::observe::Follower) reads the connection and keeps its first
+//! segments. [`fit`] makes an experiment from them, runs it, and compares a capture of the run with
+//! the original: the experiment is a *twin* if both agree. [`CaptureTwin::explain`] finds the limit
+//! of a twin by running it with changes.
 //!
 //! Rule: a statement about a change comes from a twin that reproduces the capture. If it does
 //! not, there is no advice, and the comparison says what it misses.
 //!
 //! | step | module |
 //! | --- | --- |
-//! | segments that are kept | `log` |
 //! | payload, flights and round trips at the sender | `trace` |
 //! | values from segments alone | `estimate`, from `evidence`: `rate`, `path`, `losses`, `ends`, `application`, `reader` |
 //! | the file of the experiment | `plan` |
@@ -24,7 +24,6 @@ mod estimate;
 mod evidence;
 mod failure;
 pub mod frames;
-mod log;
 mod losses;
 mod misfit;
 mod path;
@@ -40,7 +39,6 @@ mod variants;
 mod tests;
 
 pub use failure::FitFailure;
-pub use log::{Followed, Follower, Noted, SegmentLog};
 pub use misfit::{Compared, Figures, Verdict};
 pub use plan::{Basis, FittedValue, Plan};
 pub use twin::{Candidate, CaptureTwin, FitOptions, fit};

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use fullpipe_diagnose::{
     capture::Segment,
-    observe::{ConnectionObserver, ObservedConnection, Side},
+    observe::{ConnectionObserver, ObservedConnection, SegmentLog, Side},
 };
 use fullpipe_explain::{Progress, TwinFailure};
 use fullpipe_scenario::{Played, Scene, Setup, watch::Watch};
@@ -14,7 +14,6 @@ use fullpipe_scenario::{Played, Scene, Setup, watch::Watch};
 use crate::{
     failure::FitFailure,
     frames::{Captured, View},
-    log::SegmentLog,
     misfit::Figures,
     trace::Trace,
 };

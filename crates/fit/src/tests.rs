@@ -2,13 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use fullpipe_diagnose::{capture::Segment, observe::ObservedConnection};
+use fullpipe_diagnose::{
+    capture::{End, Segment},
+    facts::{Connection, Segments, captured_end, mark_lost},
+    observe::{Follower, ObservedConnection, SegmentLog},
+};
 use fullpipe_scenario::{Experiment, Measured, Scene, Setup, watch::Watch};
 
 use fullpipe_pool::Rng;
 
 use crate::{
-    Basis, CaptureTwin, Compared, FitOptions, Follower, SegmentLog, Verdict,
+    Basis, CaptureTwin, Compared, FitOptions, Verdict,
     estimate::estimate,
     evidence::Evidence,
     fit,
@@ -297,4 +301,46 @@ fn damaged_segments_give_an_estimate_or_a_reason() {
             let _ = estimate(&evidence, preset, "Damaged".to_string()).setup();
         }
     }
+}
+
+/// The ends that two captures show are those of the hosts' own traces: the same segments,
+/// retransmissions and losses.
+#[test]
+fn ends_of_captures_have_the_segments_of_the_hosts_traces() {
+    let setup = parsed(&ample(", loss = \"2%\"", ", bytes = 1000000", ""));
+    let mut scene = Scene::new(&setup, 3, true, Watch::NONE);
+    let captured = Captured::default();
+    scene.capture_hosts(Box::new(captured.clone())).unwrap();
+    let played = scene.play(&|_| ControlFlow::Continue(())).unwrap();
+    scene.finish_capture().unwrap();
+    let observed = played.unwrap().observed.expect("it was asked for");
+    let truth = &observed.connections[0];
+    let of = |view: View, own: fn(End) -> End, host: usize| {
+        let (seen, log) = followed(&captured.seen_from(view, 0, 0));
+        captured_end(&log, &seen, own(seen.sender), host)
+    };
+    let mut found = Connection {
+        first: of(View::Sender, |sender| sender, 0),
+        second: Some(of(View::Receiver, End::other, 1)),
+    };
+    mark_lost(&mut found);
+    let columns = |table: &Segments| (table.seq.clone(), table.len.clone(), table.status.clone());
+    let lost = |table: &Segments| {
+        (0..table.len())
+            .filter(|place| table.is_lost(*place))
+            .count()
+    };
+    assert!(lost(&truth.first.sent) > 3);
+    assert_eq!(columns(&found.first.sent), columns(&truth.first.sent));
+    assert_eq!(found.first.received.ack, truth.first.received.ack);
+    assert_eq!(found.first.received.window, truth.first.received.window);
+    assert_eq!(
+        found.first.sacks_received.left,
+        truth.first.sacks_received.left
+    );
+    let far = truth.second.as_ref().expect("both hosts were observed");
+    let seen = found.second.expect("both ends were captured");
+    // The trace of a passive end begins after SYN and SYN-ACK.
+    assert_eq!(seen.received.seq[1..], far.received.seq);
+    assert_eq!(seen.sent.ack[1..], far.sent.ack);
 }

@@ -5,11 +5,9 @@
 
 use fullpipe_diagnose::{
     capture::End,
-    observe::{ObservedConnection, Side},
+    observe::{Noted, ObservedConnection, SegmentLog, Side},
 };
 use fullpipe_wire::TcpFlags;
-
-use crate::log::{Noted, SegmentLog};
 
 /// Nanoseconds of a tick of the timestamp clock.
 const TICK: i64 = 1_000_000;

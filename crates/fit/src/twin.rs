@@ -4,7 +4,10 @@
 //! have the same seeds, and their work is bounded in events of the simulator.
 
 use fullpipe::presets::Preset;
-use fullpipe_diagnose::{facts::VerdictParts, observe::ObservedConnection};
+use fullpipe_diagnose::{
+    facts::VerdictParts,
+    observe::{ObservedConnection, SegmentLog},
+};
 use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
 use fullpipe_scenario::{Played, Setup};
 use serde::Serialize;
@@ -13,7 +16,6 @@ use crate::{
     estimate::estimate,
     evidence::Evidence,
     failure::FitFailure,
-    log::SegmentLog,
     misfit::{Compared, Figures, Verdict},
     plan::{Basis, FittedValue, Plan},
     run::{Place, Ran, run},

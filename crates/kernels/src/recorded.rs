@@ -9,10 +9,10 @@ use std::{
     sync::mpsc::{self, Receiver, Sender},
 };
 
-use fullpipe_diagnose::capture::{
-    BytesRead, CaptureReader, EndedFlow, FlowKey, FlowLimits, FlowTable,
+use fullpipe_diagnose::{
+    capture::{BytesRead, CaptureReader, EndedFlow, FlowKey, FlowLimits, FlowTable},
+    observe::{Followed, Follower},
 };
-use fullpipe_fit::{Followed, Follower};
 
 /// The writing end: to the analysis and, if there is one, to a file.
 pub struct CaptureSink {

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe_fit::Followed;
+use fullpipe_diagnose::observe::Followed;
 use fullpipe_host::run_at_once;
 use fullpipe_lab::{KernelAccount, KernelMeasured, KernelOutcome, KernelRow};
 use fullpipe_perf::{

@@ -16,7 +16,7 @@ pub fn facts(report: &mut Report) -> Run {
         experiment: report.experiment.clone(),
         title: report.title.clone(),
         source: report.source.clone(),
-        seed: report.seed,
+        seed: Some(report.seed),
         overrides: report.overrides.clone(),
         rows: report.rows.iter_mut().map(row).collect(),
     }

@@ -339,7 +339,7 @@ function fillPage() {
   byId("title").replaceChildren(...prose(`${facts.experiment}: ${facts.title}`));
   const parts = [
     facts.source && `published: ${facts.source}`,
-    `seed ${facts.seed}`,
+    facts.seed !== null && `seed ${facts.seed}`,
     ...facts.overrides,
   ].filter(Boolean);
   byId("source").textContent = parts.join(" · ");

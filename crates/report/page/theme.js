@@ -36,6 +36,7 @@ const STYLES = {
   handshake: ["#bdbdbd", "rising", "the handshake"],
   closing: ["#bdbdbd", "falling", "closing"],
   processor: ["#882255", "level", "the processor"],
+  unknown: ["#bdbdbd", "dots", "something that the capture does not show"],
   descriptors: ["#a6761d", "dots", "receive descriptors"],
   none: ["#bdbdbd", SOLID, "nothing: the window was open"],
   receive_buffer: ["#56b4e9", SOLID, "the receive buffer"],

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use fullpipe_diagnose::facts::{
     Bands, BusyPeriods, DirectionUsage, Endpoint, Episode, Mark, PoolLevels, Run, Segments,
 };
-use fullpipe_diagnose::vocabulary::{Limit, ReceiveLimit};
+use fullpipe_diagnose::{observe::SeenLimit, vocabulary::ReceiveLimit};
 
 /// Returns the table of `run`, header first. The lines of a series are in the order of time.
 pub fn csv(run: &Run) -> String {
@@ -91,7 +91,7 @@ fn end_series(lines: &mut Lines<'_>, end: &Endpoint) {
     lines.series("rtt_us", &end.rtts.at_ns, &end.rtts.sample_us);
     lines.series("srtt_us", &end.rtts.at_ns, &end.rtts.srtt_us);
     lines.series("rto_us", &end.rtts.at_ns, &end.rtts.rto_us);
-    let name = |reason: &u8| Limit::ALL[usize::from(*reason)].name();
+    let name = |reason: &u8| SeenLimit::ALL[usize::from(*reason)].name();
     band_series(lines, "limit", &end.limits, &name);
     let name = |reason: &u8| ReceiveLimit::ALL[usize::from(*reason)].name();
     band_series(lines, "receive_limit", &end.receive_limits, &name);

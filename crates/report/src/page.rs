@@ -9,7 +9,10 @@ use fullpipe_diagnose::facts::{
     Coordinate, Endpoint, Figure, Host, LinkUsage, Mark, PathFacts, Peer, PoolLevels, Row, Run,
     ShownBy,
 };
-use fullpipe_diagnose::vocabulary::{DiscardReason, Limit, ReceiveLimit};
+use fullpipe_diagnose::{
+    observe::SeenLimit,
+    vocabulary::{DiscardReason, ReceiveLimit},
+};
 use serde_json::{Value, json};
 
 use crate::encode::Blob;
@@ -91,7 +94,7 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
 /// Names for the numbers that the page's data has in place of limits, marks, discards and
 /// holders of packet memory.
 fn vocabulary() -> Value {
-    let limits: Vec<_> = Limit::ALL.iter().map(|limit| limit.name()).collect();
+    let limits: Vec<_> = SeenLimit::ALL.iter().map(|limit| limit.name()).collect();
     let receive: Vec<_> = ReceiveLimit::ALL.iter().map(|limit| limit.name()).collect();
     let discards: Vec<_> = DiscardReason::ALL
         .iter()

@@ -33,13 +33,21 @@ pub fn xplot(run: &Run) -> Vec<Graph> {
                 }
                 let host = &row.observed.hosts[end.host];
                 graphs.push(Graph {
-                    name: format!("{}-{place}-{number}-{}", run.experiment, host.name),
+                    name: file_name(&format!(
+                        "{}-{place}-{number}-{}",
+                        run.experiment, host.name
+                    )),
                     text: graph(&run.experiment, &row.label, host, end),
                 });
             }
         }
     }
     graphs
+}
+
+/// The name without characters that a file name should not have, such as the colon of a port.
+fn file_name(name: &str) -> String {
+    name.replace([':', '/', '[', ']'], "_")
 }
 
 fn graph(experiment: &str, label: &str, host: &Host, end: &Endpoint) -> String {

@@ -23,6 +23,8 @@ use fullpipe_perf::iperf2::options;
     tcpdump -i eth0 -s 128 -w - tcp | fullpipe why -\n  \
     fullpipe why -i eth0 --seconds 30 --filter 'port 443'\n  \
     fullpipe why capture.pcap --csv > connections.csv\n  \
+    fullpipe why capture.pcap --flow 3 --report slow.html --xplot graphs\n  \
+    fullpipe why capture.pcap --parquet tables\n  \
     fullpipe why capture.pcap --fail-on limit=receive_window"
 )]
 pub struct WhyArguments {
@@ -62,6 +64,15 @@ pub struct WhyArguments {
     /// Print CSV, one line a connection
     #[arg(long, conflicts_with = "flow")]
     pub csv: bool,
+    /// Write tables to DIR: connections.parquet; of one connection also segments, limits and episodes
+    #[arg(long, value_name = "DIR")]
+    pub parquet: Option<PathBuf>,
+    /// Write a self-contained HTML page with the graphs of one connection to FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    pub report: Option<PathBuf>,
+    /// Write time-sequence graphs of one connection to DIR/CAPTURE-FLOW-1-1-HOST.xpl
+    #[arg(long, value_name = "DIR", conflicts_with = "csv")]
+    pub xplot: Option<PathBuf>,
     /// Exit with code 3 if a connection meets this condition: limit=NAME, retransmitted=PERCENT or reset; or if a capture is
     /// partial; repeatable
     #[arg(long, value_name = "CONDITION")]

@@ -10,10 +10,9 @@ use fullpipe_diagnose::{
     account::Shares,
     capture::{EndedFlow, FlowEnding, FlowKey},
     inferred::Confidence,
-    observe::{ObservedConnection, SeenLimit},
+    observe::{Followed, Follower, ObservedConnection, SeenLimit, SegmentLog},
     vocabulary::Limit,
 };
-use fullpipe_fit::{Followed, Follower, SegmentLog};
 
 use crate::arguments::ConnectionCondition;
 
@@ -160,6 +159,8 @@ pub struct Connections {
     before: u64,
     wanted: Option<u64>,
     full: Option<Box<EndedFlow<ObservedConnection>>>,
+    /// Number of its capture.
+    full_capture: usize,
     /// Segments of that connection.
     log: Option<SegmentLog>,
 }
@@ -174,6 +175,7 @@ impl Connections {
             before: 0,
             wanted,
             full: None,
+            full_capture: 0,
             log: None,
         }
     }
@@ -200,11 +202,15 @@ impl Connections {
         if self.rows.len() > ROWS_MAX {
             self.rows.pop();
         }
-        match self.wanted {
-            Some(wanted) if wanted == flow.number => self.full = Some(Box::new(flow)),
-            Some(_) => {}
-            None if self.count == 1 => self.full = Some(Box::new(flow)),
-            None => self.full = None,
+        let is_full = match self.wanted {
+            Some(wanted) => wanted == flow.number,
+            None => self.count == 1,
+        };
+        if is_full {
+            self.full_capture = self.capture;
+            self.full = Some(Box::new(flow));
+        } else if self.wanted.is_none() {
+            self.full = None;
         }
     }
 
@@ -222,6 +228,11 @@ impl Connections {
     /// The connection of which the whole result was kept.
     pub fn full(&self) -> Option<&EndedFlow<ObservedConnection>> {
         self.full.as_deref()
+    }
+
+    /// Number of the capture that has that connection, from 0.
+    pub const fn full_capture(&self) -> usize {
+        self.full_capture
     }
 
     /// The segments of that connection.

@@ -1,4 +1,4 @@
-//! Connections for programs: JSON and CSV.
+//! Connections for programs: JSON, CSV and Parquet.
 //!
 //! Rule: names end in their unit, as `docs/json.md` describes.
 
@@ -160,8 +160,8 @@ fn file<'a>(captures: &'a [Capture], row: &Row) -> &'a str {
         .map_or("", |capture| &capture.name)
 }
 
-/// CSV with a heading, one line a connection.
-pub fn csv(captures: &[Capture], rows: &[Row]) -> String {
+/// A record for each connection, for CSV and Parquet.
+pub fn table(captures: &[Capture], rows: &[Row]) -> Records {
     let words = |name: &str, of: &dyn Fn(&Row) -> String| Column {
         name: name.to_string(),
         values: Values::Text(rows.iter().map(of).collect()),
@@ -203,5 +203,4 @@ pub fn csv(captures: &[Capture], rows: &[Row]) -> String {
         columns,
         count: rows.len(),
     }
-    .csv()
 }

@@ -136,6 +136,26 @@ impl TwinAnswer {
         })
     }
 
+    /// The twin, if there is one.
+    pub fn fitted(&self) -> Option<&CaptureTwin> {
+        self.found.as_ref().ok().map(|(twin, _)| twin)
+    }
+
+    /// The explanation of the twin, if it says something about the connection.
+    pub fn explained(&self) -> Option<&Explanation> {
+        let (_, explanation) = self.found.as_ref().ok()?;
+        explanation.as_ref().ok()
+    }
+
+    /// The reason for which there is no explanation, as a sentence.
+    pub fn doubt(&self) -> Option<String> {
+        match &self.found {
+            Err(why) => Some(format!("There is no twin: {why}.")),
+            Ok((_, Err(why))) => Some(format!("The twin gives no advice: {why}.")),
+            Ok((_, Ok(_))) => None,
+        }
+    }
+
     /// The verdict of the twin, or the reason for which there is none.
     pub fn verdict(&self, layout: Layout) -> String {
         let mut out = String::new();

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use parquet::{file::reader::SerializedFileReader, record::RowAccessor};
 use serde_json::Value;
 
 use super::{Folder, fullpipe, fullpipe_in, refused, stderr, stdout};
@@ -255,4 +256,64 @@ fn json_in(folder: &Folder, arguments: &[&str]) -> Value {
     let output = fullpipe_in(&folder.0, arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The page, the graphs, the tables: of one connection, in the files that are named.
+#[test]
+fn one_connection_is_drawn_and_written_to_tables() {
+    let folder = Folder::new("why-files");
+    let [small, large] = captures(&folder);
+    let path = |name: &str| folder.0.join(name);
+    let text = |name: &str| path(name).to_str().unwrap().to_string();
+    let [page, graphs, tables] = ["page.html", "graphs", "tables"].map(text);
+    let written = fullpipe(&[
+        "why",
+        &small,
+        &large,
+        "--flow",
+        "2",
+        "--quick",
+        "--report",
+        &page,
+        "--xplot",
+        &graphs,
+        "--parquet",
+        &tables,
+    ]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let page = fs::read_to_string(path("page.html")).unwrap();
+    assert!(page.contains("\"both-2-2\"") && page.contains("a connection in"));
+    let files: Vec<_> = fs::read_dir(path("graphs")).unwrap().collect();
+    assert_eq!(files.len(), 1, "only one end sent payload");
+    let name = files[0].as_ref().unwrap().file_name();
+    let name = name.to_str().unwrap();
+    assert!(
+        name.starts_with("both-2-2-1-1-10.0.0.1_") && name.ends_with(".xpl"),
+        "{name}"
+    );
+    let graph = fs::read_to_string(path("graphs").join(name)).unwrap();
+    assert!(graph.starts_with("timeval unsigned\ntitle\n"), "{graph}");
+    let rows = |name: &str| {
+        let file = fs::File::open(path("tables").join(name)).unwrap();
+        let rows = SerializedFileReader::new(file).unwrap().into_iter();
+        rows.map(|row| row.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("connections.parquet").len(), 2);
+    let sum: u64 = rows("segments.parquet")
+        .iter()
+        .map(|row| row.get_ulong(3).unwrap())
+        .sum();
+    assert_eq!(sum, 300_000, "nothing was lost");
+    assert!(!rows("limits.parquet").is_empty());
+    let both = ["why", &small, &large, "--quick"];
+    let page = text("page.html");
+    let several = [&both[..], &["--report", &page]].concat();
+    let missing = [&both[..], &["--report", "nowhere/page.html"]].concat();
+    refused(
+        &folder.0,
+        &[
+            (&several, "--report and --xplot need one connection"),
+            (&missing, "there is no folder nowhere"),
+        ],
+    );
 }

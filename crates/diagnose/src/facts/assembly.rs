@@ -21,7 +21,7 @@ use super::{
 
 /// An end whose records are still being read.
 #[derive(Debug)]
-struct Open {
+pub(super) struct Open {
     end: Endpoint,
     passive: bool,
     iss: u32,
@@ -146,7 +146,8 @@ impl Assembly {
 }
 
 impl Open {
-    fn new(host: usize, at_ns: u64, passive: bool, iss: u32, irs: u32) -> Self {
+    /// An end whose first record is from `at_ns`.
+    pub(super) fn new(host: usize, at_ns: u64, passive: bool, iss: u32, irs: u32) -> Self {
         let mut end = Endpoint {
             host,
             opened_ns: at_ns,
@@ -169,14 +170,16 @@ impl Open {
         }
     }
 
-    fn finish(mut self, end_ns: u64) -> Endpoint {
+    /// Returns the end, observed until `end_ns`.
+    pub(super) fn finish(mut self, end_ns: u64) -> Endpoint {
         self.end.limits.close(end_ns);
         self.end.receive_limits.close(end_ns);
         self.end.episodes = self.episodes.finish(end_ns);
         self.end
     }
 
-    fn record(&mut self, at_ns: u64, event: TraceEvent) {
+    /// Reads the next record of the end.
+    pub(super) fn record(&mut self, at_ns: u64, event: TraceEvent) {
         self.episodes.record(at_ns, event);
         let end = &mut self.end;
         match event {

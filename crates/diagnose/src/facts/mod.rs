@@ -5,6 +5,7 @@
 //! not interpreted here.
 
 mod assembly;
+mod captured;
 mod columns;
 mod episodes;
 mod lost;
@@ -18,6 +19,7 @@ mod verdict_parts;
 mod tests;
 
 pub use assembly::Assembly;
+pub use captured::{captured_end, captured_ends, mark_lost};
 pub use columns::{Bands, PoolLevels, RttSamples, SackBlocks, Segments, Windows};
 pub use episodes::{Episode, Episodes};
 pub use marks::{Mark, Marks};
@@ -34,8 +36,8 @@ pub struct Run {
     pub title: String,
     /// Source of the published figures.
     pub source: Option<String>,
-    /// The seed that repeats the run.
-    pub seed: u64,
+    /// The seed that repeats the run; a capture has none.
+    pub seed: Option<u64>,
     /// Settings that were made on the command line.
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
@@ -201,7 +203,8 @@ pub struct Endpoint {
     pub windows: Windows,
     /// Round-trip times.
     pub rtts: RttSamples,
-    /// The limit of its sender over time, as indices into `fullpipe_tcp::Limit::ALL`.
+    /// The limit of its sender over time, as indices into
+    /// [`SeenLimit::ALL`](crate::observe::SeenLimit), which begins with the limits of the stack.
     pub limits: Bands,
     /// The limit of its receiver over time, as indices into
     /// `fullpipe_tcp::ReceiveLimit::ALL`.

@@ -36,6 +36,7 @@ mod direction;
 mod episodes;
 mod handshake;
 mod ledger;
+mod log;
 mod observed;
 mod opening;
 mod path;
@@ -51,6 +52,7 @@ mod waits;
 mod tests;
 
 pub use connection::ConnectionObserver;
+pub use log::{Followed, Follower, Noted, NotedSack, SegmentLog};
 pub use observed::{
     Band, DirectionSeen, EpisodeKind, ObservedConnection, PathSeen, Retransmissions, RttSeen,
     SeenEpisode, Side, SmallWrites, Vantage, WindowScale, ZeroWindows,

@@ -283,6 +283,24 @@ pub enum EpisodeKind {
     MtuHole,
 }
 
+impl EpisodeKind {
+    /// Name in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LostHandshake => "lost_handshake",
+            Self::Timeout => "timeout",
+            Self::FastRecovery => "fast_recovery",
+            Self::TailProbe => "tail_probe",
+            Self::Spurious => "spurious",
+            Self::ZeroWindow => "zero_window",
+            Self::ProbesLost => "probes_lost",
+            Self::IdleRestart => "idle_restart",
+            Self::Reordering => "reordering",
+            Self::MtuHole => "mtu_hole",
+        }
+    }
+}
+
 /// An episode of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SeenEpisode {

@@ -8,10 +8,13 @@
 use std::{fmt, ops::ControlFlow};
 
 use fullpipe::presets;
-use fullpipe_diagnose::capture::{Analysis, Segment};
+use fullpipe_diagnose::{
+    capture::{Analysis, Segment},
+    observe::{Followed, Follower},
+};
 use fullpipe_explain::{Change, Explanation, changed};
 use fullpipe_fit::{
-    CaptureTwin, FitOptions, Followed, Follower, fit,
+    CaptureTwin, FitOptions, fit,
     frames::{Captured, View},
 };
 use fullpipe_scenario::{Scene, Setup, watch::Watch};

@@ -14,8 +14,9 @@ mod tests;
 use std::{fmt, ops::ControlFlow, time::Duration};
 
 use fullpipe::presets;
+use fullpipe_diagnose::observe::Followed;
 use fullpipe_explain::{Change, Explanation, explain};
-use fullpipe_fit::{FitOptions, Followed, fit};
+use fullpipe_fit::{FitOptions, fit};
 use fullpipe_lab::{KernelMeasured, MainLimit};
 use fullpipe_perf::Stop;
 use fullpipe_scenario::Setup;

@@ -1,15 +1,14 @@
-//! The segments of one connection, kept for a fit.
+//! The segments of one connection, kept for a fit, for graphs, and for a second capture.
 //!
 //! Rule: at most [`SegmentLog::SEGMENTS`] are kept, the first ones. The account of the connection
 //! goes on without a bound.
 
-use fullpipe_diagnose::{
-    capture::{Analysis, End, Segment},
-    observe::{ConnectionObserver, ObservedConnection},
-};
 use fullpipe_wire::TcpFlags;
 
-/// A segment, without what a fit does not need.
+use super::{ConnectionObserver, ObservedConnection};
+use crate::capture::{Analysis, End, Segment};
+
+/// A segment, without what a fit and a graph do not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Time of the capture, in nanoseconds since the Unix epoch.
@@ -30,10 +29,22 @@ pub struct Noted {
     pub tsval: Option<u32>,
 }
 
+/// A block of the SACK option of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotedSack {
+    /// Place of the segment in the log.
+    pub place: u32,
+    /// First sequence number.
+    pub left: u32,
+    /// Sequence number after the last one.
+    pub right: u32,
+}
+
 /// The first segments of a connection, in the order of the capture.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentLog {
     segments: Vec<Noted>,
+    sacks: Vec<NotedSack>,
     omitted: u64,
     /// Both SYNs had the option SACK-permitted, as far as SYNs were seen.
     refuses_sack: bool,
@@ -42,7 +53,7 @@ pub struct SegmentLog {
 }
 
 impl SegmentLog {
-    /// Largest number of segments: 10 MiB.
+    /// Largest number of segments: 10 MiB, and up to 12 MiB for SACK blocks.
     pub const SEGMENTS: usize = 1 << 18;
 
     /// A log without segments.
@@ -60,6 +71,13 @@ impl SegmentLog {
             self.omitted += 1;
             return;
         }
+        let place = self.segments.len() as u32;
+        let blocks = segment.options.sack.as_slice().iter();
+        self.sacks.extend(blocks.map(|block| NotedSack {
+            place,
+            left: block.left,
+            right: block.right,
+        }));
         self.segments.push(Noted {
             at_ns: segment.at_ns,
             from: segment.from,
@@ -75,6 +93,11 @@ impl SegmentLog {
     /// The segments.
     pub fn segments(&self) -> &[Noted] {
         &self.segments
+    }
+
+    /// Blocks of their SACK options, in the same order.
+    pub fn sacks(&self) -> &[NotedSack] {
+        &self.sacks
     }
 
     /// Number of segments after them.
