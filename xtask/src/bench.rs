@@ -3,16 +3,18 @@
 //! The one rule: only optimised builds are measured, one at a time, so that a
 //! benchmark has the machine to itself.
 //!
-//! There is no list of benchmarks here: cargo finds them.
+//! There is no list of benchmarks here: cargo finds them. Those beside other stacks are a
+//! program of its own, in `bench/`.
 
-use std::process::Command;
+use std::{ffi::OsString, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::repository;
 
-/// Run the benchmarks of the workspace.
+/// Run the benchmarks of the workspace, or those beside other stacks.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "\
 Examples:
   cargo xtask bench                     all of them
@@ -20,8 +22,12 @@ Examples:
   cargo xtask bench -p fullpipe idle    one crate's benchmarks whose name contains `idle`
   cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
-  cargo xtask bench kernel -- --help    options of that benchmark")]
+  cargo xtask bench kernel -- --help    options of that benchmark
+  cargo xtask bench callgrind           instructions of fullpipe and of other stacks
+  cargo xtask bench callgrind --help    options and cases")]
 pub struct BenchArguments {
+    #[command(subcommand)]
+    beside: Option<BesideStacks>,
     /// This crate's benchmarks only
     #[arg(short, long)]
     package: Option<String>,
@@ -32,11 +38,45 @@ pub struct BenchArguments {
     more: Vec<String>,
 }
 
-/// Runs `cargo bench`.
+/// Benchmarks of the program in `bench/`.
+#[derive(clap::Subcommand)]
+enum BesideStacks {
+    /// Count instructions of fullpipe and of other stacks (needs valgrind)
+    #[command(disable_help_flag = true)]
+    Callgrind {
+        /// Cases and options, see `--help`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+impl BesideStacks {
+    /// Builds the program and runs the benchmark.
+    fn run(&self) -> Result<()> {
+        let (name, arguments) = match self {
+            Self::Callgrind { arguments } => ("callgrind", arguments),
+        };
+        let status = Command::new(env!("CARGO"))
+            .current_dir(repository::root())
+            .args(["run", "--quiet", "--release", "--locked"])
+            .args(["--manifest-path", "bench/Cargo.toml"])
+            .args(["--target-dir", "target/bench", "--", name])
+            .args(arguments)
+            .status()
+            .context("starting cargo run")?;
+        ensure!(status.success(), "the benchmark ended with {status}");
+        Ok(())
+    }
+}
+
+/// Runs `cargo bench`, or the program in `bench/`.
 ///
 /// # Errors
 /// If a benchmark does not build or fails.
 pub fn run(arguments: &BenchArguments) -> Result<()> {
+    if let Some(beside) = &arguments.beside {
+        return beside.run();
+    }
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(repository::root()).arg("bench");
     match (&arguments.package, arguments.filter.as_deref()) {

@@ -1,0 +1,168 @@
+//! Instructions of one unit of work, counted by `valgrind --tool=callgrind`.
+//!
+//! Rule: this program runs itself twice, with a small and a large number of units, and
+//! divides the difference of the instructions by the difference of the units. What a run
+//! does once does not count: allocation, the handshake, slow start.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::PathBuf,
+    process::{self, Command},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{cases::Case, stacks::StackName};
+
+/// Units of the small and of the large run. The small run is past slow start, and has
+/// filled every table that only grows.
+fn units(case: Case) -> [u64; 2] {
+    match case {
+        Case::Bulk16k | Case::Bulk64k | Case::Bulk256k => [4_000, 8_000],
+        Case::Bulk4m => [24_000, 36_000],
+        Case::Rr => [1_000, 4_000],
+        Case::Crr => [600, 1_600],
+        Case::Udp1472 | Case::Udp64 => [1_000, 4_000],
+    }
+}
+
+/// Variants of glibc's `memcpy` and `memset` without `rep movsb` and `rep stosb`, of which
+/// callgrind counts each byte as an instruction.
+const NO_REP: &str = "glibc.cpu.hwcaps=-ERMS,-FSRM";
+
+/// One run under callgrind.
+struct Recording {
+    file: PathBuf,
+}
+
+impl Recording {
+    fn new(stack: StackName, case: Case, units: u64) -> Result<Self> {
+        let name = format!("fullpipe-bench-{}-{units}.callgrind", process::id());
+        let recording = Self {
+            file: env::temp_dir().join(name),
+        };
+        let program = env::current_exe().context("finding this program")?;
+        let output = Command::new("valgrind")
+            .env("GLIBC_TUNABLES", NO_REP)
+            .args(["--quiet", "--tool=callgrind"])
+            .arg(format!("--callgrind-out-file={}", recording.file.display()))
+            .arg(program)
+            .args(["run", stack.name(), &case.name(), &units.to_string()])
+            .output()
+            .context("starting valgrind (Debian package valgrind)")?;
+        ensure!(
+            output.status.success(),
+            "valgrind ended with {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(recording)
+    }
+
+    /// Instructions of the whole run.
+    fn total(&self) -> Result<u64> {
+        let text = fs::read_to_string(&self.file)
+            .with_context(|| format!("reading {}", self.file.display()))?;
+        let total = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("totals: "))
+            .find_map(|count| count.trim().parse().ok());
+        total.context("callgrind wrote no `totals:` line")
+    }
+
+    /// Instructions by function, without those of the functions that it calls, or with
+    /// them if `inclusive`.
+    fn functions(&self, inclusive: bool) -> Result<BTreeMap<String, u64>> {
+        let inclusive = if inclusive { "yes" } else { "no" };
+        let output = Command::new("callgrind_annotate")
+            .args(["--threshold=100", "--auto=no", "--show-percs=no"])
+            .arg(format!("--inclusive={inclusive}"))
+            .arg(&self.file)
+            .output()
+            .context("starting callgrind_annotate (Debian package valgrind)")?;
+        ensure!(output.status.success(), "callgrind_annotate failed");
+        Ok(parse_functions(&String::from_utf8_lossy(&output.stdout)))
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // A file that was never written is no error.
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// Reads the list that `callgrind_annotate` prints: `12,345  file:function [object]`. One
+/// function has a line for each file of which code was inlined into it.
+fn parse_functions(annotated: &str) -> BTreeMap<String, u64> {
+    let mut functions = BTreeMap::new();
+    for line in annotated.lines() {
+        let Some((count, place)) = line.trim_start().split_once("  ") else {
+            continue;
+        };
+        let Ok(count) = count.replace(',', "").parse::<u64>() else {
+            continue;
+        };
+        let place = place.split(" [").next().unwrap_or(place);
+        let name = match place.split_once(':') {
+            Some((_, function)) if !function.starts_with(':') => function,
+            Some(_) | None => place,
+        };
+        *functions.entry(name.to_owned()).or_default() += count;
+    }
+    functions
+}
+
+/// Returns the instructions that `stack` needs for one unit of `case`.
+///
+/// # Errors
+/// If valgrind is missing or the run fails.
+pub fn instructions(stack: StackName, case: Case) -> Result<f64> {
+    let [small, large] = units(case);
+    let less = Recording::new(stack, case, small)?.total()?;
+    let more = Recording::new(stack, case, large)?.total()?;
+    Ok((more as f64 - less as f64) / (large - small) as f64)
+}
+
+/// Instructions of a function for one unit of work.
+pub struct FunctionCost {
+    /// Its path.
+    pub name: String,
+    /// Without the functions that it calls.
+    pub own: f64,
+    /// With them.
+    pub inclusive: f64,
+}
+
+/// Returns the functions of `stack` in `case`, the most expensive first.
+///
+/// # Errors
+/// If valgrind is missing or the run fails.
+pub fn profile(stack: StackName, case: Case) -> Result<Vec<FunctionCost>> {
+    let [small, large] = units(case);
+    let less = Recording::new(stack, case, small)?;
+    let more = Recording::new(stack, case, large)?;
+    let per_unit = |inclusive: bool| -> Result<BTreeMap<String, f64>> {
+        let less = less.functions(inclusive)?;
+        let more = more.functions(inclusive)?.into_iter();
+        Ok(more
+            .map(|(name, count)| {
+                let before = less.get(&name).copied().unwrap_or(0);
+                let cost = (count as f64 - before as f64) / (large - small) as f64;
+                (name, cost)
+            })
+            .collect())
+    };
+    let (own, inclusive) = (per_unit(false)?, per_unit(true)?);
+    let mut functions: Vec<FunctionCost> = own
+        .into_iter()
+        .map(|(name, own)| FunctionCost {
+            inclusive: inclusive.get(&name).copied().unwrap_or(own),
+            own,
+            name,
+        })
+        .collect();
+    functions.sort_by(|a, b| b.own.total_cmp(&a.own));
+    Ok(functions)
+}

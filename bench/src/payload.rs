@@ -1,0 +1,46 @@
+//! Payload whose every byte is known by its position in the stream.
+//!
+//! Rule: bytes are compared, not summed, so a byte that is missing, repeated or displaced
+//! is found where it is. The pattern repeats after a prime number of bytes, so no multiple
+//! of a segment's size is a multiple of the period.
+
+/// Length after which the pattern repeats, a prime.
+const PERIOD: usize = 4093;
+
+/// Longest piece of the pattern that [`Payload::at`] returns, in bytes.
+pub const LONGEST: usize = 16 << 10;
+
+/// The pattern, long enough that each piece of it is one slice.
+pub struct Payload {
+    bytes: Vec<u8>,
+}
+
+impl Payload {
+    /// Creates the pattern.
+    pub fn new() -> Self {
+        let byte = |place: usize| ((place % PERIOD) as u32).wrapping_mul(0x9e37_79b1) >> 24;
+        Self {
+            bytes: (0..PERIOD + LONGEST)
+                .map(|place| byte(place) as u8)
+                .collect(),
+        }
+    }
+
+    /// Returns `len` bytes that begin at `position` of the stream.
+    pub fn at(&self, position: u64, len: usize) -> &[u8] {
+        let start = (position % PERIOD as u64) as usize;
+        &self.bytes[start..start + len]
+    }
+
+    /// Compares received bytes with those at `position` of the stream.
+    ///
+    /// # Panics
+    /// If they differ.
+    pub fn verify(&self, position: u64, received: &[u8]) {
+        assert!(
+            self.at(position, received.len()) == received,
+            "wrong payload in the {} bytes from position {position}",
+            received.len()
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! The interface between a benchmark case and a stack under test.
+//!
+//! Rule: an implementation is two hosts in one process, joined by a link of frames with an
+//! MTU of 1500 bytes and no offloads. Each checksum is computed and verified, and payload
+//! is copied from and to the memory of the caller. The caller gives the time.
+//!
+//! Payload is not verified here; the cases do that.
+
+use std::time::Duration;
+
+/// Largest IP packet of the link in bytes.
+pub const MTU: usize = 1500;
+
+/// Frames that the link queues in each direction before a stack has to wait, as many as
+/// the transmit ring of a common network card has.
+pub const LINK_FRAMES: usize = 1024;
+
+/// One of the two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Opens connections and sends datagrams.
+    Client,
+    /// Accepts connections and receives datagrams.
+    Server,
+}
+
+impl End {
+    /// The opposite end.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// Outcome of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// This many bytes, at least 1.
+    Data(usize),
+    /// Nothing has arrived.
+    Empty,
+    /// The peer has closed, and all of its payload was read.
+    Closed,
+}
+
+/// Two hosts of one stack and the link between them.
+pub trait Stack {
+    /// Names one end of a connection.
+    type Stream: Copy;
+
+    /// Creates two hosts that listen on one TCP port and have one UDP socket each. A
+    /// connection has a send buffer and a receive buffer of `buffer` bytes at each end.
+    fn new(buffer: usize) -> Self;
+
+    /// Opens a connection from the client to the server.
+    fn connect(&mut self) -> Self::Stream;
+
+    /// Returns the server's end of a connection that has been established.
+    fn accept(&mut self) -> Option<Self::Stream>;
+
+    /// Copies as much of `payload` into the send buffer as there is room for, and returns
+    /// the number of bytes.
+    fn write(&mut self, end: End, stream: Self::Stream, payload: &[u8]) -> usize;
+
+    /// Copies received payload to `out`.
+    fn read(&mut self, end: End, stream: Self::Stream, out: &mut [u8]) -> Read;
+
+    /// Closes one end of a connection. The stream is not used after that.
+    fn close(&mut self, end: End, stream: Self::Stream);
+
+    /// Queues a datagram from the client to the server. Returns false if there is no room.
+    fn send_datagram(&mut self, payload: &[u8]) -> bool;
+
+    /// Copies the server's oldest datagram to `out` and returns its length.
+    fn receive_datagram(&mut self, out: &mut [u8]) -> Option<usize>;
+
+    /// Lets one end receive frames, run timers and send frames.
+    ///
+    /// Returns true if any frame was received or sent.
+    fn turn(&mut self, end: End, now: Duration) -> bool;
+
+    /// Returns the earliest time at which a timer expires.
+    fn next_timeout(&mut self) -> Option<Duration>;
+}
