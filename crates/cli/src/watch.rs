@@ -4,12 +4,12 @@
 //! The terminal is restored on every way out. `fullpipe-diagnose` judges, `fullpipe-host`
 //! asks.
 
-mod json;
+pub mod json;
 mod metrics;
 mod screen;
 mod source;
 mod table;
-mod verdict;
+pub mod verdict;
 
 use std::{
     fs::File,
@@ -371,7 +371,9 @@ impl<'a> Watching<'a> {
 
     fn verdict(&self, socket: &FollowedSocket) -> String {
         let layout = self.terminal.layout;
-        verdict_text(socket, &self.table, &self.source, &self.settings, layout)
+        let other = self.table.other_end(&socket.latest.id);
+        let owner = self.source.owner(socket.latest.inode);
+        verdict_text(socket, other, owner, &self.settings, layout)
     }
 
     fn document(&self, sockets: &[&FollowedSocket], is_first: bool) -> String {

@@ -1,4 +1,4 @@
-//! `fullpipe why`: the connections of captures, and what limited them.
+//! `fullpipe why`: the connections of captures, recorded sockets, and what limited them.
 //!
 //! Rule: a file that is cut or damaged gives a partial answer that says so; only a file of
 //! which nothing can be read is an error. `fullpipe-diagnose` reads and infers, `fullpipe-fit`
@@ -9,6 +9,7 @@ mod captures;
 mod connections;
 mod live;
 mod pictures;
+mod recordings;
 mod records;
 mod table;
 mod tables;
@@ -16,7 +17,7 @@ mod twin;
 
 use std::path::Path;
 
-use fullpipe_diagnose::capture::CaptureWarning;
+use fullpipe_diagnose::capture::{CaptureWarning, FlowFilter};
 use fullpipe_perf::Stop;
 
 use crate::{
@@ -26,42 +27,63 @@ use crate::{
     output::{Terminal, print},
     progress::Progress,
 };
-use captures::Capture;
+use captures::{Capture, Opened};
 use connections::Connections;
+use recordings::Recording;
 use twin::TwinAnswer;
+
+/// Everything that was read.
+struct Inputs {
+    captures: Vec<Capture>,
+    recordings: Vec<Recording>,
+    connections: Connections,
+    are_all_read: bool,
+}
 
 /// Runs the subcommand.
 pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure> {
-    let mut connections = Connections::new(arguments.flow);
     let files = Files::new(arguments)?;
     let stop = Stop::on_interrupt()?;
+    let mut inputs = Inputs {
+        captures: Vec::new(),
+        recordings: Vec::new(),
+        connections: Connections::new(arguments.flow),
+        are_all_read: true,
+    };
     if let Some(interface) = &arguments.interface {
         let filter = arguments.filter.as_ref();
         let time = arguments.seconds;
-        let capture = live::read(interface, time, filter, &mut connections, &stop)?;
+        let connections = &mut inputs.connections;
+        let capture = live::read(interface, time, filter, connections, &stop)?;
+        inputs.captures.push(capture);
         // Ctrl-C is the usual end.
-        return finish(
-            arguments,
-            terminal,
-            &[capture],
-            &mut connections,
-            &files,
-            true,
-        );
+        return finish(arguments, terminal, &inputs, &files);
     }
+    read_files(arguments, terminal, &mut inputs, &stop)?;
+    let answer = finish(arguments, terminal, &inputs, &files);
+    if stop.is_raised() {
+        let why = "the answer is about what was read until then";
+        return Err(Failure::Interrupted(why.to_string()));
+    }
+    answer
+}
+
+/// Reads captures and recordings. Those that cannot be read are printed as errors.
+fn read_files(
+    arguments: &WhyArguments,
+    terminal: &Terminal,
+    inputs: &mut Inputs,
+    stop: &Stop,
+) -> Result<(), Failure> {
     let names: Vec<_> = arguments.files.iter().map(|path| shown(path)).collect();
     let progress = Progress::new(terminal, "why", names.clone());
-    let mut captures = Vec::new();
     let mut failures = Vec::new();
     for (place, path) in arguments.files.iter().enumerate() {
+        let name = names[place].as_str();
         let advance = |share: f64| progress.advance(place, share);
         let filter = arguments.filter.as_ref();
-        match captures::read(path, filter, &mut connections, &advance, &stop) {
-            Ok((counters, warnings)) => {
-                captures.push(Capture::new(&names[place], counters, warnings));
-                connections.next_capture();
-            }
-            Err(why) => failures.push(format!("{}: {why}", names[place])),
+        if let Err(why) = read_file(path, name, filter, inputs, &advance, stop) {
+            failures.push(format!("{name}: {why}"));
         }
         advance(1.0);
         if stop.is_raised() {
@@ -69,26 +91,37 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         }
     }
     drop(progress);
-    if captures.is_empty() {
+    if inputs.captures.is_empty() && inputs.recordings.is_empty() {
         return Err(Failure::failed(failures.join("; ")));
     }
     for failure in &failures {
         eprintln!("error: {failure}");
     }
-    let are_all_read = failures.is_empty();
-    let answer = finish(
-        arguments,
-        terminal,
-        &captures,
-        &mut connections,
-        &files,
-        are_all_read,
-    );
-    if stop.is_raised() {
-        let why = "the answer is about what was read until then";
-        return Err(Failure::Interrupted(why.to_string()));
+    inputs.are_all_read = failures.is_empty();
+    Ok(())
+}
+
+fn read_file(
+    path: &Path,
+    name: &str,
+    filter: Option<&FlowFilter>,
+    inputs: &mut Inputs,
+    advance: &dyn Fn(f64),
+    stop: &Stop,
+) -> Result<(), String> {
+    match Opened::open(path)?.recording() {
+        Ok(recording) => {
+            let recording = recordings::read(name, recording, stop)?;
+            inputs.recordings.push(recording);
+        }
+        Err(capture) => {
+            let connections = &mut inputs.connections;
+            let (counters, warnings) = captures::read(capture, filter, connections, advance, stop)?;
+            inputs.captures.push(Capture::new(name, counters, warnings));
+            connections.next_capture();
+        }
     }
-    answer
+    Ok(())
 }
 
 /// The files to write.
@@ -108,12 +141,12 @@ impl<'a> Files<'a> {
     }
 
     /// Writes them.
-    fn write(
-        &self,
-        captures: &[Capture],
-        connections: &Connections,
-        twin: Option<&TwinAnswer>,
-    ) -> Result<(), Failure> {
+    fn write(&self, inputs: &Inputs, twin: Option<&TwinAnswer>) -> Result<(), Failure> {
+        let Inputs {
+            captures,
+            connections,
+            ..
+        } = inputs;
         let one = connections.full().zip(connections.log());
         if one.is_none() && self.pictures.are_wanted() {
             return Err(Failure::usage(
@@ -142,11 +175,10 @@ impl<'a> Files<'a> {
 fn finish(
     arguments: &WhyArguments,
     terminal: &Terminal,
-    captures: &[Capture],
-    connections: &mut Connections,
+    inputs: &Inputs,
     files: &Files<'_>,
-    are_all_read: bool,
 ) -> Result<(), Failure> {
+    let connections = &inputs.connections;
     if let Some(number) = arguments.flow
         && connections.full().is_none()
     {
@@ -156,9 +188,9 @@ fn finish(
         )));
     }
     let twin = twin::of(arguments, terminal, connections)?;
-    files.write(captures, connections, twin.as_ref())?;
-    show(arguments, terminal, captures, connections, twin.as_ref())?;
-    conclude(arguments, captures, connections, are_all_read)
+    files.write(inputs, twin.as_ref())?;
+    show(arguments, terminal, inputs, twin.as_ref())?;
+    conclude(arguments, inputs)
 }
 
 /// Name of a file in messages.
@@ -173,33 +205,51 @@ fn shown(path: &Path) -> String {
 fn show(
     arguments: &WhyArguments,
     terminal: &Terminal,
-    captures: &[Capture],
-    connections: &mut Connections,
+    inputs: &Inputs,
     twin: Option<&TwinAnswer>,
 ) -> Result<(), Failure> {
+    let Inputs {
+        captures,
+        recordings,
+        connections,
+        ..
+    } = inputs;
+    let layout = terminal.layout;
     let rows = connections.sorted();
     if arguments.json {
-        return print(&records::json(captures, connections, &rows, twin)?);
+        let json = records::json(captures, recordings, connections, &rows, twin)?;
+        return print(&json);
     }
     if arguments.csv {
         warn(captures);
         return print(&records::table(captures, &rows).csv());
     }
+    let verdict = twin.map_or(String::new(), |twin| twin.verdict(layout));
     if let Some(flow) = connections.full().filter(|_| arguments.brief) {
-        let verdict = twin.map_or(String::new(), |twin| twin.verdict(terminal.layout));
         warn(captures);
-        return print(&account::brief(flow, &verdict, terminal.layout));
+        return print(&account::brief(flow, &verdict, layout));
     }
-    let mut text = table::captures(captures, terminal.layout);
+    if captures.is_empty() {
+        let verdicts = recordings::verdicts(recordings, arguments.top, layout);
+        return print(&(recordings::headings(recordings, layout) + &verdicts));
+    }
+    let mut text = table::captures(captures, layout);
+    if !recordings.is_empty() {
+        text += &recordings::headings(recordings, layout);
+    }
     match connections.full() {
         Some(flow) => {
-            let verdict = twin.map_or(String::new(), |twin| twin.verdict(terminal.layout));
-            text += &account::text(flow, &verdict, terminal.layout);
-            text += &twin.map_or(String::new(), |twin| twin.beside(terminal.layout));
+            text += &account::text(flow, &verdict, layout);
+            text += &twin.map_or(String::new(), |twin| twin.beside(layout));
+            if !recordings.is_empty() {
+                text += &recordings::beside(recordings, connections, layout);
+            }
         }
         None => {
-            text +=
-                &table::connections(connections, captures, &rows, arguments.top, terminal.layout)
+            text += &table::connections(connections, captures, &rows, arguments.top, layout);
+            if !recordings.is_empty() {
+                text += &recordings::lines(recordings, &rows, layout);
+            }
         }
     }
     print(&text)
@@ -215,12 +265,13 @@ fn warn(captures: &[Capture]) {
 }
 
 /// The end of the command: an error, or a condition that was met.
-fn conclude(
-    arguments: &WhyArguments,
-    captures: &[Capture],
-    connections: &Connections,
-    are_all_read: bool,
-) -> Result<(), Failure> {
+fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
+    let Inputs {
+        captures,
+        connections,
+        are_all_read,
+        ..
+    } = inputs;
     if !are_all_read {
         return Err(Failure::Reported);
     }

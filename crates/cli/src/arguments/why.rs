@@ -9,7 +9,8 @@ use fullpipe_perf::iperf2::options;
 
 /// Say why the transfers of a capture are slow
 ///
-/// Reads files of tcpdump, Wireshark and others: pcap and pcapng, plain or inside gzip or zstd. It lists the connections, the one
+/// Reads files of tcpdump, Wireshark and others: pcap and pcapng, plain or inside gzip or zstd; and recordings of
+/// `fullpipe watch`. It lists the connections, the one
 /// that lost most time first. With --flow, or if there is only one connection, it prints what limited that connection, for how
 /// long, and what the capture cannot show.
 #[derive(Debug, Args)]
@@ -25,10 +26,12 @@ use fullpipe_perf::iperf2::options;
     fullpipe why capture.pcap --csv > connections.csv\n  \
     fullpipe why capture.pcap --flow 3 --report slow.html --xplot graphs\n  \
     fullpipe why capture.pcap --parquet tables\n  \
+    fullpipe why host.sockets                 recorded by fullpipe watch --record\n  \
+    fullpipe why capture.pcap host.sockets    both accounts of each connection\n  \
     fullpipe why capture.pcap --fail-on limit=receive_window"
 )]
 pub struct WhyArguments {
-    /// Captures; - is standard input
+    /// Captures, and recordings of `fullpipe watch --record`; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "interface")]
     pub files: Vec<PathBuf>,
     /// Capture on this interface instead, until Ctrl-C; any stands for all

@@ -16,6 +16,7 @@ use fullpipe_lab::JSON_SCHEMA;
 use serde::Serialize;
 
 use super::source::Source;
+use fullpipe_host::ProcessName;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -31,8 +32,9 @@ struct Document<'a> {
     counters: BTreeMap<&'a str, u64>,
 }
 
+/// A socket with its account and its verdict.
 #[derive(Serialize)]
-struct SocketJson<'a> {
+pub struct SocketJson<'a> {
     sk: String,
     local: String,
     peer: String,
@@ -134,7 +136,11 @@ pub fn document(
         unix_time_s: around.unix_time_s,
         sockets: sockets
             .iter()
-            .map(|socket| SocketJson::of(socket, table, source, around.judged_by))
+            .map(|socket| {
+                let other = table.other_end(&socket.latest.id);
+                let owner = source.owner(socket.latest.inode);
+                SocketJson::of(socket, other, owner, around.judged_by)
+            })
             .collect(),
         events: around.events.iter().map(EventJson::of).collect(),
         settings: around.settings,
@@ -148,15 +154,16 @@ pub fn document(
 }
 
 impl<'a> SocketJson<'a> {
-    fn of(
+    /// The socket, judged. `other` is the other end of its connection, if it is on the same
+    /// host.
+    pub fn of(
         socket: &'a FollowedSocket,
-        table: &SocketTable,
-        source: &'a Source,
+        other: Option<&FollowedSocket>,
+        owner: Option<&'a ProcessName>,
         settings: &HostSettings,
     ) -> Self {
         let (id, latest) = (&socket.latest.id, &socket.latest);
-        let owner = source.owner(latest.inode);
-        let verdict = socket_verdict(socket, table.other_end(id), settings);
+        let verdict = socket_verdict(socket, other, settings);
         Self {
             sk: format!("{:x}", id.cookie),
             local: id.local.to_string(),

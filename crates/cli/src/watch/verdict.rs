@@ -4,9 +4,7 @@
 //! with its present value. A counter of the kernel that says otherwise is named.
 
 use fullpipe_diagnose::{
-    socket::{
-        FollowedSocket, HostSettings, KernelNote, SocketTable, SocketVerdict, socket_verdict,
-    },
+    socket::{FollowedSocket, HostSettings, KernelNote, SocketVerdict, socket_verdict},
     vocabulary::Limit,
 };
 use fullpipe_lab::{
@@ -14,25 +12,25 @@ use fullpipe_lab::{
     units::{grouped, rate_text, seconds_text, three_digits},
 };
 
-use super::source::Source;
+use fullpipe_host::ProcessName;
 
 /// Least share of a limit in the line of the account.
 const LEAST_SHARE: f64 = 0.005;
 
-/// The verdict about `socket`.
+/// The verdict about `socket`. `other` is the other end of its connection, if it is on the
+/// same host.
 pub fn verdict_text(
     socket: &FollowedSocket,
-    table: &SocketTable,
-    source: &Source,
+    other: Option<&FollowedSocket>,
+    owner: Option<&ProcessName>,
     settings: &HostSettings,
     layout: Layout,
 ) -> String {
-    let other = table.other_end(&socket.latest.id);
     let verdict = socket_verdict(socket, other, settings);
     let mut text = String::new();
     let id = &socket.latest.id;
     let mut title = format!("sk {:x}  {} to {}", id.cookie, id.local, id.peer);
-    if let Some(owner) = source.owner(socket.latest.inode) {
+    if let Some(owner) = owner {
         title += &format!("  {}[{}]", owner.name, owner.pid);
     }
     layout.paragraph(&mut text, "", 0, &layout.paint(Tone::Heading, &title));

@@ -5,7 +5,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, BufRead, BufReader},
     path::Path,
 };
 
@@ -38,26 +38,50 @@ impl Capture {
     }
 }
 
+/// An open file, and its length if that is known.
+pub struct Opened {
+    source: Box<dyn BufRead + Send>,
+    len: u64,
+}
+
+impl Opened {
+    /// Opens the file at `path`; `-` is standard input.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        if path.to_str() == Some("-") {
+            let source = Box::new(BufReader::new(io::stdin()));
+            return Ok(Self { source, len: 0 });
+        }
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let data = file.metadata().map_err(|error| error.to_string())?;
+        if data.is_dir() {
+            return Err("this is a folder; name the captures in it".to_string());
+        }
+        let source = Box::new(BufReader::new(file));
+        let len = data.len();
+        Ok(Self { source, len })
+    }
+
+    /// The file as text, if it begins as a recording of `fullpipe watch` does: no capture
+    /// begins with a brace.
+    pub fn recording(mut self) -> Result<Box<dyn BufRead + Send>, Self> {
+        match self.source.fill_buf() {
+            Ok([b'{', ..]) => Ok(self.source),
+            // An error appears again when the capture is read.
+            Ok(_) | Err(_) => Err(self),
+        }
+    }
+}
+
 /// Reads one capture into `connections`.
 pub fn read(
-    path: &Path,
+    opened: Opened,
     filter: Option<&FlowFilter>,
     connections: &mut Connections,
     advance: &dyn Fn(f64),
     stop: &Stop,
 ) -> Result<(CaptureCounters, Vec<CaptureWarning>), String> {
     let count = BytesRead::default();
-    let (source, len): (Box<dyn Read + Send>, u64) = match path.to_str() {
-        Some("-") => (Box::new(io::stdin()), 0),
-        _ => {
-            let file = File::open(path).map_err(|error| error.to_string())?;
-            let data = file.metadata().map_err(|error| error.to_string())?;
-            if data.is_dir() {
-                return Err("this is a folder; name the captures in it".to_string());
-            }
-            (Box::new(file), data.len())
-        }
-    };
+    let Opened { source, len } = opened;
     let opened = CaptureReader::open(source, count.clone());
     let mut reader = opened.map_err(|error| error.to_string())?;
     let mut table = FlowTable::new(FlowLimits::DEFAULT, connections.analysis());

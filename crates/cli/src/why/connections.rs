@@ -230,6 +230,12 @@ impl Connections {
         self.full.as_deref()
     }
 
+    /// The row of that connection.
+    pub fn full_row(&self) -> Option<Row> {
+        let flow = self.full.as_deref()?;
+        Some(Row::of(flow, flow.number, self.full_capture))
+    }
+
     /// Number of the capture that has that connection, from 0.
     pub const fn full_capture(&self) -> usize {
         self.full_capture

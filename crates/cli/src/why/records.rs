@@ -6,6 +6,7 @@ use fullpipe_diagnose::{
     capture::{CaptureWarning, FlowEnding},
     inferred::Confidence,
     observe::ObservedConnection,
+    socket::AccountsBeside,
 };
 use fullpipe_lab::{Column, JSON_SCHEMA, Records, Values};
 use serde::Serialize;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use super::{
     captures::Capture,
     connections::{Connections, Row},
+    recordings::{self, JsonMatched, JsonRecording, Recording},
     twin::{JsonTwin, TwinAnswer},
 };
 use crate::failure::Failure;
@@ -27,6 +29,10 @@ struct Answer<'a> {
     observed: Option<&'a ObservedConnection>,
     #[serde(skip_serializing_if = "Option::is_none")]
     twin: Option<JsonTwin<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recordings: Vec<JsonRecording<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accounts: Option<AccountsBeside>,
 }
 
 #[derive(Serialize)]
@@ -72,6 +78,8 @@ struct JsonConnection<'a> {
     is_sure: Option<bool>,
     lost_s: f64,
     ending: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    socket: Option<JsonMatched<'a>>,
     shares: &'a fullpipe_diagnose::account::Shares<fullpipe_diagnose::observe::SeenLimit>,
 }
 
@@ -89,17 +97,21 @@ const fn ending(ending: FlowEnding) -> &'static str {
 /// One JSON object: captures, connections, and the whole result of one connection.
 pub fn json(
     captures: &[Capture],
+    recordings: &[Recording],
     connections: &Connections,
     rows: &[Row],
     twin: Option<&TwinAnswer>,
 ) -> Result<String, Failure> {
+    let row = |row| connection(captures, recordings, row);
     let answer = Answer {
         schema: JSON_SCHEMA,
         captures: captures.iter().map(capture).collect(),
-        connections: rows.iter().map(|row| connection(captures, row)).collect(),
+        connections: rows.iter().map(row).collect(),
         connections_left_out: connections.count() - rows.len() as u64,
         observed: connections.full().map(|flow| &flow.outcome),
         twin: twin.map(TwinAnswer::json),
+        recordings: recordings::json(recordings),
+        accounts: recordings::json_beside(recordings, connections),
     };
     serde_json::to_string_pretty(&answer).map_err(Failure::failed)
 }
@@ -128,7 +140,11 @@ fn capture(capture: &Capture) -> JsonCapture<'_> {
     }
 }
 
-fn connection<'a>(captures: &'a [Capture], row: &'a Row) -> JsonConnection<'a> {
+fn connection<'a>(
+    captures: &'a [Capture],
+    recordings: &'a [Recording],
+    row: &'a Row,
+) -> JsonConnection<'a> {
     JsonConnection {
         number: row.number,
         file: file(captures, row),
@@ -149,6 +165,7 @@ fn connection<'a>(captures: &'a [Capture], row: &'a Row) -> JsonConnection<'a> {
             .map(|(.., confidence)| confidence == Confidence::High),
         lost_s: row.lost_s,
         ending: ending(row.ending),
+        socket: recordings::json_matched(recordings, row),
         shares: &row.shares,
     }
 }

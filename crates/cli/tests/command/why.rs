@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use parquet::{file::reader::SerializedFileReader, record::RowAccessor};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Folder, fullpipe, fullpipe_in, refused, stderr, stdout};
 
@@ -36,7 +36,7 @@ fn captures(folder: &Folder) -> [String; 2] {
     [1, 2].map(|row| path(row).to_str().unwrap().to_string())
 }
 
-fn json(arguments: &[&str]) -> Value {
+fn answer_of(arguments: &[&str]) -> Value {
     let output = fullpipe(arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -83,7 +83,7 @@ fn one_connection_is_told_in_full_and_several_in_a_table() {
 fn json_and_csv_have_every_connection() {
     let folder = Folder::new("why-json");
     let [small, large] = captures(&folder);
-    let answer = json(&["why", &small, &large, "--json"]);
+    let answer = answer_of(&["why", &small, &large, "--json"]);
     assert_eq!(answer["schema"], 2);
     assert_eq!(answer["connections"].as_array().unwrap().len(), 2);
     assert_eq!(answer["connections"][0]["payload_bytes"], 300_000);
@@ -92,7 +92,7 @@ fn json_and_csv_have_every_connection() {
     let shares = answer["connections"][1]["shares"].as_object().unwrap();
     let sum: f64 = shares.values().map(|share| share.as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
-    let answer = json(&["why", &small, "--json"]);
+    let answer = answer_of(&["why", &small, "--json"]);
     assert!(answer["observed"]["bands"].is_array());
     let csv = stdout(&fullpipe(&["why", &small, &large, "--csv"]));
     assert_eq!(csv.lines().count(), 3, "{csv}");
@@ -109,7 +109,7 @@ fn a_filter_chooses_connections() {
         ("tcp and not net 10.0.0.0/24", 0),
         ("src 10.0.0.2", 1),
     ] {
-        let answer = json(&["why", &small, "--json", "--filter", filter]);
+        let answer = answer_of(&["why", &small, "--json", "--filter", filter]);
         let found = answer["connections"].as_array().unwrap().len();
         assert_eq!(found, count, "{filter}");
     }
@@ -141,7 +141,7 @@ fn a_partial_capture_gives_a_partial_answer_that_says_so() {
         assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     }
     assert_eq!(
-        json(&["why", &cut, "--json"])["captures"][0]["warnings"][0]["name"],
+        answer_of(&["why", &cut, "--json"])["captures"][0]["warnings"][0]["name"],
         "cut"
     );
 }
@@ -210,13 +210,13 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let answer = json(&["why", &kernel_capture(), "--json"]);
+    let answer = answer_of(&["why", &kernel_capture(), "--json"]);
     let twin = &answer["twin"];
     assert_eq!(twin["reproduces"], true);
     assert_eq!(twin["verdict"]["limit"], "send_buffer");
     let error = twin["compared"]["goodput_error"].as_f64().unwrap();
     assert!(error.abs() < 0.05, "{error}");
-    let quick = json(&["why", &kernel_capture(), "--json", "--quick"]);
+    let quick = answer_of(&["why", &kernel_capture(), "--json", "--quick"]);
     assert!(quick.get("twin").is_none());
 }
 
@@ -316,4 +316,72 @@ fn one_connection_is_drawn_and_written_to_tables() {
             (&missing, "there is no folder nowhere"),
         ],
     );
+}
+
+/// A recording of one socket, idle for as long as the connection lasts.
+fn idle_socket(connection: &Value) -> String {
+    let columns =
+        "sk_state family bytes_acked notsent_bytes busy_time snd_wnd snd_cwnd rtt snd_mss";
+    let columns: Vec<_> = columns.split(' ').collect();
+    let header = json!({
+        "kind": "fullpipe-sockets", "version": 1, "kernel": "6.18", "settings": {},
+        "unix_time_s": connection["began_ns"].as_f64().unwrap() / 1e9, "columns": columns,
+    });
+    let socket = json!({
+        "sk": 7, "local": connection["sender"], "peer": connection["receiver"], "congestion": "cubic",
+    });
+    let row = [
+        7, 0, 1, 1, 2, 2, 0, 3, 0, 4, 0, 5, 65_535, 6, 10, 7, 20_000, 8, 1_448,
+    ];
+    let mut text = format!("{header}\n");
+    text += &format!("{}\n", json!({ "t_us": 0, "new": [socket], "rows": [row] }));
+    let end_us = connection["elapsed_s"].as_f64().unwrap() * 1e6;
+    for round in 1..=50 {
+        let t_us = (end_us / 50.0 * f64::from(round)) as u64;
+        text += &format!("{}\n", json!({ "t_us": t_us }));
+    }
+    text
+}
+
+/// A recording gives verdicts alone. Beside a capture both accounts of a connection are told,
+/// and where they differ.
+#[test]
+fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
+    let folder = Folder::new("why-sockets");
+    let [small, large] = captures(&folder);
+    let connection = &answer_of(&["why", &small, "--json", "--quick"])["connections"][0];
+    let path = folder.0.join("host.sockets");
+    fs::write(&path, idle_socket(connection)).unwrap();
+    let sockets = path.to_str().unwrap();
+    let alone = stdout(&fullpipe(&["why", sockets]));
+    assert!(
+        alone.contains("51 rounds") && alone.contains("Limited by"),
+        "{alone}"
+    );
+    assert!(alone.contains("application: 100 %"), "{alone}");
+    let both = fullpipe(&["why", &small, sockets, "--quick", "--width", "200"]);
+    let text = stdout(&both);
+    assert!(
+        text.contains("send buffer by the capture, application by the kernel"),
+        "{text}"
+    );
+    let table = stdout(&fullpipe(&[
+        "why", &small, &large, sockets, "--width", "200",
+    ]));
+    assert!(
+        table.contains("by the capture, application 100 % by the kernel"),
+        "{table}"
+    );
+    let answer = answer_of(&["why", &small, sockets, "--quick", "--json"]);
+    assert_eq!(answer["connections"][0]["socket"]["end"], "sender");
+    assert_eq!(answer["recordings"][0]["sockets"][0]["sk"], "7");
+    let agreed = answer["accounts"]["agreed_share"].as_f64().unwrap();
+    assert!((0.5..0.999).contains(&agreed), "{agreed}");
+    let differences = answer["accounts"]["differences"].as_array().unwrap();
+    assert_eq!(differences[0]["kernel"], "application");
+    let mut damaged = fs::read_to_string(&path).unwrap();
+    damaged += "{\"t_us\":5,\"rows\":[[77,0,1]]}\n";
+    fs::write(&path, damaged).unwrap();
+    let alone = stdout(&fullpipe(&["why", sockets, "--width", "200"]));
+    assert!(alone.contains("damaged: line 53"), "{alone}");
 }

@@ -82,7 +82,14 @@ fn a_recording_has_a_header_and_a_line_a_round() {
             let path = file.to_str().unwrap();
             let output = command(&["--record", path, "-i", "50ms", "-t", "1", "-q"]).output();
             let recorded = fs::read_to_string(&file);
+            let judged = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+                .args(["why", path, "--json"])
+                .output();
             let _ = fs::remove_file(&file);
+            let judged: Value = serde_json::from_slice(&judged.unwrap().stdout).unwrap();
+            let sockets = judged["recordings"][0]["sockets"].as_array().unwrap();
+            assert_eq!(sockets.len(), 2, "both ends: {judged}");
+            assert_eq!(sockets[0]["verdict"]["limit"], "application", "{judged}");
             let output = output.unwrap();
             assert!(output.status.success(), "{}", text(&output.stderr));
             assert!(output.stdout.is_empty(), "quiet");

@@ -4,16 +4,19 @@
 //! [`SocketTable`] follows them from round to round and keeps a [`SocketAccount`] of each: time
 //! and bytes by the stack's own [`Limit`](fullpipe_tcp::Limit). [`socket_verdict`] names the
 //! main limit, its figures and the settings that change it. [`SocketWriter`] and
-//! [`SocketRecording`] keep the observations in a file.
+//! [`SocketRecording`] keep the observations in a file; [`Replay`] judges such a file, and
+//! [`AccountsBeside`] compares it with a capture.
 //!
 //! Rule: nothing here talks to a kernel or reads a clock. Bytes, settings and times are
 //! arguments, so an old kernel's answer can be judged on any machine.
 
 mod account;
+mod beside;
 mod follow;
 mod limit;
 mod observation;
 mod recording;
+mod replay;
 mod request;
 mod ss;
 mod tcp_info;
@@ -23,6 +26,7 @@ mod verdict;
 mod tests;
 
 pub use account::{LimitTimes, SocketAccount, is_send_buffer_full};
+pub use beside::{AccountDifference, AccountsBeside, LimitBeside};
 pub use follow::{FollowedSocket, LimitSums, SocketChange, SocketEvent, SocketPeaks, SocketTable};
 pub use limit::{LimitNow, SocketMemo, limit_at, receive_limit_at};
 pub use observation::{
@@ -30,6 +34,7 @@ pub use observation::{
     SocketState, SocketTimer,
 };
 pub use recording::{RecordError, RecordedRound, SocketRecording, SocketWriter};
+pub use replay::{Replay, ReplayedSocket, SocketBand};
 pub use request::{EndFilter, REQUEST_ONE_LEN, SocketFilter, request_one};
 pub use ss::{SsFields, ss_line};
 pub use tcp_info::{INFINITE_SSTHRESH, TcpInfo};

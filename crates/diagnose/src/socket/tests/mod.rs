@@ -3,6 +3,7 @@
 mod accounts;
 mod answers;
 mod limits;
+mod replays;
 
 use super::*;
 

@@ -1,0 +1,330 @@
+//! Recordings of `fullpipe watch --record`, alone and beside the connections of captures.
+//!
+//! Rule: a recording that ends early gives a partial answer that says so. A connection and a
+//! socket belong together by their addresses and ports, and by the time that both saw.
+
+use std::{io::BufRead, net::SocketAddr};
+
+use fullpipe_diagnose::{
+    observe::SeenLimit,
+    socket::{AccountsBeside, HostSettings, Replay, ReplayedSocket, SocketRecording},
+};
+use fullpipe_lab::{
+    layout::{Layout, Tone},
+    units::{grouped, seconds_text},
+};
+use fullpipe_perf::Stop;
+use serde::Serialize;
+
+use super::{
+    connections::{Connections, Row},
+    table::words,
+};
+use crate::watch::{json::SocketJson, verdict::verdict_text};
+
+/// Limits with a smaller share in both accounts are not printed.
+const LEAST_SHARE: f64 = 0.005;
+/// Most differences that are printed.
+const DIFFERENCES: usize = 5;
+
+/// A recording that was read.
+pub struct Recording {
+    /// Its name on the command line.
+    pub name: String,
+    kernel: String,
+    /// Time 0, in nanoseconds since the Unix epoch.
+    began_ns: i64,
+    settings: HostSettings,
+    replay: Replay,
+    /// The reason for which the end was not read.
+    cut: Option<String>,
+}
+
+/// Reads a recording.
+pub fn read(name: &str, input: impl BufRead, stop: &Stop) -> Result<Recording, String> {
+    let opened = SocketRecording::open(input);
+    let mut recording = opened.map_err(|error| error.to_string())?;
+    let (replay, error) = Replay::of(&mut recording, &mut || !stop.is_raised());
+    Ok(Recording {
+        name: name.to_string(),
+        kernel: recording.kernel().to_string(),
+        began_ns: (recording.unix_time_s() * 1e9) as i64,
+        settings: recording.settings().clone(),
+        replay,
+        cut: error.map(|error| error.to_string()),
+    })
+}
+
+/// A recorded socket of a connection.
+pub struct Matched<'a> {
+    recording: &'a Recording,
+    socket: &'a ReplayedSocket,
+    /// The socket is that of the end that sent more payload.
+    is_sender: bool,
+}
+
+/// The socket of the connection `row`: that of its sender, if it was recorded.
+pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>> {
+    let ends = [(row.sender, row.receiver), (row.receiver, row.sender)];
+    ends.into_iter().find_map(|(local, peer)| {
+        let sockets = recordings.iter().flat_map(|recording| {
+            let all = recording.replay.sockets.iter();
+            all.map(move |socket| (recording, socket))
+        });
+        let candidates = sockets.filter(|(_, socket)| {
+            let id = &socket.socket.latest.id;
+            is_same(id.local, local) && is_same(id.peer, peer)
+        });
+        let best = candidates.max_by_key(|(recording, socket)| recording.overlap_ns(socket, row));
+        best.map(|(recording, socket)| Matched {
+            recording,
+            socket,
+            is_sender: local == row.sender,
+        })
+    })
+}
+
+/// Returns true if the addresses are equal; IPv4 inside IPv6 is IPv4.
+fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
+    one.port() == other.port() && one.ip().to_canonical() == other.ip().to_canonical()
+}
+
+impl Recording {
+    /// Time that a socket and a connection have in common; negative without any.
+    fn overlap_ns(&self, socket: &ReplayedSocket, row: &Row) -> i64 {
+        let at = |us: u64| self.began_ns.saturating_add(us as i64 * 1_000);
+        let end = row.began_ns.saturating_add((row.seconds * 1e9) as i64);
+        let until = at(socket.socket.at_us).min(end);
+        until.saturating_sub(at(socket.socket.since_us).max(row.began_ns))
+    }
+
+    fn json<'a>(&'a self, socket: &'a ReplayedSocket) -> SocketJson<'a> {
+        let other = self.replay.other_end(&socket.socket);
+        SocketJson::of(&socket.socket, other, None, &self.settings)
+    }
+}
+
+/// Counts of what was read, and what is missing.
+pub fn headings(recordings: &[Recording], layout: Layout) -> String {
+    let mut out = String::new();
+    for recording in recordings {
+        let replay = &recording.replay;
+        let name = layout.paint(Tone::Heading, &recording.name);
+        let line = format!(
+            "{name}: {} rounds until {}, {} sockets, Linux {}",
+            grouped(replay.rounds),
+            seconds_text(replay.last_us as f64 / 1e6),
+            grouped(replay.sockets.len() as u64 + replay.omitted),
+            recording.kernel
+        );
+        layout.paragraph(&mut out, "", 2, &line);
+        if let Some(why) = &recording.cut {
+            let first = format!("  {}  ", layout.paint(Tone::Doubtful, "!"));
+            let text = format!("The recording is damaged: {why}. What comes before was read.");
+            layout.paragraph(&mut out, &first, 5, &text);
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// The verdict about each socket, at most `top` of them if that is not 0.
+pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String {
+    let mut out = String::new();
+    for recording in recordings {
+        let sockets = &recording.replay.sockets;
+        let shown = if top == 0 { sockets.len() } else { top };
+        for one in sockets.iter().take(shown) {
+            let other = recording.replay.other_end(&one.socket);
+            out += &verdict_text(&one.socket, other, None, &recording.settings, layout);
+            out.push('\n');
+        }
+        let more = sockets.len().saturating_sub(shown) as u64 + recording.replay.omitted;
+        if more > 0 {
+            let text = format!(
+                "{} more sockets of {} moved less (--top 0 shows all that are kept).",
+                grouped(more),
+                recording.name
+            );
+            layout.paragraph(&mut out, "", 0, &text);
+        }
+    }
+    out
+}
+
+/// Both accounts of the connection that is printed in full.
+pub fn beside(recordings: &[Recording], connections: &Connections, layout: Layout) -> String {
+    let Some((flow, row)) = connections.full().zip(connections.full_row()) else {
+        return String::new();
+    };
+    let mut out = "\n".to_string();
+    let Some(found) = matched(recordings, &row) else {
+        let text = "No recorded socket has the addresses and ports of this connection.";
+        layout.paragraph(&mut out, "", 0, text);
+        return out;
+    };
+    let Matched {
+        recording, socket, ..
+    } = found;
+    let accounts = AccountsBeside::of(&flow.outcome, socket, recording.began_ns);
+    match accounts.filter(|_| found.is_sender) {
+        Some(accounts) => out += &accounts_text(&accounts, layout),
+        None if found.is_sender => layout.paragraph(
+            &mut out,
+            "",
+            0,
+            "Its recorded socket and the capture have no time in common: their clocks differ, or the recording began later.",
+        ),
+        None => layout.paragraph(
+            &mut out,
+            "",
+            0,
+            "The receiver's socket was recorded, whose account says why it read or acknowledged late, and not what limited the sender.",
+        ),
+    }
+    let settings = &recording.settings;
+    let other = recording.replay.other_end(&socket.socket);
+    out.push('\n');
+    out + &verdict_text(&socket.socket, other, None, settings, layout)
+}
+
+fn accounts_text(accounts: &AccountsBeside, layout: Layout) -> String {
+    let mut out = String::new();
+    let heading = format!("{:30} {:>10} {:>10}", "limit", "capture", "kernel");
+    out += &format!("  {}\n", layout.paint(Tone::Heading, &heading));
+    let least = LEAST_SHARE * accounts.seconds;
+    for part in &accounts.limits {
+        if part.capture_s.max(part.kernel_s) < least {
+            continue;
+        }
+        let percent = |seconds: f64| format!("{:.1} %", seconds / accounts.seconds * 100.0);
+        out += &format!(
+            "  {:30} {:>10} {:>10}\n",
+            words(part.limit.name()),
+            percent(part.capture_s),
+            percent(part.kernel_s)
+        );
+    }
+    let text = format!(
+        "Capture and kernel name the same limit for {:.0} % of the {} that both saw.",
+        accounts.agreed_share * 100.0,
+        seconds_text(accounts.seconds)
+    );
+    layout.paragraph(&mut out, "", 0, &text);
+    let mut longest: Vec<_> = accounts.differences.iter().collect();
+    longest.sort_by_key(|one| std::cmp::Reverse(one.end_ns - one.at_ns));
+    longest.truncate(DIFFERENCES);
+    longest.sort_by_key(|one| one.at_ns);
+    let time = |ns: u64| seconds_text(ns as f64 / 1e9);
+    for one in longest {
+        let text = format!(
+            "{} to {}: {} by the capture, {} by the kernel",
+            time(one.at_ns),
+            time(one.end_ns),
+            words(one.capture.name()),
+            words(one.kernel.name())
+        );
+        layout.paragraph(&mut out, "  - ", 4, &text);
+    }
+    out
+}
+
+/// The accounts of several connections, a line each.
+pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
+    let mut out = String::new();
+    for row in rows {
+        let Some(found) = matched(recordings, row).filter(|found| found.is_sender) else {
+            continue;
+        };
+        let (limit, share) = found.socket.socket.account.times.main();
+        let limit = limit.map_or(SeenLimit::Unknown, SeenLimit::Known);
+        let own = row
+            .limit
+            .map_or("unknown".to_string(), |(limit, share, _)| {
+                format!("{} {:.0} %", words(limit.name()), share * 100.0)
+            });
+        let text = format!(
+            "{}: {own} by the capture, {} {:.0} % by the kernel",
+            row.number,
+            words(limit.name()),
+            share * 100.0
+        );
+        layout.paragraph(&mut out, "  ", 4, &text);
+    }
+    match out.is_empty() {
+        true => "\nNo recorded socket has the addresses and ports of a sender here.\n".to_string(),
+        false => {
+            let heading = "Connections whose sender's socket was recorded";
+            format!("\n{}\n{out}", layout.paint(Tone::Heading, heading))
+        }
+    }
+}
+
+/// A recording in `--json`.
+#[derive(Serialize)]
+pub struct JsonRecording<'a> {
+    file: &'a str,
+    kernel: &'a str,
+    began_ns: i64,
+    elapsed_s: f64,
+    rounds: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged: Option<&'a str>,
+    settings: &'a HostSettings,
+    sockets: Vec<SocketJson<'a>>,
+    sockets_left_out: u64,
+}
+
+/// The recordings for `--json`.
+pub fn json(recordings: &[Recording]) -> Vec<JsonRecording<'_>> {
+    let all = recordings.iter().map(|recording| {
+        let replay = &recording.replay;
+        let sockets = replay.sockets.iter();
+        JsonRecording {
+            file: &recording.name,
+            kernel: &recording.kernel,
+            began_ns: recording.began_ns,
+            elapsed_s: replay.last_us as f64 / 1e6,
+            rounds: replay.rounds,
+            damaged: recording.cut.as_deref(),
+            settings: &recording.settings,
+            sockets: sockets.map(|socket| recording.json(socket)).collect(),
+            sockets_left_out: replay.omitted,
+        }
+    });
+    all.collect()
+}
+
+/// The recorded socket of a connection in `--json`.
+#[derive(Serialize)]
+pub struct JsonMatched<'a> {
+    file: &'a str,
+    sk: String,
+    end: &'static str,
+    limit: &'static str,
+    limit_share: f64,
+}
+
+/// The recorded socket of `row` for `--json`.
+pub fn json_matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<JsonMatched<'a>> {
+    let found = matched(recordings, row)?;
+    let (limit, limit_share) = found.socket.socket.account.times.main();
+    Some(JsonMatched {
+        file: &found.recording.name,
+        sk: format!("{:x}", found.socket.socket.latest.id.cookie),
+        end: if found.is_sender {
+            "sender"
+        } else {
+            "receiver"
+        },
+        limit: limit.map_or(SeenLimit::Unknown, SeenLimit::Known).name(),
+        limit_share,
+    })
+}
+
+/// Both accounts of the connection that is printed in full, for `--json`.
+pub fn json_beside(recordings: &[Recording], connections: &Connections) -> Option<AccountsBeside> {
+    let (flow, row) = connections.full().zip(connections.full_row())?;
+    let found = matched(recordings, &row).filter(|found| found.is_sender)?;
+    AccountsBeside::of(&flow.outcome, found.socket, found.recording.began_ns)
+}

@@ -1,0 +1,149 @@
+//! A recording, judged: each socket with its account, and its limits over time.
+//!
+//! Rule: the account is made as the live one, round by round. Memory is bounded: at most
+//! [`Replay::SOCKETS`] sockets that are gone are kept, those that moved most, and
+//! [`Replay::BANDS`] bands of each socket; then its last band grows.
+
+use std::{collections::HashMap, io::BufRead};
+
+use fullpipe_tcp::Limit;
+
+use super::{
+    follow::{FollowedSocket, SocketTable},
+    recording::{RecordError, RecordedRound, SocketRecording},
+};
+
+/// A time with one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketBand {
+    /// Begin, in microseconds since time 0 of the recording.
+    pub at_us: u64,
+    /// End.
+    pub end_us: u64,
+    /// The main limit of each interval in it; `None` if unknown.
+    pub limit: Option<Limit>,
+}
+
+/// A socket of a recording.
+#[derive(Clone, Debug)]
+pub struct ReplayedSocket {
+    /// The socket at its last observation, with its account.
+    pub socket: FollowedSocket,
+    /// Its limits one after the other.
+    pub bands: Vec<SocketBand>,
+}
+
+impl ReplayedSocket {
+    /// Payload that the socket moved in both directions.
+    pub fn moved(&self) -> u64 {
+        self.socket.account.moved.iter().sum()
+    }
+}
+
+/// A recording that was read.
+#[derive(Debug, Default)]
+pub struct Replay {
+    /// Rounds.
+    pub rounds: u64,
+    /// Time of the last round, in microseconds since time 0.
+    pub last_us: u64,
+    /// The sockets, the one that moved most first.
+    pub sockets: Vec<ReplayedSocket>,
+    /// Sockets that are not kept.
+    pub omitted: u64,
+    bands: HashMap<u64, Vec<SocketBand>>,
+}
+
+impl Replay {
+    /// Most sockets that are kept after they are gone.
+    pub const SOCKETS: usize = 10_000;
+    /// Most bands of a socket.
+    pub const BANDS: usize = 1_024;
+
+    /// Reads `recording` to its end, or until `goes_on` returns false. The second value is
+    /// the error at which the reading ended, if there was one.
+    pub fn of<R: BufRead>(
+        recording: &mut SocketRecording<R>,
+        goes_on: &mut impl FnMut() -> bool,
+    ) -> (Self, Option<RecordError>) {
+        let mut replay = Self::default();
+        let mut table = SocketTable::new();
+        let mut error = None;
+        while goes_on() {
+            match recording.next_round() {
+                Ok(Some(round)) => replay.round(&mut table, &round),
+                Ok(None) => break,
+                Err(failed) => {
+                    error = Some(failed);
+                    break;
+                }
+            }
+        }
+        for socket in table.sockets() {
+            replay.keep(socket);
+        }
+        replay.leave_out();
+        (replay, error)
+    }
+
+    /// The other end of the connection of `socket`, if it was recorded at the same time.
+    pub fn other_end(&self, socket: &FollowedSocket) -> Option<&FollowedSocket> {
+        let id = &socket.latest.id;
+        let others = self.sockets.iter().map(|one| &one.socket);
+        others
+            .filter(|other| other.since_us <= socket.at_us && socket.since_us <= other.at_us)
+            .find(|other| other.latest.id.local == id.peer && other.latest.id.peer == id.local)
+            .filter(|other| other.latest.id.cookie != id.cookie)
+    }
+
+    fn round(&mut self, table: &mut SocketTable, round: &RecordedRound) {
+        self.rounds += 1;
+        self.last_us = round.at_us;
+        table.begin_round();
+        for socket in &round.sockets {
+            table.observe(round.at_us, socket, &mut |_| {});
+            if let Some(followed) = table.find(socket.id.cookie) {
+                self.note(followed);
+            }
+        }
+        for cookie in &round.gone {
+            table.lose(*cookie);
+        }
+        table.end_round(round.at_us, &mut |_| {}, &mut |socket| self.keep(socket));
+        if self.sockets.len() > 2 * Self::SOCKETS {
+            self.leave_out();
+        }
+    }
+
+    /// Notes the limit of the interval that ends with the latest observation of `socket`.
+    fn note(&mut self, socket: &FollowedSocket) {
+        let bands = self.bands.entry(socket.latest.id.cookie).or_default();
+        let band = SocketBand {
+            at_us: bands.last().map_or(socket.since_us, |last| last.end_us),
+            end_us: socket.at_us,
+            limit: socket.account.now.limit,
+        };
+        let is_full = bands.len() >= Self::BANDS;
+        match bands.last_mut() {
+            Some(last) if last.limit == band.limit || is_full => last.end_us = band.end_us,
+            Some(_) | None if band.end_us > band.at_us => bands.push(band),
+            Some(_) | None => {}
+        }
+    }
+
+    fn keep(&mut self, socket: &FollowedSocket) {
+        let bands = self.bands.remove(&socket.latest.id.cookie);
+        self.sockets.push(ReplayedSocket {
+            socket: *socket,
+            bands: bands.unwrap_or_default(),
+        });
+    }
+
+    /// Sorts the sockets, and leaves out those that moved least.
+    fn leave_out(&mut self) {
+        self.sockets
+            .sort_by_key(|socket| (std::cmp::Reverse(socket.moved()), socket.socket.since_us));
+        self.omitted += self.sockets.len().saturating_sub(Self::SOCKETS) as u64;
+        self.sockets.truncate(Self::SOCKETS);
+    }
+}
