@@ -152,8 +152,9 @@ impl Clues {
         Self(all.collect())
     }
 
-    /// The clues that counters show. A full table or ring has a lever of its own; the others
-    /// show something that many transfers have, and that takes the time of `repair` at most.
+    /// The clues that counters show, with the time that each may explain: all of it for a full
+    /// table or ring and for datagrams, the busy share of the path for ACKs, `repair` for losses
+    /// of segments. Of the others, which many transfers have, the time is unknown: 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();

@@ -344,7 +344,12 @@ fn without_advice(
     let levers = best.map_or(&[][..], |best| &best.places).iter();
     let levers = levers.chain(&found.used_up);
     let levers: Vec<_> = levers.map(|place| &search.levers[*place]).collect();
+    let shown = best.map(|best| best.changes.clone());
+    let used_up = found
+        .used_up
+        .map(|place| search.levers[place].ample.clone());
     Explanation {
+        shown: shown.or(used_up).unwrap_or_default(),
         shown_by: shown_by::of(setup, played, &levers),
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
         kind: found.place().map(|place| search.levers[place].kind),

@@ -60,6 +60,10 @@ pub struct Explanation {
     /// Every setting of the advice, by its name in its host's system.
     #[serde(skip)]
     pub settings: Vec<Advised>,
+    /// The changes that show the cause: the run that helps most, or one that gives more of
+    /// that which is used up.
+    #[serde(skip)]
+    pub shown: Vec<Change>,
     /// Events of the simulator in these runs: their work, the same on every machine.
     #[serde(skip)]
     pub steps: u64,
@@ -116,9 +120,46 @@ impl Explanation {
             refuted: Vec::new(),
             runs: 0,
             settings: Vec::new(),
+            shown: Vec::new(),
             steps: 0,
             bound: None,
             shown_by: ShownBy::default(),
+        }
+    }
+
+    /// The explanation without its advice, for a `reason` that is a sentence of its own: the
+    /// limit is then the one after it.
+    pub fn without_advice(self, reason: String) -> Self {
+        let VerdictParts {
+            limited_by,
+            mut because,
+            then,
+            ..
+        } = self.parts;
+        because.push(reason);
+        let parts = VerdictParts {
+            because,
+            ..VerdictParts::limited_by(then.unwrap_or(limited_by))
+        };
+        let told = Self {
+            tried: self.tried,
+            refuted: self.refuted,
+            runs: self.runs,
+            steps: self.steps,
+            ..Self::of(self.next.unwrap_or(self.limit), parts)
+        };
+        match self.next {
+            // The levers are those of the other cause.
+            Some(_) => told,
+            None => Self {
+                levers: self.levers,
+                kind: self.kind,
+                rival: self.rival,
+                shown: self.shown,
+                bound: self.bound,
+                shown_by: self.shown_by,
+                ..told
+            },
         }
     }
 

@@ -4,10 +4,7 @@
 //! have the same seeds, and their work is bounded in events of the simulator.
 
 use fullpipe::presets::Preset;
-use fullpipe_diagnose::{
-    facts::VerdictParts,
-    observe::{ObservedConnection, SegmentLog},
-};
+use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};
 use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
 use fullpipe_scenario::{Played, Setup};
 use serde::Serialize;
@@ -19,7 +16,7 @@ use crate::{
     misfit::{Compared, Figures, Verdict},
     plan::{Basis, FittedValue, Plan},
     run::{Place, Ran, run},
-    variants,
+    variants::{self, Best},
 };
 
 /// Events that the runs of a fit may have; the last one may exceed them.
@@ -105,8 +102,14 @@ pub fn fit(
     };
     fitter.attempt(String::new(), plan)?;
     for variants in variants::ALL {
-        let best = fitter.best().clone();
-        for (name, plan) in variants(&evidence, &best.plan, &best.figures, &best.compared) {
+        let tried = fitter.best().clone();
+        let best = Best {
+            evidence: &evidence,
+            plan: &tried.plan,
+            figures: &tried.figures,
+            compared: &tried.compared,
+        };
+        for (name, plan) in variants(&best) {
             if fitter.spent < WORK {
                 fitter.attempt(name, plan)?;
             }
@@ -240,18 +243,20 @@ impl CaptureTwin {
         })
     }
 
-    /// The value of a cause that `explained` names, if the capture does not show that value. A
-    /// twin with another guess may have another cause.
+    /// A value that `explained` would change, if the capture does not show it. A twin with
+    /// another guess may have another cause.
     fn guess_behind(&self, explained: &Explanation) -> Option<&FittedValue> {
-        let is_guess =
-            |value: &&FittedValue| matches!(value.basis, Basis::Guessed | Basis::Assumed);
-        // A rate that is used up needs no lever that helps.
-        let used_up = (explained.limit.name == "rate").then_some("path.rate");
-        let advised = explained.advice.iter().map(|change| change.set.as_str());
-        let named = explained.levers.iter().map(String::as_str).chain(used_up);
-        let named: Vec<&str> = named.chain(advised).collect();
-        let mut guesses = self.plan.values.iter().filter(is_guess);
-        guesses.find(|value| named.iter().any(|lever| is_of(lever, &value.set)))
+        let mut changed = self.setup.clone();
+        for change in explained.shown.iter().chain(&explained.advice) {
+            changed.set(&change.set, &change.to).ok()?;
+        }
+        let is_changed = |value: &FittedValue| {
+            let mut again = changed.clone();
+            again.set(&value.set, &value.to).is_ok() && again != changed
+        };
+        let is_guess = |value: &FittedValue| matches!(value.basis, Basis::Guessed | Basis::Assumed);
+        let mut values = self.plan.values.iter();
+        values.find(|value| is_guess(value) && is_changed(value))
     }
 
     /// The explanation without an advice that gains no more than the twin may be wrong by.
@@ -261,7 +266,10 @@ impl CaptureTwin {
         match explained.predicted {
             Some(predicted) if predicted.goodput_mbps < least => {
                 let gain = (predicted.goodput_mbps / own - 1.0) * 100.0;
-                without_advice(explained, gain)
+                explained.without_advice(format!(
+                    "The best settings that were tried gain {gain:.0} %, which is too little for \
+                     an advice from a capture."
+                ))
             }
             Some(_) | None => explained,
         }
@@ -308,46 +316,5 @@ impl CaptureTwin {
     /// The experiment file.
     pub fn file(&self) -> String {
         self.plan.file()
-    }
-}
-
-/// Returns true if `lever`, in the words of an explanation, changes `set`, in those of a plan.
-fn is_of(lever: &str, set: &str) -> bool {
-    let lever = lever.split('=').next().unwrap_or_default();
-    let lever = lever.replace("main.", "workload.");
-    let either_way = ["path.forward.", "path.back."].map(|way| lever.replace(way, "path."));
-    let is_part = |lever: &str| {
-        let rest = set.strip_prefix(lever);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    is_part(&lever) || either_way.iter().any(|lever| is_part(lever))
-}
-
-/// The explanation without its advice, which gains `percent`: the limit is the one after it.
-fn without_advice(explained: Explanation, percent: f64) -> Explanation {
-    let VerdictParts {
-        limited_by,
-        mut because,
-        then,
-        ..
-    } = explained.parts;
-    because.push(format!(
-        "The best settings that were tried gain {percent:.0} %, which is too little for an advice from a capture."
-    ));
-    Explanation {
-        limit: explained.next.unwrap_or(explained.limit),
-        parts: VerdictParts {
-            limited_by: then.unwrap_or(limited_by),
-            because,
-            ..VerdictParts::default()
-        },
-        knob: None,
-        present: None,
-        needed: None,
-        advice: Vec::new(),
-        predicted: None,
-        next: None,
-        settings: Vec::new(),
-        ..explained
     }
 }

@@ -30,9 +30,21 @@ const BURSTS: [u64; 2] = [20_000, 100_000];
 /// Congestion controls, the most usual first.
 const CONGESTION: [&str; 3] = ["cubic", "bbr", "newreno"];
 
-/// Candidates with their names, from the evidence, the best plan so far, its results, and its
-/// misfit.
-type Variants = fn(&Evidence<'_>, &Plan, &Figures, &Compared) -> Vec<(String, Plan)>;
+/// The best candidate so far, and the capture that it is fitted to.
+#[derive(Clone, Copy)]
+pub struct Best<'a> {
+    /// The capture.
+    pub evidence: &'a Evidence<'a>,
+    /// The experiment.
+    pub plan: &'a Plan,
+    /// Results of its run.
+    pub figures: &'a Figures,
+    /// Differences of the results from the capture.
+    pub compared: &'a Compared,
+}
+
+/// Candidates with their names.
+type Variants = fn(&Best<'_>) -> Vec<(String, Plan)>;
 
 /// Every kind of candidate, in the order in which they are tried.
 pub const ALL: [Variants; 13] = [
@@ -52,12 +64,8 @@ pub const ALL: [Variants; 13] = [
 ];
 
 /// Other congestion controls, if the congestion window limits the sender.
-fn congestion(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    _compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn congestion(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best { evidence, plan, .. } = best;
     let share = evidence.share(&[
         Limit::CwndSlowStart,
         Limit::CwndSteady,
@@ -86,12 +94,13 @@ fn congestion(
 }
 
 /// The other kind of pacing, if the first flight does not show it.
-fn pacing(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let is_open = plan.get("sender.tcp.pacing").is_none();
     let is_small = evidence.share(&[Limit::Application]) > 0.5;
     if !is_open || is_small || compared.score() < EXACT {
@@ -104,12 +113,13 @@ fn pacing(
 }
 
 /// A send buffer that is larger or smaller by the error of goodput.
-fn send_buffer(
-    _evidence: &Evidence<'_>,
-    plan: &Plan,
-    figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        plan,
+        figures,
+        compared,
+        ..
+    } = best;
     let settings = ["sender.SO_SNDBUF", "sender.tcp.send_buffer"];
     let inferred = settings.iter().find_map(|set| plan.get(set));
     let inferred = inferred.filter(|value| value.basis == Basis::Inferred);
@@ -133,12 +143,13 @@ fn send_buffer(
 
 /// A longer queue, if the twin lost something and the capture did not; a shorter one, if only
 /// the capture did.
-fn queue(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    figures: &Figures,
-    _compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn queue(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        figures,
+        ..
+    } = best;
     let assumed = plan.get("path.forward.queue");
     let assumed = assumed.filter(|value| value.basis == Basis::Assumed);
     let bytes = assumed.and_then(|value| value.to.split(' ').next()?.parse::<f64>().ok());
@@ -160,12 +171,8 @@ fn queue(
 }
 
 /// A reader with a pace, if windows vary and limit the sender.
-fn reader(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    _compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn reader(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best { evidence, plan, .. } = best;
     let limits = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) >= OPEN;
     let has_reader = ["workload.read.every", "workload.read.stall_for"]
         .iter()
@@ -188,12 +195,13 @@ fn reader(
 }
 
 /// A policer, if segments were lost and no queue was seen.
-fn policer(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let random = plan
         .get("path.forward.loss")
         .or(plan.get("path.forward.burst_loss.enter"));
@@ -248,12 +256,13 @@ fn policer(
 
 /// A send buffer of the largest flight, if something was lost: between losses the flight may
 /// have been the buffer's.
-fn largest_flight(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let flight = evidence.largest_flight();
     let data = evidence.observed.data();
     let lost = data.lost_before_tap + data.lost_after_tap;
@@ -267,12 +276,13 @@ fn largest_flight(
 }
 
 /// The rate of the fastest ACKs, where it is only a bound.
-fn rate(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn rate(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let Some(rate) = evidence.rate.filter(|rate| !rate.is_seen) else {
         return Vec::new();
     };
@@ -292,12 +302,13 @@ fn rate(
 }
 
 /// A receiver that delays ACKs from the beginning, if the sender waits for them.
-fn quick_acks(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn quick_acks(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let waits = evidence.share(&[Limit::Application, Limit::Nagle]);
     if waits < OPEN || compared.score() < EXACT {
         return Vec::new();
@@ -309,12 +320,13 @@ fn quick_acks(
 }
 
 /// Losses also where the queue explains them, or none where the first estimate has them.
-fn losses(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn losses(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let mut changed = plan.clone();
     if compared.score() < EXACT || !losses::add_all(&mut changed, evidence) {
         return Vec::new();
@@ -323,12 +335,13 @@ fn losses(
 }
 
 /// Writes as the first burst, if Nagle's algorithm joined writes: their ends do not show.
-fn first_burst(
-    evidence: &Evidence<'_>,
-    plan: &Plan,
-    _figures: &Figures,
-    compared: &Compared,
-) -> Vec<(String, Plan)> {
+fn first_burst(best: &Best<'_>) -> Vec<(String, Plan)> {
+    let &Best {
+        evidence,
+        plan,
+        compared,
+        ..
+    } = best;
     let mut changed = plan.clone();
     let is_open = compared.score() >= EXACT;
     match is_open && application::joined_writes(&mut changed, evidence) {

@@ -1,7 +1,7 @@
 //! Advice applied to kernel hosts: before, predicted, after.
 //!
 //! The one rule: cases run one after another, because they are measured in real time. Each is
-//! printed as soon as it is over.
+//! printed when it ends.
 //!
 //! `fullpipe-kernels` draws and runs the cases.
 

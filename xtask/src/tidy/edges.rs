@@ -27,8 +27,8 @@ const DRAWN: [(&str, &[&str]); 19] = [
     ("fullpipe-scenario", &SCENARIO_CRATES),
     ("fullpipe-attacks", &ATTACK_CRATES),
     ("fullpipe-explain", &EXPLAIN_CRATES),
-    ("fullpipe-fit", &FIT_CRATES),
-    ("fullpipe-lab", &LAB_CRATES),
+    ("fullpipe-fit", &ENGINE_CRATES),
+    ("fullpipe-lab", &ENGINE_CRATES),
     (
         "fullpipe-judge",
         &[
@@ -82,17 +82,8 @@ const EXPLAIN_CRATES: [&str; 7] = [
     "fullpipe-diagnose",
     "fullpipe-scenario",
 ];
-const FIT_CRATES: [&str; 8] = [
-    "fullpipe-wire",
-    "fullpipe-pool",
-    "fullpipe-tcp",
-    "fullpipe",
-    "fullpipe-sim",
-    "fullpipe-diagnose",
-    "fullpipe-scenario",
-    "fullpipe-explain",
-];
-const LAB_CRATES: [&str; 8] = [
+/// The engine, and what it stands on: for who uses it on experiments or on captures.
+const ENGINE_CRATES: [&str; 8] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",

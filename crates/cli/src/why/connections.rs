@@ -127,29 +127,6 @@ impl Ord for ByTimeLost {
     }
 }
 
-/// A connection, and its segments if they were kept.
-fn split(flow: EndedFlow<Followed>) -> (EndedFlow<ObservedConnection>, Option<SegmentLog>) {
-    let EndedFlow {
-        number,
-        key,
-        began_ns,
-        ended_ns,
-        segments,
-        ending,
-        outcome: Followed { observed, log },
-    } = flow;
-    let flow = EndedFlow {
-        number,
-        key,
-        began_ns,
-        ended_ns,
-        segments,
-        ending,
-        outcome: observed,
-    };
-    (flow, log)
-}
-
 /// The connections that have ended.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
@@ -193,7 +170,16 @@ impl Connections {
 
     /// Adds a connection of the capture that is read.
     pub fn add(&mut self, flow: EndedFlow<Followed>) {
-        let (mut flow, log) = split(flow);
+        let mut log = None;
+        let mut flow = flow.map(
+            |Followed {
+                 observed,
+                 log: kept,
+             }| {
+                log = kept;
+                observed
+            },
+        );
         flow.number += self.before;
         self.count += 1;
         self.log = log.or(self.log.take());

@@ -1,4 +1,4 @@
-//! The figures of many twins.
+//! Results of many twins.
 
 use std::fmt;
 

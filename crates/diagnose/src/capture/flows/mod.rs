@@ -77,6 +77,21 @@ pub struct EndedFlow<O> {
     pub outcome: O,
 }
 
+impl<O> EndedFlow<O> {
+    /// The connection with another outcome.
+    pub fn map<P>(self, other: impl FnOnce(O) -> P) -> EndedFlow<P> {
+        EndedFlow {
+            number: self.number,
+            key: self.key,
+            began_ns: self.began_ns,
+            ended_ns: self.ended_ns,
+            segments: self.segments,
+            ending: self.ending,
+            outcome: other(self.outcome),
+        }
+    }
+}
+
 /// A connection that is open, or closed a short time ago.
 struct Flow<A> {
     number: u64,
