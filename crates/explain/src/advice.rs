@@ -5,7 +5,7 @@
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
-use fullpipe_scenario::experiment::{HostPlan, Setup, other_names};
+use fullpipe_scenario::experiment::{HostPlan, HostStack, Setup, other_names};
 
 use crate::{
     caution,
@@ -67,7 +67,7 @@ impl Advised {
 /// A violation that a checker of the simulator found.
 pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     let enough = Enough::of(&gain);
-    let mut best = gain;
+    let mut best = left_to_tuning(search, gain, enough)?;
     let mut slot = 0;
     let mut hint = None;
     for place in best.places.clone() {
@@ -82,6 +82,57 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
         slot += lever.ample.len();
     }
     Ok(best)
+}
+
+/// `best` with each set buffer left to its system, where that tunes it and keeps enough of the
+/// gain: it needs no number, and is right on other paths too.
+fn left_to_tuning(
+    search: &Search<'_>,
+    mut best: Gain,
+    enough: Enough,
+) -> Result<Gain, TwinFailure> {
+    let mut slot = 0;
+    for number in 0..best.places.len() {
+        let lever = &search.levers[best.places[number]];
+        let own = slot..slot + lever.ample.len();
+        slot = own.end;
+        let is_other = |other: &&Lever| {
+            other.field.strip_suffix("_max") == Some(lever.field)
+                && other.place == lever.place
+                && hosts_of(search.setup, other).all(|host| is_set(host, other.field))
+        };
+        let Some(place) = search.levers.iter().position(|other| is_other(&other)) else {
+            continue;
+        };
+        let mut tuned = best.clone();
+        tuned.places[number] = place;
+        let ample = &search.levers[place].ample;
+        let end = own.start + ample.len();
+        tuned.changes.splice(own, ample.iter().cloned());
+        if let Probe::Enough(gain) = sufficient(search, &tuned, &tuned.changes, enough)? {
+            best = *gain;
+            slot = end;
+        }
+    }
+    Ok(best)
+}
+
+/// The hosts that a lever changes.
+fn hosts_of<'a>(setup: &'a Setup, lever: &'a Lever) -> impl Iterator<Item = &'a HostPlan> {
+    let places = match &lever.place {
+        Place::Hosts(places) => places.as_slice(),
+        Place::Link(..) | Place::Flow => &[],
+    };
+    places.iter().map(|place| &setup.hosts[*place])
+}
+
+/// Returns true if the systems of the lever's hosts have settings for it. On fullpipe's own
+/// stack everything can be set.
+pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
+    let is_real = hosts_of(setup, lever).any(|host| host.stack == HostStack::Kernel);
+    let is_named = |advised: &Advised| advised.setting.name != advised.knob;
+    let all = || of_lever(setup, lever, &lever.ample);
+    !is_real || !lever.kind.is_of_host() || all().iter().all(is_named)
 }
 
 /// The speed that a smaller value must keep.

@@ -177,7 +177,7 @@ fn untold(
     twin: Twin<'_>,
     mbps: f64,
 ) -> Result<Explanation, TwinFailure> {
-    let search = Search::new(setup, twin, None)?;
+    let search = search_of(setup, twin, None)?;
     let found = without_advice(setup, played, &search, &Found::default());
     let limited_by = wording::untold(mbps, played.measured.first_flow_mbps(setup.flow()));
     Ok(Explanation {
@@ -190,6 +190,19 @@ fn untold(
     })
 }
 
+/// A search for `setup` among the settings that its hosts have.
+fn search_of<'a>(
+    setup: &'a Setup,
+    twin: Twin<'a>,
+    memory: Option<u64>,
+) -> Result<Search<'a>, TwinFailure> {
+    let mut search = Search::new(setup, twin, memory)?;
+    search
+        .levers
+        .retain(|lever| advice::can_be_set(setup, lever));
+    Ok(search)
+}
+
 fn explained(
     setup: &Setup,
     (seed, memory): (u64, Option<u64>),
@@ -197,7 +210,7 @@ fn explained(
     part: Part,
     twin: Twin<'_>,
 ) -> Result<Explanation, TwinFailure> {
-    let search = Search::new(setup, twin, memory)?;
+    let search = search_of(setup, twin, memory)?;
     let twin = &search.twin;
     twin.work().begin(FOUND);
     if let Some(found) = gone::of(setup, seed, played, twin.work())?
@@ -315,7 +328,7 @@ fn next(
         return Ok(None);
     };
     let twin = search.twin.other(&setup, part, NEXT_SEEDS)?;
-    let mut search = Search::new(&setup, twin, search.memory)?;
+    let mut search = search_of(&setup, twin, search.memory)?;
     search.without(named);
     let found = find(&search, false)?;
     let cause = found.cause(&search);

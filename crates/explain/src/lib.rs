@@ -66,6 +66,7 @@ pub use lever::{Ample, Change, Lever, LeverKind, changed};
 pub use levers::all as levers_of;
 pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};
 pub use names::{NamedSetting, setting};
+pub use path::is_random;
 pub use twin::TwinFailure;
 pub use wording::waits_for;
 pub use work::Progress;

@@ -1,5 +1,6 @@
 //! Both hosts: segment size, options, buffers, windows and acknowledgments.
 
+use fullpipe::Config;
 use fullpipe_diagnose::observe::SeenLimit;
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;
@@ -22,6 +23,9 @@ const AMPLE: u64 = 8;
 const BLOCK: u64 = 2_048;
 /// Share of the largest window that the first windows have, if the buffer does not grow.
 const CONSTANT: f64 = 0.9;
+/// A window that stays below this part of the first one of a buffer that is tuned is that of a
+/// buffer that is set.
+const TUNED: f64 = 0.8;
 /// Share of the lifetime from which a pacing rate is one that was configured.
 const PACED: f64 = 0.3;
 /// Acknowledgments that show how many segments each covers.
@@ -183,7 +187,9 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let why = format!("windows of at most {} bytes", grouped(largest));
     let share = u64::from(config.tcp.receive_text_share);
     let buffer = largest * 100 / share;
-    match (plan.preset.name == "linux", is_constant && limits) {
+    // A receiver that tunes its buffer begins with a larger window.
+    let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
+    match (plan.preset.name == "linux", is_constant && limits || is_set) {
         (true, true) => {
             plan.set(
                 "receiver.rmem_max",
@@ -203,6 +209,12 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
         (true | false, _) => return own,
     }
     buffer
+}
+
+/// The first window of the preset's receiver, in bytes.
+fn own_window(config: &Config) -> f64 {
+    let tcp = &config.tcp;
+    f64::from(tcp.receive_buffer) * f64::from(tcp.receive_text_share) / 100.0
 }
 
 /// Adds packet memory for buffers of `bytes`, if the default host has too little.

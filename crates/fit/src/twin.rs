@@ -6,7 +6,7 @@
 use fullpipe::presets::Preset;
 use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};
 use fullpipe_explain::{Explanation, Progress, TwinFailure, explain_played};
-use fullpipe_scenario::{Played, Setup};
+use fullpipe_scenario::{Played, Setup, experiment::HostStack};
 use serde::Serialize;
 
 use crate::{
@@ -233,7 +233,12 @@ impl CaptureTwin {
         if let Some(why) = self.no_advice() {
             return Ok(Err(why));
         }
-        let explained = explain_played(&self.setup, self.seed, &self.played, None, progress)?;
+        // Real hosts take no other settings than those of their systems.
+        let mut setup = self.setup.clone();
+        let hosts = setup.hosts.iter_mut();
+        let others = hosts.filter(|host| host.preset.name != "default");
+        others.for_each(|host| host.stack = HostStack::Kernel);
+        let explained = explain_played(&setup, self.seed, &self.played, None, progress)?;
         Ok(match self.guess_behind(&explained) {
             Some(guess) => Err(format!(
                 "the limit would be {}, but that is only a guess: {} = {} ({})",

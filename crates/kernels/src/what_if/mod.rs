@@ -3,9 +3,11 @@
 //!
 //! Rule: the prediction is made before the second run, from the capture of the first one. Only
 //! where no twin reproduces that capture, the row itself is explained in virtual time, and the
-//! result says so.
+//! result says so. Where the link draws losses, both transfers run several times, each time with
+//! other losses, and their means are compared.
 
 mod draw;
+mod repeated;
 mod tally;
 
 #[cfg(test)]
@@ -15,7 +17,7 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 
 use fullpipe::presets;
 use fullpipe_diagnose::observe::Followed;
-use fullpipe_explain::{Change, Explanation, explain};
+use fullpipe_explain::{Change, Explanation, explain, is_random};
 use fullpipe_fit::{FitOptions, fit};
 use fullpipe_lab::{KernelMeasured, MainLimit};
 use fullpipe_perf::Stop;
@@ -26,12 +28,15 @@ use crate::{
     run::{KernelError, KernelOptions, run_followed},
 };
 pub use draw::WhatIfCase;
+pub use repeated::Repeated;
 pub use tally::WhatIfTally;
 
 /// Longest real time of one transfer.
 const TIME: Duration = Duration::from_secs(30);
-/// Seed of the link and of every run in virtual time.
+/// Seed of the first run's link, and of every run in virtual time.
 const SEED: u64 = 1;
+/// Runs of a transfer whose link draws losses.
+const RUNS: u64 = 5;
 /// Difference of goodput between two runs that is neither help nor harm.
 const NEUTRAL: f64 = 0.03;
 /// Parts of a setup that belong to the hosts and their programs. Advice about the path is not
@@ -67,8 +72,8 @@ pub struct Applied {
     pub advice: String,
     /// Goodput that was predicted, in Mbit/s.
     pub predicted_mbps: f64,
-    /// Goodput with the advice, in Mbit/s.
-    pub after_mbps: f64,
+    /// Goodput with the advice.
+    pub after: Repeated,
 }
 
 /// The end of a case.
@@ -87,8 +92,8 @@ pub struct WhatIf {
     pub number: u64,
     /// The case in a line.
     pub title: String,
-    /// Goodput before, in Mbit/s.
-    pub before_mbps: f64,
+    /// Goodput before.
+    pub before: Repeated,
     /// Main limit before, by the sender's socket and by the capture.
     pub limits: [Option<MainLimit>; 2],
     /// True if both accounts have a main limit in common.
@@ -100,7 +105,7 @@ pub struct WhatIf {
 impl Applied {
     /// Predicted goodput over that with the advice, less 1.
     pub fn error(&self) -> f64 {
-        self.predicted_mbps / self.after_mbps.max(1e-9) - 1.0
+        self.predicted_mbps / self.after.mbps.max(1e-9) - 1.0
     }
 }
 
@@ -110,13 +115,13 @@ impl WhatIf {
         let Ending::Applied(applied) = &self.ending else {
             return None;
         };
-        let gain = applied.after_mbps / self.before_mbps.max(1e-9) - 1.0;
-        Some(if gain > NEUTRAL {
-            Effect::Helps
-        } else if gain < -NEUTRAL {
-            Effect::Worse
-        } else {
-            Effect::Neutral
+        let gain = applied.after.mbps - self.before.mbps;
+        let chance = self.before.error_with(&applied.after);
+        let is_other = gain.abs() > (NEUTRAL * self.before.mbps).max(2.0 * chance);
+        Some(match (is_other, gain > 0.0) {
+            (true, true) => Effect::Helps,
+            (true, false) => Effect::Worse,
+            (false, _) => Effect::Neutral,
         })
     }
 }
@@ -132,7 +137,7 @@ impl fmt::Display for WhatIf {
         let Self {
             number,
             title,
-            before_mbps,
+            before,
             limits,
             agrees: _,
             ending,
@@ -145,7 +150,7 @@ impl fmt::Display for WhatIf {
             [socket, capture] if socket == capture => socket,
             [socket, capture] => format!("{socket}, {capture}"),
         };
-        write!(f, "| {number} | {title} | {limits} | {before_mbps:.2} | ")?;
+        write!(f, "| {number} | {title} | {limits} | {before} | ")?;
         match ending {
             Ending::NoAdvice(cause) => write!(f, " | | | | | none: {cause} |"),
             Ending::Applied(applied) => {
@@ -160,9 +165,9 @@ impl fmt::Display for WhatIf {
                 };
                 write!(
                     f,
-                    "{:.2} | {:.2} | {:+.0} % | {effect} | {by} | {} |",
+                    "{:.2} | {} | {:+.0} % | {effect} | {by} | {} |",
                     applied.predicted_mbps,
-                    applied.after_mbps,
+                    applied.after,
                     applied.error() * 100.0,
                     applied.advice
                 )
@@ -176,7 +181,7 @@ impl fmt::Display for WhatIf {
 /// # Errors
 /// The system's, an interruption, or a violation that a checker of the simulator found.
 pub fn what_if(case: &WhatIfCase, stop: &Stop) -> Result<WhatIf, KernelError> {
-    let (before, followed) = transfer(&case.setup, stop)?;
+    let (first, followed) = transfer(&case.setup, SEED, stop)?;
     let of_capture = match followed {
         Some(followed) => of_capture(&followed)?,
         None => Err("no connection".to_string()),
@@ -195,21 +200,24 @@ pub fn what_if(case: &WhatIfCase, stop: &Stop) -> Result<WhatIf, KernelError> {
             for Change { set, to } in changes {
                 changed.set(set, to).map_err(failed)?;
             }
-            let (after, _) = transfer(&changed, stop)?;
             Ending::Applied(Applied {
                 by,
                 advice: advice_text(changes, &changed),
                 predicted_mbps,
-                after_mbps: after.goodput_mbps,
+                after: repeated(&changed, Vec::new(), stop)?,
             })
         }
+    };
+    let before = match &ending {
+        Ending::Applied(_) => repeated(&case.setup, vec![first.goodput_mbps], stop)?,
+        Ending::NoAdvice(_) => Repeated::of(&[first.goodput_mbps]),
     };
     Ok(WhatIf {
         number: case.number,
         title: case.title.clone(),
-        before_mbps: before.goodput_mbps,
-        limits: [before.by_socket.main, before.by_capture.main],
-        agrees: before.by_socket.agrees(&before.by_capture),
+        before,
+        limits: [first.by_socket.main, first.by_capture.main],
+        agrees: first.by_socket.agrees(&first.by_capture),
         ending,
     })
 }
@@ -237,10 +245,24 @@ fn advice_text(changes: &[Change], changed: &Setup) -> String {
     text
 }
 
+/// Runs a transfer as often as chance demands. `known` is the goodput of the runs so far.
+fn repeated(setup: &Setup, mut known: Vec<f64>, stop: &Stop) -> Result<Repeated, KernelError> {
+    let runs = if is_random(setup) { RUNS } else { 1 };
+    for seed in SEED + known.len() as u64..SEED + runs {
+        let (measured, _) = transfer(setup, seed, stop)?;
+        known.push(measured.goodput_mbps);
+    }
+    Ok(Repeated::of(&known))
+}
+
 /// Runs a transfer on kernel hosts. Returns its results, and the connection of its capture.
-fn transfer(setup: &Setup, stop: &Stop) -> Result<(KernelMeasured, Option<Followed>), KernelError> {
+fn transfer(
+    setup: &Setup,
+    seed: u64,
+    stop: &Stop,
+) -> Result<(KernelMeasured, Option<Followed>), KernelError> {
     let options = KernelOptions {
-        seed: SEED,
+        seed,
         time: TIME,
         capture: None,
         stop,

@@ -1,20 +1,20 @@
 //! Cases are their numbers, and the summary counts each once.
 
-use super::{AdvisedBy, Applied, Effect, Ending, WhatIf, WhatIfCase, WhatIfTally};
+use super::{AdvisedBy, Applied, Effect, Ending, Repeated, WhatIf, WhatIfCase, WhatIfTally};
 use crate::plan::KernelPlan;
 
 fn case(before_mbps: f64, predicted_mbps: f64, after_mbps: f64, by: AdvisedBy) -> WhatIf {
     WhatIf {
         number: 0,
         title: String::new(),
-        before_mbps,
+        before: Repeated::of(&[before_mbps]),
         limits: [None; 2],
         agrees: before_mbps < 10.0,
         ending: Ending::Applied(Applied {
             by,
             advice: String::new(),
             predicted_mbps,
-            after_mbps,
+            after: Repeated::of(&[after_mbps]),
         }),
     }
 }
@@ -52,4 +52,19 @@ fn errors_of_captures_and_of_rows_are_summarised_apart() {
             .to_string()
             .contains("agree on the main limit in 1 of 3 cases")
     );
+}
+
+#[test]
+fn what_the_losses_of_few_runs_explain_is_neutral() {
+    let mut one = case(1.0, 2.0, 1.0, AdvisedBy::Capture);
+    let mut after = |runs: &[f64]| {
+        one.before = Repeated::of(&[8.0, 9.0, 10.0]);
+        if let Ending::Applied(applied) = &mut one.ending {
+            applied.after = Repeated::of(runs);
+        }
+        one.effect().unwrap()
+    };
+    assert_eq!(after(&[7.0, 8.0, 9.0]), Effect::Neutral);
+    assert_eq!(after(&[5.0, 6.0, 7.0]), Effect::Worse);
+    assert_eq!(after(&[12.0, 13.0, 14.0]), Effect::Helps);
 }
