@@ -34,13 +34,16 @@ const NO_REP: &str = "glibc.cpu.hwcaps=-ERMS,-FSRM";
 /// One run under callgrind.
 struct Recording {
     file: PathBuf,
+    /// Units of work done.
+    units: f64,
 }
 
 impl Recording {
     fn new(stack: StackName, case: Case, units: u64) -> Result<Self> {
         let name = format!("fullpipe-bench-{}-{units}.callgrind", process::id());
-        let recording = Self {
+        let mut recording = Self {
             file: env::temp_dir().join(name),
+            units: 0.0,
         };
         let program = env::current_exe().context("finding this program")?;
         let output = Command::new("valgrind")
@@ -57,6 +60,8 @@ impl Recording {
             output.status,
             String::from_utf8_lossy(&output.stderr)
         );
+        let done = String::from_utf8_lossy(&output.stdout);
+        recording.units = done.trim().parse().context("reading the units done")?;
         Ok(recording)
     }
 
@@ -114,15 +119,45 @@ fn parse_functions(annotated: &str) -> BTreeMap<String, u64> {
     functions
 }
 
+/// The small and the large run of a case.
+struct Pair {
+    small: Recording,
+    large: Recording,
+}
+
+impl Pair {
+    fn record(stack: StackName, case: Case) -> Result<Self> {
+        let [small, large] = units(case);
+        Ok(Self {
+            small: Recording::new(stack, case, small)?,
+            large: Recording::new(stack, case, large)?,
+        })
+    }
+
+    /// Returns the cost of one unit, from the instructions of the two runs.
+    fn per_unit(&self, small: u64, large: u64) -> f64 {
+        (large as f64 - small as f64) / (self.large.units - self.small.units)
+    }
+
+    /// Returns the instructions by function of one unit.
+    fn functions(&self, inclusive: bool) -> Result<BTreeMap<String, f64>> {
+        let small = self.small.functions(inclusive)?;
+        let large = self.large.functions(inclusive)?;
+        let cost = |(name, count): (String, u64)| {
+            let before = small.get(&name).copied().unwrap_or(0);
+            (name, self.per_unit(before, count))
+        };
+        Ok(large.into_iter().map(cost).collect())
+    }
+}
+
 /// Returns the instructions that `stack` needs for one unit of `case`.
 ///
 /// # Errors
 /// If valgrind is missing or the run fails.
 pub fn instructions(stack: StackName, case: Case) -> Result<f64> {
-    let [small, large] = units(case);
-    let less = Recording::new(stack, case, small)?.total()?;
-    let more = Recording::new(stack, case, large)?.total()?;
-    Ok((more as f64 - less as f64) / (large - small) as f64)
+    let pair = Pair::record(stack, case)?;
+    Ok(pair.per_unit(pair.small.total()?, pair.large.total()?))
 }
 
 /// Instructions of a function for one unit of work.
@@ -140,21 +175,8 @@ pub struct FunctionCost {
 /// # Errors
 /// If valgrind is missing or the run fails.
 pub fn profile(stack: StackName, case: Case) -> Result<Vec<FunctionCost>> {
-    let [small, large] = units(case);
-    let less = Recording::new(stack, case, small)?;
-    let more = Recording::new(stack, case, large)?;
-    let per_unit = |inclusive: bool| -> Result<BTreeMap<String, f64>> {
-        let less = less.functions(inclusive)?;
-        let more = more.functions(inclusive)?.into_iter();
-        Ok(more
-            .map(|(name, count)| {
-                let before = less.get(&name).copied().unwrap_or(0);
-                let cost = (count as f64 - before as f64) / (large - small) as f64;
-                (name, cost)
-            })
-            .collect())
-    };
-    let (own, inclusive) = (per_unit(false)?, per_unit(true)?);
+    let pair = Pair::record(stack, case)?;
+    let (own, inclusive) = (pair.functions(false)?, pair.functions(true)?);
     let mut functions: Vec<FunctionCost> = own
         .into_iter()
         .map(|(name, own)| FunctionCost {

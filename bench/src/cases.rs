@@ -83,40 +83,67 @@ impl Case {
             Self::Bulk4m => 4 << 20,
         }
     }
+}
 
-    /// Runs the case on a new pair of hosts until `units` of work are done.
-    pub fn run<S: Stack>(self, units: u64) {
-        let mut bench = Bench::<S>::new(self.buffer());
-        match self {
-            Self::Bulk16k | Self::Bulk64k | Self::Bulk256k | Self::Bulk4m => {
-                bench.bulk(units * SEGMENT);
-            }
-            Self::Rr => bench.transactions(units),
-            Self::Crr => bench.connections(units),
-            Self::Udp1472 => bench.datagrams(1472, units),
-            Self::Udp64 => bench.datagrams(64, units),
-        }
-    }
+/// A case that is running on one stack. It can be continued as long as wanted, so a
+/// measurement can begin after the handshake and slow start.
+pub trait Work {
+    /// Does at least `units` of work more, and returns how much it was: bulk and
+    /// datagrams end with the turn that completes the work.
+    fn run(&mut self, units: u64) -> f64;
 }
 
 /// Two hosts, their clock and the applications' memory.
-struct Bench<S: Stack> {
+pub struct Bench<S: Stack> {
+    case: Case,
     stack: S,
     payload: Payload,
     out: Vec<u8>,
     now: Duration,
     /// Turns since a frame was last received or sent.
     silent: u32,
+    /// The two ends of the connection, unless the case opens its own.
+    connection: Option<(S::Stream, S::Stream)>,
+    /// Bytes of payload written by the client.
+    written: u64,
+    /// Bytes of payload read by the server.
+    read: u64,
+}
+
+impl<S: Stack> Work for Bench<S> {
+    fn run(&mut self, units: u64) -> f64 {
+        let before = self.read;
+        let bytes_of_unit = match self.case {
+            Case::Bulk16k | Case::Bulk64k | Case::Bulk256k | Case::Bulk4m => SEGMENT,
+            Case::Rr | Case::Crr => 1,
+            Case::Udp1472 => 1472,
+            Case::Udp64 => 64,
+        };
+        match self.case {
+            Case::Bulk16k | Case::Bulk64k | Case::Bulk256k | Case::Bulk4m => {
+                self.bulk(units * bytes_of_unit);
+            }
+            Case::Rr => self.transactions(units),
+            Case::Crr => self.connections(units),
+            Case::Udp1472 | Case::Udp64 => self.datagrams(bytes_of_unit as usize, units),
+        }
+        (self.read - before) as f64 / bytes_of_unit as f64
+    }
 }
 
 impl<S: Stack> Bench<S> {
-    fn new(buffer: usize) -> Self {
+    /// Creates two hosts for `case`.
+    pub fn new(case: Case) -> Self {
         Self {
-            stack: S::new(buffer),
+            case,
+            stack: S::new(case.buffer()),
             payload: Payload::new(),
             out: vec![0; LONGEST],
             now: Duration::ZERO,
             silent: 0,
+            connection: None,
+            written: 0,
+            read: 0,
         }
     }
 
@@ -146,6 +173,13 @@ impl<S: Stack> Bench<S> {
         }
     }
 
+    /// Returns the two ends of the one connection, which the first call opens.
+    fn connection(&mut self) -> (S::Stream, S::Stream) {
+        let ends = self.connection.unwrap_or_else(|| self.open());
+        self.connection = Some(ends);
+        ends
+    }
+
     /// Reads what has arrived at `end`, verifies it, and returns the number of bytes.
     fn read(&mut self, end: End, stream: S::Stream, position: u64) -> u64 {
         let mut read = 0;
@@ -157,52 +191,54 @@ impl<S: Stack> Bench<S> {
     }
 
     fn bulk(&mut self, bytes: u64) {
-        let (client, server) = self.open();
-        let (mut written, mut read) = (0, 0);
-        while read < bytes {
-            while written < bytes {
-                let len = (bytes - written).min(LONGEST as u64) as usize;
-                let payload = self.payload.at(written, len);
-                let count = self.stack.write(End::Client, client, payload);
-                written += count as u64;
-                if count < len {
-                    break;
-                }
-            }
+        let (client, server) = self.connection();
+        let end = self.read + bytes;
+        while self.read < end {
+            self.write(client);
             self.turn(End::Client);
-            read += self.read(End::Server, server, read);
+            self.read += self.read(End::Server, server, self.read);
+        }
+    }
+
+    /// Fills the client's send buffer.
+    fn write(&mut self, client: S::Stream) {
+        loop {
+            let payload = self.payload.at(self.written, LONGEST);
+            let count = self.stack.write(End::Client, client, payload);
+            self.written += count as u64;
+            if count < LONGEST {
+                return;
+            }
         }
     }
 
     /// Sends the byte at `position` from one end and waits for it at the other.
     fn carry(&mut self, from: (End, S::Stream), to: (End, S::Stream), position: u64) {
-        while self
-            .stack
-            .write(from.0, from.1, self.payload.at(position, 1))
-            == 0
-        {
-            self.turn(from.0);
-        }
+        let byte = self.payload.at(position, 1);
+        let count = self.stack.write(from.0, from.1, byte);
+        assert_eq!(count, 1, "an empty send buffer has room");
         while self.read(to.0, to.1, position) == 0 {
             self.turn(from.0);
         }
     }
 
     fn transactions(&mut self, count: u64) {
-        let (client, server) = self.open();
+        let (client, server) = self.connection();
         let (client, server) = ((End::Client, client), (End::Server, server));
-        for position in 0..count {
-            self.carry(client, server, position);
-            self.carry(server, client, position);
+        for _ in 0..count {
+            self.carry(client, server, self.read);
+            self.carry(server, client, self.read);
+            self.read += 1;
         }
     }
 
     fn connections(&mut self, count: u64) {
-        for position in 0..count {
+        for _ in 0..count {
             let (client, server) = self.open();
             let (client, server) = ((End::Client, client), (End::Server, server));
-            self.carry(client, server, position);
-            self.carry(server, client, position);
+            self.carry(client, server, self.read);
+            self.carry(server, client, self.read);
+            self.read += 1;
             self.stack.close(client.0, client.1);
             while self.stack.read(server.0, server.1, &mut self.out) != Read::Closed {
                 self.turn(End::Client);
@@ -214,20 +250,20 @@ impl<S: Stack> Bench<S> {
     }
 
     fn datagrams(&mut self, len: usize, count: u64) {
-        let (mut sent, mut received) = (0, 0);
-        while received < count {
+        let end = self.read + count * len as u64;
+        while self.read < end {
             for _ in 0..DATAGRAMS {
-                let payload = self.payload.at(sent * len as u64, len);
-                if sent == count || !self.stack.send_datagram(payload) {
+                let payload = self.payload.at(self.written, len);
+                if !self.stack.send_datagram(payload) {
                     break;
                 }
-                sent += 1;
+                self.written += len as u64;
             }
             self.turn(End::Client);
             while let Some(count) = self.stack.receive_datagram(&mut self.out) {
-                assert_eq!(count, len, "length of datagram {received}");
-                self.payload.verify(received * len as u64, &self.out[..len]);
-                received += 1;
+                assert_eq!(count, len, "length of a datagram");
+                self.payload.verify(self.read, &self.out[..len]);
+                self.read += len as u64;
             }
         }
     }

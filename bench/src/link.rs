@@ -36,6 +36,12 @@ impl Link {
         self.len += 1;
     }
 
+    /// Returns the oldest frame and leaves it in the queue.
+    pub fn oldest(&self) -> Option<&[u8]> {
+        let place = self.first;
+        (self.len > 0).then(|| &self.frames[place][..self.lens[place]])
+    }
+
     /// Removes the oldest frame.
     pub fn receive(&mut self) -> Option<&[u8]> {
         self.len = self.len.checked_sub(1)?;

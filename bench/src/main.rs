@@ -2,20 +2,23 @@
 //!
 //! Rule: every stack does the same work, with the same applications, on the same link; a
 //! figure is measured beside the figures that it is compared with.
+//!
+//! This file has the command line and the tables; the modules measure.
 
 mod callgrind;
 mod cases;
 mod link;
 mod payload;
+mod rounds;
 mod stack;
 mod stacks;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
+use serde_json::{Value, json};
 
 use cases::Case;
-use stack::Stack;
-use stacks::{Run, StackName};
+use stacks::StackName;
 
 /// Benchmarks of fullpipe beside other TCP/IP stacks
 #[derive(Parser)]
@@ -27,6 +30,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure the CPU time of one segment, transaction, connection or datagram
+    #[command(after_help = "\
+Examples:
+  cargo xtask bench stacks                      every case and every stack
+  cargo xtask bench stacks bulk-256k rr         these cases
+  cargo xtask bench stacks --rounds 201 rr      more rounds, for small differences
+  cargo xtask bench stacks --json > times.json")]
+    Stacks(StacksArguments),
     /// Count the instructions of one segment, transaction, connection or datagram
     #[command(after_help = "\
 Examples:
@@ -36,7 +47,7 @@ Examples:
   cargo xtask bench callgrind --profile rr               the functions of fullpipe in one case
   cargo xtask bench callgrind --profile rr --stack smoltcp --top 20")]
     Callgrind(CallgrindArguments),
-    /// Run one case once, for a profiler
+    /// Run one case once, for a profiler, and print the units of work done
     Run {
         /// Stack under test
         stack: StackName,
@@ -48,42 +59,47 @@ Examples:
 }
 
 #[derive(clap::Args)]
+struct StacksArguments {
+    /// Cases to measure; all if none is given
+    cases: Vec<Case>,
+    /// Rounds; each runs every stack for about 10 ms
+    #[arg(long, value_name = "N", default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Print a JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
 struct CallgrindArguments {
     /// Cases to count; all if none is given
     cases: Vec<Case>,
     /// Stack to count (may be given several times); all if none is given
     #[arg(long)]
     stack: Vec<StackName>,
+    /// Print a JSON object instead of the table
+    #[arg(long)]
+    json: bool,
     /// List the functions with the highest cost of one stack (default fullpipe) in this case
-    #[arg(long, value_name = "CASE", conflicts_with = "cases")]
+    #[arg(long, value_name = "CASE", conflicts_with_all = ["cases", "json"])]
     profile: Option<Case>,
     /// Number of functions that --profile lists
     #[arg(long, value_name = "N", default_value_t = 40)]
     top: usize,
 }
 
-/// A case that is run once.
-struct Once {
-    case: Case,
-    units: u64,
-}
-
-impl Run for Once {
-    type Outcome = ();
-
-    fn with<S: Stack>(self) {
-        self.case.run::<S>(self.units);
-    }
-}
-
 fn main() -> Result<()> {
     match Arguments::parse().command {
+        Command::Stacks(arguments) => {
+            print_times(&arguments);
+            Ok(())
+        }
         Command::Callgrind(arguments) => match arguments.profile {
             Some(case) => print_profile(&arguments, case),
             None => print_instructions(&arguments),
         },
         Command::Run { stack, case, units } => {
-            Once { case, units }.on(stack);
+            println!("{}", stacks::start(stack, case).run(units));
             Ok(())
         }
     }
@@ -97,23 +113,99 @@ fn chosen_or_all<T: ValueEnum>(chosen: &[T]) -> Vec<T> {
     }
 }
 
-fn print_instructions(arguments: &CallgrindArguments) -> Result<()> {
-    let stacks = chosen_or_all(&arguments.stack);
-    println!("Instructions, both ends and both applications together:");
-    print!("{:<12} {:<12}", "case", "unit");
-    for stack in &stacks {
-        print!(" {:>10}", stack.name());
+/// A row of a table: a case, and a cell for each stack.
+fn row(case: &str, unit: &str, cells: impl IntoIterator<Item = String>) -> String {
+    let mut line = format!("{case:<10} {unit:<12}");
+    for cell in cells {
+        line.push_str(&format!(" {cell:>17}"));
     }
-    println!();
+    line
+}
+
+fn print_times(arguments: &StacksArguments) {
+    let mut names = StackName::value_variants().to_vec();
+    // The first is the one that the others are compared with.
+    names.sort_by_key(|name| *name != StackName::BASELINE);
+    let cases = chosen_or_all(&arguments.cases);
+    if arguments.json {
+        let cases = cases.into_iter().map(|case| {
+            let timings = rounds::measure(case, &names, arguments.rounds);
+            let stacks = timings.iter().map(|timing| {
+                let figures = json!({ "ns": timing.ns, "ratio": timing.ratio });
+                (timing.stack.name().to_owned(), figures)
+            });
+            json!({ "case": case.name(), "unit": case.unit(), "stacks": stacks.collect::<Value>() })
+        });
+        let cases: Vec<Value> = cases.collect();
+        println!(
+            "{:#}",
+            json!({ "rounds": arguments.rounds, "cases": cases })
+        );
+        return;
+    }
+    println!(
+        "CPU time, both ends and both applications together; medians of {} rounds, and of the\n\
+         ratios to {} in the same round:",
+        arguments.rounds,
+        StackName::BASELINE.name()
+    );
+    println!(
+        "{}",
+        row(
+            "case",
+            "unit",
+            names.iter().map(|name| name.name().to_owned())
+        )
+    );
+    for case in cases {
+        let timings = rounds::measure(case, &names, arguments.rounds);
+        let cell = |name: &StackName| {
+            let timing = timings.iter().find(|timing| timing.stack == *name);
+            timing.map_or("-".to_owned(), |timing| {
+                format!("{:.0} ns {:.2} ×", timing.ns, timing.ratio)
+            })
+        };
+        println!("{}", row(&case.name(), case.unit(), names.iter().map(cell)));
+    }
+}
+
+fn print_instructions(arguments: &CallgrindArguments) -> Result<()> {
+    let names = chosen_or_all(&arguments.stack);
+    let mut table = Vec::new();
+    if !arguments.json {
+        println!("Instructions, both ends and both applications together:");
+        println!(
+            "{}",
+            row(
+                "case",
+                "unit",
+                names.iter().map(|name| name.name().to_owned())
+            )
+        );
+    }
     for case in chosen_or_all(&arguments.cases) {
-        print!("{:<12} {:<12}", case.name(), case.unit());
-        for stack in &stacks {
-            match stack.runs(case) {
-                true => print!(" {:>10.0}", callgrind::instructions(*stack, case)?),
-                false => print!(" {:>10}", "-"),
-            }
+        let count = |name: &StackName| match name.runs(case) {
+            true => callgrind::instructions(*name, case).map(Some),
+            false => Ok(None),
+        };
+        let counts: Vec<Option<f64>> = names.iter().map(count).collect::<Result<_>>()?;
+        if arguments.json {
+            let stacks = names.iter().zip(&counts);
+            let stacks: Value = stacks
+                .filter_map(|(name, count)| {
+                    count.map(|count| (name.name().to_owned(), json!(count)))
+                })
+                .collect();
+            table.push(json!({ "case": case.name(), "unit": case.unit(), "instructions": stacks }));
+        } else {
+            let cells = counts
+                .iter()
+                .map(|count| count.map_or("-".to_owned(), |count| format!("{count:.0}")));
+            println!("{}", row(&case.name(), case.unit(), cells));
         }
-        println!();
+    }
+    if arguments.json {
+        println!("{:#}", json!({ "cases": table }));
     }
     Ok(())
 }

@@ -23,8 +23,9 @@ Examples:
   cargo xtask bench page                frames per second of the page (Chromium)
   cargo xtask bench kernel              fullpipe and the kernel over the same lossy link (root)
   cargo xtask bench kernel -- --help    options of that benchmark
-  cargo xtask bench callgrind           instructions of fullpipe and of other stacks
-  cargo xtask bench callgrind --help    options and cases")]
+  cargo xtask bench stacks              CPU time of fullpipe beside other stacks
+  cargo xtask bench stacks --help       cases and options
+  cargo xtask bench callgrind           instructions of the same (valgrind)")]
 pub struct BenchArguments {
     #[command(subcommand)]
     beside: Option<BesideStacks>,
@@ -41,27 +42,35 @@ pub struct BenchArguments {
 /// Benchmarks of the program in `bench/`.
 #[derive(clap::Subcommand)]
 enum BesideStacks {
+    /// Measure the CPU time of fullpipe beside other stacks
+    #[command(disable_help_flag = true)]
+    Stacks(Forwarded),
     /// Count instructions of fullpipe and of other stacks (needs valgrind)
     #[command(disable_help_flag = true)]
-    Callgrind {
-        /// Cases and options, see `--help`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
+    Callgrind(Forwarded),
+}
+
+/// Arguments of the program in `bench/`, which it parses itself.
+#[derive(clap::Args)]
+struct Forwarded {
+    /// Cases and options, see `--help`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
 }
 
 impl BesideStacks {
     /// Builds the program and runs the benchmark.
     fn run(&self) -> Result<()> {
-        let (name, arguments) = match self {
-            Self::Callgrind { arguments } => ("callgrind", arguments),
+        let (name, forwarded) = match self {
+            Self::Stacks(forwarded) => ("stacks", forwarded),
+            Self::Callgrind(forwarded) => ("callgrind", forwarded),
         };
         let status = Command::new(env!("CARGO"))
             .current_dir(repository::root())
             .args(["run", "--quiet", "--release", "--locked"])
             .args(["--manifest-path", "bench/Cargo.toml"])
             .args(["--target-dir", "target/bench", "--", name])
-            .args(arguments)
+            .args(&forwarded.arguments)
             .status()
             .context("starting cargo run")?;
         ensure!(status.success(), "the benchmark ended with {status}");

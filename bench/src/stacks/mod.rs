@@ -1,6 +1,6 @@
 //! The stacks under test, one file each.
 //!
-//! Rule: nothing outside this folder knows a stack by its type; [`Run::on`] chooses it.
+//! Rule: nothing outside this folder knows a stack by its type; [`start`] chooses it.
 
 mod fullpipe;
 mod null;
@@ -9,7 +9,7 @@ mod smoltcp;
 
 use clap::ValueEnum;
 
-use crate::{cases::Case, stack::Stack};
+use crate::cases::{Bench, Case, Work};
 
 /// A stack under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,6 +24,12 @@ pub enum StackName {
 }
 
 impl StackName {
+    /// The stack that the others are compared with.
+    #[cfg(feature = "peers")]
+    pub const BASELINE: Self = Self::Smoltcp;
+    #[cfg(not(feature = "peers"))]
+    pub const BASELINE: Self = Self::Null;
+
     /// Name on the command line and in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,24 +46,12 @@ impl StackName {
     }
 }
 
-/// Work that is the same for every stack.
-pub trait Run {
-    /// Result of the work.
-    type Outcome;
-
-    /// Does the work with one stack.
-    fn with<S: Stack>(self) -> Self::Outcome;
-
-    /// Does the work with the stack called `name`.
-    fn on(self, name: StackName) -> Self::Outcome
-    where
-        Self: Sized,
-    {
-        match name {
-            StackName::Null => self.with::<null::Null>(),
-            #[cfg(feature = "peers")]
-            StackName::Smoltcp => self.with::<smoltcp::Smoltcp>(),
-            StackName::Fullpipe => self.with::<fullpipe::Fullpipe>(),
-        }
+/// Starts `case` on the stack called `name`.
+pub fn start(name: StackName, case: Case) -> Box<dyn Work> {
+    match name {
+        StackName::Null => Box::new(Bench::<null::Null>::new(case)),
+        #[cfg(feature = "peers")]
+        StackName::Smoltcp => Box::new(Bench::<smoltcp::Smoltcp>::new(case)),
+        StackName::Fullpipe => Box::new(Bench::<fullpipe::Fullpipe>::new(case)),
     }
 }

@@ -1,10 +1,9 @@
 //! The limit of the harness: what every stack has to do, and nothing else.
 //!
-//! Rule: payload is copied to the send buffer, copied and summed into a frame, verified,
-//! copied to the receive buffer and copied to the application. Two segments are answered
-//! by one ACK, which moves the sender's window. A datagram is copied and summed into its
-//! frame, verified, and copied to the application. There is no protocol: no header is
-//! written or read, and connections exist without a handshake.
+//! Rule: a write copies and sums payload into frames, a read verifies a frame and copies
+//! its payload to the application. Two segments are answered by one ACK, which opens the
+//! sender's window. There is no protocol and no buffer of its own: no header is written or
+//! read but for the length of an ACK, and connections exist without a handshake.
 
 use std::time::Duration;
 
@@ -22,114 +21,63 @@ const DATAGRAM_HEADERS: usize = 28;
 /// Payload bytes of a full segment.
 const SEGMENT: usize = MTU - HEADERS;
 
-/// A ring of bytes.
-struct Ring {
-    bytes: Box<[u8]>,
-    start: usize,
-    len: usize,
-}
-
-impl Ring {
-    fn new(bytes: usize) -> Self {
-        Self {
-            bytes: vec![0; bytes].into(),
-            start: 0,
-            len: 0,
-        }
-    }
-
-    fn room(&self) -> usize {
-        self.bytes.len() - self.len
-    }
-
-    /// Copies as much of `payload` as there is room for.
-    fn write(&mut self, payload: &[u8]) -> usize {
-        let size = self.bytes.len();
-        let count = payload.len().min(self.room());
-        let at = (self.start + self.len) % size;
-        let first = count.min(size - at);
-        self.bytes[at..at + first].copy_from_slice(&payload[..first]);
-        self.bytes[..count - first].copy_from_slice(&payload[first..count]);
-        self.len += count;
-        count
-    }
-
-    /// The bytes from `offset` on, at most `len`, as far as they are in one piece.
-    fn at(&self, offset: usize, len: usize) -> &[u8] {
-        let at = (self.start + offset) % self.bytes.len();
-        let len = len.min(self.len - offset).min(self.bytes.len() - at);
-        &self.bytes[at..at + len]
-    }
-
-    fn advance(&mut self, count: usize) {
-        self.start = (self.start + count) % self.bytes.len();
-        self.len -= count;
-    }
-}
-
 /// One host: one connection.
+#[derive(Default)]
 struct Host {
-    send: Ring,
-    /// Bytes of `send` that are in flight.
     in_flight: usize,
-    receive: Ring,
     /// Bytes received since the last ACK, and segments.
     owed: (usize, u32),
 }
 
 impl Host {
-    fn new(buffer: usize) -> Self {
-        Self {
-            send: Ring::new(buffer),
-            in_flight: 0,
-            receive: Ring::new(buffer),
-            owed: (0, 0),
+    /// Handles the ACKs that have arrived.
+    fn take_acks(&mut self, incoming: &mut Link) {
+        while let Some(frame) = incoming.oldest()
+            && frame.len() == HEADERS
+        {
+            self.on_ack(frame);
+            incoming.receive();
         }
     }
 
-    /// Handles every frame of `incoming`, then sends. Returns the number of frames.
-    ///
-    /// A frame of headers alone is an ACK, with the number of bytes in its first four.
-    fn turn(&mut self, incoming: &mut Link, outgoing: &mut Link) -> usize {
-        let mut frames = 0;
-        while let Some(frame) = incoming.receive() {
-            frames += 1;
-            assert!(Checksum::of(frame).is_valid(), "a frame has changed");
-            let (headers, payload) = frame.split_at(HEADERS);
-            let acknowledged = u32::from_be_bytes(headers[..4].try_into().expect("4 bytes"));
-            self.send.advance(acknowledged as usize);
-            self.in_flight -= acknowledged as usize;
-            if payload.is_empty() {
-                continue;
-            }
-            let count = self.receive.write(payload);
-            assert_eq!(count, payload.len(), "the sender keeps to the window");
-            self.owed = (self.owed.0 + count, self.owed.1 + 1);
-            if self.owed.1 == 2 {
-                self.acknowledge(outgoing);
-                frames += 1;
-            }
-        }
-        frames + self.transmit(outgoing)
+    /// Handles the ACK that each frame carries, in its first four bytes.
+    fn on_ack(&mut self, frame: &[u8]) {
+        assert!(Checksum::of(frame).is_valid(), "a frame has changed");
+        let acknowledged = frame[..4].try_into().expect("4 bytes");
+        self.in_flight -= u32::from_be_bytes(acknowledged) as usize;
     }
 
-    fn acknowledge(&mut self, outgoing: &mut Link) {
-        let owed = std::mem::take(&mut self.owed);
-        send::<HEADERS>(outgoing, owed.0, &[]);
-    }
-
-    /// Sends what is not in flight; the send buffer is the window.
-    fn transmit(&mut self, outgoing: &mut Link) -> usize {
-        let mut frames = 0;
+    /// Sends as much of `payload` as the link and a window of `buffer` bytes allow.
+    fn write(&mut self, outgoing: &mut Link, buffer: usize, payload: &[u8]) -> usize {
+        let mut written = 0;
         loop {
-            let payload = self.send.at(self.in_flight, SEGMENT);
-            if payload.is_empty() || !send::<HEADERS>(outgoing, self.owed.0, payload) {
-                return frames;
+            let window = buffer - self.in_flight;
+            let len = (payload.len() - written).min(SEGMENT).min(window);
+            let segment = &payload[written..written + len];
+            if len == 0 || !send::<HEADERS>(outgoing, self.owed.0, segment) {
+                return written;
             }
-            self.in_flight += payload.len();
             self.owed = (0, 0);
-            frames += 1;
+            self.in_flight += len;
+            written += len;
         }
+    }
+
+    /// Reads one segment.
+    fn read(&mut self, incoming: &mut Link, outgoing: &mut Link, out: &mut [u8]) -> Read {
+        self.take_acks(incoming);
+        let Some(frame) = incoming.receive() else {
+            return Read::Empty;
+        };
+        self.on_ack(frame);
+        let payload = &frame[HEADERS..];
+        out[..payload.len()].copy_from_slice(payload);
+        self.owed = (self.owed.0 + payload.len(), self.owed.1 + 1);
+        if self.owed.1 == 2 {
+            let (acknowledged, _) = std::mem::take(&mut self.owed);
+            assert!(send::<HEADERS>(outgoing, acknowledged, &[]), "a full link");
+        }
+        Read::Data(payload.len())
     }
 }
 
@@ -152,12 +100,23 @@ fn send<const N: usize>(outgoing: &mut Link, acknowledged: usize, payload: &[u8]
 
 /// Two hosts without a protocol.
 pub struct Null {
-    hosts: [Host; 2],
+    client: Host,
+    server: Host,
     to_server: Link,
     to_client: Link,
+    buffer: usize,
     accepted: bool,
-    /// Frames are datagrams.
-    datagrams: bool,
+}
+
+impl Null {
+    /// Returns a host with the frames that it receives and those that it sends.
+    fn host(&mut self, end: End) -> (&mut Host, &mut Link, &mut Link) {
+        let (to_server, to_client) = (&mut self.to_server, &mut self.to_client);
+        match end {
+            End::Client => (&mut self.client, to_client, to_server),
+            End::Server => (&mut self.server, to_server, to_client),
+        }
+    }
 }
 
 impl Stack for Null {
@@ -165,11 +124,12 @@ impl Stack for Null {
 
     fn new(buffer: usize) -> Self {
         Self {
-            hosts: [Host::new(buffer), Host::new(buffer)],
+            client: Host::default(),
+            server: Host::default(),
             to_server: Link::new(),
             to_client: Link::new(),
+            buffer,
             accepted: false,
-            datagrams: false,
         }
     }
 
@@ -180,25 +140,20 @@ impl Stack for Null {
     }
 
     fn write(&mut self, end: End, (): (), payload: &[u8]) -> usize {
-        self.hosts[end as usize].send.write(payload)
+        let buffer = self.buffer;
+        let (host, incoming, outgoing) = self.host(end);
+        host.take_acks(incoming);
+        host.write(outgoing, buffer, payload)
     }
 
     fn read(&mut self, end: End, (): (), out: &mut [u8]) -> Read {
-        let ring = &mut self.hosts[end as usize].receive;
-        let received = ring.at(0, out.len());
-        let count = received.len();
-        out[..count].copy_from_slice(received);
-        ring.advance(count);
-        match count {
-            0 => Read::Empty,
-            1.. => Read::Data(count),
-        }
+        let (host, incoming, outgoing) = self.host(end);
+        host.read(incoming, outgoing, out)
     }
 
     fn close(&mut self, _: End, (): ()) {}
 
     fn send_datagram(&mut self, payload: &[u8]) -> bool {
-        self.datagrams = true;
         send::<DATAGRAM_HEADERS>(&mut self.to_server, 0, payload)
     }
 
@@ -210,16 +165,8 @@ impl Stack for Null {
         Some(payload.len())
     }
 
-    fn turn(&mut self, end: End, _: Duration) -> bool {
-        if self.datagrams {
-            return true;
-        }
-        let (to_server, to_client) = (&mut self.to_server, &mut self.to_client);
-        let (incoming, outgoing) = match end {
-            End::Client => (to_client, to_server),
-            End::Server => (to_server, to_client),
-        };
-        self.hosts[end as usize].turn(incoming, outgoing) > 0
+    fn turn(&mut self, _: End, _: Duration) -> bool {
+        true
     }
 
     fn next_timeout(&mut self) -> Option<Duration> {

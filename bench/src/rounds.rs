@@ -1,0 +1,99 @@
+//! CPU time of one unit of work, of several stacks in turn.
+//!
+//! Rule: a round runs every stack for the same amount of work, one after the other, and
+//! only times of one round are compared. A change of the machine's speed that is slower
+//! than a round then cancels out.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::{
+    cases::{Case, Work},
+    stacks::{self, StackName},
+};
+
+/// Least CPU time of a stack in a round.
+const SLICE: Duration = Duration::from_millis(10);
+
+/// Rounds that are run before the first that counts.
+const WARM_UP: u32 = 3;
+
+/// CPU time of one stack in one case.
+pub struct Timing {
+    /// The stack.
+    pub stack: StackName,
+    /// Median of the time of one unit in nanoseconds, both ends together.
+    pub ns: f64,
+    /// Median of the ratios of this stack's time to the first stack's in the same round.
+    pub ratio: f64,
+}
+
+/// Returns the CPU time that this thread has used.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Runs at least `units` of work and returns the nanoseconds of one unit.
+fn unit_ns(work: &mut dyn Work, units: u64) -> f64 {
+    let start = cpu_time();
+    let done = work.run(units);
+    (cpu_time() - start).as_nanos() as f64 / done
+}
+
+/// Returns the units of work that take `work` at least [`SLICE`].
+fn units_of_slice(work: &mut dyn Work) -> u64 {
+    let mut units = 64;
+    loop {
+        let start = cpu_time();
+        work.run(units);
+        if cpu_time() - start >= SLICE {
+            return units;
+        }
+        units *= 2;
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Measures `case` with each of `names` in `rounds` rounds. Every stack is compared with
+/// the first, and stacks that do not run the case are left out.
+pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
+    let names: Vec<StackName> = names
+        .iter()
+        .copied()
+        .filter(|name| name.runs(case))
+        .collect();
+    let mut works: Vec<Box<dyn Work>> = names
+        .iter()
+        .map(|name| stacks::start(*name, case))
+        .collect();
+    let units = units_of_slice(works[0].as_mut());
+    let mut times = vec![Vec::new(); works.len()];
+    for round in 0..WARM_UP + rounds {
+        // The order rotates, because a stack leaves the caches full of its own memory.
+        for turn in 0..works.len() {
+            let index = (round as usize + turn) % works.len();
+            let ns = unit_ns(works[index].as_mut(), units);
+            if round >= WARM_UP {
+                times[index].push(ns);
+            }
+        }
+    }
+    let timing = |(stack, times_ns): (&StackName, &Vec<f64>)| Timing {
+        stack: *stack,
+        ns: median(times_ns.clone()),
+        ratio: median(
+            times_ns
+                .iter()
+                .zip(&times[0])
+                .map(|(own, first)| own / first)
+                .collect(),
+        ),
+    };
+    names.iter().zip(&times).map(timing).collect()
+}
