@@ -57,7 +57,7 @@ fn counters(row: &AttackRow) -> String {
 /// Meaning of the columns.
 const LEGEND: &str = "\
 A host serves an honest client while it is attacked. The client, 5 ms away, connects half a second after the attack begins (a\n\
-minute after it for attacks that hold memory), reads 2 MiB and writes 2 MiB, and verifies every byte. *Transfer beside it* is\n\
+minute after it for attacks that hold memory), writes 2 MiB, reads 2 MiB, and verifies each byte that it reads. *Transfer beside it* is\n\
 its time. Attackers send 20 packets per millisecond for 2 s; attacks that hold memory last ten minutes. The server closes a\n\
 connection that makes no progress for 5 s. Attacks from on-link addresses are on an Ethernet, where neither host knows the other's\n\
 link address before; the other links have no link addresses.\n\

@@ -191,12 +191,11 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
     match (plan.preset.name == "linux", is_constant && limits || is_set) {
         (true, true) => {
-            plan.set(
-                "receiver.rmem_max",
-                largest.max(212_992),
-                Basis::Assumed,
-                "the window needs it",
-            );
+            // An application may set no more than this.
+            if largest > u64::from(config.tcp.receive_buffer_limit) / 2 {
+                let why = "the window needs it";
+                plan.set("receiver.rmem_max", largest, Basis::Inferred, why);
+            }
             plan.set("receiver.SO_RCVBUF", largest, Basis::Inferred, why);
         }
         (true, false) if limits || buffer > own => {

@@ -84,7 +84,7 @@ pub struct KernelMeasured {
     /// Largest number of bytes in flight of the first sender, by the capture.
     pub largest_flight_bytes: u64,
     /// 99 of 100 frames left the link at most this late, in the worse direction, in
-    /// microseconds; capped at 10 000. A large value means that the machine was busy.
+    /// microseconds. A large value means that the machine was busy.
     pub link_late_p99_us: u64,
     /// Account of the senders from the kernel's answers about their sockets.
     pub by_socket: KernelAccount,

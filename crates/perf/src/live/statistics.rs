@@ -10,10 +10,32 @@ use fullpipe_pool::Duration as LinkTime;
 use fullpipe_sim::link::{FrameLoss, LinkCounters};
 use serde::Serialize;
 
-/// Width of a lateness class, in microseconds.
-const CLASS_US: u64 = 10;
-/// Number of lateness classes; the last one has everything later.
-const CLASSES: usize = 1_000;
+/// Width of the lateness classes below 10 ms and above, in microseconds.
+const CLASS_US: [u64; 2] = [10, 1_000];
+/// Lateness from which on classes are wider, in microseconds.
+const WIDE_US: u64 = 10_000;
+/// Lateness of the last class, which has everything later, in microseconds.
+const LAST_US: u64 = 1_000_000;
+/// Number of classes below [`WIDE_US`].
+const NARROW: u64 = WIDE_US / CLASS_US[0];
+/// Number of classes.
+const CLASSES: u64 = NARROW + (LAST_US - WIDE_US) / CLASS_US[1] + 1;
+
+/// The class of a lateness.
+fn class_of(late_us: u64) -> u64 {
+    match late_us.checked_sub(WIDE_US) {
+        None => late_us / CLASS_US[0],
+        Some(over_us) => (NARROW + over_us / CLASS_US[1]).min(CLASSES - 1),
+    }
+}
+
+/// The end of a class in microseconds; `None` of the last one.
+fn end_of(class: u64) -> Option<u64> {
+    match class.checked_sub(NARROW) {
+        None => Some((class + 1) * CLASS_US[0]),
+        Some(wide) => (class + 1 < CLASSES).then_some(WIDE_US + (wide + 1) * CLASS_US[1]),
+    }
+}
 
 /// Lateness of written frames.
 #[derive(Clone, Debug)]
@@ -26,9 +48,9 @@ pub struct Lateness {
 /// Lateness in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Late {
-    /// Half of the frames were at most this late, in microseconds; capped at 10 000.
+    /// Half of the frames were at most this late, in microseconds.
     pub median_us: u64,
-    /// 99 of 100 were at most this late, in microseconds; capped at 10 000.
+    /// 99 of 100 were at most this late, in microseconds.
     pub p99_us: u64,
     /// The latest, in microseconds.
     pub max_us: u64,
@@ -37,7 +59,7 @@ pub struct Late {
 impl Default for Lateness {
     fn default() -> Self {
         Self {
-            classes: vec![0; CLASSES],
+            classes: vec![0; CLASSES as usize],
             frames: 0,
             max: LinkTime::ZERO,
         }
@@ -47,14 +69,14 @@ impl Default for Lateness {
 impl Lateness {
     /// Records a frame that was written `late` after the time at which it was due.
     pub fn note(&mut self, late: LinkTime) {
-        let class = (late.as_micros() / CLASS_US) as usize;
-        self.classes[class.min(CLASSES - 1)] += 1;
+        self.classes[class_of(late.as_micros()) as usize] += 1;
         self.frames += 1;
         self.max = self.max.max(late);
     }
 
     /// Returns the upper ends of the classes of the median and the 99th percentile, and
-    /// the exact maximum. The last class ends at 10 ms, although later frames are in it.
+    /// the exact maximum. Classes are 10 µs wide, and 1 ms from 10 ms on; the last one, from 1 s
+    /// on, ends at the maximum.
     pub fn quantiles(&self) -> Late {
         let max_us = self.max.as_micros();
         let quantile = |percent: u64| {
@@ -64,7 +86,8 @@ impl Lateness {
                 seen += frames;
                 seen >= wanted
             });
-            class.map_or(max_us, |class| ((class as u64 + 1) * CLASS_US).min(max_us))
+            let end_us = class.and_then(|class| end_of(class as u64));
+            end_us.map_or(max_us, |end_us| end_us.min(max_us))
         };
         Late {
             median_us: quantile(50),

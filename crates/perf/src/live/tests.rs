@@ -221,4 +221,13 @@ fn lateness_is_told_in_quantiles() {
         (told.median_us, told.p99_us, told.max_us),
         (510, 1_000, 500_000)
     );
+    // Where much is late, the ninety-ninth percentile says how late.
+    for _ in 0..100 {
+        late.note(LinkTime::from_micros(25_300));
+    }
+    assert_eq!(late.quantiles().p99_us, 26_000);
+    for _ in 0..100 {
+        late.note(LinkTime::from_micros(2_000_000));
+    }
+    assert_eq!(late.quantiles().p99_us, 2_000_000);
 }
