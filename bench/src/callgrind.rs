@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::PathBuf,
-    process::{self, Command},
+    process::{self, Child, Command, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -27,33 +27,42 @@ fn units(case: Case) -> [u64; 2] {
     }
 }
 
-/// Variants of glibc's `memcpy` and `memset` without `rep movsb` and `rep stosb`, of which
-/// callgrind counts each byte as an instruction.
-const NO_REP: &str = "glibc.cpu.hwcaps=-ERMS,-FSRM";
+/// Settings of glibc. Without ERMS and FSRM, `memcpy` and `memset` have no `rep movsb` and
+/// `rep stosb`, of which callgrind counts each byte as an instruction. Without the rest
+/// every x86-64 processor runs the same code, with SSE2 only, as the portable checksums do.
+const TUNABLES: &str = if cfg!(feature = "simd") {
+    "glibc.cpu.hwcaps=-ERMS,-FSRM"
+} else {
+    "glibc.cpu.hwcaps=-ERMS,-FSRM,-AVX_Fast_Unaligned_Load,-AVX2,-AVX,-BMI2,-MOVBE,\
+     -SSE4_1,-SSE4_2,-SSSE3,-Fast_Unaligned_Copy,-Fast_Copy_Backward,-Slow_BSF"
+};
 
-/// One run under callgrind.
-struct Recording {
+/// A run under callgrind that has not ended.
+struct Running {
     file: PathBuf,
-    /// Units of work done.
-    units: f64,
+    child: Child,
 }
 
-impl Recording {
-    fn new(stack: StackName, case: Case, units: u64) -> Result<Self> {
+impl Running {
+    fn start(stack: StackName, case: Case, units: u64) -> Result<Self> {
         let name = format!("fullpipe-bench-{}-{units}.callgrind", process::id());
-        let mut recording = Self {
-            file: env::temp_dir().join(name),
-            units: 0.0,
-        };
+        let file = env::temp_dir().join(name);
         let program = env::current_exe().context("finding this program")?;
-        let output = Command::new("valgrind")
-            .env("GLIBC_TUNABLES", NO_REP)
+        let child = Command::new("valgrind")
+            .env("GLIBC_TUNABLES", TUNABLES)
             .args(["--quiet", "--tool=callgrind"])
-            .arg(format!("--callgrind-out-file={}", recording.file.display()))
+            .arg(format!("--callgrind-out-file={}", file.display()))
             .arg(program)
             .args(["run", stack.name(), &case.name(), &units.to_string()])
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .context("starting valgrind (Debian package valgrind)")?;
+        Ok(Self { file, child })
+    }
+
+    fn finish(self) -> Result<Recording> {
+        let output = self.child.wait_with_output().context("running valgrind")?;
         ensure!(
             output.status.success(),
             "valgrind ended with {}: {}",
@@ -61,10 +70,21 @@ impl Recording {
             String::from_utf8_lossy(&output.stderr)
         );
         let done = String::from_utf8_lossy(&output.stdout);
-        recording.units = done.trim().parse().context("reading the units done")?;
-        Ok(recording)
+        Ok(Recording {
+            file: self.file,
+            units: done.trim().parse().context("reading the units done")?,
+        })
     }
+}
 
+/// A run under callgrind.
+struct Recording {
+    file: PathBuf,
+    /// Units of work done.
+    units: f64,
+}
+
+impl Recording {
     /// Instructions of the whole run.
     fn total(&self) -> Result<u64> {
         let text = fs::read_to_string(&self.file)
@@ -128,9 +148,12 @@ struct Pair {
 impl Pair {
     fn record(stack: StackName, case: Case) -> Result<Self> {
         let [small, large] = units(case);
+        // Both at once: what else the machine does changes no count.
+        let small = Running::start(stack, case, small)?;
+        let large = Running::start(stack, case, large)?;
         Ok(Self {
-            small: Recording::new(stack, case, small)?,
-            large: Recording::new(stack, case, large)?,
+            small: small.finish()?,
+            large: large.finish()?,
         })
     }
 

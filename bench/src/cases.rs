@@ -6,6 +6,9 @@
 //! The clock is virtual and advances by [`TURN`] each turn, so a run does the same work on
 //! every machine.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use clap::ValueEnum;

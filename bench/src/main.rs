@@ -7,6 +7,7 @@
 
 mod callgrind;
 mod cases;
+mod guard;
 mod link;
 mod payload;
 mod rounds;
@@ -47,6 +48,18 @@ Examples:
   cargo xtask bench callgrind --profile rr               the functions of fullpipe in one case
   cargo xtask bench callgrind --profile rr --stack smoltcp --top 20")]
     Callgrind(CallgrindArguments),
+    /// Compare the instructions of fullpipe with the committed figures
+    ///
+    /// More than 3 % over a figure of bench/instructions.toml is a failure.
+    #[command(after_help = "\
+Examples:
+  cargo xtask bench guard               compare
+  cargo xtask bench guard --update      write new figures")]
+    Guard {
+        /// Write the figures that are counted
+        #[arg(long)]
+        update: bool,
+    },
     /// Run one case once, for a profiler, and print the units of work done
     Run {
         /// Stack under test
@@ -98,6 +111,8 @@ fn main() -> Result<()> {
             Some(case) => print_profile(&arguments, case),
             None => print_instructions(&arguments),
         },
+        Command::Guard { update: true } => guard::update(),
+        Command::Guard { update: false } => guard::check(),
         Command::Run { stack, case, units } => {
             println!("{}", stacks::start(stack, case).run(units));
             Ok(())

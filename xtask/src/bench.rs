@@ -25,7 +25,8 @@ Examples:
   cargo xtask bench kernel -- --help    options of that benchmark
   cargo xtask bench stacks              CPU time of fullpipe beside other stacks
   cargo xtask bench stacks --help       cases and options
-  cargo xtask bench callgrind           instructions of the same (valgrind)")]
+  cargo xtask bench callgrind           instructions of the same (valgrind)
+  cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {
     #[command(subcommand)]
     beside: Option<BesideStacks>,
@@ -48,7 +49,17 @@ enum BesideStacks {
     /// Count instructions of fullpipe and of other stacks (needs valgrind)
     #[command(disable_help_flag = true)]
     Callgrind(Forwarded),
+    /// Compare the instructions of fullpipe with the committed figures (needs valgrind)
+    #[command(disable_help_flag = true)]
+    Guard(Forwarded),
 }
+
+/// Cargo's arguments for an optimised build of the program in `bench/`.
+pub const PROGRAM: &str =
+    "--release --locked --manifest-path bench/Cargo.toml --target-dir target/bench";
+
+/// The part of the program that the guard needs, and code that every processor can run.
+pub const PORTABLE: &str = "--no-default-features";
 
 /// Arguments of the program in `bench/`, which it parses itself.
 #[derive(clap::Args)]
@@ -61,15 +72,17 @@ struct Forwarded {
 impl BesideStacks {
     /// Builds the program and runs the benchmark.
     fn run(&self) -> Result<()> {
-        let (name, forwarded) = match self {
-            Self::Stacks(forwarded) => ("stacks", forwarded),
-            Self::Callgrind(forwarded) => ("callgrind", forwarded),
+        let (name, features, forwarded) = match self {
+            Self::Stacks(forwarded) => ("stacks", None, forwarded),
+            Self::Callgrind(forwarded) => ("callgrind", None, forwarded),
+            Self::Guard(forwarded) => ("guard", Some(PORTABLE), forwarded),
         };
         let status = Command::new(env!("CARGO"))
             .current_dir(repository::root())
-            .args(["run", "--quiet", "--release", "--locked"])
-            .args(["--manifest-path", "bench/Cargo.toml"])
-            .args(["--target-dir", "target/bench", "--", name])
+            .args(["run", "--quiet"])
+            .args(PROGRAM.split(' '))
+            .args(features)
+            .args(["--", name])
             .args(&forwarded.arguments)
             .status()
             .context("starting cargo run")?;

@@ -18,14 +18,16 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
+use crate::bench;
 use child::Child;
 use outcome::{Outcome, Summary};
 
 /// Run every check and every test; the last line counts what passed and failed.
 ///
 /// The interoperability tests need root and a few programs (iperf, iperf3,
-/// tshark, iproute2, curl), those of the page Chromium. As root on Debian those are installed with apt. Elsewhere
-/// the rest is run and each part left out is named at the end.
+/// tshark, iproute2, curl), those of the page Chromium, the counting of instructions
+/// valgrind. As root on Debian those are installed with apt. Elsewhere the rest is run and
+/// each part left out is named at the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -67,6 +69,8 @@ enum Step {
     Lab,
     /// Ten random worlds, and each world file in crates/sim/worlds
     Soak,
+    /// Instructions of fullpipe are at most 3 % over the committed figures (valgrind)
+    Instructions,
     /// The page of a run, in a browser (Chromium)
     Page,
     /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
@@ -88,7 +92,7 @@ impl Step {
             Step::Fmt => 5,
             Step::Tidy | Step::NoStd => 15,
             Step::Clippy | Step::DocTests | Step::Examples | Step::Doc | Step::Soak => 40,
-            Step::Page | Step::Interop => 40,
+            Step::Instructions | Step::Page | Step::Interop => 40,
             Step::Tests | Step::Lab => 80,
         };
         Duration::from_secs(60 * minutes)
@@ -113,11 +117,13 @@ impl Step {
     fn run(self, missing: &[String]) -> Outcome {
         let cargo = |arguments: &str| self.cargo(arguments);
         match self {
-            Step::Fmt => cargo("fmt --all --check").outcome(),
+            Step::Fmt => cargo("fmt --all --check")
+                .outcome()
+                .and(cargo("fmt --check --manifest-path bench/Cargo.toml").outcome()),
             Step::Tidy => self.xtask("tidy"),
-            Step::Clippy => {
-                cargo("clippy --quiet --workspace --all-targets -- -D warnings").outcome()
-            }
+            Step::Clippy => cargo("clippy --quiet --workspace --all-targets -- -D warnings")
+                .outcome()
+                .and(cargo(CLIPPY_OF_BENCH).outcome()),
             Step::Tests => cargo("test --workspace --tests --no-fail-fast")
                 .tests()
                 .and(cargo(&format!("{ASYNC} --no-fail-fast")).tests())
@@ -132,9 +138,26 @@ impl Step {
                 .outcome(),
             Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored").tests(),
             Step::Soak => self.xtask("soak --worlds 10 --fuzz-seconds 0"),
+            Step::Instructions => self.instructions(),
             Step::Page => self.page(),
             Step::Interop => self.interop(missing),
         }
+    }
+
+    /// Counts instructions. The tests of the program that counts run before it.
+    fn instructions(self) -> Outcome {
+        if !cfg!(target_arch = "x86_64") {
+            return Outcome::left_out(vec!["the figures are those of x86-64".to_owned()]);
+        }
+        let missing = tools::prepare_valgrind();
+        if !missing.is_empty() {
+            return Outcome::left_out(missing);
+        }
+        let program = format!("{} {}", bench::PROGRAM, bench::PORTABLE);
+        self.cargo(&format!("test {program}")).tests().and(
+            self.cargo(&format!("run --quiet {program} -- guard"))
+                .outcome(),
+        )
     }
 
     /// Runs the tests of the page. They need a browser, which may fail by itself, so a
@@ -185,6 +208,10 @@ const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipe
 /// The tests of sockets for tokio. They run separately: together with the others, the
 /// feature would make every crate above `fullpipe-host` compile once more.
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
+
+/// The program that measures fullpipe beside other stacks, outside the workspace.
+const CLIPPY_OF_BENCH: &str = "clippy --quiet --all-targets --locked \
+    --manifest-path bench/Cargo.toml --target-dir target/bench -- -D warnings";
 
 /// The program that uses the published crates from outside the workspace.
 const OUTSIDE: &str =

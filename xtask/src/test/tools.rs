@@ -23,6 +23,9 @@ const TOOLS: [Tool; 5] = [
 /// Program that the tests of the page need.
 const BROWSER: [Tool; 1] = [("chromium", "chromium")];
 
+/// Program that counts instructions.
+const VALGRIND: [Tool; 1] = [("valgrind", "valgrind")];
+
 /// Longest time for which apt waits for another package command, in seconds.
 const APT_LOCK_S: u32 = 300;
 
@@ -47,6 +50,13 @@ pub fn prepare() -> Vec<String> {
 /// Returns one line if there is none and it could not be installed.
 pub fn prepare_browser() -> Vec<String> {
     named(&missing_after_install(&BROWSER))
+}
+
+/// Checks that valgrind is present, and installs it if possible.
+///
+/// Returns one line if it is missing and could not be installed.
+pub fn prepare_valgrind() -> Vec<String> {
+    named(&missing_after_install(&VALGRIND))
 }
 
 /// The programs that are missing even after an attempt to install them.
