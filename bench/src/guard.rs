@@ -68,7 +68,11 @@ fn parse(text: &str) -> BTreeMap<&str, &str> {
     lines.filter_map(|line| line.split_once(" = ")).collect()
 }
 
-fn rustc_version() -> Result<String> {
+/// Returns the name and version of the compiler.
+///
+/// # Errors
+/// If there is none in the search path.
+pub fn rustc_version() -> Result<String> {
     let output = Command::new("rustc").arg("--version").output();
     let output = output.context("starting rustc")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())

@@ -9,6 +9,7 @@ mod callgrind;
 mod cases;
 mod guard;
 mod link;
+mod page;
 mod payload;
 mod rounds;
 mod stack;
@@ -59,6 +60,16 @@ Examples:
         /// Write the figures that are counted
         #[arg(long)]
         update: bool,
+    },
+    /// Measure everything and write docs/performance.md
+    #[command(after_help = "\
+Examples:
+  cargo xtask bench performance
+  cargo xtask bench performance --rounds 201    on a busy machine")]
+    Performance {
+        /// Rounds; each runs every stack for about 10 ms
+        #[arg(long, value_name = "N", default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..))]
+        rounds: u32,
     },
     /// Run one case once, for a profiler, and print the units of work done
     Run {
@@ -113,6 +124,7 @@ fn main() -> Result<()> {
         },
         Command::Guard { update: true } => guard::update(),
         Command::Guard { update: false } => guard::check(),
+        Command::Performance { rounds } => page::write(rounds),
         Command::Run { stack, case, units } => {
             println!("{}", stacks::start(stack, case).run(units));
             Ok(())
@@ -138,13 +150,11 @@ fn row(case: &str, unit: &str, cells: impl IntoIterator<Item = String>) -> Strin
 }
 
 fn print_times(arguments: &StacksArguments) {
-    let mut names = StackName::value_variants().to_vec();
-    // The first is the one that the others are compared with.
-    names.sort_by_key(|name| *name != StackName::BASELINE);
+    let names = StackName::value_variants();
     let cases = chosen_or_all(&arguments.cases);
     if arguments.json {
         let cases = cases.into_iter().map(|case| {
-            let timings = rounds::measure(case, &names, arguments.rounds);
+            let timings = rounds::measure(case, names, arguments.rounds);
             let stacks = timings.iter().map(|timing| {
                 let figures = json!({ "ns": timing.ns, "ratio": timing.ratio });
                 (timing.stack.name().to_owned(), figures)
@@ -173,7 +183,7 @@ fn print_times(arguments: &StacksArguments) {
         )
     );
     for case in cases {
-        let timings = rounds::measure(case, &names, arguments.rounds);
+        let timings = rounds::measure(case, names, arguments.rounds);
         let cell = |name: &StackName| {
             let timing = timings.iter().find(|timing| timing.stack == *name);
             timing.map_or("-".to_owned(), |timing| {

@@ -25,7 +25,7 @@ pub struct Timing {
     pub stack: StackName,
     /// Median of the time of one unit in nanoseconds, both ends together.
     pub ns: f64,
-    /// Median of the ratios of this stack's time to the first stack's in the same round.
+    /// Median of the ratios of this stack's time to the baseline's in the same round.
     pub ratio: f64,
 }
 
@@ -61,7 +61,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Measures `case` with each of `names` in `rounds` rounds. Every stack is compared with
-/// the first, and stacks that do not run the case are left out.
+/// [`StackName::BASELINE`], which must be one of them. Stacks that do not run the case are
+/// left out.
 pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
     let names: Vec<StackName> = names
         .iter()
@@ -72,7 +73,9 @@ pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
         .iter()
         .map(|name| stacks::start(*name, case))
         .collect();
-    let units = units_of_slice(works[0].as_mut());
+    let baseline = names.iter().position(|name| *name == StackName::BASELINE);
+    let baseline = baseline.expect("the baseline is measured too");
+    let units = units_of_slice(works[baseline].as_mut());
     let mut times = vec![Vec::new(); works.len()];
     for round in 0..WARM_UP + rounds {
         // The order rotates, because a stack leaves the caches full of its own memory.
@@ -90,8 +93,8 @@ pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
         ratio: median(
             times_ns
                 .iter()
-                .zip(&times[0])
-                .map(|(own, first)| own / first)
+                .zip(&times[baseline])
+                .map(|(own, base)| own / base)
                 .collect(),
         ),
     };

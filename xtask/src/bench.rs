@@ -26,6 +26,7 @@ Examples:
   cargo xtask bench stacks              CPU time of fullpipe beside other stacks
   cargo xtask bench stacks --help       cases and options
   cargo xtask bench callgrind           instructions of the same (valgrind)
+  cargo xtask bench performance         all of these, written to docs/performance.md
   cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {
     #[command(subcommand)]
@@ -52,6 +53,9 @@ enum BesideStacks {
     /// Compare the instructions of fullpipe with the committed figures (needs valgrind)
     #[command(disable_help_flag = true)]
     Guard(Forwarded),
+    /// Measure everything and write docs/performance.md (needs valgrind)
+    #[command(disable_help_flag = true)]
+    Performance(Forwarded),
 }
 
 /// Cargo's arguments for an optimised build of the program in `bench/`.
@@ -76,6 +80,7 @@ impl BesideStacks {
             Self::Stacks(forwarded) => ("stacks", None, forwarded),
             Self::Callgrind(forwarded) => ("callgrind", None, forwarded),
             Self::Guard(forwarded) => ("guard", Some(PORTABLE), forwarded),
+            Self::Performance(forwarded) => ("performance", None, forwarded),
         };
         let status = Command::new(env!("CARGO"))
             .current_dir(repository::root())

@@ -28,7 +28,7 @@ impl StackName {
     #[cfg(feature = "peers")]
     pub const BASELINE: Self = Self::Smoltcp;
     #[cfg(not(feature = "peers"))]
-    pub const BASELINE: Self = Self::Null;
+    pub const BASELINE: Self = Self::Fullpipe;
 
     /// Name on the command line and in tables.
     pub fn name(self) -> &'static str {

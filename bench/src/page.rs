@@ -1,0 +1,203 @@
+//! `docs/performance.md`: a result of every case, with what is wanted.
+//!
+//! Rule: every figure of the page is measured by the run that writes it. The page names the
+//! machine and the compiler, because times of another machine do not compare.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::{
+    callgrind,
+    cases::Case,
+    guard::rustc_version,
+    rounds::{self, Timing},
+    stacks::StackName,
+};
+
+/// Characters of a bar that stand for the baseline's CPU time.
+const BAR: f64 = 16.0;
+
+/// Longest bar in characters; a longer one is cut off.
+const LONGEST_BAR: usize = 64;
+
+/// The goal of a case.
+struct Goal {
+    /// Instructions of one unit.
+    instructions: Option<u32>,
+    /// CPU time beside the baseline's.
+    ratio: Option<f64>,
+}
+
+fn goal(case: Case) -> Goal {
+    let (instructions, ratio) = match case {
+        Case::Bulk16k => (None, Some(0.75)),
+        Case::Bulk64k | Case::Bulk4m => (None, Some(0.6)),
+        Case::Bulk256k => (Some(2_200), Some(0.6)),
+        Case::Rr => (Some(6_000), Some(0.9)),
+        Case::Crr => (Some(35_000), Some(1.0)),
+        Case::Udp1472 => (Some(2_800), None),
+        Case::Udp64 => (Some(1_300), None),
+    };
+    Goal {
+        instructions,
+        ratio,
+    }
+}
+
+/// The results of one case.
+struct CaseResults {
+    case: Case,
+    timings: Vec<Timing>,
+    instructions: Vec<(StackName, Option<f64>)>,
+}
+
+impl CaseResults {
+    fn measure(case: Case, stacks: &[StackName], rounds: u32) -> Result<Self> {
+        let count = |name: &StackName| {
+            let count = name
+                .runs(case)
+                .then(|| callgrind::instructions(*name, case));
+            Ok((*name, count.transpose()?))
+        };
+        Ok(Self {
+            case,
+            instructions: stacks.iter().map(count).collect::<Result<_>>()?,
+            timings: rounds::measure(case, stacks, rounds),
+        })
+    }
+}
+
+/// Measures every case with every stack, and writes the page.
+///
+/// # Errors
+/// If valgrind is missing, a run fails or the page can't be written.
+pub fn write(rounds: u32) -> Result<()> {
+    let stacks = StackName::value_variants();
+    let mut results = Vec::new();
+    for case in Case::value_variants() {
+        println!("{}", case.name());
+        results.push(CaseResults::measure(*case, stacks, rounds)?);
+    }
+    let mut text = opening(rounds)?;
+    text.push_str(&instructions_table(stacks, &results));
+    text.push_str(&time_bars(&results));
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
+    fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
+    println!("docs/performance.md: written");
+    Ok(())
+}
+
+fn opening(rounds: u32) -> Result<String> {
+    let (processor, rustc) = (processor(), rustc_version()?);
+    Ok(format!(
+        "\
+# Performance
+
+<!-- Generated; see bench/src/page.rs. -->
+
+The cost of fullpipe beside other TCP/IP stacks. Two hosts of one stack run in one process and exchange frames over a link in
+memory: MTU 1500, no offloads, software checksums. Their applications write as long as there is room, read as long as there is
+payload, and verify each byte by its position. A cost is that of both hosts and both applications. `null` has no protocol: it
+copies and sums payload into frames, verifies it, copies it out and returns one ACK for two segments: the limit.
+smoltcp has neither a listener nor TIME-WAIT in `crr`; it gets a new socket for each connection.
+
+Measured on {processor} with {rustc}. This command measures again and writes this page:
+
+    cargo xtask bench performance --rounds {rounds}
+
+"
+    ))
+}
+
+/// Model name of the processor.
+fn processor() -> String {
+    let text = fs::read_to_string(Path::new("/proc/cpuinfo")).unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("model name"));
+    let name = line.and_then(|line| line.split_once(": "));
+    name.map_or("an unknown processor", |(_, name)| name)
+        .to_owned()
+}
+
+fn instructions_table(stacks: &[StackName], results: &[CaseResults]) -> String {
+    let mut text = String::from(
+        "## Instructions\n\n\
+         The difference of a long and a short run under callgrind (`cargo xtask bench callgrind`). \
+         A segment is 1,460 bytes of payload.\n\n| case | unit |",
+    );
+    for name in stacks {
+        let _ = write!(text, " {} |", name.name());
+    }
+    text.push_str(" fullpipe wanted |\n| --- | --- |");
+    text.push_str(&" ---: |".repeat(stacks.len() + 1));
+    text.push('\n');
+    for CaseResults {
+        case, instructions, ..
+    } in results
+    {
+        let _ = write!(text, "| {} | {} |", case.name(), case.unit());
+        for (_, count) in instructions {
+            let cell = count.map_or("–".to_owned(), |count| thousands(count.round() as u64));
+            let _ = write!(text, " {cell} |");
+        }
+        let goal = goal(*case).instructions;
+        let cell = goal.map_or("–".to_owned(), |goal| {
+            format!("≤ {}", thousands(goal.into()))
+        });
+        let _ = writeln!(text, " {cell} |");
+    }
+    text.push('\n');
+    text
+}
+
+fn time_bars(results: &[CaseResults]) -> String {
+    let baseline = StackName::BASELINE.name();
+    let mut text = format!(
+        "## CPU time\n\n\
+         Beside {baseline}: medians of the ratios in the same round, and of the time of one unit \
+         (`cargo xtask bench stacks`). `null` is the limit, `wanted` the goal of fullpipe.\n\n```text\n"
+    );
+    for CaseResults { case, timings, .. } in results {
+        let _ = writeln!(text, "{}, one {}", case.name(), case.unit());
+        for timing in timings {
+            let ns = format!("{:.0} ns", timing.ns);
+            text.push_str(&bar(timing.stack.name(), timing.ratio, &ns));
+        }
+        if let Some(ratio) = goal(*case).ratio {
+            text.push_str(&bar("wanted", ratio, ""));
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push_str("\n```\n");
+    text
+}
+
+/// Returns a line with a bar whose length is `ratio`.
+fn bar(name: &str, ratio: f64, note: &str) -> String {
+    let len = (ratio * BAR).round() as usize;
+    let bar = match len <= LONGEST_BAR {
+        true => "#".repeat(len.max(1)),
+        false => "#".repeat(LONGEST_BAR - 1) + ">",
+    };
+    let line = format!("  {name:<9} {ratio:>5.2} × {note:>8}  {bar}");
+    line.trim_end().to_owned() + "\n"
+}
+
+/// Returns `number` with a comma before each group of three digits.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
