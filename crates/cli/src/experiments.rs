@@ -3,11 +3,11 @@
 //! Rule: a wrong name or setting is the user's error (exit code 2); a file that cannot be
 //! read is not (exit code 1).
 
-use std::io;
+use std::{env, io};
 
 use fullpipe_lab::{
     Experiment,
-    catalogue::{CatalogueError, ExperimentFile},
+    catalogue::{self, CatalogueError, ExperimentFile},
     experiment::Row,
 };
 
@@ -24,6 +24,20 @@ pub fn with_settings(found: &ExperimentFile, settings: &[Setting]) -> Result<Exp
     experiment
         .validate()
         .map_err(|error| Failure::usage(format!("--set: {error}")))?;
+    Ok(experiment)
+}
+
+/// Returns the experiment that a name or a file stands for, with the command line's settings and
+/// with the row of this label alone; without a label, with the first one.
+pub fn one_row(
+    name: &str,
+    label: Option<&str>,
+    settings: &[Setting],
+) -> Result<Experiment, Failure> {
+    let found = catalogue::find(name, &env::current_dir()?).map_err(refused)?;
+    let mut experiment = with_settings(&found, settings)?;
+    let row = rows_called(&experiment, label)?[0].clone();
+    experiment.rows = vec![row];
     Ok(experiment)
 }
 

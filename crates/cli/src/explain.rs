@@ -1,11 +1,14 @@
-//! `fullpipe lab explain`: what each change of a setting would do to a row.
+//! `fullpipe lab explain`: the verdict of a row, or what each change of a setting would do to it.
 //!
 //! Rule: wrong arguments are refused before the first run. `fullpipe-explain` tries the
 //! levers.
 
 use std::env;
 
-use fullpipe_lab::{catalogue, matrix, matrix_json, matrix_text};
+use fullpipe_lab::{
+    Experiment, RunOptions, catalogue, experiment::Row, layout::Tone, matrix, matrix_json,
+    matrix_text, verdict_text,
+};
 
 use crate::{
     arguments::LabExplainArguments,
@@ -20,6 +23,13 @@ pub fn run(arguments: &LabExplainArguments, terminal: &Terminal) -> Result<(), F
     let found = catalogue::find(&arguments.experiment, &env::current_dir()?).map_err(refused)?;
     let experiment = with_settings(&found, &arguments.settings)?;
     let rows = rows_called(&experiment, arguments.row.as_deref())?;
+    if !arguments.matrix {
+        let label = arguments.row.as_deref();
+        let chosen = |row: &Row| label.is_none_or(|label| row.label == label);
+        let mut chosen_rows = experiment.clone();
+        chosen_rows.rows.retain(chosen);
+        return verdicts(&chosen_rows, arguments, terminal);
+    }
     let titles = rows.iter().map(|row| row.title()).collect();
     let progress =
         Progress::new(terminal, &experiment.name, titles).ending_on_interrupt(String::new)?;
@@ -41,4 +51,35 @@ pub fn run(arguments: &LabExplainArguments, terminal: &Terminal) -> Result<(), F
         }
     };
     print(&text)
+}
+
+/// Prints the verdict of each row.
+fn verdicts(
+    experiment: &Experiment,
+    arguments: &LabExplainArguments,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let titles = experiment.rows.iter().map(Row::title).collect();
+    let progress =
+        Progress::new(terminal, &experiment.name, titles).ending_on_interrupt(String::new)?;
+    let options = RunOptions {
+        progress: &|place, share| progress.advance(place, share),
+        ..RunOptions::plain(arguments.seed)
+    };
+    let report = fullpipe_lab::run(experiment, &options)
+        .map_err(|error| Failure::failed(format!("{}: {error}", experiment.name)))?;
+    drop(progress);
+    let mut text = String::new();
+    for row in &report.rows {
+        if arguments.json {
+            continue;
+        }
+        let title = terminal.layout.paint(Tone::Heading, &row.title());
+        terminal.layout.paragraph(&mut text, "", 2, &title);
+        text += &verdict_text(&row.verdict_parts(), terminal.layout);
+    }
+    print(&match arguments.json {
+        true => report.json(),
+        false => text,
+    })
 }

@@ -2,10 +2,11 @@
 //!
 //! Rule: wrong arguments are refused before the first run. `fullpipe-lab` searches.
 
-use fullpipe_lab::{SizeError, SizeRequest, size_text};
+use fullpipe_lab::{SizeError, SizeRequest, SizedPath, size_text};
 
 use crate::{
     arguments::{Bytes, SizeArguments},
+    experiments::one_row,
     failure::Failure,
     output::{Terminal, print},
     progress::Progress,
@@ -13,14 +14,23 @@ use crate::{
 
 /// Runs the subcommand.
 pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure> {
-    let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
+    let path = match (&arguments.experiment, arguments.rate, arguments.rtt) {
+        (Some(name), ..) => of_row(name, arguments.row.as_deref())?,
+        (None, Some(rate_bps), Some(rtt)) => SizedPath {
+            rate_bps,
+            rtt,
+            loss: arguments.loss,
+            preset: fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?,
+        },
+        (None, ..) => return Err(Failure::usage("--rate and --rtt, or an experiment")),
+    };
     let settings = arguments.settings.iter();
     let request = SizeRequest {
-        rate_bps: arguments.rate,
-        rtt: arguments.rtt,
-        loss: arguments.loss,
+        rate_bps: path.rate_bps,
+        rtt: path.rtt,
+        loss: path.loss,
         memory: arguments.memory.map(|Bytes(bytes)| bytes),
-        preset,
+        preset: path.preset,
         settings: settings
             .map(|setting| (setting.name.clone(), setting.value.clone()))
             .collect(),
@@ -42,4 +52,11 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
         true => size.json(),
         false => size_text(&size, terminal.layout),
     })
+}
+
+/// The path and the host of a row.
+fn of_row(name: &str, label: Option<&str>) -> Result<SizedPath, Failure> {
+    let experiment = one_row(name, label, &[])?;
+    SizedPath::of(&experiment.rows[0].setup)
+        .ok_or_else(|| Failure::usage(format!("{name}: its path has no rate")))
 }

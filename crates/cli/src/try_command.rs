@@ -1,14 +1,17 @@
-//! `fullpipe try`: one transfer from flags, with one result.
+//! `fullpipe try`: one transfer from flags or from an experiment, with one result.
 //!
 //! Rule: wrong arguments are refused before the run, and a file is written only after
 //! everything was accepted. `fullpipe-lab` runs the transfer.
 
-use std::io::Write;
+use std::{io::Write, path::Path};
 
-use fullpipe_lab::{HostRole, TrialEnd, TrialError, TrialPlan, WholeFile, trial_text};
+use fullpipe_lab::{
+    HostRole, Trial, TrialEnd, TrialError, TrialPlan, WholeFile, trial_text, units::Time,
+};
 
 use crate::{
-    arguments::{Bytes, TryArguments, TryDirection},
+    arguments::{Bytes, Setting, TryArguments, TryDirection},
+    experiments::one_row,
     failure::Failure,
     output::{Terminal, print},
     progress::Progress,
@@ -16,45 +19,81 @@ use crate::{
 
 /// Runs the subcommand.
 pub fn run(arguments: &TryArguments, terminal: &Terminal) -> Result<(), Failure> {
-    let plan = plan(arguments)?;
+    let (trial, saved) = match (&arguments.experiment, arguments.rate, arguments.rtt) {
+        (Some(name), ..) => (of_row(name, arguments, terminal)?, String::new()),
+        (None, Some(rate_bps), Some(rtt)) => of_flags(rate_bps, rtt, arguments, terminal)?,
+        (None, ..) => return Err(Failure::usage("--rate and --rtt, or an experiment")),
+    };
+    print(&match arguments.json {
+        true => trial.json(),
+        false => trial_text(&trial, terminal.layout) + &saved,
+    })
+}
+
+/// Runs a row of an experiment.
+fn of_row(name: &str, arguments: &TryArguments, terminal: &Terminal) -> Result<Trial, Failure> {
+    let experiment = one_row(name, arguments.row.as_deref(), &arguments.settings)?;
+    let settings = arguments.settings.iter().map(Setting::to_string).collect();
+    with_progress(terminal, |advance| {
+        Trial::of_row(&experiment, Vec::clone(&settings), arguments.seed, advance)
+    })
+}
+
+/// Runs the transfer of the flags. Returns the line about its file, if one was written, too.
+fn of_flags(
+    rate_bps: u64,
+    rtt: Time,
+    arguments: &TryArguments,
+    terminal: &Terminal,
+) -> Result<(Trial, String), Failure> {
+    let plan = plan(rate_bps, rtt, arguments)?;
     let file = plan.file().map_err(refused)?;
+    let mut saved = String::new();
     if let Some(path) = &arguments.save {
-        let shown = path.display();
-        WholeFile::create_new(path)
-            .and_then(|created| {
-                created.writer().write_all(file.as_bytes())?;
-                created.finish()
-            })
-            .map_err(|error| match error.kind() {
-                std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
-                    "--save {shown}: the file exists; choose another name"
-                )),
-                _ => Failure::failed(format!("--save {shown}: {error}")),
-            })?;
-    }
-    let progress =
-        Progress::new(terminal, "try", vec![String::new()]).ending_on_interrupt(String::new)?;
-    let trial = plan.run(&|share| progress.advance(0, share));
-    drop(progress);
-    let trial = trial.map_err(refused)?;
-    if arguments.json {
-        return print(&trial.json());
-    }
-    let mut text = trial_text(&trial, terminal.layout);
-    if let Some(path) = &arguments.save {
+        save(path, &file)?;
         let seed = match arguments.seed {
             1 => String::new(),
             seed => format!(" --seed {seed}"),
         };
-        text += &format!(
-            "Saved; run it again: fullpipe lab run {}{seed}\n",
-            runnable(path)
-        );
+        let path = runnable(path);
+        saved = format!("Saved; run it again: fullpipe lab run {path}{seed}\n");
     }
-    print(&text)
+    let trial = with_progress(terminal, |advance| plan.run(advance))?;
+    Ok((trial, saved))
 }
 
-fn plan(arguments: &TryArguments) -> Result<TrialPlan, Failure> {
+/// Receives a finished share.
+type Advance<'a> = dyn Fn(f64) + Sync + 'a;
+
+/// The result of `run`, which is given a function for its finished share.
+fn with_progress(
+    terminal: &Terminal,
+    run: impl Fn(&Advance<'_>) -> Result<Trial, TrialError>,
+) -> Result<Trial, Failure> {
+    let progress =
+        Progress::new(terminal, "try", vec![String::new()]).ending_on_interrupt(String::new)?;
+    let trial = run(&|share| progress.advance(0, share));
+    drop(progress);
+    trial.map_err(refused)
+}
+
+/// Writes the experiment file of the flags.
+fn save(path: &Path, file: &str) -> Result<(), Failure> {
+    let shown = path.display();
+    WholeFile::create_new(path)
+        .and_then(|created| {
+            created.writer().write_all(file.as_bytes())?;
+            created.finish()
+        })
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
+                "--save {shown}: the file exists; choose another name"
+            )),
+            _ => Failure::failed(format!("--save {shown}: {error}")),
+        })
+}
+
+fn plan(rate_bps: u64, rtt: Time, arguments: &TryArguments) -> Result<TrialPlan, Failure> {
     let settings = arguments.settings.iter();
     Ok(TrialPlan {
         preset: fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?,
@@ -65,8 +104,8 @@ fn plan(arguments: &TryArguments) -> Result<TrialPlan, Failure> {
         settings: settings
             .map(|setting| (setting.name.clone(), setting.value.clone()))
             .collect(),
-        rate_bps: arguments.rate,
-        rtt: arguments.rtt,
+        rate_bps,
+        rtt,
         loss: arguments.loss,
         queue: arguments.queue.clone(),
         congestion: arguments.congestion.clone(),
@@ -81,7 +120,7 @@ fn plan(arguments: &TryArguments) -> Result<TrialPlan, Failure> {
 
 /// Returns the path as `lab run` accepts it: with a folder, so that it is not taken for a
 /// name.
-fn runnable(path: &std::path::Path) -> String {
+fn runnable(path: &Path) -> String {
     let has_folder = path
         .parent()
         .is_some_and(|folder| !folder.as_os_str().is_empty());

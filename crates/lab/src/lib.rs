@@ -107,8 +107,8 @@ pub use reference_page::reference_markdown;
 pub use report::{JSON_SCHEMA, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run, run_by_row};
 pub use size::{
-    AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest, Split,
-    size, size_text,
+    AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest, SizedPath,
+    Split, size, size_text,
 };
 pub use sweep::{Axis, SweepError, sweep};
 pub use table::{ColumnError, Columns, TablePrinter, WIDE, text as report_text};

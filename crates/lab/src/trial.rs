@@ -168,38 +168,14 @@ impl TrialPlan {
     /// A refused setting or path, or a violation that a checker of the simulator found.
     pub fn run(&self, progress: &(dyn Fn(f64) + Sync)) -> Result<Trial, TrialError> {
         let experiment = self.parse(&self.file()?)?;
-        let options = RunOptions {
-            progress: &|_, share| progress(share),
-            ..RunOptions::plain(self.seed)
-        };
-        let mut report =
-            run(&experiment, &options).map_err(|error| TrialError::Run(Box::new(error)))?;
-        let result = report.rows.remove(0);
-        let setup = &experiment.rows[0].setup;
-        let path = Path::of(setup, full_segment(setup));
-        let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
-        let pool = &setup.hosts[0].config.pool;
-        let (bytes, duration_s) = match setup.flow().stop {
-            Stop::Bytes(bytes) => (Some(bytes), None),
-            Stop::After(length) => (None, Some(length.as_secs_f64())),
-        };
         let settings = self.settings.iter();
+        let settings = settings.map(|(name, value)| format!("{name}={value}"));
+        let trial = Trial::of_row(&experiment, settings.collect(), self.seed, progress)?;
         Ok(Trial {
-            preset: self.preset.name,
-            direction: self.role.name(),
             rate_bps: self.rate_bps,
             rtt_ms: self.rtt.as_secs_f64() * 1e3,
             loss: self.loss,
-            seed: self.seed,
-            settings: settings
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect(),
-            path_mbps,
-            of_path: result.measured.goodput_mbps / path_mbps,
-            pool_bytes: u64::from(pool.blocks) * u64::from(pool.block_size),
-            bytes,
-            duration_s,
-            result,
+            ..trial
         })
     }
 
@@ -302,6 +278,60 @@ label = "as given"
 }
 
 impl Trial {
+    /// Runs the first row of `experiment`, in which `settings` were changed. The host is the
+    /// subject, and sends unless it is the first flow's receiver. `progress` is called with the
+    /// finished share.
+    ///
+    /// # Errors
+    /// A violation that a checker of the simulator found.
+    ///
+    /// # Panics
+    /// If the experiment has no row.
+    pub fn of_row(
+        experiment: &Experiment,
+        settings: Vec<String>,
+        seed: u64,
+        progress: &(dyn Fn(f64) + Sync),
+    ) -> Result<Self, TrialError> {
+        let mut experiment = experiment.clone();
+        experiment.rows.truncate(1);
+        let options = RunOptions {
+            progress: &|_, share| progress(share),
+            ..RunOptions::plain(seed)
+        };
+        let mut report =
+            run(&experiment, &options).map_err(|error| TrialError::Run(Box::new(error)))?;
+        let result = report.rows.remove(0);
+        let setup = &experiment.rows[0].setup;
+        let path = Path::of(setup, full_segment(setup));
+        let path_mbps = path.payload_bps * (1.0 - path.loss) / 1e6;
+        let (rate_bps, rtt_s) = setup.bare_path();
+        let host = &setup.hosts[setup.subject];
+        let (bytes, duration_s) = match setup.flow().stop {
+            Stop::Bytes(bytes) => (Some(bytes), None),
+            Stop::After(length) => (None, Some(length.as_secs_f64())),
+        };
+        let role = match setup.flow().to == setup.subject {
+            true => HostRole::Receive,
+            false => HostRole::Send,
+        };
+        Ok(Self {
+            preset: host.preset.name,
+            direction: role.name(),
+            rate_bps: rate_bps as u64,
+            rtt_ms: rtt_s * 1e3,
+            loss: path.loss,
+            seed,
+            settings,
+            path_mbps,
+            of_path: result.measured.goodput_mbps / path_mbps,
+            pool_bytes: host.pool_bytes(),
+            bytes,
+            duration_s,
+            result,
+        })
+    }
+
     /// This as JSON, indented.
     pub fn json(&self) -> String {
         pretty(&versioned(self))

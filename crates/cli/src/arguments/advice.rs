@@ -63,14 +63,15 @@ pub struct LabAdviseArguments {
     pub json: bool,
 }
 
-/// Try every lever of a row: what each change of a setting would do
+/// Print the verdicts of rows, or what each change of a setting would do
 ///
-/// A lever is one thing that somebody could change: a buffer, a window, a rule, the applications, a processor, or the path.
+/// With --matrix every lever of a row is tried. A lever is one thing that somebody could change: a buffer, a window, a rule, the applications, a processor, or the path.
 /// The row is run again with each, at about twice of what is there and at as much as can be used, and the gain in goodput is
 /// printed, the largest first. Every resource of the hosts together, with each rule in turn, finds levers that only help
 /// together. The first line has the number of runs; where chance plays a part, each change is run with five seeds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    fullpipe lab explain ./slow.toml\n  \
     fullpipe lab explain linux-buffers-e --row \"RTT 5 ms\" --matrix\n  \
     fullpipe lab explain ./mine.toml --matrix --json\n  \
     fullpipe lab explain ./mine.toml --matrix --set link.loss=1%")]
@@ -81,8 +82,8 @@ pub struct LabExplainArguments {
     /// Only this row
     #[arg(long, value_name = "LABEL")]
     pub row: Option<String>,
-    /// Print every lever with its gain
-    #[arg(long, required = true)]
+    /// Print every lever with its gain, in place of the verdict
+    #[arg(long)]
     pub matrix: bool,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
@@ -107,10 +108,12 @@ pub enum TryDirection {
 /// Simulate one transfer: its goodput, its limit, and the setting to change
 ///
 /// A host like the preset sends to a stock Linux, or receives from it, over a path of the given rate, round-trip time and
-/// loss. Settings have the names of the preset's system, or fullpipe's own.
+/// loss. Settings have the names of the preset's system, or fullpipe's own. With an experiment instead, such as that of a
+/// capture, one of its rows runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe try --rate 100mbit --rtt 20ms\n  \
+    fullpipe try ./slow.toml --set sender.SO_SNDBUF=unset\n  \
     fullpipe try --preset nuttx --set CONFIG_IOB_NBUFFERS=24 \\\n      \
     --rate 5mbit --rtt 30ms --loss 1%\n  \
     fullpipe try --preset linux --set \"tcp_rmem=4096 65536 262144\" \\\n      \
@@ -118,12 +121,20 @@ pub enum TryDirection {
     fullpipe try --preset linux --congestion bbr --rate 50mbit --rtt 80ms \\\n      \
     --loss 0.5% --queue \"100 packets\" --save mine.toml")]
 pub struct TryArguments {
+    /// An experiment's name, or a file, in place of a path
+    #[arg(value_name = "NAME|FILE", conflicts_with_all = [
+        "rate", "rtt", "loss", "queue", "preset", "direction", "bytes", "time", "congestion", "save",
+    ])]
+    pub experiment: Option<String>,
+    /// Its row [default: the first]
+    #[arg(long, value_name = "LABEL", requires = "experiment")]
+    pub row: Option<String>,
     /// Rate of the path
-    #[arg(long, value_parser = rate)]
-    pub rate: u64,
+    #[arg(long, value_parser = rate, required_unless_present = "experiment")]
+    pub rate: Option<u64>,
     /// Base round-trip time
-    #[arg(long, value_name = "TIME", value_parser = round_trip)]
-    pub rtt: Time,
+    #[arg(long, value_name = "TIME", value_parser = round_trip, required_unless_present = "experiment")]
+    pub rtt: Option<Time>,
     /// Probability that a frame with payload is lost
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
     pub loss: f64,
@@ -134,7 +145,7 @@ pub struct TryArguments {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// A setting of the host; with the prefix `peer.`, `link.` or `workload.`, one of the other end, the path or the
-    /// application; repeatable
+    /// application; with an experiment, as `lab run` takes them; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Direction of the transfer, seen from the host
@@ -165,10 +176,12 @@ pub struct TryArguments {
 /// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of what the path
 /// carries after slow start, and the curve up to it. Buffers and packet memory, sending and receiving, under the names of the
 /// preset's system. If no setting gives as much, it prints the limit and searches for 95 % of the best. Memory that is given
-/// is not searched but divided between sending and receiving.
+/// is not searched but divided between sending and receiving. Of an experiment, such as that of a capture, the path's rate,
+/// round trip and loss are taken, and the preset of the host under study.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe size --rate 100mbit --rtt 20ms\n  \
+    fullpipe size ./slow.toml\n  \
     fullpipe size --rate 100mbit --rtt 20ms --preset linux\n  \
     fullpipe size --rate 25mbit --rtt 19ms --preset netburner --json\n  \
     fullpipe size --rate 10mbit --rtt 10ms --memory 7056 --preset nuttx\n  \
@@ -177,12 +190,18 @@ pub struct TryArguments {
     --set cpu.send_packet=152us --set cpu.receive_packet=152us\n  \
     fullpipe size --rate 10mbit --rtt 2ms --set peer.tcp.ack_every=1")]
 pub struct SizeArguments {
+    /// An experiment's name, or a file, whose path is taken
+    #[arg(value_name = "NAME|FILE", conflicts_with_all = ["rate", "rtt", "loss", "preset"])]
+    pub experiment: Option<String>,
+    /// Its row [default: the first]
+    #[arg(long, value_name = "LABEL", requires = "experiment")]
+    pub row: Option<String>,
     /// Rate of the path
-    #[arg(long, value_parser = rate)]
-    pub rate: u64,
+    #[arg(long, value_parser = rate, required_unless_present = "experiment")]
+    pub rate: Option<u64>,
     /// Base round-trip time
-    #[arg(long, value_name = "TIME", value_parser = round_trip)]
-    pub rtt: Time,
+    #[arg(long, value_name = "TIME", value_parser = round_trip, required_unless_present = "experiment")]
+    pub rtt: Option<Time>,
     /// Probability that a frame with payload is lost
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = share)]
     pub loss: f64,

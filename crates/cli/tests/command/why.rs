@@ -252,6 +252,43 @@ fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     assert!(refusal.iter().all(|part| stderr(&several).contains(part)));
 }
 
+/// Every command of the laboratory takes that experiment.
+#[test]
+fn a_captured_transfer_is_tried_explained_and_sized() {
+    let folder = Folder::new("why-tried");
+    let written = [
+        "why",
+        &kernel_capture(),
+        "--brief",
+        "--scenario",
+        "slow.toml",
+    ];
+    let written = fullpipe_in(&folder.0, &written);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let run = |more: &[&str]| json_in(&folder, &[more, &["--json"]].concat());
+    let goodput = |trial: &Value| {
+        trial["result"]["measured"]["goodput_mbps"]
+            .as_f64()
+            .unwrap()
+    };
+    let slow = run(&["try", "./slow.toml"]);
+    let unset = ["try", "./slow.toml", "--set", "sender.SO_SNDBUF=unset"];
+    let fast = run(&unset);
+    assert!(goodput(&fast) > 5.0 * goodput(&slow), "{fast}");
+    assert_eq!(fast["settings"][0], "sender.SO_SNDBUF=unset");
+    assert_eq!(fast["direction"], "send");
+    let explained = run(&["lab", "explain", "./slow.toml"]);
+    assert_eq!(explained["rows"][0]["verdict"]["limit"], "send_buffer");
+    let both = fullpipe_in(&folder.0, &["try", "./slow.toml", "--rate", "5mbit"]);
+    assert!(stderr(&both).contains("cannot be used with '--rate"));
+    let path = ["try", "--rate", "1mbit", "--rtt", "10ms", "--bytes", "10K"];
+    run(&[&path[..], &["--save", "small.toml"]].concat());
+    let size = run(&["size", "./small.toml"]);
+    assert_eq!(size["preset"], "default");
+    assert_eq!(size["rate_bps"], 1_000_000);
+    assert_eq!(size["rtt_ms"], 10.0);
+}
+
 fn json_in(folder: &Folder, arguments: &[&str]) -> Value {
     let output = fullpipe_in(&folder.0, arguments);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -68,6 +68,32 @@ pub struct SizeRequest {
     pub seed: u64,
 }
 
+/// The path of a transfer, and the preset of its host under study.
+#[derive(Clone, Copy, Debug)]
+pub struct SizedPath {
+    /// Rate of the slowest link, in bits a second.
+    pub rate_bps: u64,
+    /// Base round-trip time.
+    pub rtt: Duration,
+    /// Probability that a frame with payload is lost.
+    pub loss: f64,
+    /// Preset of the host.
+    pub preset: &'static Preset,
+}
+
+impl SizedPath {
+    /// Those of the first flow of `setup`; `None` if no link has a rate.
+    pub fn of(setup: &Setup) -> Option<Self> {
+        let (rate_bps, rtt_s) = setup.bare_path();
+        rate_bps.is_finite().then(|| Self {
+            rate_bps: rate_bps as u64,
+            rtt: Duration::from_micros((rtt_s * 1e6).round() as u64),
+            loss: Path::of(setup, full_segment(setup)).loss,
+            preset: setup.hosts[setup.subject].preset,
+        })
+    }
+}
+
 /// The smallest sufficient settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Size {
