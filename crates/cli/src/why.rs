@@ -8,6 +8,7 @@ mod account;
 mod captures;
 mod connections;
 mod live;
+mod merged;
 mod pictures;
 mod recordings;
 mod records;
@@ -17,7 +18,10 @@ mod twin;
 
 use std::path::Path;
 
-use fullpipe_diagnose::capture::{CaptureWarning, FlowFilter};
+use fullpipe_diagnose::{
+    capture::{CaptureWarning, FlowFilter},
+    facts::captured_ends,
+};
 use fullpipe_perf::Stop;
 
 use crate::{
@@ -60,6 +64,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         return finish(arguments, terminal, &inputs, &files);
     }
     read_files(arguments, terminal, &mut inputs, &stop)?;
+    inputs.connections.merge();
     let answer = finish(arguments, terminal, &inputs, &files);
     if stop.is_raised() {
         let why = "the answer is about what was read until then";
@@ -164,8 +169,12 @@ impl<'a> Files<'a> {
         }
         if let Some((flow, log)) = one.filter(|_| self.pictures.are_wanted()) {
             let name = captures[connections.full_capture()].name.as_str();
-            self.pictures
-                .write_run(&pictures::run(name, flow, log, twin))?;
+            let ends = match connections.merged() {
+                Some((_, Ok(merged))) => merged.ends(),
+                Some((_, Err(_))) | None => captured_ends(log, &flow.outcome),
+            };
+            let run = pictures::run(name, flow, ends, log.omitted(), twin);
+            self.pictures.write_run(&run)?;
         }
         Ok(())
     }
@@ -182,10 +191,16 @@ fn finish(
     if let Some(number) = arguments.flow
         && connections.full().is_none()
     {
-        return Err(Failure::usage(format!(
-            "--flow {number}: the last connection is number {}",
-            connections.count()
-        )));
+        let same = connections.same().iter().find(|same| same.0 == number);
+        return Err(Failure::usage(match same {
+            Some((_, earlier)) => format!(
+                "--flow {number}: it is connection {earlier} in another capture, and --flow {earlier} merges both"
+            ),
+            None => format!(
+                "--flow {number}: the last connection is number {}",
+                connections.count()
+            ),
+        }));
     }
     let twin = twin::of(arguments, terminal, connections)?;
     files.write(inputs, twin.as_ref())?;
@@ -240,6 +255,7 @@ fn show(
     match connections.full() {
         Some(flow) => {
             text += &account::text(flow, &verdict, layout);
+            text += &merged::text(captures, connections, layout);
             text += &twin.map_or(String::new(), |twin| twin.beside(layout));
             if !recordings.is_empty() {
                 text += &recordings::beside(recordings, connections, layout);

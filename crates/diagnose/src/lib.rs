@@ -5,7 +5,7 @@
 //! of stacks. [`vocabulary`] has the names of the numbers in the columns. [`inferred`] is the
 //! account of a path from the frames that its two ends sent and received. [`capture`] reads the
 //! segments of a capture, [`observe`] infers a connection's [`account`] from them. [`socket`]
-//! follows live sockets of a kernel.
+//! follows live sockets of a kernel. [`merge`] joins two captures of one connection.
 //!
 //! Rule: the series are observations, neither interpreted nor rounded. Nothing is judged
 //! or drawn here; a row's verdict was made by the lab and is only carried.
@@ -15,6 +15,7 @@ pub mod account;
 pub mod capture;
 pub mod facts;
 pub mod inferred;
+pub mod merge;
 pub mod observe;
 pub mod socket;
 

@@ -20,6 +20,8 @@ use crate::{
     run::followed,
 };
 
+mod merges;
+
 fn parsed(text: &str) -> Setup {
     let experiment = Experiment::parse("case", "case.toml", text).expect("no mistake");
     experiment.rows[0].setup.clone()

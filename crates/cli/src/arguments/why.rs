@@ -26,6 +26,7 @@ use fullpipe_perf::iperf2::options;
     fullpipe why capture.pcap --csv > connections.csv\n  \
     fullpipe why capture.pcap --flow 3 --report slow.html --xplot graphs\n  \
     fullpipe why capture.pcap --parquet tables\n  \
+    fullpipe why client.pcap server.pcap      one connection from both ends, merged\n  \
     fullpipe why host.sockets                 recorded by fullpipe watch --record\n  \
     fullpipe why capture.pcap host.sockets    both accounts of each connection\n  \
     fullpipe why capture.pcap --fail-on limit=receive_window"

@@ -2,14 +2,20 @@
 //!
 //! Rule: memory is bounded. A row of fixed size is kept of each connection, of at most
 //! [`ROWS_MAX`] that lost most time; the others are only counted. The whole result is kept of
-//! one connection: the one that was asked for, or the only one.
+//! one connection: the one that was asked for, or the only one. A connection that an earlier
+//! capture has too makes no row of its own.
 
-use std::{cmp::Ordering, collections::BinaryHeap, net::SocketAddr};
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, HashMap},
+    net::SocketAddr,
+};
 
 use fullpipe_diagnose::{
     account::Shares,
     capture::{EndedFlow, FlowEnding, FlowKey},
     inferred::Confidence,
+    merge::{MergeFailure, Merged, Tap, merge},
     observe::{Followed, Follower, ObservedConnection, SeenLimit, SegmentLog},
     vocabulary::Limit,
 };
@@ -18,6 +24,8 @@ use crate::arguments::ConnectionCondition;
 
 /// Most rows that are kept.
 const ROWS_MAX: usize = 10_000;
+/// Most connections that are recognised in a later capture.
+const IDENTITIES: usize = 100_000;
 /// Most lines about a condition of `--fail-on`.
 const LINES_MAX: usize = 20;
 
@@ -127,10 +135,65 @@ impl Ord for ByTimeLost {
     }
 }
 
+/// Addresses, ports and initial sequence numbers: the same in every capture of a connection.
+type Identity = (FlowKey, [u32; 2]);
+
+fn identity(flow: &EndedFlow<ObservedConnection>) -> Option<Identity> {
+    let [a, b] = flow.outcome.initial_seqs;
+    Some((flow.key, [a?, b?]))
+}
+
+/// A connection that a later capture may have too.
+#[derive(Clone, Copy)]
+struct Known {
+    number: u64,
+    capture: usize,
+    is_closed: bool,
+    lifetime_ns: u64,
+    largest_rtt_ns: u64,
+}
+
+impl Known {
+    fn of(flow: &EndedFlow<ObservedConnection>, capture: usize) -> Self {
+        let seen = &flow.outcome;
+        Self {
+            number: flow.number,
+            capture,
+            is_closed: seen.is_closed,
+            lifetime_ns: seen.lifetime_ns,
+            largest_rtt_ns: seen.path.largest_rtt_ns.unwrap_or(0),
+        }
+    }
+
+    /// Returns true if both may be one connection. Runs of a simulator have equal initial
+    /// sequence numbers; if both ended, they lasted equally long but for a few round trips.
+    fn may_be(&self, other: &Self) -> bool {
+        let trips = 4 * self.largest_rtt_ns.max(other.largest_rtt_ns);
+        let apart = self.lifetime_ns.abs_diff(other.lifetime_ns);
+        let is_near = apart <= trips.max(1_000_000) + self.lifetime_ns / 100;
+        self.capture != other.capture && (is_near || !(self.is_closed && other.is_closed))
+    }
+}
+
+/// The same connection in a second capture.
+struct Second {
+    flow: Box<EndedFlow<ObservedConnection>>,
+    log: SegmentLog,
+    capture: usize,
+}
+
 /// The connections that have ended.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
+    /// Connections with a number, and those of them that are in an earlier capture.
     count: u64,
+    repeated: u64,
+    /// The connections whose handshake was seen, at most [`IDENTITIES`].
+    known: HashMap<Identity, Known>,
+    /// The first connections that are in two captures: both numbers.
+    same: Vec<(u64, u64)>,
+    second: Option<Second>,
+    merged: Option<Result<Merged, MergeFailure>>,
     /// Number of the capture that is read, and of connections in those before it.
     capture: usize,
     before: u64,
@@ -148,6 +211,11 @@ impl Connections {
         Self {
             rows: BinaryHeap::new(),
             count: 0,
+            repeated: 0,
+            known: HashMap::new(),
+            same: Vec::new(),
+            second: None,
+            merged: None,
             capture: 0,
             before: 0,
             wanted,
@@ -158,13 +226,16 @@ impl Connections {
     }
 
     /// The analysis of each further connection of the capture that is read. Segments are kept
-    /// of the connection that was asked for, or of the first.
+    /// of the connection that was asked for, or of the first, and of those between the same ports
+    /// in later captures.
     pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
         let mut number = self.before;
         let wanted = self.wanted.unwrap_or(1);
-        move |_| {
+        let first = self.full.as_ref().map(|flow| flow.key);
+        let first = first.filter(|_| self.second.is_none());
+        move |key| {
             number += 1;
-            Follower::new(number == wanted)
+            Follower::new(number == wanted || first == Some(*key))
         }
     }
 
@@ -182,7 +253,18 @@ impl Connections {
         );
         flow.number += self.before;
         self.count += 1;
-        self.log = log.or(self.log.take());
+        if let Some(identity) = identity(&flow) {
+            let own = Known::of(&flow, self.capture);
+            match self.known.get(&identity) {
+                Some(known) if known.may_be(&own) => {
+                    let number = known.number;
+                    return self.add_repeated(flow, log, number);
+                }
+                Some(_) => {}
+                None if self.known.len() < IDENTITIES => drop(self.known.insert(identity, own)),
+                None => {}
+            }
+        }
         self.rows
             .push(ByTimeLost(Row::of(&flow, flow.number, self.capture)));
         if self.rows.len() > ROWS_MAX {
@@ -190,14 +272,78 @@ impl Connections {
         }
         let is_full = match self.wanted {
             Some(wanted) => wanted == flow.number,
-            None => self.count == 1,
+            None => self.distinct() == 1,
         };
         if is_full {
+            self.log = log;
             self.full_capture = self.capture;
             self.full = Some(Box::new(flow));
         } else if self.wanted.is_none() {
             self.full = None;
         }
+    }
+
+    /// Adds connection `number` as a later capture shows it.
+    fn add_repeated(
+        &mut self,
+        flow: EndedFlow<ObservedConnection>,
+        log: Option<SegmentLog>,
+        number: u64,
+    ) {
+        self.repeated += 1;
+        if self.same.len() < ROWS_MAX {
+            self.same.push((flow.number, number));
+        }
+        let is_full = self.full.as_ref().is_some_and(|full| full.number == number);
+        if let Some(log) = log.filter(|_| is_full && self.second.is_none()) {
+            self.second = Some(Second {
+                flow: Box::new(flow),
+                log,
+                capture: self.capture,
+            });
+        }
+    }
+
+    /// Merges the connection of which the whole result was kept with what a second capture
+    /// shows of it.
+    pub fn merge(&mut self) {
+        let (Some(flow), Some(log), Some(second)) = (&mut self.full, &mut self.log, &self.second)
+        else {
+            return;
+        };
+        let taps = [
+            Tap {
+                observed: &flow.outcome,
+                log,
+            },
+            Tap {
+                observed: &second.flow.outcome,
+                log: &second.log,
+            },
+        ];
+        let merged = merge(taps);
+        if let Ok(merged) = &merged {
+            flow.outcome = merged.observed.clone();
+            *log = merged.log.clone();
+        }
+        self.merged = Some(merged);
+    }
+
+    /// The merge of that connection, and the numbers of its captures, from 0.
+    pub fn merged(&self) -> Option<([usize; 2], &Result<Merged, MergeFailure>)> {
+        let second = self.second.as_ref()?;
+        let places = [self.full_capture, second.capture];
+        Some((places, self.merged.as_ref()?))
+    }
+
+    /// Connections that are in two captures: the number in the later, and that in the earlier.
+    pub fn same(&self) -> &[(u64, u64)] {
+        &self.same
+    }
+
+    /// Number of different connections.
+    pub const fn distinct(&self) -> u64 {
+        self.count - self.repeated
     }
 
     /// The connections that follow are those of the next capture.

@@ -5,20 +5,20 @@
 
 use fullpipe_diagnose::{
     capture::EndedFlow,
-    facts::{
-        Figure, Host, Observed, PathFacts, Peer, Row, Run, ShownBy, VerdictParts, captured_ends,
-    },
-    observe::{ObservedConnection, SeenLimit, SegmentLog},
+    facts::{Connection, Figure, Host, Observed, PathFacts, Peer, Row, Run, ShownBy, VerdictParts},
+    observe::{ObservedConnection, SeenLimit},
 };
 use fullpipe_fit::Figures;
 
 use super::{table::words, twin::TwinAnswer};
 
-/// The connection `flow` of the capture called `capture`, as a run of one row.
+/// The connection `flow` of the capture called `capture`, as a run of one row. `omitted` segments
+/// are not in its `ends`.
 pub fn run(
     capture: &str,
     flow: &EndedFlow<ObservedConnection>,
-    log: &SegmentLog,
+    ends: Connection,
+    omitted: u64,
     twin: Option<&TwinAnswer>,
 ) -> Run {
     let seen = &flow.outcome;
@@ -27,10 +27,7 @@ pub fn run(
     let explained = twin.and_then(TwinAnswer::explained);
     let notes = [
         twin.and_then(TwinAnswer::doubt),
-        (log.omitted() > 0).then(|| {
-            let kept = log.segments().len();
-            format!("The graphs have the first {kept} segments.")
-        }),
+        (omitted > 0).then(|| format!("The graphs lack the last {omitted} segments.")),
     ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let label = format!("{sender} to {receiver}");
@@ -57,7 +54,7 @@ pub fn run(
             hosts: [sender, receiver]
                 .map(|address| host(&address.to_string()))
                 .into(),
-            connections: vec![captured_ends(log, seen)],
+            connections: vec![ends],
             ..Observed::default()
         },
         ..Row::default()

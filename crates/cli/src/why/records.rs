@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::{
     captures::Capture,
     connections::{Connections, Row},
+    merged::{self, JsonMerge},
     recordings::{self, JsonMatched, JsonRecording, Recording},
     twin::{JsonTwin, TwinAnswer},
 };
@@ -33,6 +34,8 @@ struct Answer<'a> {
     recordings: Vec<JsonRecording<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     accounts: Option<AccountsBeside>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge: Option<JsonMerge<'a>>,
 }
 
 #[derive(Serialize)]
@@ -107,11 +110,12 @@ pub fn json(
         schema: JSON_SCHEMA,
         captures: captures.iter().map(capture).collect(),
         connections: rows.iter().map(row).collect(),
-        connections_left_out: connections.count() - rows.len() as u64,
+        connections_left_out: connections.distinct() - rows.len() as u64,
         observed: connections.full().map(|flow| &flow.outcome),
         twin: twin.map(TwinAnswer::json),
         recordings: recordings::json(recordings),
         accounts: recordings::json_beside(recordings, connections),
+        merge: merged::json(captures, connections),
     };
     serde_json::to_string_pretty(&answer).map_err(Failure::failed)
 }

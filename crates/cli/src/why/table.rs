@@ -183,7 +183,13 @@ pub fn connections(
         out.push('\n');
     }
     out.push('\n');
-    let more = all.count() - rows.len() as u64;
+    layout.paragraph(&mut out, "", 0, &notes(all, captures, rows.len()).join(" "));
+    out
+}
+
+/// Sentences below the table, of which `shown` connections are printed.
+fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
+    let more = all.distinct() - shown as u64;
     let mut notes = Vec::new();
     if more > 0 {
         notes.push(format!(
@@ -191,10 +197,18 @@ pub fn connections(
             grouped(more)
         ));
     }
+    if let [(later, number), others @ ..] = all.same() {
+        let others = match others.len() {
+            0 => String::new(),
+            more => format!(" {} more are in two captures.", grouped(more as u64)),
+        };
+        notes.push(format!(
+            "Connection {later} is connection {number}, in another capture: `--flow {number}` merges both.{others}"
+        ));
+    }
     if captures.len() > 1 {
         notes.push("Connections are numbered in the order of the files.".to_string());
     }
     notes.push("`--flow N` prints what limited connection N. `lost` is time in which the sender had something to send and the path was not full; `?` marks low confidence.".to_string());
-    layout.paragraph(&mut out, "", 0, &notes.join(" "));
-    out
+    notes
 }

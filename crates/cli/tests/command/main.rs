@@ -7,6 +7,7 @@
 mod checkout;
 mod files;
 mod iperf;
+mod merges;
 mod mistakes;
 mod why;
 

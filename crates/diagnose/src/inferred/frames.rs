@@ -10,7 +10,7 @@ use fullpipe_wire::{
 };
 
 /// Words of a frame that identify it.
-pub(super) const WORDS: usize = 8;
+pub(crate) const WORDS: usize = 8;
 /// Places in an IPv4 header that routers change: ECN, time to live, checksum.
 const ECN: usize = 1;
 const TIME_TO_LIVE: usize = 8;
@@ -109,8 +109,21 @@ impl SeenFrame {
         }
     }
 
+    /// A frame that is recognised by `words` and not by its bytes.
+    pub(crate) const fn recognised(at_ns: u64, kind: FrameKind, words: [u64; WORDS]) -> Self {
+        Self {
+            at_ns,
+            len: 0,
+            kind,
+            ack: 0,
+            is_marked: false,
+            is_damaged: false,
+            words,
+        }
+    }
+
     /// The value by which the same frame is found at the other end.
-    pub(super) const fn key(&self) -> ([u64; WORDS], u32) {
+    pub(crate) const fn key(&self) -> ([u64; WORDS], u32) {
         (self.words, self.len)
     }
 

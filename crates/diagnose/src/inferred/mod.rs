@@ -18,6 +18,7 @@ mod policer;
 mod values;
 
 pub use acks::AckPath;
+pub(crate) use frames::WORDS;
 pub use frames::{EndFrames, FrameKind, SeenFrame};
 pub use values::{
     Confidence, DirectionInference, FrameCounts, Inferred, LossReason, MtuHole, Outage,

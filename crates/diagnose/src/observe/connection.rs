@@ -118,6 +118,10 @@ impl ConnectionObserver {
             lifetime_ns,
             sender,
             client: self.handshake.client,
+            initial_seqs: self
+                .handshake
+                .offers
+                .map(|offer| offer.map(|offer| offer.isn)),
             is_closed,
             cannot_tell: cannot_tell(&vantage, &seen, sender, lacks),
             directions: seen,

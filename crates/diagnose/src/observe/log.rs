@@ -3,10 +3,13 @@
 //! Rule: at most [`SegmentLog::SEGMENTS`] are kept, the first ones. The account of the connection
 //! goes on without a bound.
 
-use fullpipe_wire::TcpFlags;
+use fullpipe_wire::{Ecn, SackBlock, SackBlocks, TcpFlags, TcpOptions, Timestamps};
 
 use super::{ConnectionObserver, ObservedConnection};
 use crate::capture::{Analysis, End, Segment};
+
+/// Most SYNs whose options are kept.
+const SYNS: usize = 16;
 
 /// A segment, without what a fit and a graph do not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,10 @@ pub struct Noted {
     pub payload: u32,
     /// TSval, if the segment has timestamps.
     pub tsval: Option<u32>,
+    /// TSecr, if the segment has timestamps.
+    pub tsecr: Option<u32>,
+    /// ECN codepoint of the IP header.
+    pub ecn: Ecn,
 }
 
 /// A block of the SACK option of a segment.
@@ -45,6 +52,8 @@ pub struct NotedSack {
 pub struct SegmentLog {
     segments: Vec<Noted>,
     sacks: Vec<NotedSack>,
+    /// Options of the SYNs, at most [`SYNS`], with their places in the log.
+    syns: Vec<(u32, TcpOptions)>,
     omitted: u64,
     /// Both SYNs had the option SACK-permitted, as far as SYNs were seen.
     refuses_sack: bool,
@@ -53,7 +62,7 @@ pub struct SegmentLog {
 }
 
 impl SegmentLog {
-    /// Largest number of segments: 10 MiB, and up to 12 MiB for SACK blocks.
+    /// Largest number of segments: 12 MiB, and up to 12 MiB for SACK blocks.
     pub const SEGMENTS: usize = 1 << 18;
 
     /// A log without segments.
@@ -72,6 +81,9 @@ impl SegmentLog {
             return;
         }
         let place = self.segments.len() as u32;
+        if segment.flags.contains(TcpFlags::SYN) && self.syns.len() < SYNS {
+            self.syns.push((place, segment.options));
+        }
         let blocks = segment.options.sack.as_slice().iter();
         self.sacks.extend(blocks.map(|block| NotedSack {
             place,
@@ -87,6 +99,8 @@ impl SegmentLog {
             flags: segment.flags,
             payload: segment.payload,
             tsval: segment.options.timestamps.map(|stamps| stamps.value),
+            tsecr: segment.options.timestamps.map(|stamps| stamps.echo),
+            ecn: segment.ecn,
         });
     }
 
@@ -98,6 +112,56 @@ impl SegmentLog {
     /// Blocks of their SACK options, in the same order.
     pub fn sacks(&self) -> &[NotedSack] {
         &self.sacks
+    }
+
+    /// Initial sequence numbers of both ends, as far as their SYNs were captured.
+    pub fn initial(&self) -> [Option<u32>; 2] {
+        End::BOTH.map(|end| {
+            let is_syn = |one: &&Noted| one.from == end && one.flags.contains(TcpFlags::SYN);
+            self.segments.iter().find(is_syn).map(|syn| syn.seq)
+        })
+    }
+
+    /// The segments as a capture has them, as far as the log has their values.
+    pub fn captured(&self) -> impl Iterator<Item = Segment> + '_ {
+        let mut sacks = self.sacks.iter().peekable();
+        let mut syns = self.syns.iter().peekable();
+        let numbered = (0..).zip(&self.segments);
+        numbered.map(move |(place, noted)| {
+            let mut blocks = SackBlocks::NONE;
+            while let Some(block) = sacks.next_if(|block| block.place == place) {
+                let (left, right) = (block.left, block.right);
+                blocks.push(SackBlock { left, right });
+            }
+            let syn = syns.next_if(|syn| syn.0 == place);
+            let timestamps = noted.tsval.zip(noted.tsecr);
+            let plain = TcpOptions {
+                timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
+                sack: blocks,
+                ..TcpOptions::NONE
+            };
+            Segment {
+                at_ns: noted.at_ns,
+                from: noted.from,
+                seq: noted.seq,
+                ack: noted.ack,
+                flags: noted.flags,
+                window: noted.window,
+                payload: noted.payload,
+                options: syn.map_or(plain, |syn| syn.1),
+                ecn: noted.ecn,
+                ..Segment::EMPTY
+            }
+        })
+    }
+
+    /// The log with other times.
+    pub fn with_times(&self, at: impl Fn(i64) -> i64) -> Self {
+        let mut log = self.clone();
+        for segment in &mut log.segments {
+            segment.at_ns = at(segment.at_ns);
+        }
+        log
     }
 
     /// Number of segments after them.

@@ -26,6 +26,8 @@ pub struct ObservedConnection {
     /// The end that sent the first SYN; `None` if the capture has none.
     #[serde(serialize_with = "optional_end_name")]
     pub client: Option<End>,
+    /// Initial sequence numbers of end A and of end B, as far as their SYNs were captured.
+    pub initial_seqs: [Option<u32>; 2],
     /// True if a FIN of each end, or a reset, was seen.
     pub is_closed: bool,
     /// Both directions: the segments of end A, then those of end B.

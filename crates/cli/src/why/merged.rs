@@ -1,0 +1,169 @@
+//! One connection in two captures: what the merge adds, in words and for programs.
+//!
+//! Rule: each capture is called by its name on the command line, and the assumption behind the
+//! clocks is said.
+
+use fullpipe_diagnose::merge::{MergeFacts, PassageFacts};
+use fullpipe_lab::{
+    layout::{Layout, Tone},
+    units::{grouped, rate_text, seconds_text},
+};
+use serde::Serialize;
+
+use super::{captures::Capture, connections::Connections};
+
+/// Most losses that are printed.
+const LOSSES: usize = 10;
+
+/// The merge of the connection that is printed in full, or the reason for which its two
+/// captures were not merged; empty with one capture.
+pub fn text(captures: &[Capture], connections: &Connections, layout: Layout) -> String {
+    let mut out = String::new();
+    let Some((places, merged)) = connections.merged() else {
+        return out;
+    };
+    let [first, second] = places.map(|place| captures[place].name.as_str());
+    out.push('\n');
+    match merged {
+        Err(why) => {
+            let text = format!("The connection is also in {second}, but was not merged: {why}.");
+            layout.paragraph(&mut out, "", 0, &text);
+        }
+        Ok(merged) => {
+            let facts = &merged.facts;
+            let names = if facts.near == 0 {
+                [first, second]
+            } else {
+                [second, first]
+            };
+            let title = layout.paint(Tone::Heading, "Two captures of this connection, merged");
+            layout.paragraph(&mut out, "", 2, &title);
+            layout.field(&mut out, "captures", &places_text(names));
+            layout.field(&mut out, "clocks", &clocks(facts, names[1]));
+            layout.field(&mut out, "forward", &passage(&facts.forward, true));
+            layout.field(&mut out, "back", &passage(&facts.back, false));
+            layout.field(&mut out, "added", &added(facts, names[0]));
+            losses(&mut out, facts, layout);
+        }
+    }
+    out
+}
+
+fn places_text([near, far]: [&str; 2]) -> String {
+    format!(
+        "{near} is nearer to the sender and gives the times of the account; {far} is nearer to the receiver and gives what arrived, in which order, and the receiver's own segments"
+    )
+}
+
+fn clocks(facts: &MergeFacts, far: &str) -> String {
+    let ahead = facts.clock_ahead_ns;
+    let direction = if ahead < 0 { "behind" } else { "ahead" };
+    let drift = match facts.drift_ppm {
+        Some(ppm) => format!("and drifts by {ppm:+.1} parts in a million"),
+        None => "and no drift shows".to_string(),
+    };
+    let half = seconds_text(facts.round_trip_ns as f64 / 2e9);
+    format!(
+        "{far} is {} {direction} when the connection begins, {drift}. Round trip between the captures: {} at least, of which half ({half}) is taken for each direction; the clocks are certain to {half}",
+        seconds_text(ahead.unsigned_abs() as f64 / 1e9),
+        seconds_text(facts.round_trip_ns as f64 / 1e9),
+    )
+}
+
+/// One direction. The rate is printed of payload only: ACKs are spaced by their receiver.
+fn passage(facts: &PassageFacts, has_payload: bool) -> String {
+    let mut parts = vec![format!(
+        "{} of {} segments lost between the captures",
+        grouped(facts.lost),
+        grouped(facts.segments)
+    )];
+    if !facts.reasons.is_empty() {
+        let reasons = facts.reasons.iter();
+        let reasons: Vec<_> = reasons
+            .map(|(name, count)| format!("{} {name}", grouped(*count)))
+            .collect();
+        parts[0] += &format!(" ({})", reasons.join(", "));
+    }
+    for (count, name) in [
+        (facts.duplicated, "duplicated"),
+        (facts.reordered, "reordered"),
+        (facts.unseen, "only in the second capture"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {name}", grouped(count)));
+        }
+    }
+    if let (Some(mean), Some(largest)) = (facts.queue_mean_ms, facts.queue_largest_ms) {
+        parts.push(format!(
+            "queues of {} on average, {} at most",
+            seconds_text(mean / 1e3),
+            seconds_text(largest / 1e3)
+        ));
+    }
+    if let Some(rate) = facts.rate_bps.filter(|_| has_payload) {
+        parts.push(format!("bottleneck of {}", rate_text(rate)));
+    }
+    parts.join("; ")
+}
+
+fn added(facts: &MergeFacts, near: &str) -> String {
+    let mut parts = vec![match facts.needless {
+        0 => "no retransmission was needless".to_string(),
+        count => format!(
+            "{} retransmissions were needless: all of their bytes had arrived",
+            grouped(count)
+        ),
+    }];
+    if facts.filled_bytes > 0 {
+        parts.push(format!(
+            "{} bytes that {near} lacks were taken from the other capture",
+            grouped(facts.filled_bytes)
+        ));
+    }
+    parts.join("; ")
+}
+
+/// The first losses with their times.
+fn losses(out: &mut String, facts: &MergeFacts, layout: Layout) {
+    if facts.losses.is_empty() {
+        return;
+    }
+    let heading = format!(
+        "{:>12} {:>14} {:>8}  lost",
+        "sent at", "first byte", "bytes"
+    );
+    *out += &format!("  {}\n", layout.paint(Tone::Heading, &heading));
+    for loss in facts.losses.iter().take(LOSSES) {
+        *out += &format!(
+            "  {:>12} {:>14} {:>8}\n",
+            seconds_text(loss.at_ns as f64 / 1e9),
+            grouped(loss.seq),
+            grouped(loss.payload.into())
+        );
+    }
+    let more = facts.losses.len().saturating_sub(LOSSES);
+    if more > 0 {
+        let more = grouped(more as u64);
+        *out += &format!("  {more} more segments were lost and sent again (--json has them)\n");
+    }
+}
+
+/// The merge in `--json`.
+#[derive(Serialize)]
+pub struct JsonMerge<'a> {
+    captures: [&'a str; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+    #[serde(flatten)]
+    facts: Option<&'a MergeFacts>,
+}
+
+/// The merge for `--json`.
+pub fn json<'a>(captures: &'a [Capture], connections: &'a Connections) -> Option<JsonMerge<'a>> {
+    let (places, merged) = connections.merged()?;
+    Some(JsonMerge {
+        captures: places.map(|place| captures[place].name.as_str()),
+        failure: merged.as_ref().err().map(ToString::to_string),
+        facts: merged.as_ref().ok().map(|merged| &merged.facts),
+    })
+}

@@ -1,0 +1,422 @@
+//! One connection in two captures, from both sides of its path.
+//!
+//! [`merge`] finds the clocks of the captures, compares what passed each tap, and makes one
+//! observation: times of the sender from the tap that is nearer to it, and what arrived from the
+//! other. [`infer`](crate::inferred::infer) gives the losses and queues between the taps.
+//!
+//! | step | file |
+//! | --- | --- |
+//! | the difference of the clocks | `clocks` |
+//! | segments as frames at the ends of a path | `frames` |
+//! | payload that only one capture has, and what arrived twice | `arrived` |
+//!
+//! Rule: a connection is recognised by its addresses, ports and both initial sequence numbers. What
+//! passed one tap and not the other was lost between them, unless the time at which it passed
+//! is outside the other capture.
+
+mod arrived;
+mod clocks;
+mod frames;
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{
+    capture::{Analysis, End, Segment},
+    facts::{Connection, captured_end, mark_lost},
+    inferred::{DirectionInference, EndFrames, Inferred, LossReason, SeenFrame, infer},
+    observe::{Followed, Follower, Noted, ObservedConnection, SegmentLog},
+};
+use arrived::Arrived;
+use clocks::{ClockDifference, Passed, compare};
+
+/// Smallest round trip between two taps that are not at the same place, in nanoseconds.
+const APART_NS: f64 = 2_000.0;
+/// Time added to each delay if the taps are so near that an error of the clocks could make it
+/// negative, in nanoseconds.
+const NEAR_NS: u64 = 100_000;
+/// Bytes of the option for timestamps, by which segments of a connection may differ.
+const TIMESTAMPS: u32 = 12;
+/// Largest number of losses that are kept.
+const LOSSES: usize = 10_000;
+
+/// A connection in one capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Tap<'a> {
+    /// The connection.
+    pub observed: &'a ObservedConnection,
+    /// Its segments.
+    pub log: &'a SegmentLog,
+}
+
+/// The reason for which two captures cannot be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeFailure {
+    /// The handshake is missing in a capture, the initial sequence numbers differ, or more than
+    /// half of the sender's segments are missing in the other capture.
+    NotTheSame,
+    /// Fewer than three segments of a direction are in both captures.
+    NothingInCommon,
+    /// No time passes between the taps.
+    SamePlace,
+}
+
+impl fmt::Display for MergeFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotTheSame => {
+                "the handshake is not in both captures, or most of the other segments are not, so they may show different connections"
+            }
+            Self::NothingInCommon => {
+                "fewer than three segments of each direction are in both captures, so the difference of their clocks is unknown"
+            }
+            Self::SamePlace => "both captures were made at the same place of the path",
+        })
+    }
+}
+
+impl std::error::Error for MergeFailure {}
+
+/// The facts that two captures show together.
+#[derive(Clone, Debug, Serialize)]
+pub struct MergeFacts {
+    /// Place of the capture that is nearer to the sender among the two: 0 or 1.
+    pub near: usize,
+    /// Nanoseconds by which the clock of the other capture is ahead when the connection begins.
+    pub clock_ahead_ns: i64,
+    /// Parts in a million by which it is faster; absent if no drift shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift_ppm: Option<f64>,
+    /// Smallest round trip between the taps; half of it is taken for each direction.
+    pub round_trip_ns: u64,
+    /// From the tap near the sender to the other.
+    pub forward: PassageFacts,
+    /// From the other tap to that near the sender.
+    pub back: PassageFacts,
+    /// Segments with payload that were lost between the taps and sent again, at most 10,000.
+    pub losses: Vec<LostSegment>,
+    /// Retransmissions of which every byte had arrived.
+    pub needless: u64,
+    /// Payload that the capture near the sender lacks and the other has, in bytes.
+    pub filled_bytes: u64,
+}
+
+/// Counts and delays between the taps in one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PassageFacts {
+    /// Segments that passed the first tap; those of offloads are counted as on the wire.
+    pub segments: u64,
+    /// Segments of these that never passed the second.
+    pub lost: u64,
+    /// Losses by reason, where a reason shows.
+    pub reasons: Vec<(&'static str, u64)>,
+    /// Segments that passed the second tap more often than the first.
+    pub duplicated: u64,
+    /// Segments that passed the second tap after one that was sent later.
+    pub reordered: u64,
+    /// Segments that passed only the second tap.
+    pub unseen: u64,
+    /// Rate of the bottleneck between the taps, in bits per second, headers included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<f64>,
+    /// Mean time in queues between the taps, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_mean_ms: Option<f64>,
+    /// Longest time in queues between the taps, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_largest_ms: Option<f64>,
+}
+
+/// A segment that passed the tap near the sender and never the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LostSegment {
+    /// Time at the tap near the sender, in nanoseconds from the first segment.
+    pub at_ns: u64,
+    /// Sequence number of its first byte, counted from the initial one.
+    pub seq: u64,
+    /// Payload in bytes.
+    pub payload: u32,
+}
+
+/// One connection from two captures.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The connection, by the clock of the capture near the sender.
+    pub observed: ObservedConnection,
+    /// Its segments as that tap shows them, with those that only the other has.
+    pub log: SegmentLog,
+    /// The segments of the other tap, by the same clock.
+    far_log: SegmentLog,
+    /// Facts that the merge adds.
+    pub facts: MergeFacts,
+}
+
+impl Merged {
+    /// Both ends, each with the times of its own tap. Lost segments are marked.
+    pub fn ends(&self) -> Connection {
+        let seen = &self.observed;
+        let receiver = seen.sender.other();
+        let mut connection = Connection {
+            first: captured_end(&self.log, seen, seen.sender, 0),
+            second: Some(captured_end(&self.far_log, seen, receiver, 1)),
+        };
+        mark_lost(&mut connection);
+        connection
+    }
+}
+
+/// Merges a connection in two captures.
+///
+/// # Errors
+/// The captures may show different connections, have too little in common, or were made at the
+/// same place.
+pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
+    let [first, second] = taps.map(|tap| tap.log.initial());
+    if first != second || first.contains(&None) {
+        return Err(MergeFailure::NotTheSame);
+    }
+    let [sender, other] = taps.map(|tap| (tap.observed.data().payload_bytes, tap.observed.sender));
+    let sender = sender.max(other).1;
+    let clocks = compared(taps, sender)?;
+    let near = usize::from(clocks.round_trip_ns < 0.0);
+    let [near_tap, far_tap] = [taps[near], taps[1 - near]];
+    let clocks = match near {
+        0 => clocks,
+        _ => compared([near_tap, far_tap], sender)?,
+    };
+    if clocks.round_trip_ns < APART_NS {
+        return Err(MergeFailure::SamePlace);
+    }
+    let far_log = far_tap.log.with_times(|at_ns| {
+        let own = (at_ns - far_tap.observed.begin_ns) as f64;
+        near_tap.observed.begin_ns + ((own - clocks.ahead_ns) / (1.0 + clocks.drift)) as i64
+    });
+    let begin_ns = near_tap.observed.begin_ns;
+    let far_begin_ns = far_tap.observed.begin_ns;
+    let pair = Pair {
+        near: near_tap.log,
+        far: &far_log,
+        sender,
+        mss: mss(taps),
+        round_trip_ns: clocks.round_trip_ns as u64,
+    };
+    let (forward, back) = pair.passages();
+    if forward.lost * 2 > forward.segments {
+        return Err(MergeFailure::NotTheSame);
+    }
+    let arrived = Arrived::of(pair.near, pair.far, sender);
+    let filled_bytes = arrived
+        .filled
+        .iter()
+        .map(|one| u64::from(one.payload))
+        .sum();
+    let Followed { observed, log } = pair.joined(near_tap, &arrived.filled);
+    let mut merged = Merged {
+        observed,
+        log: log.unwrap_or_default(),
+        facts: MergeFacts {
+            near,
+            clock_ahead_ns: far_begin_ns - begin_ns + clocks.ahead_ns as i64,
+            drift_ppm: (clocks.drift != 0.0).then_some(clocks.drift * 1e6),
+            round_trip_ns: pair.round_trip_ns,
+            needless: arrived.again.saturating_sub(forward.duplicated),
+            forward,
+            back,
+            losses: Vec::new(),
+            filled_bytes,
+        },
+        far_log,
+    };
+    merged.facts.losses = losses(&merged.ends(), merged.decided_ns());
+    merged.correct(far_tap.observed);
+    Ok(merged)
+}
+
+/// Largest payload on the wire for segments of each end, if an offload made longer ones;
+/// otherwise 0. A tap without longer ones shows it, else the options of the handshake.
+fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
+    End::BOTH.map(|end| {
+        let longest = taps.map(|tap| {
+            let own = tap.log.segments().iter().filter(|one| one.from == end);
+            own.map(|one| one.payload).max().unwrap_or(0)
+        });
+        let agreed = taps.map(|tap| tap.observed.directions[end.index()].segment_bytes);
+        let agreed = agreed[0].min(agreed[1]);
+        let is_joined = |bytes: u32| bytes > agreed + TIMESTAMPS;
+        let shorter = longest[0].min(longest[1]);
+        match longest.iter().any(|bytes| is_joined(*bytes)) {
+            true if !is_joined(shorter) && shorter > 0 => shorter,
+            true => agreed,
+            false => 0,
+        }
+    })
+}
+
+/// Compares the clocks of two taps, of which the first is taken to be nearer to the sender.
+/// Times are from the first segment of each.
+fn compared(taps: [Tap<'_>; 2], sender: End) -> Result<ClockDifference, MergeFailure> {
+    let mss = mss(taps);
+    let common = |from: End| {
+        let [first, second] = taps.map(|tap| {
+            let at = |one: &Noted| since(one, tap.observed.begin_ns);
+            frames::frames(tap.log, from, mss[from.index()], &at)
+        });
+        frames::common(&first, &second)
+    };
+    let passed = |pairs: Vec<(u64, u64)>, sign: f64| -> Vec<Passed> {
+        let of =
+            |(first, second): (u64, u64)| (first as f64, sign * (second as f64 - first as f64));
+        pairs.into_iter().map(of).collect()
+    };
+    let there = passed(common(sender), 1.0);
+    let back = passed(common(sender.other()), -1.0);
+    compare(&there, &back).ok_or(MergeFailure::NothingInCommon)
+}
+
+fn since(segment: &Noted, begin_ns: i64) -> u64 {
+    segment.at_ns.saturating_sub(begin_ns).max(0) as u64
+}
+
+/// Two logs of one connection by one clock.
+struct Pair<'a> {
+    near: &'a SegmentLog,
+    far: &'a SegmentLog,
+    sender: End,
+    mss: [u32; 2],
+    round_trip_ns: u64,
+}
+
+impl Pair<'_> {
+    /// Counts and delays between the taps, forward and back, in the time that both captured.
+    fn passages(&self) -> (PassageFacts, PassageFacts) {
+        let spans = [self.near, self.far].map(span);
+        let begin = spans[0].0.min(spans[1].0);
+        let late_ns = match self.round_trip_ns / 2 {
+            short if short < NEAR_NS => NEAR_NS,
+            _ => 0,
+        };
+        let at = |one: &Noted| since(one, begin);
+        let list = |log, from: End| frames::frames(log, from, self.mss[from.index()], &at);
+        // A segment counts if the other tap captured when it should have arrived there.
+        let trip = (self.round_trip_ns / 2) as i64;
+        let sent = |log, from: End, other: (i64, i64)| {
+            let [from_ns, until_ns] =
+                [other.0 - trip - trip / 4, other.1].map(|at| (at - begin).max(0) as u64);
+            let mut all: Vec<SeenFrame> = list(log, from);
+            all.retain(|frame| (from_ns..=until_ns).contains(&frame.at_ns));
+            all
+        };
+        let received = |log, from: End| {
+            let mut all = list(log, from);
+            all.iter_mut().for_each(|frame| frame.at_ns += late_ns);
+            all
+        };
+        let (own, other) = (self.sender, self.sender.other());
+        let near = EndFrames {
+            sent: sent(self.near, own, spans[1]),
+            received: received(self.near, other),
+        };
+        let far = EndFrames {
+            sent: sent(self.far, other, spans[0]),
+            received: received(self.far, own),
+        };
+        let end_ns = (spans[0].1.min(spans[1].1) - begin).max(0) as u64;
+        let path = infer([&near, &far], end_ns + late_ns);
+        (passage(&path.forward), passage(&path.back))
+    }
+
+    /// The connection as the near tap shows it, with `filled` segments that only the far tap
+    /// has.
+    fn joined(&self, near: Tap<'_>, filled: &[Segment]) -> Followed {
+        if filled.is_empty() {
+            return Followed {
+                observed: near.observed.clone(),
+                log: Some(near.log.clone()),
+            };
+        }
+        let earlier = (self.round_trip_ns / 2) as i64;
+        let moved = filled.iter().map(|segment| Segment {
+            at_ns: segment.at_ns - earlier,
+            ..*segment
+        });
+        let mut all: Vec<Segment> = near.log.captured().chain(moved).collect();
+        all.sort_by_key(|segment| segment.at_ns);
+        let mut follower = Follower::new(true);
+        for segment in &all {
+            Analysis::on_segment(&mut follower, segment);
+        }
+        let end_ns = near.observed.begin_ns + near.observed.lifetime_ns as i64;
+        follower.conclude(end_ns)
+    }
+}
+
+/// Times of the first and the last segment.
+fn span(log: &SegmentLog) -> (i64, i64) {
+    let times = log.segments().iter().map(|one| one.at_ns);
+    let first = times.clone().min().unwrap_or(0);
+    (first, times.max().unwrap_or(0))
+}
+
+fn passage(found: &DirectionInference) -> PassageFacts {
+    let queue = match found.queue_delay {
+        Inferred::Known(queue, _) => Some(queue),
+        Inferred::Unknown(_) => None,
+    };
+    let frames = &found.frames;
+    let reasons = LossReason::ALL.map(|reason| (reason.name(), found.lost(reason)));
+    PassageFacts {
+        segments: frames.sent,
+        lost: frames.lost,
+        reasons: reasons
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect(),
+        duplicated: frames.duplicated,
+        reordered: frames.overtaken,
+        unseen: frames.foreign,
+        rate_bps: match found.rate_bps {
+            Inferred::Known(rate, _) => Some(rate),
+            Inferred::Unknown(_) => None,
+        },
+        queue_mean_ms: queue.map(|queue| queue.mean_ms),
+        queue_largest_ms: queue.map(|queue| queue.largest_ms),
+    }
+}
+
+/// The segments of the sender that are marked lost and were sent until `decided_ns`.
+fn losses(connection: &Connection, decided_ns: u64) -> Vec<LostSegment> {
+    let sent = &connection.first.sent;
+    let is_lost = |place: &usize| sent.is_lost(*place) && sent.at_ns[*place] <= decided_ns;
+    let lost = (0..sent.len()).filter(is_lost);
+    let segment = |place: usize| LostSegment {
+        at_ns: sent.at_ns[place],
+        seq: sent.seq[place],
+        payload: sent.len[place],
+    };
+    lost.take(LOSSES).map(segment).collect()
+}
+
+impl Merged {
+    /// Time until which each segment had the time to reach the other tap before its capture
+    /// ended, from the first segment.
+    fn decided_ns(&self) -> u64 {
+        let until = span(&self.log).1.min(span(&self.far_log).1) - self.observed.begin_ns;
+        let queue_ms = self.facts.forward.queue_largest_ms.unwrap_or(0.0);
+        let longest = self.facts.round_trip_ns / 2 + (queue_ms * 1e6) as u64;
+        (until.max(0) as u64).saturating_sub(longest)
+    }
+
+    /// Replaces values that the other tap knows better: the receiver's own segments, the order
+    /// of arrival, and the retransmissions that were not needed.
+    fn correct(&mut self, far: &ObservedConnection) {
+        let seen = &mut self.observed;
+        let (data, answers) = (seen.sender.index(), seen.sender.other().index());
+        let arrived = &far.directions[data];
+        let own = &mut seen.directions[data];
+        own.reordered = arrived.reordered;
+        own.duplicated = self.facts.forward.duplicated;
+        own.retransmissions.spurious = self.facts.needless.min(own.retransmissions.total());
+        seen.directions[answers] = far.directions[answers].clone();
+    }
+}
