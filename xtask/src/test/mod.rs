@@ -25,7 +25,7 @@ use outcome::{Outcome, Summary};
 /// Run every check and every test; the last line counts what passed and failed.
 ///
 /// The interoperability tests need root and a few programs (iperf, iperf3,
-/// tshark, iproute2, curl), those of the page Chromium, the counting of instructions
+/// tshark, tcptrace, iproute2, curl), those of the page Chromium, the counting of instructions
 /// valgrind. As root on Debian those are installed with apt. Elsewhere the rest is run and
 /// each part left out is named at the end.
 #[derive(clap::Args)]

@@ -12,10 +12,11 @@ use std::process::{Command, Stdio};
 /// A program, and the Debian package that has it.
 type Tool = (&'static str, &'static str);
 
-const TOOLS: [Tool; 5] = [
+const TOOLS: [Tool; 6] = [
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("tshark", "tshark"),
+    ("tcptrace", "tcptrace"),
     ("ip", "iproute2"),
     ("curl", "curl"),
 ];

@@ -22,6 +22,8 @@ use fullpipe_sim::{
     link::Reordering,
 };
 
+mod numbers;
+
 /// Fields of a segment, in the order in which both sides print them.
 const FIELDS: [&str; 10] = [
     "frame.time_epoch",
