@@ -94,7 +94,7 @@ pub fn write(rounds: u32) -> Result<()> {
 }
 
 fn opening(rounds: u32) -> Result<String> {
-    let (processor, rustc) = (processor(), rustc_version()?);
+    let (processor, rustc, peers) = (processor(), rustc_version()?, peers());
     Ok(format!(
         "\
 # Performance
@@ -105,9 +105,10 @@ The cost of fullpipe beside other TCP/IP stacks. Two hosts of one stack run in o
 memory: MTU 1500, no offloads, software checksums. Their applications write as long as there is room, read as long as there is
 payload, and verify each byte by its position. A cost is that of both hosts and both applications. `null` has no protocol: it
 copies and sums payload into frames, verifies it, copies it out and returns one ACK for two segments: the limit.
-smoltcp has neither a listener nor TIME-WAIT in `crr`; it gets a new socket for each connection.
+smoltcp has neither a listener nor TIME-WAIT in `crr`; it gets a new socket for each connection. lwIP has 64 connections, and those in
+TIME-WAIT count.
 
-Measured on {processor} with {rustc}. This command measures again and writes this page:
+Measured on {processor} with {rustc}; {peers}. This command measures again and writes this page:
 
     cargo xtask bench performance --rounds {rounds}
 
@@ -122,6 +123,25 @@ fn processor() -> String {
     let name = line.and_then(|line| line.split_once(": "));
     name.map_or("an unknown processor", |(_, name)| name)
         .to_owned()
+}
+
+/// Versions of the other stacks.
+fn peers() -> String {
+    let lock = include_str!("../Cargo.lock");
+    let smoltcp = lock.split_once("name = \"smoltcp\"\nversion = \"");
+    let smoltcp = smoltcp.and_then(|(_, rest)| rest.split('"').next());
+    let smoltcp = format!("smoltcp {}", smoltcp.unwrap_or("of an unknown version"));
+    // The folder of the source has the version in its name.
+    match option_env!("LWIP_SOURCE")
+        .map(Path::new)
+        .and_then(Path::file_name)
+    {
+        Some(name) => format!(
+            "{smoltcp}, {}",
+            name.to_string_lossy().replacen('-', " ", 1)
+        ),
+        None => smoltcp,
+    }
 }
 
 fn instructions_table(stacks: &[StackName], results: &[CaseResults]) -> String {

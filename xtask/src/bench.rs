@@ -10,7 +10,7 @@ use std::{ffi::OsString, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::repository;
+use crate::{lwip, repository};
 
 /// Run the benchmarks of the workspace, or those beside other stacks.
 #[derive(clap::Args)]
@@ -76,17 +76,31 @@ struct Forwarded {
 impl BesideStacks {
     /// Builds the program and runs the benchmark.
     fn run(&self) -> Result<()> {
-        let (name, features, forwarded) = match self {
-            Self::Stacks(forwarded) => ("stacks", None, forwarded),
-            Self::Callgrind(forwarded) => ("callgrind", None, forwarded),
-            Self::Guard(forwarded) => ("guard", Some(PORTABLE), forwarded),
-            Self::Performance(forwarded) => ("performance", None, forwarded),
-        };
-        let status = Command::new(env!("CARGO"))
+        let mut command = Command::new(env!("CARGO"));
+        command
             .current_dir(repository::root())
             .args(["run", "--quiet"])
-            .args(PROGRAM.split(' '))
-            .args(features)
+            .args(PROGRAM.split(' '));
+        let (name, forwarded) = match self {
+            Self::Stacks(forwarded) => ("stacks", forwarded),
+            Self::Callgrind(forwarded) => ("callgrind", forwarded),
+            Self::Guard(forwarded) => ("guard", forwarded),
+            Self::Performance(forwarded) => ("performance", forwarded),
+        };
+        match self {
+            Self::Guard(_) => {
+                command.arg(PORTABLE);
+            }
+            Self::Stacks(_) | Self::Callgrind(_) | Self::Performance(_) => match lwip::source() {
+                Ok(source) => {
+                    command
+                        .args(["--features", "lwip"])
+                        .env("LWIP_SOURCE", source);
+                }
+                Err(error) => eprintln!("without lwIP: {error:#}"),
+            },
+        }
+        let status = command
             .args(["--", name])
             .args(&forwarded.arguments)
             .status()

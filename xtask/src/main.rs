@@ -8,6 +8,7 @@
 mod api;
 mod bench;
 mod docs;
+mod lwip;
 mod repository;
 mod screenshots;
 mod soak;

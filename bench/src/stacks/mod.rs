@@ -3,6 +3,8 @@
 //! Rule: nothing outside this folder knows a stack by its type; [`start`] chooses it.
 
 mod fullpipe;
+#[cfg(feature = "lwip")]
+mod lwip;
 mod null;
 #[cfg(feature = "peers")]
 mod smoltcp;
@@ -19,6 +21,9 @@ pub enum StackName {
     /// smoltcp of crates.io
     #[cfg(feature = "peers")]
     Smoltcp,
+    /// lwIP of Debian's source package
+    #[cfg(feature = "lwip")]
+    Lwip,
     /// The stack of this repository
     Fullpipe,
 }
@@ -36,6 +41,8 @@ impl StackName {
             Self::Null => "null",
             #[cfg(feature = "peers")]
             Self::Smoltcp => "smoltcp",
+            #[cfg(feature = "lwip")]
+            Self::Lwip => "lwip",
             Self::Fullpipe => "fullpipe",
         }
     }
@@ -52,6 +59,8 @@ pub fn start(name: StackName, case: Case) -> Box<dyn Work> {
         StackName::Null => Box::new(Bench::<null::Null>::new(case)),
         #[cfg(feature = "peers")]
         StackName::Smoltcp => Box::new(Bench::<smoltcp::Smoltcp>::new(case)),
+        #[cfg(feature = "lwip")]
+        StackName::Lwip => Box::new(Bench::<lwip::Lwip>::new(case)),
         StackName::Fullpipe => Box::new(Bench::<fullpipe::Fullpipe>::new(case)),
     }
 }

@@ -210,7 +210,7 @@ const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipe
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
 
 /// The program that measures fullpipe beside other stacks, outside the workspace.
-const CLIPPY_OF_BENCH: &str = "clippy --quiet --all-targets --locked \
+const CLIPPY_OF_BENCH: &str = "clippy --quiet --all-targets --all-features --locked \
     --manifest-path bench/Cargo.toml --target-dir target/bench -- -D warnings";
 
 /// The program that uses the published crates from outside the workspace.

@@ -53,6 +53,8 @@ fn the_text_of_a_file_is_held_to_the_rules() {
         ("crates/pool/src/a.rs", unsafe_block, 1),
         ("crates/host/src/a.rs", unsafe_block, 0),
         ("crates/lab/src/a.rs", unsafe_impl, 1),
+        ("bench/src/stacks/a.rs", unsafe_block, 1),
+        ("bench/src/stacks/lwip.rs", unsafe_block, 0),
         ("crates/pool/src/lib.rs", core_root, 0),
         ("crates/pool/src/lib.rs", "//! A file.\n#![no_std]\n", 1),
         ("crates/pool/src/lib.rs", "//! A file.\n", 2),
