@@ -94,11 +94,16 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
         FlowEnding::Idle | FlowEnding::Crowded => "idle until it was left out",
         FlowEnding::CaptureEnd => "open when the capture ended",
     };
+    // Without its payload, the ACKs count it.
+    let bytes = match data.payload_bytes {
+        0 => data.acknowledged_bytes,
+        sent => sent,
+    };
     let mut text = format!(
-        "{} bytes in {}; {} bytes back; {ending}",
-        grouped(data.payload_bytes),
+        "{} bytes in {}; {}; {ending}",
+        grouped(bytes),
         seconds_text(seconds),
-        grouped(back.payload_bytes)
+        back_text(seen, back.payload_bytes)
     );
     if seconds > 0.0 && data.acknowledged_bytes > 0 {
         let goodput = data.acknowledged_bytes as f64 * 8.0 / seconds;
@@ -107,7 +112,35 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
     text
 }
 
+/// Payload of the receiver: requests or answers, if the payload of both ends takes turns.
+fn back_text(seen: &ObservedConnection, bytes: u64) -> String {
+    let several = |count: u64, name: &str| match count {
+        1 => format!("1 {name}"),
+        _ => format!("{} {name}s", grouped(count)),
+    };
+    let bytes = grouped(bytes);
+    match seen.exchange {
+        Some(exchange) if exchange.asker == seen.sender => format!(
+            "{}, with {bytes} bytes of answers",
+            several(exchange.requests, "request")
+        ),
+        Some(exchange) => format!(
+            "{}, to {} of {bytes} bytes",
+            several(exchange.responses, "answer"),
+            several(exchange.requests, "request")
+        ),
+        None => format!("{bytes} bytes back"),
+    }
+}
+
 fn vantage(seen: &ObservedConnection) -> String {
+    if let Some(only) = seen.only {
+        let end = match only == seen.sender {
+            true => "sender",
+            false => "receiver",
+        };
+        return format!("one direction: only the segments of the {end}");
+    }
     let vantage = &seen.vantage;
     let side = match vantage.side {
         Side::Sender => "at the sender",
@@ -161,11 +194,15 @@ fn path(seen: &ObservedConnection) -> Option<String> {
 fn windows(seen: &ObservedConnection) -> String {
     let data = seen.data();
     let receiver = &seen.directions[seen.sender.other().index()];
-    let mut parts = vec![format!(
-        "up to {} bytes in flight, segments of {} bytes",
-        grouped(data.largest_flight_bytes),
-        grouped(data.segment_bytes.into())
-    )];
+    let segments = format!("segments of {} bytes", grouped(data.segment_bytes.into()));
+    let mut parts = vec![match seen.only {
+        Some(only) if only == seen.sender => format!("bytes in flight unknown, {segments}"),
+        Some(_) => "bytes in flight unknown".to_string(),
+        None => format!(
+            "up to {} bytes in flight, {segments}",
+            grouped(data.largest_flight_bytes)
+        ),
+    }];
     match (
         receiver.smallest_window_bytes,
         receiver.largest_window_bytes,
@@ -176,6 +213,7 @@ fn windows(seen: &ObservedConnection) -> String {
             grouped(most),
             scale(receiver)
         )),
+        _ if seen.only == Some(seen.sender) => parts.push("receive window unknown".to_string()),
         _ => parts.push("receive window unknown, because its scale is".to_string()),
     }
     let zero = &data.zero_windows;
@@ -202,6 +240,9 @@ fn scale(end: &DirectionSeen) -> String {
 
 fn losses(seen: &ObservedConnection) -> String {
     let data = seen.data();
+    if seen.only.is_some_and(|only| only != seen.sender) {
+        return "unknown".to_string();
+    }
     let sent = &data.retransmissions;
     if sent.total() + data.reordered + data.missing_bytes == 0 {
         return "none".to_string();
@@ -211,8 +252,10 @@ fn losses(seen: &ObservedConnection) -> String {
         grouped(sent.total()),
         grouped(data.data_segments)
     )];
+    // Without ACKs nothing shows that a retransmission followed duplicate ACKs.
+    let fast = if seen.only.is_some() { 0 } else { sent.fast };
     let kinds = [
-        (sent.fast, "fast"),
+        (fast, "fast"),
         (sent.timeout, "after a timeout"),
         (sent.tail_probe, "tail loss probes"),
         (sent.handshake, "of the handshake"),

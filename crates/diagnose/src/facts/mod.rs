@@ -10,6 +10,7 @@ mod columns;
 mod episodes;
 mod lost;
 mod marks;
+pub(crate) mod ranges;
 mod shown_by;
 pub(crate) mod unwrap;
 mod usage;

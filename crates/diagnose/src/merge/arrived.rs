@@ -4,32 +4,9 @@
 
 use crate::{
     capture::{End, Segment},
-    facts::unwrap::Unwrap,
+    facts::{ranges::Ranges, unwrap::Unwrap},
     observe::SegmentLog,
 };
-
-/// Ranges of sequence space, in order and apart from each other.
-#[derive(Debug, Default)]
-struct Ranges(Vec<(u64, u64)>);
-
-impl Ranges {
-    /// Returns true if all bytes from `start` to `end` are in the ranges.
-    fn has(&self, start: u64, end: u64) -> bool {
-        let place = self.0.partition_point(|range| range.1 < end);
-        self.0.get(place).is_some_and(|range| range.0 <= start)
-    }
-
-    fn add(&mut self, start: u64, end: u64) {
-        let first = self.0.partition_point(|range| range.1 < start);
-        let last = self.0.partition_point(|range| range.0 <= end);
-        let joined = match self.0.get(first..last) {
-            Some([one, .., other]) => (one.0.min(start), other.1.max(end)),
-            Some([one]) => (one.0.min(start), one.1.max(end)),
-            Some([]) | None => (start, end),
-        };
-        self.0.splice(first..last.max(first), [joined]);
-    }
-}
 
 /// Payload of a sender as the tap near the receiver shows it.
 #[derive(Debug, Default)]
@@ -73,6 +50,3 @@ impl Arrived {
         arrived
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,9 +12,11 @@ use super::{
     direction::Direction,
     handshake::Handshake,
     observed::{DirectionSeen, EpisodeKind, ObservedConnection, Side as TapSide, Vantage},
+    one_sided::OneSided,
     opening::{self, SEGMENTS},
     seen_limit::SeenLimit,
     sentences::{Lacks, cannot_tell},
+    turns::Turns,
 };
 use crate::capture::{Analysis, End, Segment};
 
@@ -33,6 +35,9 @@ pub struct ConnectionObserver {
     has_fin: [bool; 2],
     has_reset: bool,
     lacks: Lacks,
+    turns: Turns,
+    /// The account of a single direction, until the other end sends.
+    one_sided: Option<Box<OneSided>>,
 }
 
 impl ConnectionObserver {
@@ -52,6 +57,14 @@ impl ConnectionObserver {
         self.lacks.fragments += u64::from(segment.is_fragment);
         self.has_fin[segment.from.index()] |= segment.flags.contains(TcpFlags::FIN);
         self.has_reset |= segment.flags.contains(TcpFlags::RST);
+        self.turns.on_segment(segment);
+        match self.counts.contains(&0) {
+            true => self
+                .one_sided
+                .get_or_insert_default()
+                .on_segment(self.now, segment),
+            false => self.one_sided = None,
+        }
         self.handshake.on_segment(self.now, segment);
         if self.directions.is_some() {
             return self.give(self.now, segment);
@@ -82,13 +95,17 @@ impl ConnectionObserver {
         for direction in &mut directions {
             direction.finish(lifetime_ns, is_closed);
         }
-        let [a, b] = directions.each_ref().map(|one| one.seen.payload_bytes);
+        // Of a direction that was not captured, ACKs count the payload.
+        let [a, b] = directions.each_ref().map(|one| match &self.one_sided {
+            Some(_) => one.seen.payload_bytes.max(one.seen.acknowledged_bytes),
+            None => one.seen.payload_bytes,
+        });
         let sender = if b > a { End::B } else { End::A };
         self.result(begin_ns, lifetime_ns, is_closed, sender, directions)
     }
 
     fn result(
-        &self,
+        &mut self,
         begin_ns: i64,
         lifetime_ns: u64,
         is_closed: bool,
@@ -97,7 +114,14 @@ impl ConnectionObserver {
     ) -> ObservedConnection {
         let vantage = self.vantage(sender, &directions);
         let data = &mut directions[sender.index()];
-        let (account, sure, bands) = data.waits.ledger().finish();
+        let ledger = data.waits.ledger();
+        let one_sided = self.one_sided.take().filter(|_| self.counts != [0, 0]);
+        let only = one_sided.is_some().then_some(match self.counts[0] {
+            0 => End::B,
+            _ => End::A,
+        });
+        let ledger = one_sided.map_or(ledger, |one| one.finish(lifetime_ns));
+        let (account, sure, bands) = ledger.finish();
         let path = data.path.finish(&data.seen, lifetime_ns);
         let small_writes = data.waits.small_writes;
         let mut log = std::mem::take(&mut data.waits.episodes);
@@ -105,19 +129,25 @@ impl ConnectionObserver {
             let place = log.begin(from, EpisodeKind::LostHandshake, count);
             log.extend(place, to, 0);
         }
-        let (episodes, episodes_omitted) = log.finish();
+        let (mut episodes, episodes_omitted) = log.finish();
+        if only.is_some() {
+            // Without ACKs nothing shows when a recovery ended.
+            episodes.retain(|episode| episode.kind != EpisodeKind::FastRecovery);
+        }
         let mut seen = directions.map(|direction| direction.seen);
+        if only.is_some() {
+            seen.iter_mut().for_each(|one| one.largest_flight_bytes = 0);
+        }
         self.complete(&mut seen);
-        let lacks = Lacks {
-            one_side_only: self.counts.contains(&0) && self.counts != [0, 0],
-            ..self.lacks
-        };
+        let lacks = Lacks { only, ..self.lacks };
         debug_assert_eq!(account.times().count(), SeenLimit::all().len());
         ObservedConnection {
             begin_ns,
             lifetime_ns,
             sender,
             client: self.handshake.client,
+            only,
+            exchange: self.turns.exchange(),
             initial_seqs: self
                 .handshake
                 .offers

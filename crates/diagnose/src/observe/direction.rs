@@ -16,10 +16,15 @@ use super::{
     spacing::Spacing,
     waits::{AckIn, Repair, SegmentSent, Waits},
 };
-use crate::{capture::Segment, facts::unwrap::Unwrap};
+use crate::{
+    capture::Segment,
+    facts::{ranges::Ranges, unwrap::Unwrap},
+};
 
 /// Largest number of ACKs between tap and sender.
 const ACKS: usize = 65_536;
+/// Largest number of ranges that SACK blocks named.
+const SACKED: usize = 1_024;
 /// Time after which bytes that overtook each other are taken as retransmitted, if no round
 /// trip is known.
 const REORDERING: u64 = 3_000_000;
@@ -47,6 +52,8 @@ pub struct Direction {
     newest_tsval: Option<u32>,
     edge: u64,
     last_is_zero: bool,
+    /// Bytes that SACK blocks named, at most [`SACKED`] ranges.
+    sacked: Ranges,
     last_reordering: Option<(u64, super::episodes::Place)>,
     /// Length and time of the last segment that was lost for good, for an MTU hole.
     long_losses: u64,
@@ -87,6 +94,7 @@ impl Direction {
             newest_tsval: None,
             edge: 0,
             last_is_zero: false,
+            sacked: Ranges::default(),
             last_reordering: None,
             long_losses: 0,
             fin: None,
@@ -257,10 +265,12 @@ impl Direction {
         let edge = window.map(|window| ack + window);
         self.edge = self.edge.max(edge.unwrap_or(0));
         self.last_is_zero = segment.window == 0;
+        let sacked = self.note_sacks(ack, segment, dsack);
         self.path.on_ack(at, progress.bytes, self.waits.srtt());
         self.acks.push_back(AckIn {
             at: self.view.received_at(at),
             ack,
+            sacked,
             edge,
             is_zero: segment.window == 0,
             has_payload: segment.payload > 0,
@@ -271,6 +281,27 @@ impl Direction {
             let first = self.acks.front().map_or(0, |ack| ack.at);
             self.take_acks(first);
         }
+    }
+
+    /// Notes the SACK blocks of an ACK. Returns the bytes beyond it that have arrived.
+    fn note_sacks(&mut self, ack: u64, segment: &Segment, dsack: bool) -> u64 {
+        let blocks = segment.options.sack.as_slice();
+        let blocks = &blocks[usize::from(dsack)..];
+        if blocks.is_empty() && self.sacked.count() == 0 {
+            return 0;
+        }
+        // A damaged block must not move the space.
+        if let Some(mut space) = self.space {
+            for block in blocks {
+                let [left, right] = [block.left, block.right].map(|seq| space.count(seq));
+                // No block names what was not sent.
+                if left < right && right <= self.board.max && self.sacked.count() < SACKED {
+                    self.sacked.add(left, right);
+                }
+            }
+        }
+        self.sacked.remove_before(ack);
+        self.sacked.bytes()
     }
 
     /// Divides the time until `end`.

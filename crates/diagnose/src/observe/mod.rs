@@ -27,6 +27,8 @@
 //! | the limit of each wait between two sends | `waits` |
 //! | send buffer and congestion window, by the growth of the flight | `rounds` |
 //! | times, bytes and bands | `ledger` |
+//! | a capture of one direction | `one_sided` |
+//! | requests and answers | `turns` |
 //!
 //! Rule: memory is bounded for each connection. Each table has its largest size beside it, and
 //! what happens to entries beyond it. What the segments do not show is `Unknown`.
@@ -38,6 +40,7 @@ mod handshake;
 mod ledger;
 mod log;
 mod observed;
+mod one_sided;
 mod opening;
 mod path;
 mod rounds;
@@ -46,6 +49,7 @@ mod seen_limit;
 mod sender_view;
 mod sentences;
 mod spacing;
+mod turns;
 mod waits;
 
 #[cfg(test)]
@@ -54,7 +58,7 @@ mod tests;
 pub use connection::ConnectionObserver;
 pub use log::{Followed, Follower, Noted, NotedSack, SegmentLog};
 pub use observed::{
-    Band, DirectionSeen, EpisodeKind, ObservedConnection, PathSeen, Retransmissions, RttSeen,
-    SeenEpisode, Side, SmallWrites, Vantage, WindowScale, ZeroWindows,
+    Band, DirectionSeen, EpisodeKind, Exchange, ObservedConnection, PathSeen, Retransmissions,
+    RttSeen, SeenEpisode, Side, SmallWrites, Vantage, WindowScale, ZeroWindows,
 };
 pub use seen_limit::SeenLimit;

@@ -28,6 +28,11 @@ pub struct ObservedConnection {
     pub client: Option<End>,
     /// Initial sequence numbers of end A and of end B, as far as their SYNs were captured.
     pub initial_seqs: [Option<u32>; 2],
+    /// The only end of which there are segments, if the capture has one direction.
+    #[serde(serialize_with = "optional_end_name")]
+    pub only: Option<End>,
+    /// Requests and answers, if the payload of both ends takes turns.
+    pub exchange: Option<Exchange>,
     /// True if a FIN of each end, or a reset, was seen.
     pub is_closed: bool,
     /// Both directions: the segments of end A, then those of end B.
@@ -94,6 +99,18 @@ impl ObservedConnection {
     }
 }
 
+/// Requests of one end and answers of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Exchange {
+    /// The end that sent the first payload.
+    #[serde(serialize_with = "end_name")]
+    pub asker: End,
+    /// Its requests.
+    pub requests: u64,
+    /// Answers of the other end.
+    pub responses: u64,
+}
+
 /// Segments of one end.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DirectionSeen {
@@ -133,7 +150,8 @@ pub struct DirectionSeen {
     pub zero_windows: ZeroWindows,
     /// Round-trip times from the tap to the receiver of this direction and back.
     pub rtt_beyond_tap: RttSeen,
-    /// Largest number of bytes in flight at the sender.
+    /// Largest number of bytes in flight at the sender: sent, and neither acknowledged nor named
+    /// in a SACK block; 0 if the capture has no ACKs.
     pub largest_flight_bytes: u64,
 }
 

@@ -11,7 +11,8 @@ pub struct Lacks {
     pub cut_options: u64,
     pub clock_went_back: u64,
     pub fragments: u64,
-    pub one_side_only: bool,
+    /// The only end of which there are segments.
+    pub only: Option<End>,
 }
 
 /// The sentences for a connection whose payload goes from `sender`.
@@ -23,13 +24,13 @@ pub fn cannot_tell(
 ) -> Vec<String> {
     let data = &directions[sender.index()];
     let mut all = Vec::new();
-    let mut say = |sentence: String| all.push(sentence);
-    if lacks.one_side_only {
-        say(
-            "The capture has only one direction: flight, windows and round-trip times are unknown."
-                .into(),
-        );
+    if let Some(only) = lacks.only {
+        all.push(one_direction(only == sender).to_string());
+        let more = further(data, lacks);
+        all.extend(more.into_iter().filter(|_| only == sender));
+        return all;
     }
+    let mut say = |sentence: String| all.push(sentence);
     if !vantage.has_handshake {
         let scale = match directions[sender.other().index()].window_scale {
             WindowScale::Inferred(shift) => {
@@ -53,6 +54,26 @@ pub fn cannot_tell(
     if vantage.side != Side::Sender && !vantage.has_timestamps {
         say("The sender sent no timestamps: waits before the tap cannot be told from waits at the sender.".into());
     }
+    all.extend(further(data, lacks));
+    all
+}
+
+/// The sentence for a capture with the segments of the sender only, or of the receiver only.
+const fn one_direction(is_sender: bool) -> &'static str {
+    match is_sender {
+        true => {
+            "The capture has only the segments of the sender: without ACKs, bytes in flight, round trips and the receive window are unknown. The account has retransmissions, pauses after a write, and the time after FIN; the rest is unknown. Capture both directions for more."
+        }
+        false => {
+            "The capture has only the segments of the receiver: payload is counted by its ACKs, and nothing shows when it was sent. The account has closed windows, holes that SACK blocks show, and the time after FIN; the rest is unknown. Capture both directions for more."
+        }
+    }
+}
+
+/// Sentences about the capture itself.
+fn further(data: &DirectionSeen, lacks: Lacks) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut say = |sentence: String| all.push(sentence);
     if data.has_super_segments {
         say("Segments are longer than the MSS: the capture was made above segmentation offload, so pacing and the spacing of segments are not visible.".into());
     }

@@ -1,7 +1,7 @@
 //! Connections written segment by segment.
 
 use fullpipe_tcp::Limit;
-use fullpipe_wire::{TcpFlags, TcpOptions};
+use fullpipe_wire::{SackBlock, TcpFlags, TcpOptions};
 
 use super::{ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side};
 use crate::{
@@ -305,4 +305,141 @@ fn blocked_writer_is_limited_by_its_buffer(wake_ns: i64) {
     assert!(share < 0.01, "{wake_ns} ns: {share}");
     let (limit, ..) = seen.main_limit().expect("time has passed");
     assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer));
+}
+
+/// Segments of one end: a request, silence, a retransmission, and FIN.
+#[test]
+fn one_direction_of_a_capture_gets_only_what_its_segments_show() {
+    let payload = |at_ms: i64, seq: u32, flags: TcpFlags| Segment {
+        at_ns: at_ms * 1_000_000,
+        seq,
+        payload: 1_000,
+        flags: flags | TcpFlags::ACK,
+        ack: 1,
+        ..Segment::EMPTY
+    };
+    let mut connection = ConnectionObserver::new();
+    let none = TcpFlags::ACK;
+    for segment in [
+        payload(0, 1, none),
+        payload(10, 1_001, TcpFlags::PSH),
+        payload(1_010, 2_001, none),
+        payload(1_510, 2_001, none),
+        payload(1_520, 3_001, TcpFlags::FIN),
+    ] {
+        connection.on_segment(&segment);
+    }
+    let observed = connection.finish(1_620_000_000);
+    assert_eq!(observed.only, Some(End::A));
+    let seconds = |limit: SeenLimit| {
+        let mut times = observed.account.times();
+        times
+            .find(|(known, _)| *known == limit)
+            .unwrap()
+            .1
+            .as_secs_f64()
+    };
+    for (limit, expected) in [
+        (SeenLimit::Unknown, 0.02),
+        (Limit::Application.into(), 1.0),
+        (Limit::Recovery.into(), 0.5),
+        (Limit::Closing.into(), 0.1),
+    ] {
+        assert!(
+            (seconds(limit) - expected).abs() < 1e-9,
+            "{limit:?}: {}",
+            seconds(limit)
+        );
+    }
+    assert_eq!(observed.data().payload_bytes, 4_000);
+    assert_eq!(observed.data().largest_flight_bytes, 0, "unknown");
+    assert!(observed.cannot_tell[0].contains("only the segments of the sender"));
+}
+
+/// ACKs of one end: progress, a closed window, and progress.
+#[test]
+fn acks_alone_count_the_payload_and_show_closed_windows() {
+    let ack = |at_ms: i64, ack: u32, window: u16| Segment {
+        at_ns: at_ms * 1_000_000,
+        from: End::B,
+        seq: 1,
+        ack,
+        flags: TcpFlags::ACK,
+        window,
+        ..Segment::EMPTY
+    };
+    let mut connection = ConnectionObserver::new();
+    for segment in [
+        ack(0, 1_001, 500),
+        ack(10, 5_001, 0),
+        ack(310, 5_001, 500),
+        ack(320, 9_001, 500),
+    ] {
+        connection.on_segment(&segment);
+    }
+    let observed = connection.finish(320_000_000);
+    assert_eq!((observed.only, observed.sender), (Some(End::B), End::A));
+    let (limit, share, confidence) = observed.main_limit().expect("time has passed");
+    assert_eq!(limit, SeenLimit::Known(Limit::ZeroWindow));
+    assert!((share - 300.0 / 320.0).abs() < 1e-3, "{share}");
+    assert_eq!(confidence, Confidence::High);
+    assert_eq!(observed.data().acknowledged_bytes, 8_000);
+}
+
+/// Bytes that a SACK block names are not in flight; a request and its answer are an exchange.
+#[test]
+fn sacked_bytes_are_not_in_flight_and_answers_are_counted() {
+    let mut connection = ConnectionObserver::new();
+    let mut at_ns = 0;
+    let mut give = |segment: Segment| {
+        at_ns += 1_000_000;
+        connection.on_segment(&Segment { at_ns, ..segment });
+    };
+    let data = |seq: u32| Segment {
+        seq,
+        payload: 1_000,
+        ack: 101,
+        flags: TcpFlags::ACK,
+        window: 60_000,
+        ..Segment::EMPTY
+    };
+    let answer = |ack: u32, left: u32, right: u32| {
+        let mut options = TcpOptions::NONE;
+        if left < right {
+            options.sack.push(SackBlock { left, right });
+        }
+        Segment {
+            from: End::B,
+            seq: 101,
+            ack,
+            flags: TcpFlags::ACK,
+            window: 60_000,
+            options,
+            ..Segment::EMPTY
+        }
+    };
+    let request = Segment {
+        from: End::B,
+        seq: 1,
+        ack: 1,
+        payload: 100,
+        flags: TcpFlags::ACK,
+        window: 60_000,
+        ..Segment::EMPTY
+    };
+    give(request);
+    for seq in [1, 1_001, 2_001, 3_001] {
+        give(data(seq));
+    }
+    give(answer(1, 1_001, 4_001));
+    give(data(4_001));
+    give(answer(5_001, 0, 0));
+    let observed = connection.finish(20_000_000);
+    assert_eq!(observed.data().largest_flight_bytes, 4_000);
+    let exchange = observed.exchange.expect("a request and its answer");
+    assert_eq!(
+        (exchange.asker, exchange.requests, exchange.responses),
+        (End::B, 1, 1)
+    );
+    assert!(observed.only.is_none());
 }

@@ -33,6 +33,8 @@ pub struct AckIn {
     pub at: u64,
     /// Everything before it is acknowledged.
     pub ack: u64,
+    /// Bytes beyond it that SACK blocks named.
+    pub sacked: u64,
     /// Right edge of the window; `None` while its scale is unknown.
     pub edge: Option<u64>,
     pub is_zero: bool,
@@ -116,6 +118,8 @@ pub struct Waits {
     srtt: Option<u64>,
     una: u64,
     max: u64,
+    /// Bytes of these that SACK blocks named.
+    sacked: u64,
     edge: Option<u64>,
     /// End of the last partial segment, and how often one was sent while another was in flight.
     partial_end: u64,
@@ -202,6 +206,7 @@ impl Waits {
             zero_windows: ZeroWindows::default(),
             small_writes: SmallWrites::default(),
             largest_flight: 0,
+            sacked: 0,
             rounds: Rounds::new(mss),
             episodes: SeenEpisodes::default(),
         }
@@ -256,6 +261,7 @@ impl Waits {
         if ack.edge.is_some() {
             self.edge = self.edge.max(ack.edge);
         }
+        self.sacked = ack.sacked;
         self.answer_probe();
         self.set_zero(ack.is_zero, at);
         if advanced {
@@ -310,7 +316,8 @@ impl Waits {
         self.note_restart(at);
         self.end_wait(sent, None);
         self.max = self.max.max(sent.end);
-        self.largest_flight = self.largest_flight.max(self.flight());
+        let flight = self.flight().saturating_sub(self.sacked);
+        self.largest_flight = self.largest_flight.max(flight);
         self.rounds.on_flight(at, self.flight(), self.max);
         self.note_send(at, sent);
     }

@@ -17,4 +17,7 @@ fn ranges_join_where_they_touch() {
     ] {
         assert_eq!(ranges.has(start, end), is_in, "{start}..{end}");
     }
+    assert_eq!((ranges.bytes(), ranges.count()), (55, 2));
+    ranges.remove_before(15);
+    assert_eq!(ranges.0, [(15, 60)]);
 }

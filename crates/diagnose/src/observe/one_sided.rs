@@ -1,0 +1,108 @@
+//! The account of a capture that has one direction of a connection only.
+//!
+//! Without ACKs nothing shows what ended a wait; without payload nothing shows when it was sent.
+//!
+//! Rule: only what the segments of one end prove, or make likely, gets a limit. The rest is
+//! `unknown`, with low confidence.
+
+use fullpipe_tcp::Limit;
+use fullpipe_wire::TcpFlags;
+
+use super::{ledger::Ledger, seen_limit::SeenLimit};
+use crate::{capture::Segment, facts::unwrap::Unwrap};
+
+/// Silence from which a retransmission was due to a timeout, and a pushed write was the last
+/// one for a time: the shortest timeout of Linux.
+const SILENCE: u64 = 200_000_000;
+
+/// Follows the segments of one end.
+#[derive(Debug, Default)]
+pub struct OneSided {
+    /// Times with the bytes that the end sent, and with those that it acknowledged.
+    ledgers: [Ledger; 2],
+    now: u64,
+    /// Positions of its own payload, and of the payload that it acknowledges.
+    own: Option<Unwrap>,
+    peer: Option<Unwrap>,
+    /// Position after its highest byte, and the highest that it acknowledged.
+    max: u64,
+    acked: u64,
+    /// Highest position that a SACK block named.
+    sacked: u64,
+    has_push: bool,
+    has_fin: bool,
+    is_closed_window: bool,
+    /// It has sent a segment without SYN.
+    has_begun: bool,
+    payload_bytes: u64,
+    acknowledged_bytes: u64,
+}
+
+impl OneSided {
+    /// Takes the next segment, `at` nanoseconds after the first one.
+    pub fn on_segment(&mut self, at: u64, segment: &Segment) {
+        let is_syn = segment.flags.contains(TcpFlags::SYN);
+        let payload = segment.payload > 0 && !is_syn;
+        let own = self.own.get_or_insert_with(|| Unwrap::new(segment.seq));
+        let end = own.count(segment.seq.wrapping_add(segment.payload));
+        let is_again = payload && end <= self.max;
+        let news = match self.max {
+            0 => u64::from(segment.payload),
+            max => end.saturating_sub(max).min(segment.payload.into()),
+        };
+        let ack = segment.acknowledges().map(|ack| {
+            let space = self.peer.get_or_insert_with(|| Unwrap::new(ack));
+            space.count(ack)
+        });
+        let progress = ack.map_or(0, |ack| ack.saturating_sub(self.acked));
+        let (limit, is_sure) = self.limit(at, is_again);
+        for (ledger, bytes) in self.ledgers.iter_mut().zip([news, progress]) {
+            ledger.charge(at, limit, is_sure, bytes);
+        }
+        self.now = at;
+        self.payload_bytes += news;
+        self.acknowledged_bytes += progress;
+        self.max = self.max.max(end);
+        self.acked = self.acked.max(ack.unwrap_or(0));
+        if let Some(space) = &mut self.peer {
+            let blocks = segment.options.sack.as_slice().iter();
+            let edge = blocks.map(|block| space.count(block.right)).max();
+            self.sacked = self.sacked.max(edge.unwrap_or(0));
+        }
+        self.has_push = segment.flags.contains(TcpFlags::PSH);
+        self.has_fin |= segment.flags.contains(TcpFlags::FIN);
+        self.is_closed_window = segment.window == 0 && !is_syn;
+        self.has_begun |= !is_syn;
+    }
+
+    /// The limit of the time that ends with a segment at `at`.
+    fn limit(&self, at: u64, is_again: bool) -> (SeenLimit, bool) {
+        let gap = at.saturating_sub(self.now);
+        let has_hole = self.sacked > self.acked;
+        // The other end may have sent everything, or waited for anything.
+        let (limit, is_sure) = match () {
+            () if !self.has_begun => (Limit::Handshake, true),
+            () if self.has_fin => (Limit::Closing, true),
+            () if self.payload_bytes == 0 && self.is_closed_window => (Limit::ZeroWindow, true),
+            () if is_again => (Limit::Recovery, gap >= SILENCE),
+            () if self.payload_bytes == 0 && has_hole => (Limit::Recovery, false),
+            () if self.has_push && self.payload_bytes > 0 && gap >= SILENCE => {
+                (Limit::Application, false)
+            }
+            () => return (SeenLimit::Unknown, false),
+        };
+        (limit.into(), is_sure)
+    }
+
+    /// The times until `end`, with the bytes of the direction that carried more.
+    pub fn finish(self, end: u64) -> Ledger {
+        let (limit, is_sure) = self.limit(end, false);
+        let [sent, acknowledged] = self.ledgers;
+        let mut ledger = match self.payload_bytes >= self.acknowledged_bytes {
+            true => sent,
+            false => acknowledged,
+        };
+        ledger.charge(end, limit, is_sure, 0);
+        ledger
+    }
+}
