@@ -79,16 +79,20 @@ impl Queues {
     }
 
     /// Removes `index` from its queue, if any.
+    #[inline]
     pub(crate) fn leave(&mut self, index: u32) {
+        if self.links[index as usize].queue != NONE {
+            self.unlink(index);
+        }
+    }
+
+    /// Removes `index` from the queue that it is in.
+    fn unlink(&mut self, index: u32) {
         let QueueLinks {
             queue,
             before,
             after,
-        } = self.links[index as usize];
-        if queue == NONE {
-            return;
-        }
-        self.links[index as usize] = LOOSE;
+        } = core::mem::replace(&mut self.links[index as usize], LOOSE);
         let ends = &mut self.ends[queue as usize];
         ends.len -= 1;
         if before == NONE {

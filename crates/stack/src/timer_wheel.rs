@@ -50,6 +50,8 @@ pub(crate) struct TimerWheel {
     heads: Vec<u32>,
     /// Bit mask of the slots in use, for each level.
     occupied: [u64; LEVELS],
+    /// Bit mask of the levels in use.
+    levels: u16,
     /// Time of the wheel in ticks. Slots contain only timers with a later deadline.
     elapsed: u64,
 }
@@ -67,20 +69,32 @@ impl TimerWheel {
             timers: alloc::vec![unset; indices as usize],
             heads: alloc::vec![NONE; LEVELS * SLOTS + 1],
             occupied: [0; LEVELS],
+            levels: 0,
             elapsed: 0,
         }
     }
 
     /// Sets the deadline of `index` to `at`, or cancels it. A deadline that saturated, in the
     /// last microsecond of `Instant`, never comes.
+    #[inline]
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
-        let deadline = at.map(|at| at.as_nanos().div_ceil(1 << TICK_SHIFT));
-        let Some(deadline) = deadline.filter(|deadline| *deadline < TICKS) else {
-            return self.unlink(index);
-        };
+        let deadline = at.map_or(TICKS, |at| at.as_nanos().div_ceil(1 << TICK_SHIFT));
         let timer = &self.timers[index as usize];
-        if timer.list != UNSET && timer.deadline == deadline {
-            return;
+        let known = if timer.list == UNSET {
+            TICKS
+        } else {
+            timer.deadline
+        };
+        if deadline != known {
+            self.change(index, deadline);
+        }
+    }
+
+    /// Sets the deadline of `index` to tick `deadline`, or cancels it if no time reaches
+    /// that tick.
+    fn change(&mut self, index: u32, deadline: u64) {
+        if deadline >= TICKS {
+            return self.unlink(index);
         }
         self.unlink(index);
         self.timers[index as usize].deadline = deadline;
@@ -129,7 +143,7 @@ impl TimerWheel {
     /// of due timers.
     fn empty_slot(&mut self, list: usize) {
         let mut index = core::mem::replace(&mut self.heads[list], NONE);
-        self.occupied[list / SLOTS] &= !(1 << (list % SLOTS));
+        self.vacate(list);
         while index != NONE {
             let after = self.timers[index as usize].after;
             self.link(index);
@@ -139,14 +153,25 @@ impl TimerWheel {
 
     /// Returns the level and slot that are due first.
     fn first_slot(&self) -> Option<(usize, usize)> {
-        self.occupied
-            .iter()
-            .enumerate()
-            .find(|(_, slots)| **slots != 0)
-            .map(|(level, slots)| {
-                // No slot is before the wheel's time, so the lowest bit is the next slot.
-                (level, slots.trailing_zeros() as usize)
-            })
+        if self.levels == 0 {
+            return None;
+        }
+        // No slot is before the wheel's time, so the lowest bit is the next slot.
+        let level = self.levels.trailing_zeros() as usize;
+        Some((level, self.occupied[level].trailing_zeros() as usize))
+    }
+
+    /// Marks the slot of `list` as in use.
+    fn occupy(&mut self, list: usize) {
+        self.occupied[list / SLOTS] |= 1 << (list % SLOTS);
+        self.levels |= 1 << (list / SLOTS);
+    }
+
+    /// Marks the slot of `list` as free.
+    fn vacate(&mut self, list: usize) {
+        let slots = &mut self.occupied[list / SLOTS];
+        *slots &= !(1 << (list % SLOTS));
+        self.levels &= !(u16::from(*slots == 0) << (list / SLOTS));
     }
 
     /// Returns the first tick of a slot.
@@ -165,7 +190,7 @@ impl TimerWheel {
             let differing = (deadline ^ self.elapsed).ilog2();
             let level = (differing / SLOT_BITS) as usize;
             let slot = (deadline >> (SLOT_BITS * level as u32)) as usize % SLOTS;
-            self.occupied[level] |= 1 << slot;
+            self.occupy(level * SLOTS + slot);
             level * SLOTS + slot
         };
         let after = core::mem::replace(&mut self.heads[list], index);
@@ -197,7 +222,7 @@ impl TimerWheel {
         }
         self.heads[usize::from(list)] = after;
         if after == NONE && list != DUE {
-            self.occupied[usize::from(list) / SLOTS] &= !(1 << (usize::from(list) % SLOTS));
+            self.vacate(list.into());
         }
     }
 }

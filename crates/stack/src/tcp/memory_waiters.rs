@@ -36,10 +36,16 @@ impl MemoryWaiters {
 
     /// Adds connection `index` if it `waits` for memory, and removes it otherwise. `pool`
     /// gives the present room.
+    #[inline]
     pub(crate) fn file(&mut self, index: u32, waits: bool, pool: &Pool) {
         if !waits {
             return self.queue.leave(index);
         }
+        self.add(index, pool);
+    }
+
+    /// Adds connection `index`, unless it waits already.
+    fn add(&mut self, index: u32, pool: &Pool) {
         if self.queue.is_empty(WAITING) {
             (self.room_seen, self.to_ask) = (u32::MAX, 0);
         }

@@ -239,11 +239,16 @@ impl TcpLayer {
 
     /// Records in the trace, if it is on, the holders whose use of packet memory has
     /// changed since the last record.
+    #[inline]
     pub(crate) fn trace_pool(&mut self, index: u32, host: &HostContext<'_>) {
-        let trace = &mut self.host_state.trace;
-        if !trace.is_on() {
-            return;
+        if self.host_state.trace.is_on() {
+            self.trace_holders(index, host);
         }
+    }
+
+    /// Records the holders whose use of packet memory has changed since the last record.
+    fn trace_holders(&mut self, index: u32, host: &HostContext<'_>) {
+        let trace = &mut self.host_state.trace;
         for (traced, holder) in self.traced_pool.iter_mut().zip(Holder::ALL) {
             let now = (host.pool.held(holder), host.pool.promised_to(holder));
             if *traced != now {
@@ -260,11 +265,16 @@ impl TcpLayer {
     }
 
     /// Counts and records a change of the level of packet memory.
+    #[inline]
     fn note_pressure(&mut self, index: u32, host: &HostContext<'_>) {
-        let now = host.pool.pressure();
-        if now == self.last_pressure {
-            return;
+        if host.pool.pressure() != self.last_pressure {
+            self.count_pressure(index, host);
         }
+    }
+
+    /// Counts and records the new level of packet memory.
+    fn count_pressure(&mut self, index: u32, host: &HostContext<'_>) {
+        let now = host.pool.pressure();
         let host_state = &mut self.host_state;
         host_state.counters.memory_pressures += u64::from(self.last_pressure == Pressure::Low);
         self.last_pressure = now;
@@ -273,20 +283,20 @@ impl TcpLayer {
             .record(host.now, index, TraceEvent::Pressure(now));
     }
 
-    /// Updates the queues for the state of connection `index` after a call.
+    /// Updates the queues for the state of connection `index` after a call. Each queue
+    /// returns at once if the connection's place in it stays the same.
     fn settle(&mut self, index: u32, host: &mut HostContext<'_>) {
+        self.note_pressure(index, host);
+        self.trace_pool(index, host);
         let slot = &mut self.slots[index];
         let changed = slot.connection.take_events().any();
         if changed && slot.attachment == Attachment::Application {
             host.events.tcp(index);
         }
-        self.note_pressure(index, host);
-        self.trace_pool(index, host);
-        let connection = &self.slots[index].connection;
+        let connection = &slot.connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
-        let waits = connection.waits_for_memory();
         let ended = matches!(state, TcpState::TimeWait | TcpState::Closed);
-        let is_orphan = self.slots[index].attachment == Attachment::Orphan && !ended;
+        let is_orphan = slot.attachment == Attachment::Orphan && !ended;
         let orphan = is_orphan.then(|| match connection.is_stalled(&self.host_state.config) {
             true => Orphan::Stalled {
                 blocks: connection.blocks(host.pool),
@@ -294,8 +304,10 @@ impl TcpLayer {
             false => Orphan::Finishing,
         });
         self.orphans.file(index, orphan);
+        let waits = connection.waits_for_memory();
         self.memory_waiters.file(index, waits, host.pool);
-        self.set_timer(Owner::Connection(index), connection.next_timeout());
+        let timer = self.numbers.encode(Owner::Connection(index));
+        self.timers.set(timer, connection.next_timeout());
         if wants_output {
             self.transmit_queue.enqueue(index);
         }
@@ -316,6 +328,7 @@ impl TcpLayer {
 
     /// Ends connection `index`: frees its four-tuple, and its slot too unless the
     /// application still has its id or a RST is pending.
+    #[cold]
     fn end(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
         if slot.in_demux {
@@ -338,6 +351,7 @@ impl TcpLayer {
     /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT
     /// entries, which keeps only a few numbers of it, and frees its slot. Its id is
     /// refused from then on.
+    #[cold]
     fn compress(&mut self, index: u32, host: &mut HostContext<'_>) {
         if self.time_waits.is_off() || !self.slots[index].in_demux {
             return;
@@ -362,6 +376,7 @@ impl TcpLayer {
     }
 
     /// Frees slot `index` with all its memory.
+    #[cold]
     pub(crate) fn free(&mut self, index: u32, host: &mut HostContext<'_>) {
         let mut slot = self.slots.remove(index);
         let host_state = &mut self.host_state;
