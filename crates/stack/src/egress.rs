@@ -113,7 +113,7 @@ impl Stack {
         let (mut sent, mut steps) = (0, 0);
         loop {
             let before = steps;
-            for source in OutputSource::ALL {
+            for &source in self.sources_to_poll(now) {
                 if steps >= budget {
                     return sent;
                 }
@@ -130,6 +130,20 @@ impl Stack {
             if steps == before {
                 return sent;
             }
+        }
+    }
+
+    /// Returns the sources that may have something to send; usually these are the
+    /// connections alone.
+    fn sources_to_poll(&self, now: Instant) -> &'static [OutputSource] {
+        let others_may_send = self.neighbours.wants_output(now)
+            || self.errors.wants_output()
+            || self.echo.wants_output()
+            || self.tcp.has_answers()
+            || self.udp.wants_output();
+        match others_may_send {
+            true => &OutputSource::ALL,
+            false => &[OutputSource::Connections],
         }
     }
 

@@ -524,10 +524,12 @@ impl TcpLayer {
 
     /// Returns whether a segment may be due.
     pub(crate) fn has_work(&self) -> bool {
-        self.transmit_queue.first().is_some()
-            || !self.resets.is_empty()
-            || self.has_syn_ack()
-            || self.time_waits.first_due().is_some()
+        self.transmit_queue.first().is_some() || self.has_answers()
+    }
+
+    /// Returns whether a segment may be due that belongs to no connection.
+    pub(crate) fn has_answers(&self) -> bool {
+        !self.resets.is_empty() || self.has_syn_ack() || self.time_waits.first_due().is_some()
     }
 
     /// Counts orphans: connections that the application has closed and that
