@@ -75,6 +75,10 @@ pub(super) struct PoolUsage {
     peak: u32,
     /// Blocks held and promised, over all holders.
     committed: u64,
+    /// Sum of the parts of the floors that are neither held nor promised.
+    unused_floors: u64,
+    /// Sum of the parts of the floors that are not held.
+    missing_floors: u32,
     gauge: Gauge,
     accounts: [HolderUsage; Holder::ALL.len()],
 }
@@ -93,6 +97,8 @@ impl PoolUsage {
             free: config.blocks,
             peak: 0,
             committed: 0,
+            unused_floors: accounts.iter().map(HolderUsage::unused_floor).sum(),
+            missing_floors: accounts.iter().map(HolderUsage::missing_floor).sum(),
             gauge: Gauge::new(config, limit),
             accounts,
         }
@@ -144,16 +150,13 @@ impl PoolUsage {
     /// Free blocks that `holder` can take while every other holder can still reach its
     /// floor.
     pub(super) fn physical_room(&self, holder: Holder) -> u32 {
-        let kept: u32 = self
-            .others(holder)
-            .map(|account| account.floor.saturating_sub(account.held))
-            .sum();
+        let kept = self.missing_floors - self.accounts[holder as usize].missing_floor();
         self.free.saturating_sub(kept)
     }
 
     /// Blocks that `holder` can take or be promised, besides those already promised to it.
     pub(super) fn room(&self, holder: Holder) -> u32 {
-        let kept: u64 = self.others(holder).map(HolderUsage::unused_floor).sum();
+        let kept = self.unused_floors - self.accounts[holder as usize].unused_floor();
         let room = self.uncommitted().saturating_sub(kept);
         // In an overcommitted pool a promise may exceed the free blocks.
         u32::try_from(room).unwrap_or(u32::MAX)
@@ -170,26 +173,43 @@ impl PoolUsage {
     }
 
     pub(super) fn promise(&mut self, holder: Holder, blocks: u32) {
-        self.accounts[holder as usize].promised += blocks;
-        self.commit(self.committed + u64::from(blocks));
+        if blocks > 0 {
+            self.change(holder, |account| account.promised += blocks);
+            self.commit(self.committed + u64::from(blocks));
+        }
     }
 
     pub(super) fn unpromise(&mut self, holder: Holder, blocks: u32) {
-        self.accounts[holder as usize].promised -= blocks;
-        self.commit(self.committed - u64::from(blocks));
+        if blocks > 0 {
+            self.change(holder, |account| account.promised -= blocks);
+            self.commit(self.committed - u64::from(blocks));
+        }
+    }
+
+    /// Changes the account of `holder`, and with it the sums over all accounts.
+    fn change(&mut self, holder: Holder, change: impl FnOnce(&mut HolderUsage)) {
+        let account = &mut self.accounts[holder as usize];
+        self.unused_floors -= account.unused_floor();
+        self.missing_floors -= account.missing_floor();
+        change(account);
+        self.unused_floors += account.unused_floor();
+        self.missing_floors += account.missing_floor();
     }
 
     pub(super) fn take(&mut self, holder: Holder, promised: bool) {
-        let account = &mut self.accounts[holder as usize];
-        account.held += 1;
-        account.promised -= u32::from(promised);
+        self.change(holder, |account| {
+            account.held += 1;
+            account.promised -= u32::from(promised);
+        });
         self.free -= 1;
         self.peak = self.peak.max(self.count - self.free);
-        self.commit(self.committed + u64::from(!promised));
+        if !promised {
+            self.commit(self.committed + 1);
+        }
     }
 
     pub(super) fn give_back(&mut self, holder: Holder, blocks: u32) {
-        self.accounts[holder as usize].held -= blocks;
+        self.change(holder, |account| account.held -= blocks);
         self.free += blocks;
         self.commit(self.committed - u64::from(blocks));
     }
@@ -211,6 +231,12 @@ impl PoolUsage {
             .map(|account| u64::from(account.promised))
             .sum();
         let unused: u64 = self.accounts.iter().map(HolderUsage::unused_floor).sum();
+        let missing: u32 = self.accounts.iter().map(HolderUsage::missing_floor).sum();
+        assert_eq!(
+            (self.unused_floors, self.missing_floors),
+            (unused, missing),
+            "the sums of the floors differ from the accounts"
+        );
         assert_eq!(
             held + u64::from(self.free),
             u64::from(self.count),
@@ -238,5 +264,10 @@ impl HolderUsage {
     /// The part of the floor that is neither held nor promised.
     fn unused_floor(&self) -> u64 {
         u64::from(self.floor).saturating_sub(u64::from(self.held) + u64::from(self.promised))
+    }
+
+    /// The part of the floor that is not held.
+    fn missing_floor(&self) -> u32 {
+        self.floor.saturating_sub(self.held)
     }
 }
