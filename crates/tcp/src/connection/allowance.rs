@@ -22,17 +22,17 @@ impl Connection {
             };
             return Allowance { room: 0, bound_by };
         }
-        let (congestion, source) = if self.is_recovering() {
-            (Limit::Recovery, Limit::Recovery)
+        let congestion = if self.is_recovering() {
+            Limit::Recovery
         } else {
-            (self.congestion.limit(), self.source_limit())
+            self.congestion.limit()
         };
         let unacknowledged = env
             .config
             .unacknowledged
             .saturating_sub(self.send.outstanding());
         tightest(&[
-            (source, self.send.unsent()),
+            (self.source_limit(), self.send.unsent()),
             (Limit::SendBuffer, unacknowledged),
             (self.window_limit(), self.send.window_room()),
             (congestion, self.cwnd_room()),
@@ -123,8 +123,9 @@ impl Connection {
     }
 
     /// Returns the limit of a sender that has sent everything written.
-    fn source_limit(&self) -> Limit {
+    pub(super) fn source_limit(&self) -> Limit {
         match self.send.blocked {
+            _ if self.is_recovering() => Limit::Recovery,
             _ if self.send.fin_queued => Limit::Closing,
             Some(blocked) => blocked.by,
             None => Limit::Application,

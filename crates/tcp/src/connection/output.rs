@@ -163,6 +163,11 @@ impl Connection {
 
     /// Returns a segment with new payload, or FIN.
     fn poll_data(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
+        if !self.has_data() && self.path.is_at_rest() {
+            // Nothing is unsent, so the source is the tightest bound.
+            self.hold(self.source_limit(), env);
+            return None;
+        }
         if self.send.unsent() > 0 {
             self.restart_after_idle(env);
         }
@@ -171,7 +176,7 @@ impl Connection {
             Probing::Idle => {}
             Probing::Due(len) => return Some(self.mtu_probe(len, env)),
             Probing::Waits(limit) => {
-                self.hold(limit, &situation, env);
+                self.hold(limit, env);
                 return None;
             }
         }
@@ -194,8 +199,14 @@ impl Connection {
             self.timers.persist.clear();
             return Some(self.data_segment(self.send.snd_nxt, 0, env));
         }
-        self.hold(limit, &situation, env);
+        self.hold(limit, env);
         None
+    }
+
+    /// Returns true if payload or FIN waits to be sent or retransmitted.
+    fn has_data(&self) -> bool {
+        let lost = self.recovery.board().lost();
+        self.send.unsent() > 0 || self.send.fin_is_next() || lost > 0
     }
 
     /// Returns true if the peer's window has room for FIN, which takes one
@@ -236,7 +247,7 @@ impl Connection {
 
     /// Charges time to `limit` while nothing leaves, and starts the timers that will end
     /// the wait.
-    fn hold(&mut self, limit: Limit, situation: &Situation, env: &mut Env<'_>) {
+    fn hold(&mut self, limit: Limit, env: &mut Env<'_>) {
         self.set_limit(self.charged_to(limit), env);
         self.pending.override_sws = false;
         match limit {
@@ -270,14 +281,13 @@ impl Connection {
             | Limit::Closing
             | Limit::Processor => {}
         }
-        let board = self.recovery.board();
-        let waiting = situation.unsent > 0 || self.send.fin_is_next() || board.lost() > 0;
+        let nothing_in_flight = self.recovery.board().in_flight() == 0;
         // Device and pacer end their waits themselves, and the retransmission timer runs on.
         let ends_itself = matches!(limit, Limit::Device | Limit::Pacing);
-        if waiting && board.in_flight() == 0 && !self.pending.probe && !ends_itself {
+        if nothing_in_flight && !self.pending.probe && !ends_itself && self.has_data() {
             self.arm_persist(env);
         }
-        let corked = situation.corked && limit == Limit::Nagle;
+        let corked = self.settings.corked && limit == Limit::Nagle;
         if corked && !env.config.cork_timeout.is_zero() {
             self.timers.cork.set_once(env.now + env.config.cork_timeout);
         }

@@ -401,7 +401,15 @@ impl Connection {
     }
 
     /// Wakes a blocked writer if there is enough room for it.
+    #[inline]
     pub(super) fn note_readiness(&mut self, env: &mut Env<'_>) {
+        if self.send.blocked.is_some_and(|blocked| !blocked.woken) {
+            self.wake_writer(env);
+        }
+    }
+
+    /// Wakes the blocked writer if there is enough room for it.
+    fn wake_writer(&mut self, env: &mut Env<'_>) {
         let wake = WakePolicy {
             atomic: env.config.write_atomic,
             low_water: match self.settings.unsent_low_water {

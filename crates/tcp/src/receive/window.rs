@@ -99,11 +99,17 @@ impl ReceiveHalf {
         if let Some(edge) = self.idle_edge(wanted, room, pool) {
             return edge;
         }
+        let advertised = self.offset_of(self.rcv_adv);
+        let is_reserved = wanted.max(advertised) <= self.stream.reserved_end();
+        if is_reserved && pool.pressure() == Pressure::Low {
+            // Everything wanted is reserved, so the fair share does not matter.
+            self.short_of_memory = false;
+            return wanted.max(advertised);
+        }
         let start = self.stream.start();
         let size = u64::from(pool.block_size());
         let fair = fair_share(&self.stream, room.share, pool);
         let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
-        let advertised = self.offset_of(self.rcv_adv);
         let goal = wanted.min(fair_end).max(advertised);
         if pool.pressure() != Pressure::Low {
             // Other connections need the blocks beyond the advertised window.

@@ -188,6 +188,11 @@ impl PathMtu {
         true
     }
 
+    /// Returns true if no larger size is searched for, now or later.
+    pub const fn is_at_rest(&self) -> bool {
+        !self.searching && self.retry_at.is_none()
+    }
+
     /// Allows larger sizes again if the wait after a failure is over. RFC 1191
     /// §6.3.
     pub fn on_time(&mut self, now: Instant, config: &TcpConfig) {
