@@ -11,6 +11,8 @@ mod simd;
 
 use core::net::IpAddr;
 
+use portable::fold_once;
+
 /// Treatment of a received checksum: verified by the parser, or trusted because a device
 /// with receive offload has verified it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -24,19 +26,29 @@ pub enum ChecksumPolicy {
 
 /// A one's-complement sum in progress.
 ///
-/// It keeps the sum of 16-bit big-endian words so far and the number of bytes, so
-/// that a slice which starts at an odd offset is added with its bytes swapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// It keeps the sum of 16-bit words so far and the number of bytes, so that a slice which
+/// starts at an odd offset is added with its bytes swapped.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Checksum {
-    /// Folded after every step: at most 0xffff.
-    sum: u16,
+    /// Sum of words in native order, folded to 16 bits and converted only when it is read:
+    /// one conversion after the additions is enough (RFC 1071 §2 (B)). It is 0 only if every
+    /// byte is 0, and stays far below 2⁶⁴.
+    words: u64,
     len: usize,
 }
+
+impl PartialEq for Checksum {
+    fn eq(&self, other: &Self) -> bool {
+        (self.sum(), self.len) == (other.sum(), other.len)
+    }
+}
+
+impl Eq for Checksum {}
 
 impl Checksum {
     /// The sum of no bytes.
     pub const fn new() -> Self {
-        Self { sum: 0, len: 0 }
+        Self { words: 0, len: 0 }
     }
 
     /// The sum of `bytes`.
@@ -48,7 +60,7 @@ impl Checksum {
 
     /// Adds the next bytes.
     pub fn add(&mut self, bytes: &[u8]) {
-        self.append(big_endian_sum(sum_words(bytes)), bytes.len());
+        self.append(sum_words(bytes), bytes.len());
     }
 
     /// Copies `src` to `dst` and adds it, in one pass over the bytes.
@@ -57,12 +69,13 @@ impl Checksum {
     /// If the two differ in length.
     pub fn copy(&mut self, dst: &mut [u8], src: &[u8]) {
         assert_eq!(dst.len(), src.len(), "a copy is as long as what it copies");
-        self.append(big_endian_sum(copy_words(dst, src)), src.len());
+        self.append(copy_words(dst, src), src.len());
     }
 
     /// Adds a 16-bit field as two bytes in network order.
     pub fn add_u16(&mut self, value: u16) {
-        self.append(value, 2);
+        self.words += self.in_place(value.to_be().into());
+        self.len += 2;
     }
 
     /// Adds the pseudo-header of an upper-layer protocol: both addresses, the
@@ -70,21 +83,15 @@ impl Checksum {
     /// §3.1, RFC 8200 §8.1. It does not count in [`Checksum::len`] and may be added
     /// at any point.
     pub fn add_pseudo_header(&mut self, src: IpAddr, dst: IpAddr, protocol: u8, len: u32) {
-        for address in [src, dst] {
-            self.sum = match address {
-                IpAddr::V4(address) => add_octets(self.sum, &address.octets()),
-                IpAddr::V6(address) => add_octets(self.sum, &address.octets()),
-            };
-        }
-        for word in [u16::from(protocol), (len >> 16) as u16, len as u16] {
-            self.sum = add_folded(self.sum, word);
-        }
+        let addresses = address_words(src) + address_words(dst);
+        let rest = u64::from(u16::from(protocol).to_be()) + u64::from(len.to_be());
+        self.words = fold_once(self.words) + addresses + rest;
     }
 
     /// This sum followed by `next`, as if the bytes of `next` came after.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
-        self.append(next.sum, next.len);
+        self.append(next.words, next.len);
         self
     }
 
@@ -101,50 +108,55 @@ impl Checksum {
     /// The sum without the final complement. A device with checksum offload expects the sum
     /// of the pseudo-header, in this form, in the checksum field.
     pub const fn sum(&self) -> u16 {
-        self.sum
+        big_endian_sum(self.words)
     }
 
     /// The value for a checksum field that was 0 while it was summed.
     pub const fn finish(&self) -> u16 {
-        !self.sum
+        !self.sum()
     }
 
     /// Returns true if bytes that were summed with their checksum field are valid.
     pub const fn is_valid(&self) -> bool {
-        self.sum == 0xffff
+        self.sum() == 0xffff
     }
 
-    fn append(&mut self, sum: u16, len: usize) {
-        let at_odd_place = !self.len.is_multiple_of(2);
-        // An odd offset swaps the bytes of every word, and therefore those of the sum.
-        let sum = if at_odd_place { sum.swap_bytes() } else { sum };
-        self.sum = add_folded(self.sum, sum);
+    #[inline]
+    fn append(&mut self, words: u64, len: usize) {
+        self.words = fold_once(self.words) + self.in_place(fold_once(words));
         self.len += len;
     }
-}
 
-fn add_octets<const N: usize>(sum: u16, octets: &[u8; N]) -> u16 {
-    let (words, _even) = octets.as_chunks::<2>();
-    words
-        .iter()
-        .fold(sum, |sum, &word| add_folded(sum, u16::from_be_bytes(word)))
-}
-
-fn add_folded(a: u16, b: u16) -> u16 {
-    let (sum, carry) = a.overflowing_add(b);
-    // Cannot carry twice: after a carry the sum is at most 0xfffe.
-    sum + u16::from(carry)
+    /// Returns the sum of words that begin here. An odd offset swaps the bytes of every
+    /// word, which multiplies the sum by 2⁸ modulo 0xffff.
+    #[inline]
+    const fn in_place(&self, words: u64) -> u64 {
+        words << (self.len % 2 * 8)
+    }
 }
 
 /// Folds a sum of native-endian words to 16 bits and converts it to the sum of the same
-/// words read as big-endian. One conversion after the additions is enough: RFC 1071
-/// §2 (B).
-fn big_endian_sum(words: u64) -> u16 {
-    let sum = (words & 0xffff_ffff) + (words >> 32);
-    let sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+/// words read as big-endian.
+const fn big_endian_sum(words: u64) -> u16 {
+    let sum = fold_once(fold_once(words)); // at most 2³²
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = (sum & 0xffff) + (sum >> 16);
     u16::from_be(sum as u16)
+}
+
+/// Returns the sum of the 32-bit words of an address.
+fn address_words(address: IpAddr) -> u64 {
+    match address {
+        IpAddr::V4(address) => u32::from_ne_bytes(address.octets()).into(),
+        IpAddr::V6(address) => {
+            let octets = address.octets();
+            let (words, _even) = octets.as_chunks::<4>();
+            words
+                .iter()
+                .map(|&word| u64::from(u32::from_ne_bytes(word)))
+                .sum()
+        }
+    }
 }
 
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
