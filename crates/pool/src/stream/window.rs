@@ -95,10 +95,10 @@ impl Stream {
 
     /// Blocks the stream was promised and has not yet taken; none if it is in a cell.
     pub fn promised_blocks(&self, pool: &Pool) -> u32 {
-        if self.is_in_cell() {
+        if self.is_in_cell() || self.reserved <= self.end {
             return 0;
         }
-        self.blocks_up_to(pool, self.reserved_end()) - self.held_blocks(pool)
+        self.blocks_up_to(pool, self.reserved) - self.held_blocks(pool)
     }
 
     /// Drops `n` bytes at the front and gives the blocks that become unused back to the
@@ -112,9 +112,16 @@ impl Stream {
             "advancing by {n} over {} bytes",
             self.len()
         );
+        let start = self.start + n;
+        let size = u64::from(pool.block_size());
+        let stays_in_block = start < self.end && start / size == self.start / size;
+        if stays_in_block || self.is_in_cell() {
+            self.start = start;
+            return;
+        }
         let promised = self.promised_blocks(pool);
         let held = self.held_blocks(pool);
-        self.start += n;
+        self.start = start;
         // `held_blocks` is computed from the offsets: it falls by the number of blocks
         // to give back.
         let kept = self.held_blocks(pool);
