@@ -167,6 +167,9 @@ impl Stack {
         out: &mut [u8],
         now: Instant,
     ) -> Result<Read, TcpError> {
+        if let Some(nothing) = self.reads_nothing(id, out.len(), now)? {
+            return nothing;
+        }
         Ok(self.call(id, now, |connection, env| connection.read(out, env))??)
     }
 
@@ -327,6 +330,22 @@ impl Stack {
         self.slot(id)?;
         let (tcp, mut host) = self.tcp_and_host(now);
         Ok(tcp.run(id.0.index, &mut host, call))
+    }
+
+    /// Returns the result of a read of `asked` bytes that finds no payload: the queues stay
+    /// as they are.
+    fn reads_nothing(
+        &mut self,
+        id: ConnectionId,
+        asked: usize,
+        now: Instant,
+    ) -> Result<Option<Result<Read, TcpError>>, TcpError> {
+        let nothing = self.slot(id)?.connection.reads_nothing(asked);
+        if nothing.is_some() {
+            let (tcp, host) = self.tcp_and_host(now);
+            tcp.note_memory(id.0.index, &host);
+        }
+        Ok(nothing.map(|read| Ok(read?)))
     }
 
     /// Calls a method that does not change the connection.

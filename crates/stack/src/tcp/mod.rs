@@ -264,6 +264,13 @@ impl TcpLayer {
         }
     }
 
+    /// Counts and records changes of packet memory.
+    #[inline]
+    pub(crate) fn note_memory(&mut self, index: u32, host: &HostContext<'_>) {
+        self.note_pressure(index, host);
+        self.trace_pool(index, host);
+    }
+
     /// Counts and records a change of the level of packet memory.
     #[inline]
     fn note_pressure(&mut self, index: u32, host: &HostContext<'_>) {
@@ -285,9 +292,8 @@ impl TcpLayer {
 
     /// Updates the queues for the state of connection `index` after a call. Each queue
     /// returns at once if the connection's place in it stays the same.
-    fn settle(&mut self, index: u32, host: &mut HostContext<'_>) {
-        self.note_pressure(index, host);
-        self.trace_pool(index, host);
+    pub(crate) fn settle(&mut self, index: u32, host: &mut HostContext<'_>) {
+        self.note_memory(index, host);
         let slot = &mut self.slots[index];
         let changed = slot.connection.take_events().any();
         if changed && slot.attachment == Attachment::Application {

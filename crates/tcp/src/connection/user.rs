@@ -154,14 +154,20 @@ impl Connection {
         }
     }
 
+    /// Returns the result of a read of `asked` bytes that changes nothing; `None` if a
+    /// read returns payload.
+    pub fn reads_nothing(&self, asked: usize) -> Option<Result<Read, ConnectionError>> {
+        (!self.has_for_read_of(asked)).then(|| self.read_nothing())
+    }
+
     /// Copies received payload into `out`.
     ///
     /// # Errors
     /// [`ConnectionError::Ended`] if the connection ended in any way but by FINs and
     /// everything that had arrived was read.
     pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
-        if !self.has_for_read_of(out.len()) {
-            return self.read_nothing();
+        if let Some(nothing) = self.reads_nothing(out.len()) {
+            return nothing;
         }
         let read = self.receive.read(out, env.pool);
         self.size_receive_buffer(read, env);
@@ -179,8 +185,8 @@ impl Connection {
         take: &mut dyn FnMut(&[u8]) -> usize,
         env: &mut Env<'_>,
     ) -> Result<Read, ConnectionError> {
-        if !self.has_for_read_of(usize::MAX) {
-            return self.read_nothing();
+        if let Some(nothing) = self.reads_nothing(usize::MAX) {
+            return nothing;
         }
         let read = self.receive.read_with(env.pool, take);
         self.size_receive_buffer(read, env);
@@ -193,8 +199,8 @@ impl Connection {
     /// # Errors
     /// As for [`read`](Self::read).
     pub fn peek(&self, out: &mut [u8], env: &Env<'_>) -> Result<Read, ConnectionError> {
-        if !self.has_for_read_of(out.len()) {
-            return self.read_nothing();
+        if let Some(nothing) = self.reads_nothing(out.len()) {
+            return nothing;
         }
         Ok(Read::Data(self.receive.peek(out, env.pool)))
     }
