@@ -96,6 +96,9 @@ fullpipe_pool::knobs! {
         cookie_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
         /// Frames received in a turn, and frames sent in a turn.
         turn_budget: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "frames";
+        /// Send and receive consecutive segments of a connection together. The same packets
+        /// leave either way; together they take less time.
+        bursts: bool = true, legal false => true, drawn false => true, "";
         /// Lowest ephemeral port, for a socket that names none. RFC 6056 §3.2.
         ephemeral_low: u32 = 49_152, legal 1 => 65_535, drawn 40_000 => 50_000, "";
         /// Highest ephemeral port.

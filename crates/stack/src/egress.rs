@@ -7,12 +7,13 @@
 //! connections. Sending needs no packet memory, except to keep a packet for a neighbour
 //! that ARP has not resolved.
 
+mod burst;
 mod write_segment;
 
 use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
-use fullpipe_tcp::{Connection, Env, IcmpError, SegmentOut, TcpState};
+use fullpipe_tcp::{Burst, Connection, Env, IcmpError, SegmentOut, TcpState};
 use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader};
 
 use crate::{
@@ -69,8 +70,8 @@ impl OutputSource {
 /// The outcome of polling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendOutcome {
-    /// A frame left.
-    Sent,
+    /// This many frames left, at least one.
+    Sent(usize),
     /// A packet or a connection was processed, but no frame left.
     Handled,
     /// The source has nothing to send.
@@ -113,12 +114,18 @@ impl Stack {
         let (mut sent, mut steps) = (0, 0);
         loop {
             let before = steps;
-            for &source in self.sources_to_poll(now) {
+            let sources = self.sources_to_poll(now);
+            for &source in sources {
                 if steps >= budget {
                     return sent;
                 }
-                match self.send_from(source, device, now) {
-                    SendOutcome::Sent => (sent, steps) = (sent + 1, steps + 1),
+                // Another source takes its turn after each frame.
+                let most = match sources.len() {
+                    1 => budget - steps,
+                    _ => 1,
+                };
+                match self.send_from(source, device, now, most) {
+                    SendOutcome::Sent(frames) => (sent, steps) = (sent + frames, steps + frames),
                     SendOutcome::Handled => steps += 1,
                     SendOutcome::Idle => {}
                     SendOutcome::DeviceFull => {
@@ -240,11 +247,13 @@ impl Stack {
         }
     }
 
+    /// Sends a frame of `source`, or at most `most` of a connection.
     fn send_from(
         &mut self,
         source: OutputSource,
         device: &mut impl Device,
         now: Instant,
+        most: usize,
     ) -> SendOutcome {
         let asker = source.asker();
         match source {
@@ -281,7 +290,7 @@ impl Stack {
                     stack.write_wait_ack(packet, now)
                 })
             }
-            OutputSource::Connections => self.send_for_connections(device, now),
+            OutputSource::Connections => self.send_for_connections(device, now, most),
             OutputSource::Udp if self.udp.wants_output() => {
                 self.send_packet(device, asker, now, |stack, packet| {
                     let Self {
@@ -321,7 +330,7 @@ impl Stack {
             Some(len) => {
                 device.send(len, TxMeta::default());
                 self.device_backlog.add_bare(len);
-                SendOutcome::Sent
+                SendOutcome::Sent(1)
             }
             None => SendOutcome::Idle,
         }
@@ -359,7 +368,7 @@ impl Stack {
                     },
                 );
                 self.device_backlog.add_bare(at + built.len);
-                SendOutcome::Sent
+                SendOutcome::Sent(1)
             }
             NextHop::Unresolved(neighbour, _) => {
                 let packet = &mut frame[at..at + built.len];
@@ -426,10 +435,15 @@ impl Stack {
         }
     }
 
-    /// Sends one frame of the first connection in the transmit queue. The connection
-    /// leaves the queue if ARP has not resolved its next hop, or if it has nothing more
-    /// to send.
-    fn send_for_connections(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
+    /// Sends a frame of the first connection in the transmit queue, or a burst of at most
+    /// `most` frames. The connection leaves the queue if ARP has not resolved its next hop,
+    /// or if it has nothing more to send.
+    fn send_for_connections(
+        &mut self,
+        device: &mut impl Device,
+        now: Instant,
+        most: usize,
+    ) -> SendOutcome {
         let Some(index) = self.tcp.transmit_queue.first() else {
             return SendOutcome::Idle;
         };
@@ -454,17 +468,36 @@ impl Stack {
             return SendOutcome::DeviceFull;
         };
         let owner = self.tcp.key(index);
-        let Some((len, meta)) = self.write_from(index, frame, now) else {
+        let may_burst = most > 1 && self.may_burst(now);
+        let Some((len, meta, burst)) = self.write_from(index, frame, may_burst, now) else {
+            self.requeue(index, now);
             return SendOutcome::Handled;
         };
         self.link.write_header(frame, station, dst);
-        device.send(len, meta);
+        let further = match burst {
+            None => {
+                device.send(len, meta);
+                0
+            }
+            Some(burst) => {
+                let template = self.template(index, &frame[..len], meta);
+                device.send(len, meta);
+                self.send_burst(index, burst, &template, device, most - 1, now)
+            }
+        };
+        self.requeue(index, now);
         if len > usize::from(meta.header_len) && self.device_backlog.is_tracked() {
             self.add_to_backlog(len, owner, now);
         } else {
             self.device_backlog.add_bare(len);
         }
-        SendOutcome::Sent
+        SendOutcome::Sent(1 + further)
+    }
+
+    /// Updates the queues after connection `index` was polled.
+    fn requeue(&mut self, index: u32, now: Instant) {
+        let (tcp, mut host) = self.tcp_and_host(now);
+        tcp.requeue(index, &mut host);
     }
 
     /// Tells connection `index` that it must wait for its next hop, so that a timer
@@ -478,28 +511,32 @@ impl Stack {
         &mut tcp.transmit_queue
     }
 
-    /// Writes the next segment of connection `index` into `frame`, except the link
-    /// header. Returns the frame's length.
+    /// Polls connection `index` and writes its next segment into `frame`, except the link
+    /// header. Returns the frame's length, and the burst that the segment begins if it may
+    /// begin one. The caller then updates the queues.
     fn write_from(
         &mut self,
         index: u32,
         frame: &mut [u8],
+        may_burst: bool,
         now: Instant,
-    ) -> Option<(usize, TxMeta)> {
+    ) -> Option<(usize, TxMeta, Option<Burst>)> {
         let at = self.link.header_len();
         let tuple = self.tcp.slots[index].tuple;
         let tcp_at = at + IpSender::header_len(tuple.remote_ip);
         let offload = self.sender.checksum_tx();
         let device_max = self.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
-        let segment = tcp.poll(index, &mut host, |connection, env| {
-            let segment = connection.poll_segment(device_max, env)?;
-            let payload = connection.payload(&segment, env.pool);
-            let room = &mut frame[tcp_at..];
-            let written = write_segment(room, &tuple, &segment, payload, offload);
-            Some((written, segment.segment_size))
-        });
-        let (written, segment_size) = segment?;
+        let mut env = tcp.host_state.env(index, &mut host);
+        let connection = &mut tcp.slots[index].connection;
+        let snd_nxt = connection.snd_nxt();
+        let segment = connection.poll_segment(device_max, &mut env)?;
+        let payload = connection.payload(&segment, env.pool);
+        let written = write_segment(&mut frame[tcp_at..], &tuple, &segment, payload, offload);
+        let burst = match may_burst {
+            true => connection.begin_burst(&segment, snd_nxt, &env),
+            false => None,
+        };
         let packet = &mut frame[at..];
         let len = write_ip(
             &mut self.sender,
@@ -510,10 +547,10 @@ impl Stack {
         );
         let meta = TxMeta {
             checksum: shifted(written.checksum, tcp_at),
-            segment_size,
+            segment_size: segment.segment_size,
             header_len: (tcp_at + written.header_len) as u16,
         };
-        Some((at + len, meta))
+        Some((at + len, meta, burst))
     }
 
     /// Polls connection `index` and discards the segment, because there is no route. The
@@ -521,12 +558,14 @@ impl Stack {
     fn drop_unroutable(&mut self, index: u32, reason: Discard, now: Instant) {
         let (tcp, mut host) = self.tcp_and_host(now);
         let device_max = u32::from(u16::MAX);
-        let dropped = tcp.poll(index, &mut host, |connection, env| {
-            let segment = connection.poll_segment(device_max, env)?;
-            report_unreachable(connection, &segment, env);
-            Some(())
-        });
-        if dropped.is_some() {
+        let mut env = tcp.host_state.env(index, &mut host);
+        let connection = &mut tcp.slots[index].connection;
+        let segment = connection.poll_segment(device_max, &mut env);
+        if let Some(segment) = &segment {
+            report_unreachable(connection, segment, &mut env);
+        }
+        tcp.requeue(index, &mut host);
+        if segment.is_some() {
             self.counters.discard(reason);
         }
     }
@@ -593,21 +632,15 @@ impl Stack {
 const MOST_PAYLOAD: usize = u16::MAX as usize - 40 - TcpHeader::MAX_LEN;
 
 impl TcpLayer {
-    /// Polls connection `index`, the first in the transmit queue, and requeues
-    /// it if it has more to send.
-    fn poll<R>(
-        &mut self,
-        index: u32,
-        host: &mut HostContext<'_>,
-        poll: impl FnOnce(&mut Connection, &mut Env<'_>) -> Option<R>,
-    ) -> Option<R> {
-        let result = self.run(index, host, poll);
+    /// Updates the queues after connection `index`, the first in the transmit queue, was
+    /// polled, and requeues it if it has more to send.
+    fn requeue(&mut self, index: u32, host: &mut HostContext<'_>) {
+        self.settle(index, host);
         let has_more = self
             .slots
             .at(index)
             .is_some_and(|slot| slot.connection.wants_output());
         self.transmit_queue.requeue(index, has_more);
-        result
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Stack {
     pub(crate) device_full: bool,
     pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
+    /// The knob `stack.bursts`.
+    pub(crate) bursts: bool,
     turn_budget: usize,
 }
 
@@ -154,6 +156,7 @@ impl Stack {
             device_full: false,
             device_backlog: DeviceBacklog::new(capabilities.reports_sent),
             path_mtu_min: config.ip.path_mtu_min.min(u16::MAX.into()) as u16,
+            bursts: sizes.bursts,
             turn_budget: sizes.turn_budget as usize,
         })
     }

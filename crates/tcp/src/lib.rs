@@ -63,8 +63,8 @@ mod tuned;
 pub use config::{EcnMode, MtuProbing, PushPolicy, SegmentSizing, TcpConfig};
 pub use congestion::CongestionAlgorithm;
 pub use connection::{
-    ActiveOpen, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read, Ready,
-    RecoveryState, SocketOption, TcpState, TimeWait, Trigger, Tuning,
+    ActiveOpen, Burst, Connection, Env, Events, HalfOpen, IcmpError, IllegalTransition, Info, Read,
+    Ready, RecoveryState, SocketOption, TcpState, TimeWait, Trigger, Tuning,
 };
 pub use counters::{DiscardReason, Discards, TcpCounters};
 pub use error::{CloseReason, ConnectionError, SettingError};

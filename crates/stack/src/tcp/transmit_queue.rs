@@ -51,6 +51,11 @@ impl TransmitQueue {
         self.queues.first(READY)
     }
 
+    /// Returns true if exactly one connection is queued.
+    pub(crate) fn has_one(&self) -> bool {
+        self.queues.len(READY) == 1
+    }
+
     /// Returns the connection queued behind `index`.
     pub(crate) fn next_after(&self, index: u32) -> Option<u32> {
         self.queues.after(index)

@@ -10,6 +10,7 @@
 mod ack;
 mod allowance;
 mod buffers;
+mod burst;
 mod busy;
 mod ecn;
 mod ecn_state;
@@ -30,6 +31,7 @@ mod timeouts;
 mod timers;
 mod user;
 
+pub use burst::Burst;
 pub use handshake::{ActiveOpen, HalfOpen};
 pub use info::{Info, RecoveryState};
 pub use input::IcmpError;

@@ -216,7 +216,7 @@ impl Connection {
     }
 
     /// Returns the inputs of segmentation.
-    fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
+    pub(super) fn situation(&self, device_max: u32, env: &Env<'_>) -> Situation {
         let full = self.mss(env);
         // A device that cuts frames is given full segments.
         let (mss, goal) = if device_max > full {
@@ -421,7 +421,7 @@ impl Connection {
         }
     }
 
-    fn segment_options(&mut self, without_payload: bool, env: &Env<'_>) -> TcpOptions {
+    pub(super) fn segment_options(&mut self, without_payload: bool, env: &Env<'_>) -> TcpOptions {
         let timestamps = self
             .agreed
             .timestamps

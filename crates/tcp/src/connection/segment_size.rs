@@ -12,14 +12,23 @@ impl Connection {
     /// [`mss`](Self::mss).
     pub(super) fn segment_size(&self, env: &Env<'_>) -> u32 {
         let mss = self.mss(env);
+        self.cut(self.fitting_size(mss, env), mss)
+    }
+
+    /// Returns the segment size, at most `mss`, that fills the send buffer evenly.
+    pub(super) fn fitting_size(&self, mss: u32, env: &Env<'_>) -> u32 {
         if self.path_is_full() {
             return mss;
         }
-        let size = even_fit(mss, self.payload_room(env), env.config.fit_segments);
-        if size == mss {
+        even_fit(mss, self.payload_room(env), env.config.fit_segments)
+    }
+
+    /// Returns the size of the next segment, given the fitting one.
+    pub(super) fn cut(&self, fitting: u32, mss: u32) -> u32 {
+        if fitting == mss {
             return mss;
         }
-        self.pairs.cut(size, self.send.unsent()).clamp(1, mss)
+        self.pairs.cut(fitting, self.send.unsent()).clamp(1, mss)
     }
 
     /// Returns the bytes that the send buffer could hold now, wherever in a block its

@@ -22,6 +22,10 @@ use crate::ipv4::Protocol;
 
 /// Offset of the checksum field in the header, in bytes.
 pub const CHECKSUM_OFFSET: usize = 16;
+/// Offset of the sequence number in the header, in bytes.
+pub const SEQUENCE_OFFSET: usize = 4;
+/// Offset of the byte with the low eight flags, PSH among them.
+pub const FLAGS_OFFSET: usize = 13;
 
 /// The header of a TCP segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -165,6 +169,17 @@ pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checks
     let mut checksum = Checksum::of(header).then(payload);
     checksum.add_pseudo_header(src, dst, Protocol::Tcp.into(), checksum.len() as u32);
     header[field].copy_from_slice(&checksum.finish().to_be_bytes());
+}
+
+/// Clears the fields in which the headers of consecutive segments of a flow differ:
+/// sequence number, PSH and checksum.
+///
+/// # Panics
+/// If `header` is shorter than 20 bytes.
+pub fn clear_varying(header: &mut [u8]) {
+    header[SEQUENCE_OFFSET..SEQUENCE_OFFSET + 4].fill(0);
+    header[FLAGS_OFFSET] &= !(TcpFlags::PSH.bits() as u8);
+    header[CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2].fill(0);
 }
 
 /// Checks the checksum of a whole segment, header and payload.

@@ -1,0 +1,190 @@
+//! Bursts: segments of one size that follow each other in one turn.
+//!
+//! Rule: a burst sends what [`poll_segment`](Connection::poll_segment) would send. It
+//! continues only while the decision is known: the size is that of the segments that leave
+//! now, all bounds have room for one more, and its headers differ from those of the segment
+//! before only in the sequence number and in PSH. Debug builds compare each segment with
+//! the decision in `output`. Everything else, the last segment of the payload too, leaves
+//! through `poll_segment`.
+
+use fullpipe_wire::TcpFlags;
+
+use super::{Connection, Env};
+use crate::{
+    SegmentOut, SeqNum,
+    recovery::RecoveryPhase,
+    send::{Decision, segmentize},
+    trace::TraceEvent,
+};
+
+/// A burst that has begun.
+#[derive(Clone, Debug)]
+pub struct Burst {
+    /// The segment that left last.
+    segment: SegmentOut,
+    /// Bytes that all bounds but the pacer allow.
+    room: u32,
+    /// Effective segment size, and the size that fills the send buffer evenly.
+    mss: u32,
+    fitting: u32,
+    /// Pacing rate in bytes a second.
+    rate: u64,
+}
+
+impl Connection {
+    /// Returns SND.NXT, the sequence number with which new payload begins.
+    pub const fn snd_nxt(&self) -> SeqNum {
+        self.send.snd_nxt
+    }
+
+    /// Returns the burst that `segment` begins, which `poll_segment` has just returned;
+    /// `None` if the next segment may differ in more than its sequence number. `snd_nxt` is
+    /// the value before that: no retransmission begins a burst.
+    ///
+    /// The device must not cut frames, and must not report completions.
+    #[inline]
+    pub fn begin_burst(
+        &self,
+        segment: &SegmentOut,
+        snd_nxt: SeqNum,
+        env: &Env<'_>,
+    ) -> Option<Burst> {
+        let is_new = segment.seq == snd_nxt && !segment.payload.is_empty();
+        if !is_new || self.send.unsent() <= segment.payload_len() {
+            return None;
+        }
+        self.burst_of(segment, env)
+    }
+
+    fn burst_of(&self, segment: &SegmentOut, env: &Env<'_>) -> Option<Burst> {
+        let len = segment.payload_len();
+        let room = self.burst_room(env);
+        let is_plain = segment.flags.without(TcpFlags::PSH | TcpFlags::ECE) == TcpFlags::ACK
+            && segment.dont_fragment
+            && segment.segment_size == 0;
+        if room < len || !is_plain || !self.is_steady() {
+            return None;
+        }
+        let mss = self.mss(env);
+        let fitting = self.fitting_size(mss, env);
+        if len != self.cut(fitting, mss) {
+            return None;
+        }
+        Some(Burst {
+            segment: segment.clone(),
+            room,
+            mss,
+            fitting,
+            rate: self.rate_now(env.config),
+        })
+    }
+
+    /// Returns the bytes of new payload that may leave, in addition to a last byte that is
+    /// left to `poll_segment`.
+    fn burst_room(&self, env: &Env<'_>) -> u32 {
+        let unacknowledged = env.config.unacknowledged;
+        self.send
+            .unsent()
+            .saturating_sub(1)
+            .min(unacknowledged.saturating_sub(self.send.outstanding()))
+            .min(self.send.window_room())
+            .min(self.cwnd_room())
+    }
+
+    /// Returns true if nothing but new payload is due, and if sending it changes neither
+    /// the size of segments nor a bound other than by the bytes sent.
+    fn is_steady(&self) -> bool {
+        self.recovery.phase() == RecoveryPhase::Open
+            && self.recovery.board().lost() == 0
+            && !self.pending.tail_probe
+            && !self.receive.ack.is_due()
+            && self.path.is_at_rest()
+            && self.send.snd_up.is_none()
+            && self.settings.unsent_low_water == 0
+            && !self.timers.persist.is_set()
+            && self.timers.retransmit.is_set()
+            && self.device_room() > 0
+    }
+
+    /// Returns the next segment of the burst, which counts as sent; `None` if the burst
+    /// ends here. Call [`end_burst`](Self::end_burst) then.
+    pub fn poll_burst<'b>(
+        &mut self,
+        burst: &'b mut Burst,
+        env: &mut Env<'_>,
+    ) -> Option<&'b SegmentOut> {
+        let len = burst.segment.payload_len();
+        let is_next_alike = len == self.cut(burst.fitting, burst.mss);
+        if burst.room < len || !is_next_alike || !self.pacer.may_send(env.now) {
+            return None;
+        }
+        debug_assert_eq!(
+            segmentize(&self.situation(0, env)),
+            Decision::Send(len),
+            "a burst continues where no such segment may leave"
+        );
+        let (start, end) = (self.send.snd_nxt, self.send.snd_nxt + len);
+        let segment = &mut burst.segment;
+        segment.seq = start;
+        segment.payload = segment.payload.end..segment.payload.end + u64::from(len);
+        let window = self.send.max_snd_wnd;
+        segment.flags = segment.flags.without(TcpFlags::PSH);
+        if self.send.push.take(end, false, window, env.config.push) {
+            segment.flags |= TcpFlags::PSH;
+        }
+        self.check_headers(segment, env);
+        burst.room -= len;
+        self.account_burst(burst, env);
+        Some(&burst.segment)
+    }
+
+    /// Counts and records the last segment of a burst, as `on_sent` does for one that is
+    /// plain and new, behind payload in flight.
+    fn account_burst(&mut self, burst: &Burst, env: &mut Env<'_>) {
+        let segment = &burst.segment;
+        let len = segment.payload_len();
+        env.counters.out_segs += 1;
+        env.counters.orig_data_sent += 1;
+        self.pairs.on_sent();
+        env.record(TraceEvent::SegmentOut {
+            seq: segment.seq.0,
+            ack: segment.ack.0,
+            window: u32::from(segment.window) << self.agreed.rcv_wscale,
+            len,
+            flags: segment.flags,
+        });
+        self.totals.bytes_sent += u64::from(len);
+        self.totals.segments_sent += 1;
+        self.totals.full_sized_sent += u64::from(len >= burst.mss);
+        self.limit.charge_bytes(len);
+        if env.config.pacing {
+            self.pacer.on_sent(len, burst.rate, burst.mss, env.now);
+        }
+        let range = segment.seq..segment.seq + len;
+        self.recovery.on_sent(
+            range.clone(),
+            range.start,
+            env.now,
+            &mut self.rate,
+            env.sent,
+        );
+        self.send.snd_nxt = range.end;
+    }
+
+    /// Ends a burst.
+    pub fn end_burst(&mut self, env: &mut Env<'_>) {
+        self.arm_tail(env);
+    }
+
+    /// In debug builds, checks ACK, window and options of a segment of a burst.
+    fn check_headers(&mut self, segment: &SegmentOut, env: &mut Env<'_>) {
+        if cfg!(debug_assertions) {
+            let room = self.window_room(env);
+            let window = self.receive.window_field(&room, env.pool);
+            let options = self.segment_options(false, env);
+            let headers = (segment.window, segment.ack, segment.options);
+            let expected = (window, self.receive.rcv_nxt, options);
+            assert_eq!(headers, expected, "the headers of a burst changed");
+        }
+    }
+}
