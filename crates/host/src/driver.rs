@@ -319,10 +319,12 @@ impl Driver {
             core.asleep_until = None;
             core.device_is_full = false; // until the next frame is refused
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
+            let mut batch = core.stack.receive_batch(now);
             while let Some((frame, meta)) = incoming.first() {
-                core.stack.receive(frame, meta, now);
+                batch.receive(frame, meta);
                 incoming.remove_first();
             }
+            drop(batch);
             core.stack.on_timeouts(now);
             core.transmit(now, true);
             if let Err(error) = &received {

@@ -3,6 +3,10 @@
 //! Rule: a frame changes state and is not answered from here; answers wait in
 //! bounded queues and leave through `egress`. Any bytes are a valid argument.
 
+mod batch;
+
+pub use batch::ReceiveBatch;
+
 use fullpipe_pool::Instant;
 use fullpipe_wire::{MacAddress, Protocol, TcpHeader, UnreachableCode};
 
@@ -21,6 +25,12 @@ impl Stack {
     /// unwanted frames are discarded and counted (see
     /// [`counters`](Self::counters)). The stack keeps no reference to `frame`.
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta, now: Instant) {
+        self.receive_frame(frame, meta, now);
+    }
+
+    /// Processes one received frame. Returns the connection that predicts a frame with the
+    /// same headers to follow, if any.
+    fn receive_frame(&mut self, frame: &[u8], meta: RxMeta, now: Instant) -> Option<u32> {
         match self.link.on_frame(frame, &mut self.counters) {
             Some(Inbound::Ip {
                 packet,
@@ -30,16 +40,22 @@ impl Stack {
             Some(Inbound::Arp(packet)) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
                 self.neighbours.on_packet(packet, now, pool, counters);
+                None
             }
-            None => {}
+            None => None,
         }
     }
 
-    fn on_ip_packet(&mut self, bytes: &[u8], from: (MacAddress, bool), meta: RxMeta, now: Instant) {
+    /// Processes an IP packet and returns the connection that predicts the next one.
+    fn on_ip_packet(
+        &mut self,
+        bytes: &[u8],
+        from: (MacAddress, bool),
+        meta: RxMeta,
+        now: Instant,
+    ) -> Option<u32> {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        let Some(packet) = self.receiver.on_packet(bytes, from, pool, now, counters) else {
-            return;
-        };
+        let packet = self.receiver.on_packet(bytes, from, pool, now, counters)?;
         match packet.protocol() {
             Protocol::Tcp => {
                 let payload = self
@@ -57,7 +73,7 @@ impl Stack {
                     events,
                     counters,
                 };
-                self.tcp.on_packet(&packet, meta, sender, &mut host);
+                return self.tcp.on_packet(&packet, meta, sender, &mut host);
             }
             Protocol::Udp => {
                 let verified = meta.checksum_verified;
@@ -84,6 +100,7 @@ impl Stack {
                 self.errors.report(&packet, code, now, counters);
             }
         }
+        None
     }
 
     fn on_icmp_event(&mut self, event: &icmp::IcmpEvent, now: Instant) {

@@ -362,6 +362,7 @@ pub use fullpipe_tcp::{
 #[doc(inline)]
 pub use fullpipe_wire::MacAddress;
 pub use icmp::PathError;
+pub use ingress::ReceiveBatch;
 pub use ip::{Route, RouteError, Routes, Subnet};
 #[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};

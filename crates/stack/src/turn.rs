@@ -30,13 +30,15 @@ pub struct Turn {
 pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
     let budget = stack.turn_budget();
     let mut received = 0;
+    let mut batch = stack.receive_batch(now);
     while received < budget {
         let Some(frame) = device.receive() else {
             break;
         };
-        stack.receive(frame.frame, frame.meta, now);
+        batch.receive(frame.frame, frame.meta);
         received += 1;
     }
+    drop(batch);
     stack.on_timeouts(now);
     let sent = stack.transmit(device, now, budget);
     device.flush();

@@ -44,16 +44,37 @@ struct UnknownPeer {
 }
 
 impl TcpLayer {
-    /// Processes a TCP segment of `sender`, which need not be well-formed.
+    /// Processes a TCP segment of `sender`, which need not be well-formed. Returns the
+    /// connection that predicts a segment with the same headers to follow, if any.
     pub(crate) fn on_packet(
         &mut self,
         packet: &Packet<'_>,
         meta: RxMeta,
         sender: SegmentSender,
         host: &mut HostContext<'_>,
+    ) -> Option<u32> {
+        match self.accept_packet(packet, meta, sender, host) {
+            Ok(predicts) => predicts,
+            Err(reason) => {
+                host.counters.discard(reason);
+                None
+            }
+        }
+    }
+
+    /// Processes a segment that was predicted. The caller settles the connection at the
+    /// end of the run; until then nothing but its receive half changes.
+    pub(crate) fn on_predicted(
+        &mut self,
+        index: u32,
+        segment: &Segment<'_>,
+        host: &mut HostContext<'_>,
     ) {
-        if let Err(reason) = self.accept_packet(packet, meta, sender, host) {
-            host.counters.discard(reason);
+        let mut env = self.host_state.env(index, host);
+        let connection = &mut self.slots[index].connection;
+        connection.on_predicted(segment, &mut env);
+        if connection.waits_for_memory() || self.host_state.trace.is_on() {
+            self.settle(index, host);
         }
     }
 
@@ -63,7 +84,7 @@ impl TcpLayer {
         meta: RxMeta,
         sender: SegmentSender,
         host: &mut HostContext<'_>,
-    ) -> Result<(), Discard> {
+    ) -> Result<Option<u32>, Discard> {
         if packet.broadcast {
             return Err(Discard::TcpBroadcast);
         }
@@ -79,13 +100,13 @@ impl TcpLayer {
         let hash = self.hash(&tuple);
         let owner = self.owner(&tuple, hash);
         if let Some(Owner::Connection(index)) = owner {
-            self.run(index, host, |connection, env| {
-                connection.on_segment(&segment, env)
+            let predicts = self.run(index, host, |connection, env| {
+                connection.on_segment_of_run(&segment, env)
             });
-            return Ok(());
+            return Ok(predicts.then_some(index));
         }
         self.host_state.counters.in_segs += u64::from(meta.merged.max(1));
-        match owner {
+        let outcome = match owner {
             Some(Owner::Handshake(index)) => {
                 self.on_handshake_segment(index, &segment, sender, host)
             }
@@ -101,7 +122,8 @@ impl TcpLayer {
                 };
                 self.on_unknown_tuple(peer, &segment, host)
             }
-        }
+        };
+        outcome.map(|()| None)
     }
 
     fn parse<'a>(

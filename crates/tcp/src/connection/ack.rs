@@ -55,14 +55,20 @@ impl Connection {
                 return Ok(());
             }
         }
-        // Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4): the window
-        // counts from SEG.ACK, and segments sent since may have used it up.
-        let current = ack.at_or_after(self.send.snd_una);
-        if current && self.send.update_window(segment.seq, ack, window) {
+        self.take_window(segment, window, env);
+        Ok(())
+    }
+
+    /// Stores the window of an ACK, `window` bytes, and sets the timers that depend on it.
+    ///
+    /// Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4): the window counts
+    /// from SEG.ACK, and segments sent since may have used it up.
+    pub(super) fn take_window(&mut self, segment: &Segment<'_>, window: u32, env: &mut Env<'_>) {
+        let current = segment.ack.at_or_after(self.send.snd_una);
+        if current && self.send.update_window(segment.seq, segment.ack, window) {
             self.wants_output = true;
         }
         self.rearm_after_ack(env);
-        Ok(())
     }
 
     /// Discards an ACK of bytes that were never sent, or one that is far too

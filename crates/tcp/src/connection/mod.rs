@@ -15,6 +15,7 @@ mod busy;
 mod ecn;
 mod ecn_state;
 mod handshake;
+mod header_prediction;
 mod info;
 mod input;
 mod mtu_probing;

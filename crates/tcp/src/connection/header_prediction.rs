@@ -1,0 +1,63 @@
+//! Header prediction: the short path of payload that arrives in order.
+//!
+//! Rule: the short path has the effect of [`on_segment`](Connection::on_segment). It is for
+//! a segment whose headers equal those of the segment before it, which `on_segment` has
+//! accepted at the same time, except for sequence number and PSH. The checks of that
+//! segment then hold for this one, and its ACK and timestamp say nothing new. Nothing may
+//! be outstanding, because each ACK counts then.
+
+use fullpipe_wire::TcpFlags;
+
+use super::{Connection, Env, TcpState};
+use crate::{Segment, SeqNum, trace::TraceEvent};
+
+impl Connection {
+    /// Processes `segment` as `on_segment` does. Returns true if a segment with the same
+    /// headers, but for sequence number and PSH, may be predicted at this time.
+    pub fn on_segment_of_run(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> bool {
+        let is_next = segment.seq == self.receive.rcv_nxt;
+        self.on_segment(segment, env);
+        // `rcv_nxt` advanced by the payload, so the segment has passed every check.
+        is_next
+            && segment.payload.len() as u32 >= self.full_segment() / 2
+            && segment.end() == self.receive.rcv_nxt
+            && segment.flags.without(TcpFlags::PSH) == TcpFlags::ACK
+            && segment.options.sack.is_empty()
+            && segment.merged <= 1
+            && self.only_receives()
+    }
+
+    /// Returns true if payload in order changes nothing but the receive half.
+    fn only_receives(&self) -> bool {
+        self.state == TcpState::Established
+            && self.send.outstanding() == 0
+            && !self.receive.has_hole()
+            && !self.receive.fin_received()
+            && !self.orphan
+            && !self.settings.reads_closed
+    }
+
+    /// Returns true if a segment at `seq` with `len` bytes of payload is next in order, and
+    /// may be passed to [`on_predicted`](Self::on_predicted).
+    pub fn predicts(&self, seq: SeqNum, len: u32) -> bool {
+        let fits = len <= self.receive.window_left();
+        seq == self.receive.rcv_nxt && fits && self.only_receives()
+    }
+
+    /// Processes a segment that was [predicted](Self::predicts).
+    pub fn on_predicted(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
+        let window = u32::from(segment.window) << self.agreed.snd_wscale;
+        env.counters.in_segs += 1;
+        env.record(TraceEvent::SegmentIn {
+            seq: segment.seq.0,
+            ack: segment.ack.0,
+            window,
+            len: segment.payload.len() as u32,
+            flags: segment.flags,
+        });
+        // The window of the segment before was old if a segment behind a hole came first.
+        self.take_window(segment, window, env);
+        self.take_payload_and_fin(segment, env);
+        self.note_readiness(env);
+    }
+}
