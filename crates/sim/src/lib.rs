@@ -58,7 +58,7 @@ pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
 pub use ids::{HostId, LinkId, Seed, SwitchId};
 pub use link::LinkModel;
-pub use soak::{WorldSummary, soak, soak_captured};
+pub use soak::{WorldSummary, soak, soak_bursts, soak_captured};
 pub use world::{DatagramDemand, Deadline, OverflowPlace, World};
 pub use world_plan::{WorldFileError, WorldPlan};
 

@@ -8,6 +8,8 @@
 use std::any::Any;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -67,6 +69,14 @@ pub fn soak_captured(
     plan: &WorldPlan,
     out: Box<dyn Write + Send>,
 ) -> io::Result<Result<WorldSummary, WorldFailure>> {
+    let (_, outcome) = run_captured(plan, out)?;
+    Ok(outcome)
+}
+
+fn run_captured(
+    plan: &WorldPlan,
+    out: Box<dyn Write + Send>,
+) -> io::Result<(World, Result<WorldSummary, WorldFailure>)> {
     let mut world = plan.build();
     world.capture(out)?;
     for host in 0..world.host_count() {
@@ -74,7 +84,59 @@ pub fn soak_captured(
     }
     let outcome = run(plan, &mut world);
     world.finish_capture()?;
-    Ok(outcome)
+    Ok((world, outcome))
+}
+
+/// Runs the world as [`soak`] does, once with bursts on every host and once on none (knob
+/// `stack.bursts`). Both runs must have the same frames at the same times.
+///
+/// # Errors
+/// The first rule that was violated, or the difference.
+pub fn soak_bursts(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
+    let captured = |bursts| {
+        let mut plan = plan.clone();
+        for host in &mut plan.hosts {
+            host.config.stack.bursts = bursts;
+        }
+        let hash = CaptureHash::default();
+        let (world, outcome) = run_captured(&plan, Box::new(hash.clone())).expect("no I/O");
+        outcome.map(|summary| (world, summary, hash.value()))
+    };
+    let (_, _, without) = captured(false)?;
+    let (world, summary, with) = captured(true)?;
+    if with == without {
+        return Ok(summary);
+    }
+    Err(world.failure("bursts".into(), "they change the frames"))
+}
+
+/// A writer that keeps only a hash of the bytes written (FNV-1a).
+#[derive(Clone)]
+struct CaptureHash(Arc<AtomicU64>);
+
+impl Default for CaptureHash {
+    fn default() -> Self {
+        Self(Arc::new(AtomicU64::new(0xcbf2_9ce4_8422_2325)))
+    }
+}
+
+impl CaptureHash {
+    fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Write for CaptureHash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let hash = bytes.iter().fold(self.value(), mix);
+        self.0.store(hash, Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn run(plan: &WorldPlan, world: &mut World) -> Result<WorldSummary, WorldFailure> {

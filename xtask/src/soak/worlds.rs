@@ -154,12 +154,18 @@ impl JudgedIn {
     }
 }
 
+/// One world of this many is also run without bursts, and its frames are compared.
+const COMPARED: u64 = 4;
+
 /// Runs one world. Returns its summary, or the reason why it failed.
 ///
 /// The simulator catches failed assertions of the stack; those of the simulator are
 /// caught here.
 pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
-    caught(|| fullpipe_sim::soak(plan))
+    caught(|| match plan.seed % COMPARED {
+        0 => fullpipe_sim::soak_bursts(plan),
+        _ => fullpipe_sim::soak(plan),
+    })
 }
 
 /// Runs one world as [`world`] does, and captures every host's frames to `file`.

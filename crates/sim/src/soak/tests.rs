@@ -48,6 +48,15 @@ fn worlds_of_slow_processors_hold_every_checker() {
 }
 
 #[test]
+fn bursts_change_no_frame() {
+    for seed in 0..20 {
+        if let Err(failure) = soak_bursts(&WorldPlan::draw(Seed(seed))) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
 fn a_world_is_the_same_each_time() {
     let plan = WorldPlan::draw(Seed(3));
     assert_eq!(soak(&plan), soak(&plan));
