@@ -97,13 +97,14 @@ impl TcpLayer {
             SocketAddr::new(packet.dst(), header.dst_port),
             SocketAddr::new(packet.src(), header.src_port),
         );
+        if self.is_last_receiver(&tuple) {
+            return Ok(self.deliver(self.last_receiver, &segment, host));
+        }
         let hash = self.hash(&tuple);
         let owner = self.owner(&tuple, hash);
         if let Some(Owner::Connection(index)) = owner {
-            let predicts = self.run(index, host, |connection, env| {
-                connection.on_segment_of_run(&segment, env)
-            });
-            return Ok(predicts.then_some(index));
+            self.last_receiver = index;
+            return Ok(self.deliver(index, &segment, host));
         }
         self.host_state.counters.in_segs += u64::from(meta.merged.max(1));
         let outcome = match owner {
@@ -124,6 +125,27 @@ impl TcpLayer {
             }
         };
         outcome.map(|()| None)
+    }
+
+    /// Passes a segment to connection `index`. Returns the connection if it predicts a
+    /// segment with the same headers to follow.
+    fn deliver(
+        &mut self,
+        index: u32,
+        segment: &Segment<'_>,
+        host: &mut HostContext<'_>,
+    ) -> Option<u32> {
+        let predicts = self.run(index, host, |connection, env| {
+            connection.on_segment_of_run(segment, env)
+        });
+        predicts.then_some(index)
+    }
+
+    /// Returns true if the connection that received the last segment has the four-tuple
+    /// `tuple`: no lookup is needed then.
+    fn is_last_receiver(&self, tuple: &FourTuple) -> bool {
+        let slot = self.slots.at(self.last_receiver);
+        slot.is_some_and(|slot| slot.in_demux && slot.tuple == *tuple)
     }
 
     fn parse<'a>(

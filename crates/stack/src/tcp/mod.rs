@@ -104,6 +104,8 @@ pub(crate) struct TcpLayer {
     /// Maps each four-tuple to the number of its owner.
     demux: HashIndex,
     numbers: OwnerNumbers,
+    /// Connection that received the last segment.
+    last_receiver: u32,
     syn_cache: SynCache,
     cookies: SynCookies,
     cookie_use: SynCookieUse,
@@ -152,6 +154,7 @@ impl TcpLayer {
             ),
             demux: HashIndex::new(numbers.count(), secret.derive(b"four-tuples")),
             numbers,
+            last_receiver: 0,
             syn_cache: SynCache::new(
                 sizes.half_open,
                 share_of(config.pool.blocks, sizes.half_open_share),
