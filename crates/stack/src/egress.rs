@@ -467,6 +467,9 @@ impl Stack {
         let Some(frame) = device.lend(largest) else {
             return SendOutcome::DeviceFull;
         };
+        if self.poll_idle(index, now) {
+            return SendOutcome::Handled;
+        }
         let owner = self.tcp.key(index);
         let may_burst = most > 1 && self.may_burst(now);
         let Some((len, meta, burst)) = self.write_from(index, frame, may_burst, now) else {
@@ -492,6 +495,19 @@ impl Stack {
             self.device_backlog.add_bare(len);
         }
         SendOutcome::Sent(1 + further)
+    }
+
+    /// Polls connection `index`, and removes it from the transmit queue, if it has nothing
+    /// to send. Otherwise returns false, and nothing changes.
+    fn poll_idle(&mut self, index: u32, now: Instant) -> bool {
+        let (tcp, mut host) = self.tcp_and_host(now);
+        let mut env = tcp.host_state.env(index, &mut host);
+        let is_idle = tcp.slots[index].connection.poll_idle(&mut env);
+        if is_idle {
+            tcp.note_memory(index, &host);
+            tcp.transmit_queue.remove(index);
+        }
+        is_idle
     }
 
     /// Updates the queues after connection `index` was polled.

@@ -35,6 +35,31 @@ impl Connection {
         segment
     }
 
+    /// Polls a connection that has nothing to send, as `poll_segment` does: sets the limit.
+    /// Returns false, and changes nothing, if something may be due.
+    ///
+    /// Timers, events and memory stay as they are, so the owner need not look at them.
+    pub fn poll_idle(&mut self, env: &mut Env<'_>) -> bool {
+        let may_stay = match self.state {
+            TcpState::Established
+            | TcpState::FinWait1
+            | TcpState::FinWait2
+            | TcpState::CloseWait
+            | TcpState::Closing
+            | TcpState::LastAck => true,
+            TcpState::SynSent | TcpState::SynReceived | TcpState::TimeWait | TcpState::Closed => {
+                false
+            }
+        };
+        let is_due = self.pending.is_any() || self.receive.ack.is_due() || self.has_data();
+        if !may_stay || is_due || !self.path.is_at_rest() {
+            return false;
+        }
+        self.hold(self.source_limit(), env);
+        self.wants_output = false;
+        true
+    }
+
     fn next_segment(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if let Some((seq, ack)) = self.pending.reset.take() {
             return Some(self.reset(seq, ack, env));

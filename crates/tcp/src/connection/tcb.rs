@@ -93,6 +93,22 @@ pub(super) struct Pending {
     pub(super) deferred_enough: bool,
 }
 
+impl Pending {
+    /// Returns true if a segment is due.
+    pub(super) const fn is_any(&self) -> bool {
+        let Self {
+            reset,
+            syn,
+            probe,
+            tail_probe,
+            keepalive,
+            override_sws: _,
+            deferred_enough: _,
+        } = self;
+        reset.is_some() || *syn || *probe || *tail_probe || *keepalive
+    }
+}
+
 /// A connection: RFC 9293's transmission control block and its extensions.
 #[derive(Debug)]
 pub struct Connection {
