@@ -1,4 +1,5 @@
-//! The only output: every segment of a connection is made here.
+//! The only output: every segment of a connection is made here. `burst` repeats one with the
+//! payload that follows it.
 //!
 //! Rule: segments are tried in the order of their importance, and each carries the latest
 //! ACK and window. When nothing may leave, the bound that stops the connection becomes
