@@ -189,8 +189,9 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
         return Err(MergeFailure::SamePlace);
     }
     let far_log = far_tap.log.with_times(|at_ns| {
-        let own = (at_ns - far_tap.observed.begin_ns) as f64;
-        near_tap.observed.begin_ns + ((own - clocks.ahead_ns) / (1.0 + clocks.drift)) as i64
+        let own = at_ns.saturating_sub(far_tap.observed.begin_ns) as f64;
+        let near_ns = (own - clocks.ahead_ns) / (1.0 + clocks.drift);
+        near_tap.observed.begin_ns.saturating_add(near_ns as i64)
     });
     let begin_ns = near_tap.observed.begin_ns;
     let far_begin_ns = far_tap.observed.begin_ns;
@@ -217,7 +218,9 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
         log: log.unwrap_or_default(),
         facts: MergeFacts {
             near,
-            clock_ahead_ns: far_begin_ns - begin_ns + clocks.ahead_ns as i64,
+            clock_ahead_ns: far_begin_ns
+                .saturating_sub(begin_ns)
+                .saturating_add(clocks.ahead_ns as i64),
             drift_ppm: (clocks.drift != 0.0).then_some(clocks.drift * 1e6),
             round_trip_ns: pair.round_trip_ns,
             needless: arrived.again.saturating_sub(forward.duplicated),
@@ -301,8 +304,8 @@ impl Pair<'_> {
         // A segment counts if the other tap captured when it should have arrived there.
         let trip = (self.round_trip_ns / 2) as i64;
         let sent = |log, from: End, other: (i64, i64)| {
-            let [from_ns, until_ns] =
-                [other.0 - trip - trip / 4, other.1].map(|at| (at - begin).max(0) as u64);
+            let [from_ns, until_ns] = [other.0.saturating_sub(trip + trip / 4), other.1]
+                .map(|at| at.saturating_sub(begin).max(0) as u64);
             let mut all: Vec<SeenFrame> = list(log, from);
             all.retain(|frame| (from_ns..=until_ns).contains(&frame.at_ns));
             all
@@ -321,7 +324,7 @@ impl Pair<'_> {
             sent: sent(self.far, other, spans[0]),
             received: received(self.far, own),
         };
-        let end_ns = (spans[0].1.min(spans[1].1) - begin).max(0) as u64;
+        let end_ns = spans[0].1.min(spans[1].1).saturating_sub(begin).max(0) as u64;
         let path = infer([&near, &far], end_ns + late_ns);
         (passage(&path.forward), passage(&path.back))
     }
@@ -337,7 +340,7 @@ impl Pair<'_> {
         }
         let earlier = (self.round_trip_ns / 2) as i64;
         let moved = filled.iter().map(|segment| Segment {
-            at_ns: segment.at_ns - earlier,
+            at_ns: segment.at_ns.saturating_sub(earlier),
             ..*segment
         });
         let mut all: Vec<Segment> = near.log.captured().chain(moved).collect();
@@ -401,7 +404,8 @@ impl Merged {
     /// Time until which each segment had the time to reach the other tap before its capture
     /// ended, from the first segment.
     fn decided_ns(&self) -> u64 {
-        let until = span(&self.log).1.min(span(&self.far_log).1) - self.observed.begin_ns;
+        let until = span(&self.log).1.min(span(&self.far_log).1);
+        let until = until.saturating_sub(self.observed.begin_ns);
         let queue_ms = self.facts.forward.queue_largest_ms.unwrap_or(0.0);
         let longest = self.facts.round_trip_ns / 2 + (queue_ms * 1e6) as u64;
         (until.max(0) as u64).saturating_sub(longest)
