@@ -1,32 +1,22 @@
 //! The cases: one application at each end, the same for every stack.
 //!
-//! Rule: both applications are part of the cost. They write as long as there is room, read
-//! as long as there is payload, and verify each byte by its position.
-//!
-//! The clock is virtual and advances by [`TURN`] each turn, so a run does the same work on
-//! every machine.
+//! Rule: the applications write as long as there is room, and read as long as there is
+//! payload.
 
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
 use clap::ValueEnum;
 
 use crate::{
-    payload::{LONGEST, Payload},
-    stack::{End, Read, Stack},
+    hosts::Hosts,
+    payload::LONGEST,
+    stack::{End, Read, Setup, Stack},
 };
-
-/// Time that a turn of both ends takes on the virtual clock.
-const TURN: Duration = Duration::from_micros(20);
-
-/// Turns without a frame after which a run has failed.
-const STALLED: u32 = 1_000;
 
 /// Payload of a full TCP segment without options. Bulk is counted in units of it, so that a
 /// stack which sends smaller segments does the same work for one unit.
-const SEGMENT: u64 = 1460;
+pub const SEGMENT: u64 = 1460;
 
 /// Datagrams that the client sends before the server reads.
 const DATAGRAMS: u32 = 32;
@@ -96,15 +86,10 @@ pub trait Work {
     fn run(&mut self, units: u64) -> f64;
 }
 
-/// Two hosts, their clock and the applications' memory.
+/// A case on one stack.
 pub struct Bench<S: Stack> {
     case: Case,
-    stack: S,
-    payload: Payload,
-    out: Vec<u8>,
-    now: Duration,
-    /// Turns since a frame was last received or sent.
-    silent: u32,
+    hosts: Hosts<S>,
     /// The two ends of the connection, unless the case opens its own.
     connection: Option<(S::Stream, S::Stream)>,
     /// Bytes of payload written by the client.
@@ -137,60 +122,25 @@ impl<S: Stack> Work for Bench<S> {
 impl<S: Stack> Bench<S> {
     /// Creates two hosts for `case`.
     pub fn new(case: Case) -> Self {
+        let setup = Setup {
+            buffer: case.buffer(),
+            connections: 1,
+            active: 1,
+        };
         Self {
             case,
-            stack: S::new(case.buffer()),
-            payload: Payload::new(),
-            out: vec![0; LONGEST],
-            now: Duration::ZERO,
-            silent: 0,
+            hosts: Hosts::new(setup),
             connection: None,
             written: 0,
             read: 0,
         }
     }
 
-    /// Lets both ends work once. If neither has, the clock advances to the next timer.
-    fn turn(&mut self, first: End) {
-        self.now += TURN;
-        let carried = self.stack.turn(first, self.now);
-        if self.stack.turn(first.other(), self.now) || carried {
-            self.silent = 0;
-            return;
-        }
-        self.silent += 1;
-        assert!(self.silent < STALLED, "no frame for {STALLED} turns");
-        if let Some(next) = self.stack.next_timeout() {
-            self.now = self.now.max(next);
-        }
-    }
-
-    /// Opens a connection and returns its two ends.
-    fn open(&mut self) -> (S::Stream, S::Stream) {
-        let client = self.stack.connect();
-        loop {
-            self.turn(End::Client);
-            if let Some(server) = self.stack.accept() {
-                return (client, server);
-            }
-        }
-    }
-
     /// Returns the two ends of the one connection, which the first call opens.
     fn connection(&mut self) -> (S::Stream, S::Stream) {
-        let ends = self.connection.unwrap_or_else(|| self.open());
+        let ends = self.connection.unwrap_or_else(|| self.hosts.open());
         self.connection = Some(ends);
         ends
-    }
-
-    /// Reads what has arrived at `end`, verifies it, and returns the number of bytes.
-    fn read(&mut self, end: End, stream: S::Stream, position: u64) -> u64 {
-        let mut read = 0;
-        while let Read::Data(count) = self.stack.read(end, stream, &mut self.out) {
-            self.payload.verify(position + read, &self.out[..count]);
-            read += count as u64;
-        }
-        read
     }
 
     fn bulk(&mut self, bytes: u64) {
@@ -198,16 +148,16 @@ impl<S: Stack> Bench<S> {
         let end = self.read + bytes;
         while self.read < end {
             self.write(client);
-            self.turn(End::Client);
-            self.read += self.read(End::Server, server, self.read);
+            self.hosts.turn(End::Client);
+            self.read += self.hosts.read(End::Server, server, self.read);
         }
     }
 
     /// Fills the client's send buffer.
     fn write(&mut self, client: S::Stream) {
         loop {
-            let payload = self.payload.at(self.written, LONGEST);
-            let count = self.stack.write(End::Client, client, payload);
+            let payload = self.hosts.payload.at(self.written, LONGEST);
+            let count = self.hosts.stack.write(End::Client, client, payload);
             self.written += count as u64;
             if count < LONGEST {
                 return;
@@ -215,40 +165,35 @@ impl<S: Stack> Bench<S> {
         }
     }
 
-    /// Sends the byte at `position` from one end and waits for it at the other.
-    fn carry(&mut self, from: (End, S::Stream), to: (End, S::Stream), position: u64) {
-        let byte = self.payload.at(position, 1);
-        let count = self.stack.write(from.0, from.1, byte);
-        assert_eq!(count, 1, "an empty send buffer has room");
-        while self.read(to.0, to.1, position) == 0 {
-            self.turn(from.0);
-        }
-    }
-
     fn transactions(&mut self, count: u64) {
         let (client, server) = self.connection();
         let (client, server) = ((End::Client, client), (End::Server, server));
         for _ in 0..count {
-            self.carry(client, server, self.read);
-            self.carry(server, client, self.read);
+            self.hosts.carry(client, server, self.read);
+            self.hosts.carry(server, client, self.read);
             self.read += 1;
         }
     }
 
     fn connections(&mut self, count: u64) {
         for _ in 0..count {
-            let (client, server) = self.open();
+            let (client, server) = self.hosts.open();
             let (client, server) = ((End::Client, client), (End::Server, server));
-            self.carry(client, server, self.read);
-            self.carry(server, client, self.read);
+            self.hosts.carry(client, server, self.read);
+            self.hosts.carry(server, client, self.read);
             self.read += 1;
-            self.stack.close(client.0, client.1);
-            while self.stack.read(server.0, server.1, &mut self.out) != Read::Closed {
-                self.turn(End::Client);
+            self.hosts.stack.close(client.0, client.1);
+            while self
+                .hosts
+                .stack
+                .read(server.0, server.1, &mut self.hosts.out)
+                != Read::Closed
+            {
+                self.hosts.turn(End::Client);
             }
-            self.stack.close(server.0, server.1);
+            self.hosts.stack.close(server.0, server.1);
             // The last ACK arrives in the first turn of the next connection.
-            self.turn(End::Server);
+            self.hosts.turn(End::Server);
         }
     }
 
@@ -256,16 +201,16 @@ impl<S: Stack> Bench<S> {
         let end = self.read + count * len as u64;
         while self.read < end {
             for _ in 0..DATAGRAMS {
-                let payload = self.payload.at(self.written, len);
-                if !self.stack.send_datagram(payload) {
+                let payload = self.hosts.payload.at(self.written, len);
+                if !self.hosts.stack.send_datagram(payload) {
                     break;
                 }
                 self.written += len as u64;
             }
-            self.turn(End::Client);
-            while let Some(count) = self.stack.receive_datagram(&mut self.out) {
+            self.hosts.turn(End::Client);
+            while let Some(count) = self.hosts.stack.receive_datagram(&mut self.hosts.out) {
                 assert_eq!(count, len, "length of a datagram");
-                self.payload.verify(self.read, &self.out[..len]);
+                self.hosts.payload.verify(self.read, &self.hosts.out[..len]);
                 self.read += len as u64;
             }
         }

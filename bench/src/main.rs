@@ -8,7 +8,10 @@
 mod callgrind;
 mod cases;
 mod guard;
+mod hosts;
 mod link;
+mod many;
+mod many_tables;
 mod page;
 mod payload;
 mod rounds;
@@ -20,6 +23,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use cases::Case;
+use many_tables::{Many, ManyArguments};
 use stacks::StackName;
 
 /// Benchmarks of fullpipe beside other TCP/IP stacks
@@ -40,6 +44,20 @@ Examples:
   cargo xtask bench stacks --rounds 201 rr      more rounds, for small differences
   cargo xtask bench stacks --json > times.json")]
     Stacks(StacksArguments),
+    /// Measure the CPU time of one segment with many connections that carry payload
+    #[command(after_help = "\
+Examples:
+  cargo xtask bench active
+  cargo xtask bench active 1000 --rounds 201
+  cargo xtask bench active 10 100 --stack smoltcp")]
+    Active(ManyArguments),
+    /// Measure the CPU time of one transaction and the memory beside idle connections
+    #[command(after_help = "\
+Examples:
+  cargo xtask bench idle
+  cargo xtask bench idle 1000000
+  cargo xtask bench idle 1000 --stack smoltcp --json")]
+    Idle(ManyArguments),
     /// Count the instructions of one segment, transaction, connection or datagram
     #[command(after_help = "\
 Examples:
@@ -118,6 +136,8 @@ fn main() -> Result<()> {
             print_times(&arguments);
             Ok(())
         }
+        Command::Active(arguments) => many_tables::print(Many::Active, &arguments),
+        Command::Idle(arguments) => many_tables::print(Many::Idle, &arguments),
         Command::Callgrind(arguments) => match arguments.profile {
             Some(case) => print_profile(&arguments, case),
             None => print_instructions(&arguments),

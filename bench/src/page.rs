@@ -16,6 +16,7 @@ use crate::{
     callgrind,
     cases::Case,
     guard::rustc_version,
+    many_tables::{self, Many},
     rounds::{self, Timing},
     stacks::StackName,
 };
@@ -79,6 +80,8 @@ impl CaseResults {
 /// If valgrind is missing, a run fails or the page can't be written.
 pub fn write(rounds: u32) -> Result<()> {
     let stacks = StackName::value_variants();
+    // First, because memory that an earlier case has freed would not count.
+    let many_connections = many_connections(rounds)?;
     let mut results = Vec::new();
     for case in Case::value_variants() {
         println!("{}", case.name());
@@ -87,6 +90,7 @@ pub fn write(rounds: u32) -> Result<()> {
     let mut text = opening(rounds)?;
     text.push_str(&instructions_table(stacks, &results));
     text.push_str(&time_bars(&results));
+    text.push_str(&many_connections);
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
     fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
     println!("docs/performance.md: written");
@@ -196,6 +200,49 @@ fn time_bars(results: &[CaseResults]) -> String {
     text.truncate(text.trim_end().len());
     text.push_str("\n```\n");
     text
+}
+
+/// Returns the section on many connections of fullpipe.
+fn many_connections(rounds: u32) -> Result<String> {
+    let mut text = String::from(
+        "
+## Many connections
+
+CPU time of fullpipe beside that of one connection in the same rounds. `idle`: one connection carries transactions, the others were
+used once. Memory is what the process occupies, with all tables. `active`: each connection has 8 KiB to carry at the same time.
+`cargo xtask bench active` and `cargo xtask bench idle` measure this with other numbers, and smoltcp.
+
+| case | connections | CPU time | beside one | wanted | bytes per end | wanted |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+",
+    );
+    for (many, name, unit) in [
+        (Many::Idle, "idle", "transaction"),
+        (Many::Active, "active", "segment"),
+    ] {
+        println!("{name}");
+        let numbers = many.default_numbers();
+        for row in many_tables::measure(many, StackName::Fullpipe, numbers, rounds)? {
+            let connections = row.connections.into();
+            let (ratio, bytes) = match (many, connections) {
+                (Many::Active, 1_000) => ("≤ 1.5 ×", "–"),
+                (Many::Idle, 100_000) => ("≤ 1.05 ×", "≤ 400"),
+                (Many::Active | Many::Idle, _) => ("–", "–"),
+            };
+            let memory = match (many, connections) {
+                (Many::Active, _) | (Many::Idle, 1) => "–".to_owned(),
+                (Many::Idle, _) => thousands(row.bytes),
+            };
+            let _ = writeln!(
+                text,
+                "| {name} | {} | {:.0} ns a {unit} | {:.2} × | {ratio} | {memory} | {bytes} |",
+                thousands(connections),
+                row.ns,
+                row.ratio,
+            );
+        }
+    }
+    Ok(text)
 }
 
 /// Returns a line with a bar whose length is `ratio`.

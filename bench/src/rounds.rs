@@ -1,6 +1,6 @@
-//! CPU time of one unit of work, of several stacks in turn.
+//! CPU time of one unit of work, of several works in turn.
 //!
-//! Rule: a round runs every stack for the same amount of work, one after the other, and
+//! Rule: a round runs each for the same number of units, one after the other, and
 //! only times of one round are compared. A change of the machine's speed that is slower
 //! than a round then cancels out.
 
@@ -13,7 +13,7 @@ use crate::{
     stacks::{self, StackName},
 };
 
-/// Least CPU time of a stack in a round.
+/// Least CPU time of the baseline in a round.
 const SLICE: Duration = Duration::from_millis(10);
 
 /// Rounds that are run before the first that counts.
@@ -64,21 +64,24 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// [`StackName::BASELINE`], which must be one of them. Stacks that do not run the case are
 /// left out.
 pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
-    let names: Vec<StackName> = names
-        .iter()
-        .copied()
-        .filter(|name| name.runs(case))
-        .collect();
-    let mut works: Vec<Box<dyn Work>> = names
-        .iter()
-        .map(|name| stacks::start(*name, case))
-        .collect();
+    let runs = |name: &StackName| name.runs(case);
+    let names: Vec<StackName> = names.iter().copied().filter(runs).collect();
+    let start = |name: &StackName| stacks::start(*name, case);
+    let mut works: Vec<Box<dyn Work>> = names.iter().map(start).collect();
     let baseline = names.iter().position(|name| *name == StackName::BASELINE);
     let baseline = baseline.expect("the baseline is measured too");
+    let times = compare(&mut works, baseline, rounds);
+    let timing = |(stack, (ns, ratio))| Timing { stack, ns, ratio };
+    names.into_iter().zip(times).map(timing).collect()
+}
+
+/// Runs `works` in turn. Returns for each the median of the nanoseconds of a unit, and the
+/// median of its ratios to the work with the index `baseline`.
+pub fn compare(works: &mut [Box<dyn Work>], baseline: usize, rounds: u32) -> Vec<(f64, f64)> {
     let units = units_of_slice(works[baseline].as_mut());
     let mut times = vec![Vec::new(); works.len()];
     for round in 0..WARM_UP + rounds {
-        // The order rotates, because a stack leaves the caches full of its own memory.
+        // The order rotates, because a work leaves the caches full of its own memory.
         for turn in 0..works.len() {
             let index = (round as usize + turn) % works.len();
             let ns = unit_ns(works[index].as_mut(), units);
@@ -87,16 +90,11 @@ pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
             }
         }
     }
-    let timing = |(stack, times_ns): (&StackName, &Vec<f64>)| Timing {
-        stack: *stack,
-        ns: median(times_ns.clone()),
-        ratio: median(
-            times_ns
-                .iter()
-                .zip(&times[baseline])
-                .map(|(own, base)| own / base)
-                .collect(),
-        ),
+    let base = times[baseline].clone();
+    let medians = |own: Vec<f64>| {
+        let ratios = own.iter().zip(&base).map(|(own, base)| own / base);
+        let ratio = median(ratios.collect());
+        (median(own), ratio)
     };
-    names.iter().zip(&times).map(timing).collect()
+    times.into_iter().map(medians).collect()
 }

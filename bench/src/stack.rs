@@ -34,6 +34,17 @@ impl End {
     }
 }
 
+/// Sizes of two hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Bytes of the send buffer and of the receive buffer of a connection, at each end.
+    pub buffer: usize,
+    /// Connections that are open at the same time.
+    pub connections: u32,
+    /// Connections that carry payload at the same time.
+    pub active: u32,
+}
+
 /// Outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
@@ -50,9 +61,8 @@ pub trait Stack {
     /// Names one end of a connection.
     type Stream: Copy;
 
-    /// Creates two hosts that listen on one TCP port and have one UDP socket each. A
-    /// connection has a send buffer and a receive buffer of `buffer` bytes at each end.
-    fn new(buffer: usize) -> Self;
+    /// Creates two hosts, of which the server listens; each has one UDP socket.
+    fn new(setup: Setup) -> Self;
 
     /// Opens a connection from the client to the server.
     fn connect(&mut self) -> Self::Stream;

@@ -26,6 +26,8 @@ Examples:
   cargo xtask bench stacks              CPU time of fullpipe beside other stacks
   cargo xtask bench stacks --help       cases and options
   cargo xtask bench callgrind           instructions of the same (valgrind)
+  cargo xtask bench active              CPU time with many active connections
+  cargo xtask bench idle                CPU time and memory beside idle connections
   cargo xtask bench performance         all of these, written to docs/performance.md
   cargo xtask bench guard --update      write the figures that `cargo xtask test` compares with")]
 pub struct BenchArguments {
@@ -47,6 +49,12 @@ enum BesideStacks {
     /// Measure the CPU time of fullpipe beside other stacks
     #[command(disable_help_flag = true)]
     Stacks(Forwarded),
+    /// Measure the CPU time with many connections that carry payload
+    #[command(disable_help_flag = true)]
+    Active(Forwarded),
+    /// Measure the CPU time and the memory beside idle connections
+    #[command(disable_help_flag = true)]
+    Idle(Forwarded),
     /// Count instructions of fullpipe and of other stacks (needs valgrind)
     #[command(disable_help_flag = true)]
     Callgrind(Forwarded),
@@ -83,6 +91,8 @@ impl BesideStacks {
             .args(PROGRAM.split(' '));
         let (name, forwarded) = match self {
             Self::Stacks(forwarded) => ("stacks", forwarded),
+            Self::Active(forwarded) => ("active", forwarded),
+            Self::Idle(forwarded) => ("idle", forwarded),
             Self::Callgrind(forwarded) => ("callgrind", forwarded),
             Self::Guard(forwarded) => ("guard", forwarded),
             Self::Performance(forwarded) => ("performance", forwarded),
@@ -91,6 +101,8 @@ impl BesideStacks {
             Self::Guard(_) => {
                 command.arg(PORTABLE);
             }
+            // lwIP has few connections.
+            Self::Active(_) | Self::Idle(_) => {}
             Self::Stacks(_) | Self::Callgrind(_) | Self::Performance(_) => match lwip::source() {
                 Ok(source) => {
                     command

@@ -17,3 +17,14 @@ fn every_stack_runs_every_case() {
         }
     }
 }
+
+#[test]
+fn stacks_without_a_fixed_number_of_connections_run_many() {
+    for name in StackName::value_variants() {
+        if name.has_many_connections() {
+            for mut work in [stacks::active(*name, 20), stacks::idle(*name, 20)] {
+                assert!(work.run(300) >= 300.0, "{}", name.name());
+            }
+        }
+    }
+}

@@ -14,11 +14,13 @@ use fullpipe::{
 
 use crate::{
     link::Link,
-    stack::{End, MTU, Read, Stack},
+    stack::{End, MTU, Read, Setup, Stack},
 };
 
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const PORT: u16 = 7;
+/// Connections of one port of the server.
+const PER_PORT: u32 = 10_000;
 const PLAIN: Capabilities = Capabilities::plain(Medium::Ip, MTU);
 
 /// The two queues of a link, as one host sees them.
@@ -55,20 +57,33 @@ pub struct Fullpipe {
     server: fullpipe::Stack,
     to_server: Link,
     to_client: Link,
-    listener: ListenerId,
+    /// The server's listeners, one for each [`PER_PORT`] connections.
+    listeners: Vec<ListenerId>,
+    /// Connections opened.
+    opened: u64,
     client_udp: UdpId,
     server_udp: UdpId,
     now: Instant,
 }
 
-fn config(buffer: usize) -> Config {
+fn config(setup: Setup) -> Config {
     let mut config = Config::default();
-    let bytes = u32::try_from(buffer).expect("a buffer of less than 4 GiB");
+    let bytes = u32::try_from(setup.buffer).expect("a buffer of less than 4 GiB");
     config.tcp.send_buffer = bytes;
     config.tcp.receive_buffer = bytes;
     // Both buffers, and as much again for what else takes memory.
-    let blocks = 4 * bytes / config.pool.block_size;
+    let blocks = setup.active * (4 * bytes / config.pool.block_size);
     config.pool.blocks = config.pool.blocks.max(blocks);
+    if setup.connections > setup.active {
+        // Idle connections advertise windows, together more than this pool can back.
+        config.pool.block_size = 256;
+        config.pool.overcommit_percent = 100_000;
+    }
+    config.stack.listeners = config
+        .stack
+        .listeners
+        .max(setup.connections.div_ceil(PER_PORT));
+    config.stack.connections = config.stack.connections.max(setup.connections + 1);
     config
 }
 
@@ -83,8 +98,9 @@ fn host(end: End, config: &Config) -> fullpipe::Stack {
     fullpipe::Stack::new(config, interface, [end as u8; 16]).expect("a sound configuration")
 }
 
-fn server_address() -> SocketAddr {
-    SocketAddr::from((ADDRESSES[End::Server as usize], PORT))
+/// Address of the server's listener with this index, and of its UDP socket with index 0.
+fn server_address(index: usize) -> SocketAddr {
+    SocketAddr::from((ADDRESSES[End::Server as usize], PORT + index as u16))
 }
 
 impl Fullpipe {
@@ -94,22 +110,33 @@ impl Fullpipe {
             End::Server => &mut self.server,
         }
     }
+
+    /// Index of the listener for a new connection: the first until its connections are as
+    /// many as it may have, then the next. After the last it is the first again.
+    fn listener(&self) -> usize {
+        (self.opened / u64::from(PER_PORT)) as usize % self.listeners.len()
+    }
 }
 
 impl Stack for Fullpipe {
     type Stream = ConnectionId;
 
-    fn new(buffer: usize) -> Self {
-        let config = config(buffer);
+    fn new(setup: Setup) -> Self {
+        let config = config(setup);
         let mut client = host(End::Client, &config);
         let mut server = host(End::Server, &config);
         let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let listeners = 0..setup.connections.div_ceil(PER_PORT) as usize;
+        let mut listen = |index| {
+            let options = ListenOptions::default();
+            let listener = server.tcp_listen(server_address(index), options);
+            listener.expect("a free port")
+        };
         Self {
-            listener: server
-                .tcp_listen(server_address(), ListenOptions::default())
-                .expect("a free port"),
+            listeners: listeners.map(&mut listen).collect(),
+            opened: 0,
             client_udp: client.udp_bind(any).expect("a free port"),
-            server_udp: server.udp_bind(server_address()).expect("a free port"),
+            server_udp: server.udp_bind(server_address(0)).expect("a free port"),
             client,
             server,
             to_server: Link::new(),
@@ -119,14 +146,18 @@ impl Stack for Fullpipe {
     }
 
     fn connect(&mut self) -> ConnectionId {
+        let remote = server_address(self.listener());
         self.client
-            .tcp_connect(server_address(), None, ConnectOptions::default(), self.now)
+            .tcp_connect(remote, None, ConnectOptions::default(), self.now)
             .expect("a free port")
     }
 
     fn accept(&mut self) -> Option<ConnectionId> {
-        let accepted = self.server.tcp_accept(self.listener, self.now);
-        accepted.expect("a listener").map(|(id, _)| id)
+        let listener = self.listeners[self.listener()];
+        let accepted = self.server.tcp_accept(listener, self.now);
+        let (id, _) = accepted.expect("a listener")?;
+        self.opened += 1;
+        Some(id)
     }
 
     fn write(&mut self, end: End, stream: ConnectionId, payload: &[u8]) -> usize {
@@ -155,7 +186,7 @@ impl Stack for Fullpipe {
 
     fn send_datagram(&mut self, payload: &[u8]) -> bool {
         self.client
-            .udp_send(self.client_udp, server_address(), payload)
+            .udp_send(self.client_udp, server_address(0), payload)
             .expect("a datagram that fits")
     }
 

@@ -8,7 +8,7 @@ use std::{ffi::c_void, ptr, time::Duration};
 
 use crate::{
     link::Link,
-    stack::{End, Read, Stack},
+    stack::{End, Read, Setup, Stack},
 };
 
 /// A connection, which `glue.c` owns.
@@ -74,13 +74,13 @@ impl Drop for Lwip {
 impl Stack for Lwip {
     type Stream = *mut Opaque;
 
-    fn new(buffer: usize) -> Self {
+    fn new(setup: Setup) -> Self {
         let links = Box::into_raw(Box::new(Links {
             from: [Link::new(), Link::new()],
             sent: 0,
         }));
         // SAFETY: the links live until `Lwip` is dropped.
-        unsafe { bench_start(links.cast(), buffer as u32) };
+        unsafe { bench_start(links.cast(), setup.buffer as u32) };
         // The end of an earlier case may have sent a reset.
         // SAFETY: lwIP does not run.
         unsafe { (*links).from = [Link::new(), Link::new()] };

@@ -11,7 +11,10 @@ mod smoltcp;
 
 use clap::ValueEnum;
 
-use crate::cases::{Bench, Case, Work};
+use crate::{
+    cases::{Bench, Case, Work},
+    many::{Active, Idle},
+};
 
 /// A stack under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,20 +50,49 @@ impl StackName {
         }
     }
 
+    /// Returns true if the stack can have many connections at the same time.
+    pub fn has_many_connections(self) -> bool {
+        match self {
+            Self::Null => false,
+            #[cfg(feature = "peers")]
+            Self::Smoltcp => true,
+            #[cfg(feature = "lwip")]
+            Self::Lwip => false,
+            Self::Fullpipe => true,
+        }
+    }
+
     /// Returns true if the stack can run `case`: `null` has no connections to open.
     pub fn runs(self, case: Case) -> bool {
         self != Self::Null || !matches!(case, Case::Crr)
     }
 }
 
+/// Creates `$bench::<S>` with the stack `S` called `$name`.
+macro_rules! with_stack {
+    ($name:expr, $bench:ident, $argument:expr) => {
+        match $name {
+            StackName::Null => Box::new($bench::<null::Null>::new($argument)),
+            #[cfg(feature = "peers")]
+            StackName::Smoltcp => Box::new($bench::<smoltcp::Smoltcp>::new($argument)),
+            #[cfg(feature = "lwip")]
+            StackName::Lwip => Box::new($bench::<lwip::Lwip>::new($argument)),
+            StackName::Fullpipe => Box::new($bench::<fullpipe::Fullpipe>::new($argument)),
+        }
+    };
+}
+
 /// Starts `case` on the stack called `name`.
 pub fn start(name: StackName, case: Case) -> Box<dyn Work> {
-    match name {
-        StackName::Null => Box::new(Bench::<null::Null>::new(case)),
-        #[cfg(feature = "peers")]
-        StackName::Smoltcp => Box::new(Bench::<smoltcp::Smoltcp>::new(case)),
-        #[cfg(feature = "lwip")]
-        StackName::Lwip => Box::new(Bench::<lwip::Lwip>::new(case)),
-        StackName::Fullpipe => Box::new(Bench::<fullpipe::Fullpipe>::new(case)),
-    }
+    with_stack!(name, Bench, case)
+}
+
+/// Opens `count` connections that all carry payload.
+pub fn active(name: StackName, count: u32) -> Box<dyn Work> {
+    with_stack!(name, Active, count)
+}
+
+/// Opens `count` connections, of which one carries transactions.
+pub fn idle(name: StackName, count: u32) -> Box<dyn Work> {
+    with_stack!(name, Idle, count)
 }

@@ -11,7 +11,7 @@ use fullpipe_wire::Checksum;
 
 use crate::{
     link::Link,
-    stack::{End, MTU, Read, Stack},
+    stack::{End, MTU, Read, Setup, Stack},
 };
 
 /// Bytes of each frame that stand for the headers, in a segment and in a datagram.
@@ -122,13 +122,13 @@ impl Null {
 impl Stack for Null {
     type Stream = ();
 
-    fn new(buffer: usize) -> Self {
+    fn new(setup: Setup) -> Self {
         Self {
             client: Host::default(),
             server: Host::default(),
             to_server: Link::new(),
             to_client: Link::new(),
-            buffer,
+            buffer: setup.buffer,
             accepted: false,
         }
     }

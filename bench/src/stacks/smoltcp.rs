@@ -19,7 +19,7 @@ use smoltcp::{
 
 use crate::{
     link::Link,
-    stack::{End, MTU, Read, Stack},
+    stack::{End, MTU, Read, Setup, Stack},
 };
 
 const ADDRESSES: [Ipv4Address; 2] = [Ipv4Address::new(10, 0, 0, 1), Ipv4Address::new(10, 0, 0, 2)];
@@ -183,7 +183,7 @@ fn time(now: Duration) -> Instant {
 impl Stack for Smoltcp {
     type Stream = SocketHandle;
 
-    fn new(buffer: usize) -> Self {
+    fn new(setup: Setup) -> Self {
         let (mut to_server, mut to_client) = (Link::new(), Link::new());
         let mut port = Port {
             incoming: &mut to_server,
@@ -195,7 +195,7 @@ impl Stack for Smoltcp {
             server: Host::new(End::Server, &mut port),
             to_server,
             to_client,
-            buffer,
+            buffer: setup.buffer,
             opened: 0,
             listening: None,
         }

@@ -1,0 +1,103 @@
+//! Two hosts with their clock, and what the applications of every case do.
+//!
+//! Rule: both applications are part of the cost, and each byte read is verified by its
+//! position.
+//!
+//! The clock is virtual and advances by [`TURN`] each turn, so a run does the same work on
+//! every machine.
+
+use std::time::Duration;
+
+use crate::{
+    payload::{LONGEST, Payload},
+    stack::{End, Read, Setup, Stack},
+};
+
+/// Time that a turn of both ends takes on the virtual clock.
+const TURN: Duration = Duration::from_micros(20);
+
+/// Turns without a frame after which a run has failed.
+const STALLED: u32 = 1_000;
+
+/// Two hosts, their clock and the applications' memory.
+pub struct Hosts<S: Stack> {
+    /// The stack under test.
+    pub stack: S,
+    /// The payload of every connection.
+    pub payload: Payload,
+    /// Memory for payload that is read.
+    pub out: Vec<u8>,
+    now: Duration,
+    /// Turns since a frame was last received or sent.
+    silent: u32,
+}
+
+impl<S: Stack> Hosts<S> {
+    /// Creates two hosts without connections.
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            stack: S::new(setup),
+            payload: Payload::new(),
+            out: vec![0; LONGEST],
+            now: Duration::ZERO,
+            silent: 0,
+        }
+    }
+
+    /// Lets both ends work once. If neither has, the clock advances to the next timer.
+    pub fn turn(&mut self, first: End) {
+        self.now += TURN;
+        let carried = self.stack.turn(first, self.now);
+        if self.stack.turn(first.other(), self.now) || carried {
+            self.silent = 0;
+            return;
+        }
+        self.silent += 1;
+        assert!(self.silent < STALLED, "no frame for {STALLED} turns");
+        if let Some(next) = self.stack.next_timeout() {
+            self.now = self.now.max(next);
+        }
+    }
+
+    /// Lets both ends work until neither receives nor sends a frame.
+    pub fn until_quiet(&mut self, first: End) {
+        loop {
+            self.now += TURN;
+            let carried = self.stack.turn(first, self.now);
+            if !self.stack.turn(first.other(), self.now) && !carried {
+                return;
+            }
+        }
+    }
+
+    /// Opens a connection and returns its two ends.
+    pub fn open(&mut self) -> (S::Stream, S::Stream) {
+        let client = self.stack.connect();
+        loop {
+            self.turn(End::Client);
+            if let Some(server) = self.stack.accept() {
+                return (client, server);
+            }
+        }
+    }
+
+    /// Reads what has arrived at `end`, verifies it, and returns the number of bytes.
+    pub fn read(&mut self, end: End, stream: S::Stream, position: u64) -> u64 {
+        let mut read = 0;
+        while let Read::Data(count) = self.stack.read(end, stream, &mut self.out) {
+            self.payload.verify(position + read, &self.out[..count]);
+            read += count as u64;
+        }
+        read
+    }
+
+    /// Sends the byte at `position` from one end and waits for it at the other.
+    pub fn carry(&mut self, from: (End, S::Stream), to: (End, S::Stream), position: u64) {
+        let byte = self.payload.at(position, 1);
+        let count = self.stack.write(from.0, from.1, byte);
+        assert_eq!(count, 1, "an empty send buffer has room");
+        while self.read(to.0, to.1, position) == 0 {
+            self.turn(from.0);
+        }
+    }
+}

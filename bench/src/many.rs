@@ -1,0 +1,154 @@
+//! Many connections: their cost if each carries payload in turn, and if all but one rest.
+//!
+//! Rule: the same work is done with any number of connections, so a difference is the cost
+//! of their number: caches, tables and timers.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::{
+    cases::{SEGMENT, Work},
+    hosts::Hosts,
+    stack::{End, Setup, Stack},
+};
+
+/// Bytes that a connection is given in a step.
+const WRITE: usize = 8 << 10;
+
+/// Least number of writes in a step: one connection is given as much as eight.
+const WRITES: usize = 8;
+
+/// Buffers of a connection, enough for all writes of a step.
+const BUFFER: usize = WRITE * WRITES;
+
+/// Buffers of an idle connection.
+const IDLE_BUFFER: usize = 4 << 10;
+
+/// The two ends of a connection.
+type Ends<S> = (<S as Stack>::Stream, <S as Stack>::Stream);
+
+/// Connections that all have payload to carry at the same time.
+pub struct Active<S: Stack> {
+    hosts: Hosts<S>,
+    connections: Vec<Flow<S>>,
+}
+
+/// A connection and its progress.
+struct Flow<S: Stack> {
+    ends: Ends<S>,
+    written: u64,
+    read: u64,
+}
+
+impl<S: Stack> Active<S> {
+    /// Opens `count` connections.
+    pub fn new(count: u32) -> Self {
+        let mut hosts = Hosts::new(Setup {
+            buffer: BUFFER,
+            connections: count,
+            active: count,
+        });
+        let flow = |_| Flow {
+            ends: hosts.open(),
+            written: 0,
+            read: 0,
+        };
+        Self {
+            connections: (0..count).map(flow).collect(),
+            hosts,
+        }
+    }
+
+    /// Writes to every connection, carries all of it and reads it. Returns the number of
+    /// bytes.
+    fn step(&mut self) -> u64 {
+        for _ in 0..WRITES.div_ceil(self.connections.len()) {
+            for flow in &mut self.connections {
+                let payload = self.hosts.payload.at(flow.written, WRITE);
+                let stack = &mut self.hosts.stack;
+                flow.written += stack.write(End::Client, flow.ends.0, payload) as u64;
+            }
+        }
+        // No connection is read meanwhile: to ask each would cost more, the more there are.
+        self.hosts.until_quiet(End::Client);
+        let mut total = 0;
+        for flow in &mut self.connections {
+            let count = self.hosts.read(End::Server, flow.ends.1, flow.read);
+            flow.read += count;
+            total += count;
+        }
+        total
+    }
+}
+
+impl<S: Stack> Work for Active<S> {
+    fn run(&mut self, units: u64) -> f64 {
+        let mut done = 0;
+        while done < units * SEGMENT {
+            done += self.step();
+        }
+        done as f64 / SEGMENT as f64
+    }
+}
+
+/// Connections of which one carries transactions, and the others were used once.
+pub struct Idle<S: Stack> {
+    hosts: Hosts<S>,
+    first: Ends<S>,
+    transactions: u64,
+}
+
+impl<S: Stack> Idle<S> {
+    /// Opens `count` connections and uses each once.
+    pub fn new(count: u32) -> Self {
+        let mut hosts = Hosts::new(Setup {
+            buffer: IDLE_BUFFER,
+            connections: count,
+            active: 1,
+        });
+        let mut open = || {
+            let ends = hosts.open();
+            transaction(&mut hosts, ends, 0);
+            ends
+        };
+        let first = open();
+        for _ in 1..count {
+            open();
+        }
+        Self {
+            hosts,
+            first,
+            transactions: 1,
+        }
+    }
+}
+
+impl<S: Stack> Work for Idle<S> {
+    fn run(&mut self, units: u64) -> f64 {
+        for _ in 0..units {
+            transaction(&mut self.hosts, self.first, self.transactions);
+            self.transactions += 1;
+        }
+        units as f64
+    }
+}
+
+/// Carries one byte to the server and one back.
+fn transaction<S: Stack>(hosts: &mut Hosts<S>, ends: Ends<S>, position: u64) {
+    let (client, server) = ((End::Client, ends.0), (End::Server, ends.1));
+    hosts.carry(client, server, position);
+    hosts.carry(server, client, position);
+}
+
+/// Memory that this process occupies, in bytes.
+///
+/// # Errors
+/// If the kernel does not tell (it is not Linux).
+pub fn resident_bytes() -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let kib: u64 = kib.context("no VmRSS")?.parse().context("reading VmRSS")?;
+    Ok(kib << 10)
+}
