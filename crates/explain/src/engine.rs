@@ -9,7 +9,7 @@ use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_scenario::{
     Outcome, Played, Scene, Setup,
     experiment::Stop,
-    scene::{Part, can_be_cut, most_mbps, shortened},
+    scene::{Part, can_be_cut, has_early_ends, most_mbps, shortened},
     watch::Watch,
 };
 
@@ -104,7 +104,7 @@ pub fn explain_played(
         part = match longer(setup, part, work.budget(), base.first.steps) {
             Some(share) => of_share(setup, played, share, work.budget()),
             None if error <= MOST_ERROR => break Ok(()),
-            None if steps(played) <= SHORT => Part::WHOLE,
+            None if steps(played) <= SHORT || has_early_ends(setup) => Part::WHOLE,
             None => break Err(mbps),
         };
         twin = twin.other(setup, part, twin.seeds())?;

@@ -106,12 +106,15 @@ pub fn can_be_cut(setup: &Setup) -> bool {
     };
     let ways = |link: &LinkPlan| Direction::ALL.map(|way| link.link(way));
     let mut links = setup.links.iter().flat_map(ways);
-    // Connections that end after some bytes each, at different times, have no common steady
-    // state.
+    setup.flows.iter().all(is_plain) && links.all(|link| link.outage.is_none())
+}
+
+/// Returns true if connections of `setup` may end before the first flow's last one does: then
+/// what a part of it carries need not be what all of it carries.
+pub fn has_early_ends(setup: &Setup) -> bool {
     let is_lasting = |plan: &FlowPlan| matches!(plan.stop, Stop::After(_));
     let is_alone = setup.flows.len() == 1 && setup.flow().count == 1;
-    let is_common = is_alone || setup.flows.iter().all(is_lasting);
-    is_common && setup.flows.iter().all(is_plain) && links.all(|link| link.outage.is_none())
+    !is_alone && !setup.flows.iter().all(is_lasting)
 }
 
 /// `setup` with `share` of each of its flows, if all are datagrams, which keep nothing from one
@@ -162,7 +165,7 @@ impl Scene<'_> {
         let end = Instant::ZERO + run.plan.latest_end();
         let ending = loop {
             let rest = end.since(self.built.world.now());
-            if rest.is_zero() || self.built.world.is_reached(Goal::AllDone) {
+            if rest.is_zero() || self.is_first_flow_done() {
                 break CutEnding::Over;
             }
             self.run_for(run.slice.min(rest).min(run.longest_slice))?;
@@ -175,16 +178,19 @@ impl Scene<'_> {
                 break ending;
             }
         };
-        let is_over = ending == CutEnding::Over || self.built.world.is_reached(Goal::AllDone);
+        let is_over = ending == CutEnding::Over || self.is_first_flow_done();
         self.built.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = (0..self.built.flows.len())
             .map(|number| Ended::of(&mut self.built, &self.omitted, number))
             .collect();
         let is_broken = ended.iter().any(|end| end.outcome == Outcome::Dropped);
+        let mut own = self.built.flows.iter().zip(&ended);
+        let is_complete = own.all(|(flow, end)| flow.0 > 0 || end.outcome == Outcome::Complete);
         let played = self.played(&ended);
         if is_over || is_broken {
             return Ok(Some(Foretold {
                 looks: run.looks,
+                is_complete: is_complete && !is_broken,
                 ..whole(run.plan, played)
             }));
         }
@@ -197,6 +203,16 @@ impl Scene<'_> {
             looks: run.looks,
             is_known: ending == CutEnding::Known,
         }))
+    }
+
+    /// Returns true if every connection of the first flow has ended. The others change nothing
+    /// of it any more.
+    fn is_first_flow_done(&mut self) -> bool {
+        let own = self.built.flows.iter().filter(|flow| flow.0 == 0);
+        let own: Vec<_> = own.map(|flow| flow.1).collect();
+        let world = &mut self.built.world;
+        own.into_iter()
+            .all(|handle| world.is_reached(Goal::Done(handle)))
     }
 
     /// The present state of the first flow, whose plan is `plan`.
@@ -232,6 +248,8 @@ struct Cut<'a> {
     /// Bytes of the first flow, and seconds since its start, after which the run is cut.
     bytes: u64,
     age_s: f64,
+    /// Seconds since its start before which no number of bytes is enough.
+    least_s: f64,
     /// Rate of the slowest link on the way, in Mbit/s.
     most_mbps: f64,
     /// Longest time between two looks, and the time until the next one.
@@ -260,6 +278,7 @@ impl<'a> Cut<'a> {
             part,
             bytes: bytes.min(part.most_bytes).max(1),
             age_s: age_s + late,
+            least_s: part.least_s + late,
             most_mbps: most_mbps(setup),
             longest_slice: Duration::from_secs_f64(age_s / LOOKS as f64).min(LONGEST_SLICE),
             slice: FIRST_SLICE,
@@ -280,7 +299,7 @@ impl<'a> Cut<'a> {
         if look.steps >= self.part.most_steps {
             return Some(CutEnding::Cut);
         }
-        let is_enough = look.bytes >= self.bytes && look.age_s >= self.part.least_s;
+        let is_enough = look.bytes >= self.bytes && look.age_s >= self.least_s;
         if is_enough || look.age_s >= self.age_s {
             if self.is_final || self.is_steady() {
                 return Some(CutEnding::Cut);
