@@ -1,7 +1,7 @@
 //! One connection of a capture as the run of an experiment, for a page and for graphs.
 //!
-//! Rule: the row has the figures of the capture and of its twin beside each other; nothing is
-//! computed here.
+//! Rule: the row shows the capture's results beside those of its twin; nothing is computed
+//! here.
 
 use fullpipe_diagnose::{
     capture::EndedFlow,

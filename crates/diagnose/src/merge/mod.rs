@@ -2,7 +2,7 @@
 //!
 //! [`merge`] finds the clocks of the captures, compares what passed each tap, and makes one
 //! observation: times of the sender from the tap that is nearer to it, and what arrived from the
-//! other. [`infer`](crate::inferred::infer) gives the losses and queues between the taps.
+//! other. [`infer`] gives the losses and queues between the taps.
 //!
 //! | step | file |
 //! | --- | --- |
