@@ -107,7 +107,8 @@ impl Host {
             0 => {
                 let len = usize::from(script.number()? % 1600);
                 let frame = script.bytes(len);
-                self.stack.receive(frame, RxMeta::default(), self.now);
+                let mut batch = self.stack.receive_batch(self.now);
+                batch.receive(frame, RxMeta::default());
             }
             1 => {
                 let len = frames::ip(&mut self.frame, script)?;
@@ -134,7 +135,9 @@ impl Host {
             checksum_verified: true,
             merged: 0,
         };
-        self.stack.receive(&self.frame[..len], meta, self.now);
+        self.stack
+            .receive_batch(self.now)
+            .receive(&self.frame[..len], meta);
     }
 
     /// Time passes: from 1 microsecond to some hours, by powers of two.

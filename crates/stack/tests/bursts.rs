@@ -142,6 +142,31 @@ fn bursts_change_neither_frames_nor_counters() {
     }
 }
 
+/// IP packets of this length arrive in two fragments, of which the last one has eight bytes.
+const FRAGMENTED: usize = 20 + 20 + 1_436;
+
+/// The frame, or its two fragments.
+fn fragments(frame: &[u8]) -> Vec<Vec<u8>> {
+    if frame.len() != 14 + FRAGMENTED {
+        return vec![frame.to_vec()];
+    }
+    let last = frame.len() - 8;
+    let piece = |body: &[u8], offset: u16| {
+        let mut piece = [&frame[..34], body].concat();
+        let len = (piece.len() - 14) as u16;
+        piece[16..18].copy_from_slice(&len.to_be_bytes());
+        piece[18..20].copy_from_slice(&[1, 1]);
+        piece[20..22].copy_from_slice(&offset.to_be_bytes());
+        piece[24..26].fill(0);
+        let sum = fullpipe_wire::Checksum::of(&piece[14..34]).finish();
+        piece[24..26].copy_from_slice(&sum.to_be_bytes());
+        piece
+    };
+    let more = 0x2000;
+    let place = ((last - 34) / 8) as u16;
+    vec![piece(&frame[34..last], more), piece(&frame[last..], place)]
+}
+
 /// B receives six frames of `len` bytes of payload in one turn, after `change`. Returns the
 /// bytes that B reads, and its counters.
 fn received(len: usize, change: fn(usize, &mut Vec<u8>)) -> (usize, String) {
@@ -165,7 +190,9 @@ fn received(len: usize, change: fn(usize, &mut Vec<u8>)) -> (usize, String) {
         };
         let mut frame = frame(Side::A, &header, &vec![place as u8; len]);
         change(place, &mut frame);
-        pair.b.port.inject(&frame);
+        for piece in fragments(&frame) {
+            pair.b.port.inject(&piece);
+        }
     }
     pair.step();
     let mut out = vec![0; 20_000];
@@ -204,4 +231,11 @@ fn padding_behind_a_packet_is_not_read() {
         }
     });
     assert_eq!(read, 6 * 1_400);
+}
+
+/// The last fragment of a packet is shorter than a TCP header.
+#[test]
+fn a_packet_in_fragments_begins_no_run() {
+    let (read, counters) = received(FRAGMENTED - 40, |_, _| {});
+    assert_eq!(read, 6 * (FRAGMENTED - 40), "{counters}");
 }

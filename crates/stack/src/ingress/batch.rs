@@ -85,13 +85,15 @@ impl ReceiveBatch<'_> {
     fn begin_run(&mut self, index: u32, frame: &[u8], meta: RxMeta) -> Option<Run> {
         let ip_at = self.stack.link.header_len();
         let tcp_at = ip_at + Ipv4Header::LEN;
-        let (ip, tcp) = (&frame[ip_at..tcp_at], &frame[tcp_at..]);
-        let payload_at = tcp_at + usize::from(tcp[12] >> 4) * 4;
+        let (ip, tcp) = frame.split_at_checked(tcp_at)?;
+        let ip = &ip[ip_at..];
         let has_options = ip[0] != 0x45;
+        // After the last fragment of a packet, `frame` need not hold a TCP header.
         let is_fragment = field(ip, 6) & 0x3fff != 0;
         if has_options || is_fragment {
             return None;
         }
+        let payload_at = tcp_at + usize::from(tcp.get(12)? >> 4) * 4;
         self.headers = common(frame, tcp_at, payload_at)?;
         Some(Run {
             index,

@@ -100,7 +100,12 @@ impl Connection {
             && !self.receive.ack.is_due()
             && self.path.is_at_rest()
             && self.send.snd_up.is_none()
+            && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
+            // A tail loss probe leaves these as they are, and the next segment ends them.
+            && !self.pending.override_sws
+            && !self.timers.cork.is_set()
+            && !self.timers.deferral.is_set()
             && !self.timers.persist.is_set()
             && self.timers.retransmit.is_set()
             && self.device_room() > 0

@@ -19,6 +19,7 @@ impl Connection {
         self.on_segment(segment, env);
         // `rcv_nxt` advanced by the payload, so the segment has passed every check.
         is_next
+            && !segment.payload.is_empty()
             && segment.payload.len() as u32 >= self.full_segment() / 2
             && segment.end() == self.receive.rcv_nxt
             && segment.flags.without(TcpFlags::PSH) == TcpFlags::ACK
