@@ -82,7 +82,7 @@ fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
             "Dir::State::lists={}",
             folder.join("lists").display()
         ))
-        // Otherwise root gives up its rights, and the folder is not the other user's.
+        // Otherwise apt reads as an unprivileged user, which may not write to the folder.
         .args(["-o", "APT::Sandbox::User=root"])
         .args(arguments)
         .stdin(Stdio::null())
