@@ -1,7 +1,9 @@
-//! The smallest settings that give what ample ones give, in the words of their systems.
+//! The advice: the smallest settings that keep the gain of ample ones, named as the host's system
+//! names them.
 //!
-//! Rule: a value is found by guesses and by bisection on the twin. A system's own setting is used only if it
-//! makes the same change; what it cannot express is rounded up.
+//! Rule: each value is found by simulated runs: first guesses, then bisection. A system's own
+//! setting is used only if it makes the same change. If it cannot express a value, the value is
+//! rounded up.
 
 use fullpipe::presets::alias;
 use fullpipe_diagnose::facts::ChangeLine;
@@ -15,18 +17,18 @@ use crate::{
     twin::TwinFailure,
 };
 
-/// A value is precise enough if it is at most this many times the largest one that does not
+/// The search for a value ends when it is at most this many times the largest value that does not
 /// suffice.
 const PRECISE: f64 = 1.05;
 /// Most values that are tried for one setting.
 const MOST_STEPS: usize = 9;
 /// The value of a buffer that no application has set.
 const UNSET: &str = "unset";
-/// Values that are guessed before the rest is found by halves.
+/// First values that are guessed; later values come from bisection.
 const GUESSES: usize = 3;
-/// A guess is a little more than what is needed.
+/// Factor by which a guess exceeds the computed need.
 const MARGIN: f64 = 1.01;
-/// Few seeds tell that a value suffices, or that it does not, by this share.
+/// With few seeds, a gain that differs by more than this share from the required gain decides.
 const CLEAR: f64 = 0.03;
 
 /// One setting of an advice.
@@ -34,23 +36,23 @@ const CLEAR: f64 = 0.03;
 pub struct Advised {
     /// The setting as `--set` takes it.
     pub change: Change,
-    /// Its name in its system, with its present value.
+    /// The setting's name in its host's system, with its present value.
     pub setting: NamedSetting,
-    /// Name of its host; of a flow, the sending one.
+    /// Name of the host with the setting; for a setting of a flow, the sending host.
     pub on: String,
-    /// The knob behind it, or the field of its device or flow.
+    /// The knob of fullpipe that the setting changes, or the field of the device or flow.
     pub knob: String,
 }
 
 impl Advised {
-    /// Returns true if this and `other` cannot both be set: they are sizes of one buffer, or
-    /// values of one setting.
+    /// Returns true if this setting and `other` cannot be combined: both are sizes of one buffer,
+    /// or values of one setting.
     pub fn replaces(&self, other: &Self) -> bool {
         let root = |advised: &Self| advised.knob.trim_end_matches("_max").to_string();
         self.on == other.on && root(self) == root(other)
     }
 
-    /// The setting as one line of a verdict.
+    /// The setting as one line of the verdict.
     pub fn line(&self) -> ChangeLine {
         ChangeLine {
             host: self.on.clone(),
@@ -61,7 +63,7 @@ impl Advised {
     }
 }
 
-/// Reduces each amount of `gain` to the smallest that keeps its gain.
+/// Reduces each amount that `gain` changes to the smallest value that keeps the gain.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -84,8 +86,8 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     Ok(best)
 }
 
-/// `best` with each set buffer left to its system, where that tunes it and keeps enough of the
-/// gain: it needs no number, and is right on other paths too.
+/// Returns `best`, with each fixed buffer size replaced by the system's autotuning if the system
+/// tunes that buffer and the gain is kept: autotuning needs no number and also suits other paths.
 fn left_to_tuning(
     search: &Search<'_>,
     mut best: Gain,
@@ -126,8 +128,8 @@ fn hosts_of<'a>(setup: &'a Setup, lever: &'a Lever) -> impl Iterator<Item = &'a 
     places.iter().map(|place| &setup.hosts[*place])
 }
 
-/// Returns true if the systems of the lever's hosts have settings for it. On fullpipe's own
-/// stack everything can be set.
+/// Returns true if the lever's hosts can make its change. A host that runs a kernel needs a
+/// setting of its system for it; on fullpipe's own stack everything can be set.
 pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
     let is_real = hosts_of(setup, lever).any(|host| host.stack == HostStack::Kernel);
     let is_named = |advised: &Advised| advised.setting.name != advised.knob;
@@ -135,12 +137,12 @@ pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
     !is_real || !lever.kind.is_of_host() || all().iter().all(is_named)
 }
 
-/// The speed that a smaller value must keep.
+/// The result that a smaller value must reach.
 #[derive(Clone, Copy)]
 struct Enough {
     /// Goodput over that of the unchanged row.
     ratio: f64,
-    /// Goodput in Mbit/s: where nothing arrived before, no ratio tells more from less.
+    /// Goodput in Mbit/s; 0 unless the unchanged row delivers nothing, so that no ratio exists.
     mbps: f64,
 }
 
@@ -158,7 +160,7 @@ impl Enough {
         }
     }
 
-    /// Distance of the speed of `gain` from this one, as a share.
+    /// Distance of the result of `gain` from the required one, as a share.
     fn distance(self, gain: &Gain) -> f64 {
         match self.mbps > 0.0 {
             true => (gain.speed.mean_mbps() / self.mbps - 1.0).abs(),
@@ -171,9 +173,10 @@ impl Enough {
     }
 }
 
-/// Reduces the amount in `slot` of `best`, which is between two values, of which the larger
-/// suffices. Most amounts limit in proportion: the first values are guessed from that. `hint`
-/// is the value of another amount: both windows of a transfer are often of one size.
+/// Bisects the amount in `slot` of `best` between two values, of which the larger one suffices.
+/// Most amounts limit the goodput in proportion, so the first values are extrapolated. `hint`, the
+/// value found for another amount, is tried first: both windows of a transfer often need the same
+/// size.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,
@@ -183,7 +186,7 @@ fn smallest_of(
     hint: Option<u64>,
 ) -> Result<Gain, TwinFailure> {
     few = few.max(1);
-    // Gain at `few`, until a guess has sufficed.
+    // Gain at `few`, for extrapolation; `None` after a guess has sufficed.
     let mut known = Some(1.0);
     if let Some(hint) = hint.filter(|hint| few < *hint && *hint < many) {
         let mut changes = best.changes.clone();
@@ -211,7 +214,7 @@ fn smallest_of(
         });
         let middle = (few as f64 * many as f64).sqrt();
         let (wanted, is_guess) = guess.unwrap_or((middle, false));
-        // A guess far above the middle tells less than the middle.
+        // A guess far above the geometric middle halves the range less than the middle does.
         let (wanted, is_guess) = match wanted * wanted > middle * many as f64 {
             true => (middle, false),
             false => (wanted, is_guess),
@@ -224,7 +227,7 @@ fn smallest_of(
                 best = *gain;
                 many = value;
                 if is_guess {
-                    // A little less does not suffice, if the guess was right.
+                    // If the guess was precise, a slightly smaller value does not suffice.
                     few = below(search, &mut best, slot, [few, value], enough)?;
                     many = best.changes[slot].to.parse().unwrap_or(many);
                 }
@@ -239,8 +242,8 @@ fn smallest_of(
     Ok(best)
 }
 
-/// Runs with a little less than `value` in `slot`, but more than `few`, which does not suffice.
-/// Returns the largest value that is known not to suffice.
+/// Runs with a value slightly below `value` in `slot`, if it is above `few`, which does not
+/// suffice. Returns the largest value that is known not to suffice.
 fn below(
     search: &Search<'_>,
     best: &mut Gain,
@@ -263,16 +266,16 @@ fn below(
     })
 }
 
-/// Result of a run with a value.
+/// Result of a run with one value.
 enum Probe {
-    /// It suffices.
+    /// The value suffices.
     Enough(Box<Gain>),
-    /// It does not; its gain, if it ran.
+    /// The value does not suffice. Contains its gain, or `None` if it was not run.
     Less(Option<f64>),
 }
 
-/// Runs with `changes`: with few seeds, and with all if those do not tell if they keep
-/// `enough` of the gain.
+/// Returns the result of runs with `changes`. Runs few seeds first, and all seeds if the few leave
+/// open whether `enough` of the gain is kept.
 fn sufficient(
     search: &Search<'_>,
     best: &Gain,
@@ -297,7 +300,7 @@ fn sufficient(
     Ok(Probe::Less(None))
 }
 
-/// The settings of `gain` in the words of their systems.
+/// Returns the settings of `gain`, named as their hosts' systems name them.
 pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised> {
     let mut slot = 0;
     let mut parts: Vec<(&Lever, Vec<Change>)> = Vec::new();
@@ -321,7 +324,7 @@ pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised>
     let mut all: Vec<Advised> = parts
         .flat_map(|(lever, changes)| of_lever(setup, lever, changes))
         .collect();
-    // The memory that a buffer needs may be advised together with it.
+    // The advice may also include the packet memory that a large buffer needs.
     let after = changed(setup, &gain.changes);
     for advised in &mut all {
         let hosts = after.iter().flat_map(|setup| &setup.hosts);
@@ -332,14 +335,15 @@ pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised>
     all
 }
 
-/// Returns true for the size of a buffer of one host, and for the size that it may grow to.
+/// Returns true if both levers are of one buffer: its size, and the size that it may grow to.
 fn are_of_one_buffer(one: &Lever, other: &Lever) -> bool {
     let root = |lever: &Lever| lever.field.trim_end_matches("_max");
     let is_one_host = matches!(&one.place, Place::Hosts(hosts) if hosts.len() == 1);
     is_one_host && one.place == other.place && root(one) == root(other)
 }
 
-/// The settings of one lever, or of several of one buffer, in the words of their systems.
+/// Returns the settings of one lever, or of several levers of one buffer, as the hosts' systems
+/// name them.
 pub(crate) fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<Advised> {
     match &lever.place {
         Place::Hosts(places) => {
@@ -369,8 +373,8 @@ pub(crate) fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<
     }
 }
 
-/// The change of a host's `field` in the words of its system; if that has none for all of
-/// `changes`, one setting of fullpipe for each.
+/// Returns the settings that make `changes` to `field` of `host`: one setting of its system if it
+/// makes all of them, otherwise one knob of fullpipe for each.
 fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
     let knob_of = |change: &Change| change.set[host.name.len() + 1..].to_string();
     let advised = |setting: NamedSetting, knob: &str| Advised {
@@ -386,7 +390,7 @@ fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
         && let Some((setting, after)) = left_unset(host, field)
     {
         let mut all = vec![advised(setting, field)];
-        // The system's own size may be larger than the one that suffices.
+        // The system may already grow the buffer beyond the size that suffices.
         let is_new = |change: &Change| {
             let own = present_of(&after, &knob_of(change));
             let numbers = own.parse::<u64>().ok().zip(change.to.parse::<u64>().ok());
@@ -415,7 +419,7 @@ fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
         };
         return vec![advised(setting, field)];
     }
-    // A setting that the lever only needs may have its value already.
+    // A knob that the lever only requires may already have the required value.
     let is_new = |change: &&Change| present_of(host, &knob_of(change)) != change.to;
     let each = changes.iter().filter(is_new).map(|change| {
         let knob = knob_of(change);
@@ -428,7 +432,7 @@ fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
     each.collect()
 }
 
-/// The setting of `host`'s system that makes `changes`, if there is one.
+/// Returns the setting of `host`'s system that makes exactly `changes`, if the system has one.
 fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<NamedSetting> {
     let mut wanted = host.clone();
     for change in changes {
@@ -453,8 +457,8 @@ fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<Named
     })
 }
 
-/// The setting behind `field` as it is. A buffer that was set does not grow, so its size
-/// stands for the size that it may grow to.
+/// Returns the setting behind `field`, with its present value. For the maximum of a buffer that
+/// was set, and that thus does not grow, returns the buffer's size.
 pub fn present_setting(host: &HostPlan, field: &str) -> NamedSetting {
     let field = match is_set(host, field) {
         true => field.trim_end_matches("_max"),
@@ -477,12 +481,14 @@ pub fn present_setting(host: &HostPlan, field: &str) -> NamedSetting {
     }
 }
 
-/// Returns true if `field` is the size that a buffer may grow to, and the buffer was set.
+/// Returns true if `field` is the size that a buffer may grow to, and the buffer does not grow
+/// because an application set its size.
 fn is_set(host: &HostPlan, field: &str) -> bool {
     field.ends_with("_buffer_max") && host.config.get(field).as_deref() == Some("0")
 }
 
-/// The setting of a buffer that grows by itself because nobody sets it, and the host with it.
+/// Returns the advice not to set the buffer of `field`, so that it grows by itself, and the host
+/// after that change.
 fn left_unset(host: &HostPlan, field: &str) -> Option<(NamedSetting, HostPlan)> {
     let knob = field.trim_end_matches("_max");
     let own = names::setting(host, knob, &present_of(host, knob));

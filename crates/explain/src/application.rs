@@ -8,10 +8,10 @@ use fullpipe_pool::Duration;
 use fullpipe_scenario::experiment::{FlowPlan, LowWater, Setup, Stop};
 use fullpipe_sim::{Pace, app::ReadPlan};
 
-/// Connections that are tried together in place of one.
+/// Numbers of connections that are tried in place of one.
 const CONNECTIONS: [u32; 2] = [2, 4];
 
-/// Times the datagrams that the sender offers.
+/// Factor by which the tried rate of datagrams exceeds the present one.
 const OFFERED: u64 = 4;
 
 /// Returns the levers of both applications and both processors.
@@ -24,8 +24,8 @@ pub fn levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     levers
 }
 
-/// A lever of a field of `flow`, whose values are the present one, about half or twice of it,
-/// and the best; an empty text leaves a value out.
+/// Returns the lever of a field of `flow`. `values` are the present value, about half or twice
+/// that value, and the best value; an empty text omits a value.
 fn lever(flow: &FlowPlan, cause: Cause, field: &'static str, values: [String; 3]) -> Lever {
     let [present, twice, ample] = values;
     let change = |to: String| vec![change(flow, field, to)];
@@ -88,7 +88,7 @@ fn flow_levers(setup: &Setup, ample: Ample) -> Vec<Lever> {
     levers
 }
 
-/// The levers of an application that sends datagrams at a rate.
+/// Returns the levers of an application that sends datagrams at a fixed rate.
 fn datagrams(flow: &FlowPlan) -> Vec<Lever> {
     let Pace::Rate { bps, tick } = flow.datagram_plan().pace else {
         return Vec::new();
@@ -102,7 +102,7 @@ fn datagrams(flow: &FlowPlan) -> Vec<Lever> {
     levers
 }
 
-/// The lever of a receiving application that does not read at once.
+/// Returns the lever of a receiving application that does not read at once.
 fn reader(flow: &FlowPlan, ample: Ample) -> Option<Lever> {
     match flow.read_plan() {
         ReadPlan::Rate { bytes, every } => {
@@ -121,7 +121,7 @@ fn reader(flow: &FlowPlan, ample: Ample) -> Option<Lever> {
     }
 }
 
-/// Returns the lever of several connections that share the bytes of one.
+/// Returns the lever that splits the bytes of one connection between several.
 fn connections(flow: &FlowPlan) -> Lever {
     let changes = |times: u32| -> Vec<Change> {
         let count = ("count", u64::from(flow.count * times));
@@ -152,7 +152,7 @@ fn connections(flow: &FlowPlan) -> Lever {
     }
 }
 
-/// Returns the lever of a processor, at half its costs and without any.
+/// Returns the lever of one host's processor: half its costs, or none.
 fn processor(setup: &Setup, place: usize) -> Option<Lever> {
     let host = &setup.hosts[place];
     let cpu = &host.cpu;

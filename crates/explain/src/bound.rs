@@ -1,6 +1,6 @@
-//! The setting behind a cause, for graphs.
+//! The setting that bounds the goodput, for graphs.
 //!
-//! Rule: the bytes are those that the setting allows in flight, if it bounds those.
+//! Rule: if the setting bounds the bytes in flight, the graph shows that number of bytes.
 
 use fullpipe_scenario::{Played, Setup, experiment::HostPlan};
 
@@ -17,11 +17,11 @@ pub struct Bound {
     pub setting: String,
     /// The host with this setting.
     pub host: String,
-    /// Bytes of payload that it allows in flight.
+    /// Payload in flight that the setting allows, in bytes.
     pub bytes: Option<u64>,
 }
 
-/// The setting that `lever` would change; `None` if it is not one of a host.
+/// Returns the setting that `lever` would change; `None` if the lever is not one of a host.
 pub fn of(setup: &Setup, played: &Played, lever: &Lever) -> Option<Bound> {
     let Place::Hosts(places) = &lever.place else {
         return None;
@@ -43,7 +43,7 @@ pub fn of(setup: &Setup, played: &Played, lever: &Lever) -> Option<Bound> {
     })
 }
 
-/// Payload that the send buffer of `host` holds.
+/// Payload that fits into the send buffer of `host`.
 fn sending(host: &HostPlan) -> u64 {
     let tcp = &host.config.tcp;
     let size = match tcp.send_buffer_max > tcp.send_buffer {

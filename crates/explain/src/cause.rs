@@ -1,7 +1,7 @@
 //! The causes of a limit, by name.
 //!
-//! Rule: a cause is a kind of thing that somebody could change. Each row of the levers names
-//! its cause; an impairment of a link is a cause by its own name.
+//! Rule: a cause names something that somebody could change. Each row of the table of levers names
+//! its cause; an impairment of a link is a cause under its own name.
 
 use fullpipe_scenario::experiment::RELIEFS;
 use serde::{Serialize, Serializer};
@@ -9,9 +9,9 @@ use serde::{Serialize, Serializer};
 /// Cause of a limit: the kind of lever that helps most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cause {
-    /// Its name in JSON.
+    /// The cause's name in JSON.
     pub name: &'static str,
-    /// The words within a sentence.
+    /// The cause as part of a sentence.
     pub words: &'static str,
 }
 
@@ -30,7 +30,7 @@ macro_rules! causes {
 causes! {
     /// The sending application writes no more, or not faster.
     APPLICATION = "application", "the sending application";
-    /// The size of the application's writes.
+    /// Small writes of the sending application.
     WRITE_SIZE = "write_size", "the size of the writes";
     /// The number of connections.
     CONNECTIONS = "connections", "the number of connections";
@@ -70,7 +70,7 @@ causes! {
     RECOVERY = "loss_recovery", "loss recovery";
     /// Rules and timers by which a connection is given up.
     GIVING_UP = "giving_up", "the time after which a connection is given up";
-    /// Peers are gone, and their connections still hold memory.
+    /// Connections to vanished peers still occupy packet memory.
     PEER_GONE = "peer_gone", "peers that are gone";
     /// The size of the segments.
     SEGMENT_SIZE = "segment_size", "the size of segments";
@@ -88,19 +88,19 @@ causes! {
     OFFLOAD = "offload", "the offloads of the device";
     /// The receiver's descriptors.
     DESCRIPTORS = "descriptors", "the receive descriptors";
-    /// The queue of datagrams that their reader has not read yet.
+    /// The receive queue of datagrams that the application has not read.
     RECEIVE_QUEUE = "receive_queue", "the queue of received datagrams";
-    /// The queue of datagrams that have not left yet.
+    /// The send queue of datagrams that have not left the host.
     SEND_QUEUE = "send_queue", "the queue of datagrams to send";
     /// The transmit queue of the device, or the part of it that one connection may fill.
     DEVICE = "device", "the device's queue";
-    /// The queue of packets whose neighbour is not resolved yet.
+    /// The queue of packets for a neighbour whose link address is not resolved yet.
     NEIGHBOUR = "neighbour", "the queue of packets for an unresolved neighbour";
-    /// The connection did not come about.
+    /// No connection was established.
     HANDSHAKE = "handshake", "the handshake";
-    /// No part of the transfer that may be run stands for the whole, so nothing was tried.
+    /// No affordable part of the transfer predicts the whole, so no lever was tried.
     UNKNOWN = "unknown", "something that no short part of the transfer shows";
-    /// Nothing that was tried helps.
+    /// No lever that was tried helps.
     NOTHING = "none", "an unknown cause";
 }
 

@@ -1,17 +1,17 @@
-//! Risks of a setting, and caps that prevent its effect.
+//! Cautions of an advice: risks of a setting, and caps that prevent its effect.
 //!
-//! Rule: a caution is a sentence about the value to set; it follows from the host's other
-//! settings and from published recommendations. Nothing is predicted here.
+//! Rule: a caution is a sentence about the value to set. It follows from the host's other settings
+//! and from published recommendations, not from a run.
 
 use fullpipe::presets::alias;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
-/// Initial windows above this many segments are risky.
+/// Initial windows of more segments than this are risky.
 const RISKY_WINDOW: u64 = 32;
-/// Buffers from this size on are large for one connection, in bytes.
+/// Buffers of at least this many bytes are large for one connection.
 const LARGE_BUFFER: u64 = 16 << 20;
 
-/// Cautions about setting `knob` of `host` to `wanted`.
+/// Returns the cautions about setting `knob` of `host` to `wanted`.
 pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     let Ok(wanted) = wanted.parse::<u64>() else {
         return Vec::new();
@@ -46,8 +46,8 @@ pub fn of(host: &HostPlan, knob: &str, wanted: &str) -> Vec<String> {
     }
 }
 
-/// A buffer above the cap on what an application may set. A buffer with autotuning has no
-/// such cap.
+/// Returns the caution about a buffer size above the cap on what an application may set. A buffer
+/// with autotuning has no such cap.
 fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option<String> {
     if wanted <= u64::from(cap) {
         return None;
@@ -64,7 +64,7 @@ fn capped(host: &HostPlan, limit: &'static str, cap: u32, wanted: u64) -> Option
     ))
 }
 
-/// The caution about a buffer, `knob` of `host`, that is large for one connection.
+/// Returns the caution about a buffer, `knob` of `host`, that is large for one connection.
 pub fn large(host: &HostPlan, knob: &str) -> Option<String> {
     let tcp = &host.config.tcp;
     let bytes = match knob {

@@ -1,26 +1,26 @@
-//! The clues of an account: levers that are worth a run.
+//! Clues: signs in a run that suggest levers to try.
 //!
-//! Rule: a clue says only that a lever is worth a run, never that it is the cause. One clue
-//! too many costs a run, one too few a cause.
+//! Rule: a clue only suggests a run with a lever; it never proves a cause. A superfluous clue
+//! costs a run; a missing clue can hide a cause.
 
 use fullpipe_scenario::{HostMeasured, Outcome, Played, Setup, Shares};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
-/// A limit counts from this share of the time on.
+/// A limit is a clue from this share of the time on.
 const WORTH: f64 = 0.02;
-/// Fewer segments in a round trip are few.
+/// A round trip with fewer segments than this counts as one with few.
 const FEW: u64 = 8;
-/// A path of ACKs that was busy for this share of the time may be full while data flows.
+/// Busy share of the ACK direction from which on it may be full while data is sent.
 const BUSY: f64 = 0.75;
-/// A pool of which this share was in use may be scarce.
+/// Share of the pool from which on packet memory may be scarce.
 const USED: f64 = 0.25;
 
-/// Something that an account can show.
+/// A sign in the account of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clue {
-    /// The sender waited for this.
+    /// The sender waited for this limit.
     Sender(Limit),
-    /// The receiver held its window back for this.
+    /// The receiver advertised a smaller window for this reason.
     Receiver(ReceiveLimit),
     /// Segments were retransmitted, or datagrams lost.
     Losses,
@@ -32,21 +32,21 @@ pub enum Clue {
     FullTable,
     /// Segments carried much less than the usual 1,448 bytes, or there were small ones.
     SmallSegments,
-    /// A round trip carried a few segments only.
+    /// A round trip carried only a few segments.
     FewInFlight,
-    /// The path of the ACKs was busy most of the time.
+    /// The direction of the ACKs was busy most of the time.
     FullAcks,
-    /// Much of the packet memory of the host under study was in use.
+    /// Much of the subject host's packet memory was in use.
     UsedMemory,
-    /// The transfer did not end.
+    /// The transfer did not complete.
     Unfinished,
-    /// The transfer is one of datagrams.
+    /// The transfer consists of datagrams.
     Datagrams,
 }
 
-/// Clues of levers that enlarge what the sender may keep.
+/// Clues of levers that let the sender keep more unacknowledged payload.
 pub const SENDING: &[Clue] = &[Clue::Sender(Limit::SendBuffer), Clue::Sender(Limit::Memory)];
-/// Clues of levers that enlarge what the receiver offers.
+/// Clues of levers that let the receiver advertise a larger window.
 pub const RECEIVING: &[Clue] = &[
     Clue::Sender(Limit::ReceiveWindow),
     Clue::Sender(Limit::ZeroWindow),
@@ -83,23 +83,23 @@ pub const SLOW_START: &[Clue] = &[
 pub const PACING: &[Clue] = &[Clue::Sender(Limit::Pacing), Clue::Losses];
 /// Clues of congestion marks.
 pub const MARKS: &[Clue] = &[Clue::Sender(Limit::CwndAfterMark), Clue::Losses];
-/// Clues of rules by which the receiver answers.
+/// Clues of rules by which the receiver acknowledges.
 pub const ANSWERS: &[Clue] = &[
     Clue::Sender(Limit::CwndSlowStart),
     Clue::Sender(Limit::Nagle),
     Clue::FewInFlight,
 ];
-/// Clues of rules that cut writes into segments.
+/// Clues of rules that divide writes into segments.
 pub const SEGMENTATION: &[Clue] = &[
     Clue::Sender(Limit::Nagle),
     Clue::SmallSegments,
     Clue::FewInFlight,
 ];
-/// Clues of small segments.
+/// Clues of levers that enlarge segments.
 pub const SMALL: &[Clue] = &[Clue::SmallSegments];
-/// Clues of options that every packet carries: they count in small ones.
+/// Clues of header options: they matter in small packets, and in a full direction of ACKs.
 pub const OPTIONS: &[Clue] = &[Clue::SmallSegments, Clue::FullAcks];
-/// Clues of probing for the MTU: large segments may never have arrived.
+/// Clues of path MTU probing: large segments may never have arrived.
 pub const PROBING: &[Clue] = &[Clue::SmallSegments, Clue::Timeouts, Clue::Unfinished];
 /// Clues of Nagle's algorithm and of corks.
 pub const DELAYED: &[Clue] = &[Clue::Sender(Limit::Nagle)];
@@ -109,7 +109,7 @@ pub const LOSSES: &[Clue] = &[Clue::Losses];
 pub const TIMERS: &[Clue] = &[Clue::Timeouts];
 /// Clues of the handshake's timers.
 pub const OPENING: &[Clue] = &[Clue::Sender(Limit::Handshake)];
-/// Clues of rules that give a connection up.
+/// Clues of rules by which a connection is aborted.
 pub const GIVING_UP: &[Clue] = &[Clue::Unfinished];
 /// Clues of receive rings.
 pub const RINGS: &[Clue] = &[Clue::FullRing];
@@ -122,21 +122,21 @@ pub const DEVICE: &[Clue] = &[
     Clue::Receiver(ReceiveLimit::Processor),
     Clue::Sender(Limit::Pacing),
 ];
-/// Clues of the queue of packets for a neighbour that is not resolved yet.
+/// Clues of the queue of packets for an unresolved neighbour.
 pub const NEIGHBOUR: &[Clue] = &[Clue::Datagrams, Clue::Sender(Limit::Device)];
 /// Clues of queues of datagrams.
 pub const DATAGRAMS: &[Clue] = &[Clue::Datagrams];
 
-/// The clues of a run, with the share of the time that each explains.
+/// The clues of a run, each with the share of the time that it explains.
 #[derive(Clone, Debug, Default)]
 pub struct Clues(Vec<(Clue, f64)>);
 
 impl Clues {
-    /// The clues of `played`, a run of `setup`.
+    /// Returns the clues of `played`, a run of `setup`.
     pub fn of(setup: &Setup, played: &Played) -> Self {
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
-        // While the last bytes are in flight, nothing else can show.
+        // No other limit can appear while the last bytes are in flight, so that time is excluded.
         let open = (1.0 - sender.share(Limit::Closing)).max(1e-9);
         let waited = Limit::ALL.iter().map(|limit| {
             let share = sender.share(*limit) / open;
@@ -152,9 +152,10 @@ impl Clues {
         Self(all.collect())
     }
 
-    /// The clues that counters show, with the time that each may explain: all of it for a full
-    /// table or ring and for datagrams, the busy share of the path for ACKs, `repair` for losses
-    /// of segments. Of the others, which many transfers have, the time is unknown: 0.
+    /// Returns the clues from counters, each with the share of the time that it may explain: all
+    /// of it for a full table, a full ring and datagrams; the direction's busy share for ACKs;
+    /// `repair` for losses and timeouts. The other clues occur in many transfers and explain an
+    /// unknown time: 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();
@@ -185,21 +186,21 @@ impl Clues {
         there.map(|(clue, _, share)| (clue, share)).collect()
     }
 
-    /// Adds the clues of another run.
+    /// Adds those clues of `other` that are not present yet.
     pub fn add(&mut self, other: &Self) {
         let new = other.without(self);
         self.0.extend(new.0);
     }
 
-    /// The clues without those of another run.
+    /// Returns the clues that `other` does not have.
     pub fn without(&self, other: &Self) -> Self {
         let is_new = |(clue, _): &&(Clue, f64)| !other.suggest(&[*clue]);
         Self(self.0.iter().filter(is_new).copied().collect())
     }
 
-    /// Share of the time that the clues among `wanted` explain, and of `wanted` that is there:
-    /// of two levers for the same time, one with a single clue is more likely to help than one
-    /// with six clues of which one is there.
+    /// Returns the share of the time that the clues in `wanted` explain, and the share of `wanted`
+    /// that is present. The second number ranks levers for the same time: one with a single clue,
+    /// which is present, is more likely to help than one with six clues of which one is present.
     pub fn share(&self, wanted: &[Clue]) -> (f64, f64) {
         let there = self.0.iter().filter(|(clue, _)| wanted.contains(clue));
         let (count, time) = there.fold((0.0, 0.0), |(count, time), (_, share)| {
@@ -208,7 +209,7 @@ impl Clues {
         (time, count / wanted.len().max(1) as f64)
     }
 
-    /// Returns true if one of `wanted` is among them.
+    /// Returns true if at least one clue in `wanted` is present.
     pub fn suggest(&self, wanted: &[Clue]) -> bool {
         self.0.iter().any(|(clue, _)| wanted.contains(clue))
     }

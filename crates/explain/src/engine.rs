@@ -1,7 +1,8 @@
-//! From a transfer to its explanation.
+//! The steps from a transfer to its explanation.
 //!
-//! Rule: every statement about a change is a run. The account only says what to try, and how
-//! long the sender waited for what.
+//! Rule: every statement about a change comes from a run with that change. The account of the
+//! unchanged run only suggests the levers to try, and states how long the sender waited for which
+//! limit.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -28,38 +29,38 @@ use crate::{
     work::{ADVISED, FOUND, Progress, Work},
 };
 
-/// A transfer of fewer segments is run whole, if there is work enough.
+/// A transfer of fewer segments is run whole, if the budget allows.
 const SEGMENTS: f64 = 4_000.0;
-/// Round trips that a part of a transfer has at least, if there is work enough.
+/// Fewest round trips in a part of a transfer, if the budget allows.
 const ROUND_TRIPS: f64 = 30.0;
-/// Round trips that a run lasts although it has carried more than the unchanged one.
+/// Fewest round trips of a run, also if it has already carried more bytes than the unchanged one.
 const LEAST_TRIPS: f64 = 25.0;
-/// Events that any run may have.
+/// Events of the simulator that any run may take.
 const MOST_STEPS: f64 = 200_000.0;
-/// Bytes that a run of any transfer may carry: as many segments.
+/// Payload that a run of any transfer may carry: the bytes of [`SEGMENTS`] segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
-/// A cut transfer foretells the whole one well enough up to this error.
+/// A part of a transfer predicts the whole well enough if its error is at most this share.
 const CUT_ERROR: f64 = 0.05;
-/// Events of a transfer so short that it is run whole, although a change may make it much longer.
+/// A transfer of at most this many events is run whole, although a change may make it much longer.
 const SHORT: f64 = 2_000.0;
-/// No part of a transfer stands for a whole that it misses by more.
+/// Largest error, as a share, at which a part of a transfer still represents the whole.
 const MOST_ERROR: f64 = 0.1;
-/// Runs that an explanation takes, about, without and with chance.
+/// Approximate number of runs of an explanation, without and with random impairments.
 const RUNS: [f64; 2] = [80.0, 150.0];
-/// Fewest runs that find anything, without and with chance.
+/// Smallest number of runs that can find a cause, without and with random impairments.
 const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
 const LEAST_SHARE: f64 = 0.002;
-/// Fewest events of a run, if the row has as many.
+/// Fewest events of a run, if the row has that many.
 const LEAST_STEPS: f64 = 2_000.0;
-/// Share of a transfer from which on it is not worth to cut it.
+/// A transfer is run whole if at least this share of it would be run.
 const NEARLY_WHOLE: f64 = 0.6;
-/// Work of a run, as a multiple of that of the unchanged one.
+/// Largest work of a run, as a multiple of the unchanged run's work.
 const MOST_TIMES: f64 = 4.0;
-/// Seeds of the search for the next cause.
+/// Seeds of the search for the limit after the advice.
 const NEXT_SEEDS: usize = 2;
 
-/// Explains a transfer of `setup`, which is run for it.
+/// Simulates `setup` and explains its transfer.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -76,9 +77,10 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
     })
 }
 
-/// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs
-/// are cut short such that all of them cost half of an expensive row, and about two seconds for
-/// any other. The advice gives no host more packet memory than `memory` bytes.
+/// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs of the
+/// explanation are shortened so that together they cost half of an expensive row's own run, or
+/// about two seconds for any other row. The advice gives no host more packet memory than `memory`
+/// bytes.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
@@ -118,19 +120,19 @@ pub fn explain_played(
     Ok(found)
 }
 
-/// Events of one world of the row.
+/// Events of one run of the row.
 fn steps(played: &Played) -> f64 {
     played.steps.max(1) as f64 / f64::from(played.worlds.max(1))
 }
 
-/// The largest share of a transfer that all runs may have.
+/// Largest share of the transfer that every run can afford.
 fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
     let runs = RUNS[usize::from(path::is_random(setup))];
     budget as f64 / runs / steps(played)
 }
 
-/// The share of a transfer that foretells its whole better than `part`, which took `steps`
-/// events; `None` if there is none, or if it costs too much.
+/// Returns a larger share of the transfer, which predicts the whole better than `part`, whose run
+/// took `steps` events. Returns `None` if there is no larger share or if it costs too much.
 fn longer(setup: &Setup, part: Part, budget: u64, steps: u64) -> Option<f64> {
     let most = budget as f64 / FEWEST_RUNS[usize::from(path::is_random(setup))];
     let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();
@@ -138,7 +140,8 @@ fn longer(setup: &Setup, part: Part, budget: u64, steps: u64) -> Option<f64> {
     (is_cut && times >= 1.5 && part.share < 1.0).then(|| (part.share * times).min(1.0))
 }
 
-/// The part of a transfer that its runs need and may have.
+/// Returns the part of the transfer that each run simulates: enough segments and round trips,
+/// within the budget.
 pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
     let measured = &played.measured;
     let by_segments = SEGMENTS / measured.data_segments.max(1) as f64;
@@ -148,8 +151,9 @@ pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
     of_share(setup, played, by_segments.max(by_trips).min(most), budget)
 }
 
-/// The part with `share` of the transfer: the whole of a short one. One that ends after a
-/// time has no whole: a change may carry ten thousand times its bytes.
+/// Returns the part with `share` of the transfer; a short transfer with a fixed number of bytes is
+/// run whole. A transfer that ends after a time is always bounded: a change may let it carry ten
+/// thousand times its bytes.
 fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let measured = &played.measured;
     let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
@@ -169,8 +173,8 @@ fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     }
 }
 
-/// The explanation of a transfer of which no affordable part stands for the whole: the part
-/// foretells `mbps`.
+/// Returns the explanation of a transfer that no affordable part represents: the best part
+/// predicts `mbps`.
 fn untold(
     setup: &Setup,
     played: &Played,
@@ -190,7 +194,7 @@ fn untold(
     })
 }
 
-/// A search for `setup` among the settings that its hosts have.
+/// Returns a search for `setup` among the levers that its hosts can set.
 fn search_of<'a>(
     setup: &'a Setup,
     twin: Twin<'a>,
@@ -222,7 +226,8 @@ fn explained(
     }
     let mut found = find(&search, true)?;
     if found.best.is_none() {
-        // A part of a transfer has its beginning, in which no link is full.
+        // A part of a transfer may contain only slow start, in which no link is full; so the whole
+        // is examined.
         let whole = search.full_link(&played.path);
         found.used_up = whole.or(found.used_up);
     }
@@ -240,7 +245,7 @@ fn explained(
     let smallest = advice::smallest(&search, best.clone())?;
     let settings = advice::settings(setup, &search, &smallest);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
-    // The advice is run also if no work is left.
+    // The advice is run even if the budget is used up.
     twin.forced(&advised, twin.seeds())?;
     let seeds = twin.certain(&advised)?.map_or(1, |speed| speed.mbps.len());
     let Some(gain) = search
@@ -269,8 +274,8 @@ fn explained(
     Ok(explanation)
 }
 
-/// The goodput of the whole transfer with `advised`, which gives `gain` with some seeds; `None`
-/// if the whole gains nothing.
+/// Returns the goodput of the whole transfer with `advised`, whose gain over the number of seeds
+/// is given. Returns `None` if the whole transfer gains nothing.
 fn prediction(
     setup: &Setup,
     played: &Played,
@@ -281,12 +286,13 @@ fn prediction(
 ) -> Result<Option<Predicted>, TwinFailure> {
     let measured = played.measured.first_flow_mbps(setup.flow());
     Ok(match whole(setup, played, &search.twin, part, advised)? {
-        // Without chance the row itself is the run without the advice.
+        // Without randomness, the row itself is the run without the advice.
         Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,
         Some(whole) => Some(predicted(setup, advised, 1.0, &whole)),
         None => {
-            // A cut run foretells the whole one of its seed with an error, which other runs
-            // share. Without a goodput to compare with, the runs themselves are the prediction.
+            // A part predicts the whole with an error, which all runs of the seed share, so
+            // goodput is scaled by that error. If the unchanged part delivers nothing, the runs
+            // themselves are the prediction.
             let unit = match search.base.mean_mbps_of(played.worlds as usize) {
                 0.0 => 1.0,
                 mbps => measured / mbps,
@@ -296,7 +302,8 @@ fn prediction(
     })
 }
 
-/// The whole transfer with `advised`, if there is work enough and its part is no whole.
+/// Runs the whole transfer with `advised`, if the budget allows and the runs so far were only
+/// parts.
 fn whole(
     setup: &Setup,
     played: &Played,
@@ -315,8 +322,8 @@ fn whole(
     twin.whole(advised)
 }
 
-/// The cause of the changed transfer without those that are `named` already, and its words.
-/// Fewer seeds suffice for it, and nothing if no work is left.
+/// Returns the cause that limits the changed transfer, other than those in `named`, and its words.
+/// Uses few seeds; returns `None` if the budget is used up.
 fn next(
     setup: &Setup,
     search: &Search<'_>,
@@ -335,7 +342,7 @@ fn next(
     Ok(Some((cause, wording::limited_by(&setup, &search, &found))))
 }
 
-/// The explanation without advice.
+/// Returns the explanation of the cause, without an advice.
 fn without_advice(
     setup: &Setup,
     played: &Played,
@@ -375,7 +382,8 @@ fn without_advice(
     }
 }
 
-/// The cause; [`Cause::HANDSHAKE`] if no connection came about and no lever changes that.
+/// Returns the cause; [`Cause::HANDSHAKE`] if no connection was established and no lever changes
+/// that.
 fn cause(search: &Search<'_>, found: &Found) -> Cause {
     match found.cause(search) {
         Cause::NOTHING if wording::is_unopened(&search.base.first) => Cause::HANDSHAKE,
@@ -383,8 +391,9 @@ fn cause(search: &Search<'_>, found: &Found) -> Cause {
     }
 }
 
-/// The goodput with the advice: the runs with it, `after`, and their `unit`, which makes the
-/// goodput of the whole from that of the part that was run. It is no more than the links carry.
+/// Returns the predicted goodput with the advice: the goodput of the runs `after`, multiplied by
+/// `unit`, the ratio of the whole transfer's goodput to that of its part. The prediction does not
+/// exceed the rates of the links.
 fn predicted(setup: &Setup, advised: &[Change], unit: f64, after: &Speed) -> Predicted {
     let setup_after = changed(setup, advised);
     let most = most_mbps(setup_after.as_ref().unwrap_or(setup));

@@ -1,7 +1,7 @@
-//! The explanation of a transfer: its cause, what proves it, the smallest settings that free
-//! it, what they give, and what limits it then.
+//! The explanation of a transfer: its cause, the proof, the smallest settings that remove the
+//! limit, their predicted result, and the next limit.
 //!
-//! Rule: nothing is found here; `engine` fills it in.
+//! Rule: this file only holds the result; `engine` fills it in.
 
 use fullpipe_diagnose::facts::{ShownBy, VerdictParts};
 use serde::Serialize;
@@ -18,26 +18,26 @@ use crate::{
 pub struct Explanation {
     /// Cause of the limit.
     pub limit: Cause,
-    /// The levers that help most: one, or several that help only together. Names as in
+    /// The levers that help most: one lever, or several that help only together. Names as in
     /// [`Matrix`](crate::Matrix).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<String>,
-    /// The part of the transfer that they change.
+    /// The part of the transfer that these levers change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<LeverKind>,
-    /// A lever of another cause within 5 % of it.
+    /// A lever of another cause whose result is within 5 % of the best one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
     /// The explanation as text.
     pub parts: VerdictParts,
-    /// The first setting of the advice, by its name in its host's system; absent without an
+    /// The first setting of the advice, by the name in its host's system. Absent without an
     /// advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knob: Option<String>,
-    /// Its present value.
+    /// The present value of that setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub present: Option<String>,
-    /// The smallest value that gives 98 % of what an ample one gives.
+    /// The smallest value of that setting that keeps 98 % of the ample value's gain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<String>,
     /// Every setting of the advice, as `--set` takes them.
@@ -52,7 +52,7 @@ pub struct Explanation {
     /// Every lever that was run, the best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<TriedLever>,
-    /// Levers of which the runs show that they do not help.
+    /// Levers that do not help, as runs show.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refuted: Vec<String>,
     /// Number of runs.
@@ -60,14 +60,14 @@ pub struct Explanation {
     /// Every setting of the advice, by its name in its host's system.
     #[serde(skip)]
     pub settings: Vec<Advised>,
-    /// The changes that show the cause: the run that helps most, or one that gives more of
-    /// that which is used up.
+    /// The changes that demonstrate the cause: those of the run that helps most, or a larger rate
+    /// of the link or application that is fully used.
     #[serde(skip)]
     pub shown: Vec<Change>,
-    /// Events of the simulator in these runs: their work, the same on every machine.
+    /// Events of the simulator in these runs: a measure of work that is equal on every machine.
     #[serde(skip)]
     pub steps: u64,
-    /// The setting behind the cause, for graphs.
+    /// The setting that bounds the goodput, for graphs.
     #[serde(skip)]
     pub bound: Option<Bound>,
     /// The part of the graphs that shows the cause.
@@ -91,9 +91,9 @@ pub struct Predicted {
 /// A lever that was run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TriedLever {
-    /// Its name.
+    /// The lever's name.
     pub lever: String,
-    /// Its settings.
+    /// The changed settings.
     pub changes: Vec<Change>,
     /// Gain as a share of the unchanged goodput.
     pub gain_share: f64,
@@ -102,7 +102,7 @@ pub struct TriedLever {
 }
 
 impl Explanation {
-    /// An explanation that names a cause, without advice and without levers.
+    /// Creates an explanation that names a cause, without an advice and without levers.
     pub(crate) fn of(limit: Cause, parts: VerdictParts) -> Self {
         Self {
             limit,
@@ -127,8 +127,8 @@ impl Explanation {
         }
     }
 
-    /// The explanation without its advice, for a `reason` that is a sentence of its own: the
-    /// limit is then the one after it.
+    /// Returns the explanation without its advice, because of `reason`, which is a complete
+    /// sentence. The limit is then the one that would have followed the advice.
     pub fn without_advice(self, reason: String) -> Self {
         let VerdictParts {
             limited_by,
@@ -149,7 +149,7 @@ impl Explanation {
             ..Self::of(self.next.unwrap_or(self.limit), parts)
         };
         match self.next {
-            // The levers are those of the other cause.
+            // The levers belong to the cause that the advice removes, so they are omitted.
             Some(_) => told,
             None => Self {
                 levers: self.levers,
@@ -176,7 +176,7 @@ impl Explanation {
 }
 
 impl Predicted {
-    /// A result that does not depend on chance.
+    /// Creates a prediction whose runs do not differ between seeds.
     pub(crate) const fn certain(goodput_mbps: f64, elapsed_s: f64) -> Self {
         Self {
             goodput_mbps,

@@ -1,6 +1,6 @@
 //! The cause of a transfer's limit.
 //!
-//! Rule: of the levers that were run, that of a host comes first, and the one that helps most.
+//! Rule: levers of hosts take precedence; among the levers that were run, the best gain decides.
 
 use crate::{
     cause::Cause,
@@ -11,49 +11,51 @@ use crate::{
     work::CONFIRMED,
 };
 
-/// A lever does not help if its gain is below this share: half of what counts.
+/// A lever has no effect if its gain is below this share: half of [`WORTH`].
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
-/// Part of the time that the hosts can save from which on an impairment is named beside them.
+/// An impairment is named beside the hosts' lever if it costs at least this share of the time that
+/// the lever saves.
 const FAULT: f64 = 0.25;
-/// Levers that help most alone, of which a run with more seeds chooses.
+/// Number of the best single levers that compete in runs with further seeds.
 const RIVALS: usize = 2;
 
 /// Result of a search.
 #[derive(Default)]
 pub struct Found {
-    /// The lever, or the levers together, that help most; `None` if nothing helps.
+    /// The lever, or the combination of levers, that helps most; `None` if nothing helps.
     pub best: Option<Gain>,
-    /// Another cause within 5 %.
+    /// A lever of another cause whose result is within 5 % of the best one.
     pub rival: Option<Gain>,
-    /// The impairment of the path that costs most, beside what the hosts can gain, if that is
-    /// not much more.
+    /// The impairment of the path that costs most time, if its cost is comparable with the time
+    /// that the best lever of the hosts saves.
     pub fault: Option<Gain>,
-    /// The lever of what the account shows to be used up, if no lever helps: the rate of a
-    /// full link, or the rate of an application of which all arrives.
+    /// If no lever helps: the lever of a fully used part, which is the rate of a full link, or the
+    /// rate of an application whose datagrams all arrive.
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
-    /// A run of many ample resources, and those among them that do not matter in it.
+    /// A run in which many resources are ample, and those resources that have no effect in that
+    /// run.
     pub idle: Option<(Gain, Vec<usize>)>,
 }
 
 impl Found {
-    /// The cause; [`Cause::NOTHING`] if no lever helps.
+    /// Returns the cause; [`Cause::NOTHING`] if no lever helps.
     pub fn cause(&self, search: &Search<'_>) -> Cause {
         let place = self.place();
         place.map_or(Cause::NOTHING, |place| search.levers[place].cause)
     }
 
-    /// The lever that is named first.
+    /// Index of the lever that is named first.
     pub fn place(&self) -> Option<usize> {
         let best = self.best.as_ref().map(|best| best.places[0]);
         best.or(self.used_up)
     }
 }
 
-/// The lever that helps most: of the hosts, if one does; otherwise of applications,
-/// processors and path. Where the path carries all that it can, only levers of the path are
-/// run, because no other can gain [`WORTH`].
+/// Finds the lever that helps most: one of the hosts if any helps, otherwise one of the
+/// applications, processors or links. If a link already carries all that it can, only levers of
+/// the path are run, because no other lever can gain [`WORTH`].
 pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     if let Some(found) = of_full_path(search)? {
         return Ok(found);
@@ -75,7 +77,8 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
             let readers = search.singles(&search.of_slow_reader())?;
             let reader = Gain::first_worth(&readers).cloned();
             tried.extend(readers);
-            // Of both, the reader is what the user can see to be wrong: a buffer hides it.
+            // If a larger buffer and a faster reader save the same time, the reader is named: the
+            // buffer would only hide the slow reader.
             if let Some(reader) = reader.filter(|reader| reader.saves_as_much_time(&host)) {
                 return Ok(Found {
                     best: Some(reader),
@@ -92,7 +95,7 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     };
     let best = match best {
         Some(host) if host.is_faster() => Some(host),
-        // What only saves datagrams comes after what gains goodput.
+        // A lever that gains goodput takes precedence over one that only saves datagrams.
         host => {
             let others = search.singles(&search.of_others())?;
             let best = Gain::first_worth(&others).cloned();
@@ -123,7 +126,8 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     })
 }
 
-/// The lever of a full path that helps most, if one does.
+/// Finds the lever that helps most on a full path; `None` if the path is not full or no lever
+/// helps.
 fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
     if !search.is_path_full() {
         return Ok(None);
@@ -140,7 +144,7 @@ fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
     }))
 }
 
-/// `best` and, of `tried`, another cause that helps as much.
+/// Returns `best`, and the lever of another cause in `tried` that helps as much.
 fn with_rival(
     search: &Search<'_>,
     best: Option<Gain>,
@@ -157,14 +161,14 @@ fn with_rival(
         is_same_side && other.is_worth() && cause(other) != cause(&best) && other.equals(&best)
     });
     match rival {
-        // More connections are a way around a limit: what they get around comes first.
+        // Additional connections evade a limit, so the limit itself is named first.
         Some(rival) if cause(&best) == Cause::CONNECTIONS => (Some(rival.clone()), Some(best)),
         rival => (Some(best), rival.cloned()),
     }
 }
 
-/// The impairment of the path that costs most, if that is at least [`FAULT`] of the time that
-/// `best`, a lever of the hosts, saves.
+/// Returns the impairment of the path that costs most, if it costs at least [`FAULT`] of the time
+/// that `best`, a lever of the hosts, saves.
 fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
     if !search.levers[best.places[0]].kind.is_of_host() {
         return Ok(None);
@@ -174,10 +178,10 @@ fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFai
     Ok(worst.cloned())
 }
 
-/// Places of the resources of which a run shows that more of them does not help.
+/// Returns the indices of those resources that do not help if enlarged, as a run shows.
 pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
     let own = found.tried.iter().filter(|gain| {
-        // A few seeds cannot exclude a small gain.
+        // Runs with random impairments cannot exclude a small gain.
         let is_sure = search.twin.seeds() == 1;
         let is_small = gain.ratio - 1.0 + 2.0 * gain.error < CERTAINLY_NOTHING;
         is_sure && is_small && !gain.ends
@@ -185,7 +189,7 @@ pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
     let own = own.map(|gain| gain.places[0]);
     let idle = found.idle.iter().filter(|_| search.twin.seeds() == 1);
     let idle = idle.flat_map(|(_, places)| places.iter().copied());
-    // A lever that helps only together with others is no useless one.
+    // A lever of the best combination is not useless, although it does not help alone.
     let named = |place: &usize| {
         let best = found.best.iter().flat_map(|best| &best.places);
         best.into_iter().any(|known| known == place)

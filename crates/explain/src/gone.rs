@@ -1,9 +1,9 @@
 //! Peers that have vanished, and the memory that their connections hold.
 //!
-//! Rule: silent peers are the cause if another connection waited for the memory that they
-//! hold, or if their silence is at least half of all connections' time. A peer that had closed
-//! its window counts as a slow reader, even if it answers no probe. A user timeout ends the wait;
-//! no buffer size does.
+//! Rule: silent peers are the cause if another connection waited for the memory that they occupy,
+//! or if their silence is at least half of all connections' time. A peer that had closed its
+//! window counts as a slow reader, even if it answers no probe. A user timeout ends the wait for a
+//! silent peer; a buffer size cannot end it.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
@@ -27,7 +27,7 @@ use crate::{
     work::Work,
 };
 
-/// A cause takes at least this share of the time.
+/// Smallest share of the time that makes silence the cause.
 const MOST: f64 = 0.5;
 /// User timeouts are whole tenths of a second.
 const STEP_US: u64 = 100_000;
@@ -35,7 +35,7 @@ const STEP_US: u64 = 100_000;
 /// §3.8.3, R2.
 const LEAST: Duration = Duration::from_secs(100);
 
-/// The explanation, if silent peers are the cause.
+/// Returns the explanation if silent peers are the cause.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found, or an interrupted run.
@@ -95,8 +95,8 @@ pub fn of(
     Ok(Some(found))
 }
 
-/// The explanation, if a connection was given up while its reader left the window closed. No
-/// lever shows this cause: with the reader's pause removed, the path still answers nothing.
+/// Returns the explanation if a connection was given up while its reader left the window closed.
+/// No lever demonstrates this cause: even without the reader's pause, nothing on the path answers.
 fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
     let silence = played.silence.as_ref()?;
     let share = Shares::of(played.receiver.times()).share(ReceiveLimit::Reader);
@@ -146,8 +146,8 @@ fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Pl
     played.ok_or(TwinFailure::Interrupted)
 }
 
-/// Returns true if silence is the cause: it is at least half of the time, or another connection
-/// waited for the memory. At most half of the silent peers may have closed their windows.
+/// Returns true if silence is the cause: it takes at least half of the time, or another connection
+/// waited for the memory. Requires that at most half of the silent peers had closed their windows.
 fn is_longest(silence: &Silence) -> bool {
     let waiting = starved(silence);
     let waited_s: f64 = waiting.iter().map(|waiting| waiting.waited_s).sum();
@@ -162,8 +162,8 @@ fn starved(silence: &Silence) -> Vec<MemoryWait> {
     silence.waiting.iter().filter(long).copied().collect()
 }
 
-/// The user timeout to set, and its derivation: the longest silence of a live peer
-/// ([`patience`]), and at least [`LEAST`] if no other connection needs the memory.
+/// Returns the user timeout to set, and its derivation. The timeout is the longest silence of a
+/// live peer ([`patience`]), and at least [`LEAST`] if no other connection needs the memory.
 fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let tcp = &host.config.tcp;
     let least_us = patience(silence.rto, tcp).as_micros();
@@ -243,7 +243,7 @@ fn waited(setup: &Setup, waiting: &MemoryWait) -> String {
     )
 }
 
-/// The setting of `host` that ends the wait for a silent peer, in a sentence.
+/// Returns a sentence that names the setting of `host` that ends the wait for a silent peer.
 fn patience_words(host: &HostPlan) -> String {
     let user = names::setting(host, "tcp.user_timeout", &Duration::ZERO.to_string());
     let retries = host.config.tcp.retries2.to_string();

@@ -1,8 +1,8 @@
-//! Levers of the hosts at both ends of the flow.
+//! Levers of the two hosts of the flow.
 //!
-//! Rule: every lever derives from a row of [`ROWS`]. A row may make several levers, one
-//! for each host, value or congestion control, or none. The values derive from the knob's
-//! present value, its legal range and the ample amount, or are listed in the row.
+//! Rule: every lever derives from a row of [`ROWS`]. A row makes one lever, none, or several: one
+//! for each host, value or congestion control. The values derive from the knob's present value,
+//! its legal range and the ample amount, or are listed in the row.
 
 use fullpipe::{config::Config, presets::alias};
 use fullpipe_pool::{
@@ -24,7 +24,7 @@ use fullpipe_scenario::experiment::{HostPlan, Setup};
 
 mod rows;
 
-/// The receive ring; one of 0 descriptors has no end.
+/// The receive ring; 0 descriptors mean an unlimited ring.
 const RING: &str = "device.rx_descriptors";
 
 /// Returns the levers of both hosts.
@@ -54,7 +54,7 @@ pub fn knobs() -> impl Iterator<Item = &'static str> {
 }
 
 impl Row {
-    /// Returns false for a knob of the other protocol.
+    /// Returns true unless the knob belongs to the other transport protocol.
     fn is_of(&self, udp: bool) -> bool {
         let other = if udp { "tcp" } else { "udp" };
         self.knob
@@ -62,8 +62,8 @@ impl Row {
             .is_none_or(|(group, _)| group != other)
     }
 
-    /// The setting of `host`'s system that does the same as this row with `value`, and its
-    /// own value: `SO_SNDBUF=65536`.
+    /// Returns the setting of `host`'s system that has the same effect as this row with `value`,
+    /// together with the system's own value: `SO_SNDBUF=65536`.
     fn called(&self, host: &HostPlan, value: &str) -> Option<String> {
         let mut wanted = host.clone();
         wanted.set(self.knob, value).ok()?;
@@ -80,7 +80,8 @@ impl Row {
         same.next()
     }
 
-    /// Memory of the receiver is another cause than the sender's.
+    /// Returns the cause; packet memory of the receiver is a different cause from that of the
+    /// sender.
     fn cause_at(&self, setup: &Setup, places: &[usize]) -> Cause {
         match self.cause {
             Cause::MEMORY if places == [setup.flow().to] => Cause::PEER_MEMORY,
@@ -88,7 +89,7 @@ impl Row {
         }
     }
 
-    /// The size of a buffer of `host` that holds as much payload as the path without a queue.
+    /// Size of a buffer of `host` whose payload equals the bandwidth-delay product of the path.
     fn product(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
         let tcp = &host.config.tcp;
         let share = match self.knob {
@@ -100,7 +101,8 @@ impl Row {
             .map(|bytes| bytes * 100 / u64::from(share.max(1)))
     }
 
-    /// The most of this row's resource that the memory of `host` allows, if that has a bound.
+    /// Largest amount of this row's resource that the memory of `host` allows; `None` without a
+    /// bound.
     fn most_of(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
         let block = u64::from(host.config.pool.block_size).max(1);
         match (self.knob, &self.values) {
@@ -130,7 +132,7 @@ impl Row {
     }
 }
 
-/// A row at the hosts in `places`, which are changed together.
+/// A row applied to the hosts in `places`, which are changed together.
 struct AtHosts<'a> {
     row: &'a Row,
     setup: &'a Setup,
@@ -139,9 +141,9 @@ struct AtHosts<'a> {
     ample: Ample,
     /// The present value at each host that has one.
     presents: Vec<String>,
-    /// The smallest of them: of hosts that are changed together it counts.
+    /// The smallest present value: the one that limits hosts that are changed together.
     number: Option<u64>,
-    /// The most that the knob and the host's memory allow.
+    /// The largest value that the knob and the host's memory allow.
     most: Option<u64>,
 }
 
@@ -220,7 +222,7 @@ impl<'a> AtHosts<'a> {
         }
     }
 
-    /// As much as can be used of the row's resource.
+    /// The ample amount of the row's resource.
     fn amount(&self) -> u64 {
         match (&self.row.values, self.row.knob) {
             (_, "pool.blocks") => blocks(self.hosts[0], self.ample),
@@ -253,7 +255,7 @@ impl<'a> AtHosts<'a> {
         }
     }
 
-    /// One of several values, of which none is more than another.
+    /// Returns a lever that sets one of several named values.
     fn choice(&self, value: &str) -> Lever {
         Lever {
             name: format!("{}={value}", self.row.name(&self.hosts)),
@@ -272,7 +274,7 @@ fn present(host: &HostPlan, knob: &str) -> Option<String> {
     }
 }
 
-/// Half of a number or of a time.
+/// Half of `text`, which is a number or a time.
 fn half(text: &str) -> Option<String> {
     let time = || {
         text.parse::<Duration>()
@@ -284,7 +286,7 @@ fn half(text: &str) -> Option<String> {
         .or_else(time)
 }
 
-/// Returns true if the number or time `text` is more than `other`.
+/// Returns true if the number or time `text` is larger than `other`.
 fn is_more(text: &str, other: &str) -> bool {
     let numbers = parse_count(text).zip(parse_count(other));
     let times = || {
@@ -298,7 +300,7 @@ fn is_more(text: &str, other: &str) -> bool {
         .unwrap_or(false)
 }
 
-/// Blocks for buffers of both directions, and for overhead of the same size.
+/// Number of blocks for ample buffers of both directions, and for overhead of the same size.
 fn blocks(host: &HostPlan, ample: Ample) -> u64 {
     ample.bytes * 4 / u64::from(host.config.pool.block_size).max(1)
 }

@@ -1,8 +1,8 @@
 //! The levers of the hosts that help, alone and together.
 //!
-//! Rule: what is scarce next shows only when the first scarce thing is ample. So resources are
-//! made ample all at once, and rules are added to them one by one, the best first. The
-//! combination that is fastest loses each lever that it does not need.
+//! Rule: a second scarce resource becomes visible only after the first one is ample. Therefore all
+//! suggested resources are made ample at once, and rules are added to them one at a time. Levers
+//! that the fastest combination does not need are then removed from it.
 
 use std::{cmp::Ordering, ops::Range};
 
@@ -14,30 +14,31 @@ use crate::{
     work::{ALL, COMBINED, EXTENDED, FEWEST, OTHERS, SINGLES},
 };
 
-/// Rounds in which an ample resource may show the next one that is scarce.
+/// Rounds in which ample resources may reveal the next scarce resource.
 const ROUNDS: usize = 3;
-/// Levers that help most alone, of which all pairs are tried.
+/// Number of the best single levers, of which all pairs are tried.
 const PAIRED: usize = 4;
 /// Combinations that are run with all seeds.
 const PROMISING: usize = 4;
-/// Levers of a combination that may be named although some may be needless.
+/// Largest combination that may be named without proof that each of its levers is needed.
 const MOST_UNPROVEN: usize = 4;
-/// A lever is left out of a combination if the others keep this share of the gain.
+/// A lever is removed from a combination if the others keep this share of the gain.
 const WITHOUT: f64 = 0.87;
 
-/// The levers of the hosts that were run.
+/// Results of the runs with levers of the hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     /// Single levers, the best first.
     pub singles: Vec<Gain>,
-    /// Levers that together gain clearly more than each of them alone, and the same with
-    /// further ones: the last gain most.
+    /// Levers that together gain clearly more than each of them alone, and the same levers
+    /// extended by further ones. The last gain is the largest.
     pub together: Vec<Gain>,
-    /// A run of many ample resources, and those among them that do not matter in it.
+    /// A run in which many resources are ample, and those resources that have no effect in that
+    /// run.
     pub idle: Option<(Gain, Vec<usize>)>,
 }
 
-/// Runs the levers of the hosts. `deep`: also in combinations with rules.
+/// Runs the levers of the hosts; if `deep`, also resources combined with rules.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -45,10 +46,10 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues, &search.base)?;
-    // Only a run that is the same in every bit shows that nothing in it matters: what helps and
-    // what harms may cancel each other.
+    // Only an identical run shows that no change in it has an effect; otherwise helpful and
+    // harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
-    // Without any effect of all together, none of them matters.
+    // If all resources together have no effect, no single resource has one.
     let (mut alone, idle) = match all.filter(|all| !all.places.is_empty()) {
         Some(all) if is_same(&all) => (Vec::new(), Some((all.clone(), all.places))),
         Some(all) => (all.places.clone(), None),
@@ -57,11 +58,11 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
     let singles = search.singles(&alone)?;
     if !singles.iter().any(Gain::is_worth) {
-        // Nobody at the hosts may be to blame: what else it can be is run while work is left.
+        // Perhaps no lever of the hosts helps: run the other levers while the budget allows.
         search.twin.work().allow(OTHERS);
         search.singles(&search.of_others())?;
     }
-    // Where nothing helps alone, what helps together is all there is to find.
+    // If no single lever helps, the whole budget is available for combinations.
     let share = match Gain::first_worth(&singles) {
         Some(_) => COMBINED,
         None => ALL,
@@ -82,9 +83,9 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     })
 }
 
-/// All resources that `clues` suggest made ample, together with the levers at `with`, and the
-/// resources that this shows to be scarce next. The clues of the runs are added, without those
-/// of `like`, a run that this one may repeat.
+/// Runs `with` and all resources that `clues` suggest, made ample; repeats that with the resources
+/// that these runs suggest in addition. Adds the clues of the runs to `clues`, except those of
+/// `like`, a run that the new one may repeat.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],
@@ -95,8 +96,8 @@ fn with_all_resources(
     let mut last = Vec::new();
     for _ in 0..ROUNDS {
         let mut wanted = search.suggested(clues, |kind| kind == LeverKind::Resource);
-        // The first ones are the first to be removed: those that no system has a name for, and
-        // of these the unlikely ones.
+        // `fewest` tries to remove the first levers first: those without a name in the host's
+        // system, and of these the least likely ones.
         wanted.sort_by_key(|place| search.levers[*place].called.is_some());
         let mut places = search.without_contradiction(&[with, &wanted].concat());
         let fixed = with.len().min(places.len());
@@ -120,7 +121,7 @@ fn with_all_resources(
     Ok(best)
 }
 
-/// Combinations of levers that may gain more than each of them alone.
+/// Returns combinations of levers that may gain more than each lever alone.
 fn combinations(
     search: &Search<'_>,
     clues: &mut Clues,
@@ -128,13 +129,13 @@ fn combinations(
     deep: bool,
 ) -> Result<Vec<Gain>, TwinFailure> {
     let all = with_all_resources(search, &[], clues, &search.base)?;
-    // The fewest first: they are the result if no work is left for more.
+    // The reduced combination comes first: it is the result if the budget ends here.
     let reduced = match all.clone().filter(Gain::is_worth) {
         Some(all) => Some(fewest(search, all)?),
         None => None,
     };
     let mut tries: Vec<Gain> = reduced.into_iter().chain(all).collect();
-    // No rule carries more than a full link.
+    // A rule cannot increase the goodput of a full link.
     let is_full = tries.iter().any(|all| search.is_full_in(&all.speed.first));
     if deep && !is_full {
         let last = tries.last().filter(|last| last.is_worth()).cloned();
@@ -144,13 +145,15 @@ fn combinations(
     Ok(tries)
 }
 
-/// The rule that helps most together with ample resources. `all` is a run of these alone.
+/// Returns the run of the rule that helps most together with ample resources. `all` is a run of
+/// the ample resources alone.
 fn with_a_rule(
     search: &Search<'_>,
     clues: &Clues,
     all: Option<&Gain>,
 ) -> Result<Option<Gain>, TwinFailure> {
-    // A rule that matters beside ample resources mostly shows beside them.
+    // A rule that helps once resources are ample usually leaves a clue in the run with ample
+    // resources.
     let shown = all.map_or(clues, |all| &all.speed.clues);
     let like = all.map_or(&search.base, |all| &all.speed);
     let mut rules = search.suggested(clues, |kind| kind == LeverKind::Rule);
@@ -167,7 +170,7 @@ fn with_a_rule(
     Ok(best)
 }
 
-/// Pairs of the levers that help alone, and all of them.
+/// Runs all pairs of the levers that help alone, and all of these levers together.
 fn of_helpful(search: &Search<'_>, singles: &[Gain]) -> Result<Vec<Gain>, TwinFailure> {
     let helpful: Vec<&Gain> = singles.iter().filter(|gain| gain.is_worth()).collect();
     let mut sets: Vec<Vec<&Gain>> = vec![helpful.clone()];
@@ -185,7 +188,7 @@ fn of_helpful(search: &Search<'_>, singles: &[Gain]) -> Result<Vec<Gain>, TwinFa
     Ok(tries)
 }
 
-/// The places and changes of `set` without those that contradict the ones before them.
+/// Returns the indices and changes of `set`, without those that contradict earlier ones.
 fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
     let (mut places, mut changes) = (Vec::new(), Vec::new());
     for gain in set {
@@ -199,7 +202,8 @@ fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
     (places, changes)
 }
 
-/// The best of `tries` with its fewest levers, if it gains clearly more than the best `single`.
+/// Returns the best of `tries`, reduced to the levers it needs, if it gains clearly more than the
+/// best `single` lever.
 fn best_of(
     search: &Search<'_>,
     mut tries: Vec<Gain>,
@@ -230,7 +234,8 @@ fn best_of(
         .unwrap_or(best);
     search.twin.work().allow(FEWEST);
     let best = fewest(search, best)?;
-    // Without work to leave levers out, most of many are needless: then the best of few.
+    // If the budget ended before needless levers were removed, a large combination is not named;
+    // the best small one is used.
     let is_unproven = search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN;
     let best = match is_unproven {
         true => {
@@ -242,8 +247,9 @@ fn best_of(
     Ok(best.filter(|best| best.places.len() > 1 && is_more(best)))
 }
 
-/// `best` with each further lever that makes it clearly faster, the best one first; `None` if
-/// there is none. What holds a transfer back beside `best` need not show in the account.
+/// Extends `best` by each further lever that makes it clearly faster, the best lever first; `None`
+/// if no lever does. A limit beside `best` need not appear in the account, so every lever is
+/// tried.
 fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
     let mut all: Option<Gain> = None;
     for _ in 0..ROUNDS {
@@ -253,7 +259,8 @@ fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailur
         }
         let mut places: Vec<usize> = (0..search.levers.len()).collect();
         search.likely_first(&best.speed.clues, &mut places);
-        // The resources were all ample once, so one that is missing is less likely to help.
+        // All suggested resources were ample once, so resources outside `best` are less likely to
+        // help and are tried last.
         places.sort_by_key(|place| search.levers[*place].kind == LeverKind::Resource);
         let mut gains = Vec::new();
         for place in places {
@@ -277,16 +284,16 @@ fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailur
     Ok(all)
 }
 
-/// The ratio that the fewest levers of `whole` keep.
+/// The ratio that a reduced form of `whole` must keep.
 fn enough(whole: &Gain) -> f64 {
     1.0 + (whole.ratio - 1.0) * WITHOUT
 }
 
-/// The fewest levers of `whole` that keep its gain.
+/// Returns `whole` without the levers that it does not need to keep its gain.
 fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
     let seeds = search.twin.seeds();
     let enough = enough(&whole);
-    // Tries to remove large groups first, so that few runs remove most levers.
+    // Large groups are removed first, so that few runs remove most levers.
     let mut part = whole.places.len().div_ceil(2);
     while part > 0 && whole.places.len() > 1 {
         let mut from = 0;
@@ -307,7 +314,7 @@ fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
     Ok(whole)
 }
 
-/// The places and changes of `whole` without the levers in `range`.
+/// Returns the indices and changes of `whole` without the levers in `range`.
 fn without(search: &Search<'_>, whole: &Gain, range: Range<usize>) -> (Vec<usize>, Vec<Change>) {
     let (mut places, mut changes) = (Vec::new(), Vec::new());
     let mut slot = 0;

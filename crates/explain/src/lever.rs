@@ -1,7 +1,7 @@
-//! A lever: one thing that somebody could change, and two values to try.
+//! A lever: one thing that somebody could change, with two values to try.
 //!
-//! Rule: a lever changes settings by the paths that `--set` takes, so that each run can be
-//! repeated from the command line. `levers` lists them.
+//! Rule: a lever changes settings by the names that `--set` takes, so that each run can be
+//! repeated from the command line. `levers` lists all levers.
 
 use serde::Serialize;
 
@@ -17,20 +17,20 @@ use crate::{cause::Cause, clue::Clue};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeverKind {
-    /// An amount that a host can have more of: buffers, caps, tables, memory, rings.
+    /// An amount that a host could have more of: buffers, caps, tables, memory, rings.
     Resource,
     /// A rule of a host: congestion control, Nagle, delayed ACK, options, timers.
     Rule,
     /// The sending or the receiving application.
     Application,
-    /// A host's processor, or what its device can do.
+    /// A host's processor, or its device's offloads.
     Processor,
     /// A link, in one direction or in both.
     Path,
 }
 
 impl LeverKind {
-    /// Returns true for what can be set on a host.
+    /// Returns true for a kind that can be set on a host.
     pub const fn is_of_host(self) -> bool {
         matches!(self, Self::Resource | Self::Rule)
     }
@@ -39,7 +39,7 @@ impl LeverKind {
 /// One setting and its new value, as `--set` takes them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Change {
-    /// Path of the setting.
+    /// Name of the setting, with its host, link or flow.
     pub set: String,
     /// New value.
     pub to: String,
@@ -48,53 +48,53 @@ pub struct Change {
 /// A change that can be tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lever {
-    /// Its name: the path of its first setting, followed by the value if the setting takes
+    /// The lever's name: the name of its first setting, followed by the value if the setting takes
     /// one of several named values.
     pub name: String,
-    /// The setting of its host's system that makes the ample change, with its value, if that
-    /// has one.
+    /// The setting of the host's system that makes the ample change, with its value; `None` if the
+    /// system has no such setting.
     pub called: Option<String>,
     /// The part of the transfer that it changes.
     pub kind: LeverKind,
-    /// Cause of the limit, if it is the lever that helps most.
+    /// Cause of the limit if this lever helps most.
     pub cause: Cause,
-    /// Clues that suggest it; empty if it is always worth a run.
+    /// Clues that suggest the lever; empty if it is always worth a run.
     pub clues: &'static [Clue],
     /// The part of the setup that it changes.
     pub place: Place,
     /// The setting without the name of its host, link or flow.
     pub field: &'static str,
-    /// Its present value.
+    /// The setting's present value.
     pub present: Option<String>,
-    /// Present and ample number, if every number between them can be set.
+    /// The present and the ample number; `None` if not every number between them can be set.
     pub range: Option<[u64; 2]>,
-    /// Settings for about twice of what is there; absent if there is only one other value.
+    /// Settings with about twice the present amount; `None` if there is only one other value.
     pub twice: Option<Vec<Change>>,
-    /// Settings for as much as can be used, or the other value of a rule.
+    /// Settings with the ample amount, or with the other value of a rule.
     pub ample: Vec<Change>,
 }
 
 /// The part of a setup that a lever changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Hosts, by their indices; several are changed together.
+    /// Indices of hosts; several hosts are changed together.
     Hosts(Vec<usize>),
-    /// A link by its index, and its direction if only one is changed.
+    /// Index of a link, with a direction if only one is changed.
     Link(usize, Option<Direction>),
     /// The first flow.
     Flow,
 }
 
-/// Amounts that are ample for a row.
+/// Ample amounts for one row.
 #[derive(Clone, Copy, Debug)]
 pub struct Ample {
     /// Bytes of a buffer: sixteen bandwidth-delay products, queues included.
     pub bytes: u64,
-    /// Payload that the path holds without a queue, in bytes; `None` without a rate.
+    /// Bandwidth-delay product of the path, without queues, in bytes; `None` without a rate.
     pub product: Option<u64>,
     /// Entries of a table.
     pub entries: u64,
-    /// Most packet memory that a host may be given, in bytes; `None` without a bound.
+    /// Largest packet memory that a host may be given, in bytes; `None` without a bound.
     pub memory: Option<u64>,
 }
 
@@ -103,10 +103,10 @@ impl Ample {
     const PRODUCTS: f64 = 16.0;
     /// Fewest and most bytes of an ample buffer.
     const BYTES: (u64, u64) = (1 << 20, 1 << 28);
-    /// An ample table has one entry for this many bytes of an ample buffer.
+    /// Bytes of an ample buffer for each entry of an ample table.
     const PIECE: u64 = 256;
 
-    /// The amounts for `setup`, whose measured rate is `bps` and whose round-trip time is
+    /// Returns the amounts for `setup`, whose measured rate is `bps` and whose round-trip time is
     /// `rtt_s`.
     pub fn of(setup: &Setup, bps: f64, rtt_s: f64) -> Self {
         let (rate_bps, bare_rtt_s) = setup.bare_path();
@@ -128,7 +128,7 @@ impl Ample {
         }
     }
 
-    /// As this, if a host may be given no more packet memory than `memory` bytes.
+    /// Returns the same amounts, with at most `memory` bytes of packet memory for a host.
     pub fn within(self, memory: Option<u64>) -> Self {
         Self {
             bytes: memory.map_or(self.bytes, |most| self.bytes.min(most)),
@@ -138,14 +138,15 @@ impl Ample {
     }
 }
 
-/// Payload that the first flow's path holds without a queue, in bytes.
+/// Bandwidth-delay product of the first flow's path, without queues, in bytes.
 fn product_of(setup: &Setup) -> Option<u64> {
     let path = Path::of(setup, full_segment(setup));
     let bytes = path.payload_bps / 8.0 * path.rtt_s;
     bytes.is_finite().then_some(bytes as u64)
 }
 
-/// Returns `setup` with `changes`; `None` if one is refused or they contradict each other.
+/// Returns `setup` with `changes`; `None` if a change is refused or the changes contradict each
+/// other.
 pub fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     let mut setup = setup.clone();
     for change in changes {

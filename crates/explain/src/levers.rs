@@ -1,6 +1,6 @@
-//! Every lever of a transfer.
+//! The list of all levers of a transfer.
 //!
-//! Rule: a lever that would change nothing, or whose value the host refuses, is not listed.
+//! Rule: a lever is omitted if it would change nothing or if its host refuses the value.
 
 use fullpipe_scenario::experiment::Setup;
 
@@ -20,8 +20,8 @@ pub fn all(setup: &Setup, ample: Ample) -> Vec<Lever> {
     levers.filter_map(|lever| possible(setup, lever)).collect()
 }
 
-/// Returns the lever without the values that are refused or change nothing; `None` if none
-/// is left.
+/// Returns the lever without values that are refused or change nothing; `None` if no value
+/// remains.
 fn possible(setup: &Setup, lever: Lever) -> Option<Lever> {
     let is_possible =
         |changes: &Vec<Change>| changed(setup, changes).is_some_and(|other| other != *setup);

@@ -1,8 +1,8 @@
-//! The effect of changed settings, found by running the transfer with them: [`matrix()`] runs
-//! every lever, [`explain`] those that the unchanged run suggests.
+//! The effect of changed settings, found by running the transfer with them. [`matrix()`] runs
+//! every lever; [`explain`] runs those that the unchanged run suggests.
 //!
-//! Rule: a gain is simulated, not computed from the stack's rules. A lever changes settings by
-//! name, so that a new knob, impairment or congestion control needs one row of a table.
+//! Rule: a gain is simulated, never computed from the stack's rules. A lever changes settings by
+//! name, so that a new knob, impairment or congestion control needs only one row of a table.
 //!
 //! ```
 //! use fullpipe_explain::matrix;
@@ -23,10 +23,10 @@
 //! assert!(buffer.expect("it is a lever").best_gain() > 0.5);
 //! ```
 //!
-//! | question | module |
+//! | task | module |
 //! | --- | --- |
-//! | what can be changed, and to which values | `levers`, with `host`, `path`, `application` |
-//! | how fast the transfer is with a change | `twin` |
+//! | list of changes and the values to try | `levers`, with `host`, `path`, `application` |
+//! | speed of the transfer with a change | `twin` |
 //! | every lever with its gain | [`matrix()`] |
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Every lever of a row with its gain, alone and together.
+//! The matrix: every lever of a row with its gain, alone and in the best combination.
 //!
-//! Rule: each figure is a run. To find levers that help only together, all
-//! resources of the hosts are first made ample at once, alone and with each rule. Then each
-//! lever whose removal costs almost nothing is removed from the best of these combinations.
+//! Rule: each figure comes from a run. To find levers that help only together, all resources of
+//! the hosts are made ample at once, first alone and then with each rule. From the best of these
+//! combinations, each lever is removed whose removal costs almost nothing.
 
 use serde::Serialize;
 
@@ -18,17 +18,17 @@ use fullpipe_scenario::{experiment::Setup, scene::Part};
 
 /// A combination is named if it is faster than each of its levers alone by this factor.
 const WORTH: f64 = 1.02;
-/// A lever is taken back if at least this share of the combination's gain stays.
+/// A lever is removed from a combination if at least this share of the gain remains.
 const KEPT: f64 = 0.98;
 
-/// Every lever of a row, tried.
+/// Every lever of a row, with the results of its runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
     /// Label of the row.
     pub row: String,
-    /// First seed.
+    /// Seed of the first run.
     pub seed: u64,
-    /// Number of seeds of each run; 1 if chance plays no part.
+    /// Number of seeds of each run; 1 if the runs do not differ by chance.
     pub seeds: usize,
     /// Goodput of the unchanged row's first flow, in Mbit/s: the mean over the seeds.
     pub goodput_mbps: f64,
@@ -36,8 +36,7 @@ pub struct Matrix {
     pub is_complete: bool,
     /// Every lever, the largest gain first.
     pub levers: Vec<MatrixLine>,
-    /// The best combination of levers of the hosts, if it is better than each of them
-    /// alone.
+    /// The best combination of levers of the hosts, if it is better than each of its levers alone.
     pub together: Option<Together>,
     /// Number of worlds that ran.
     pub runs: usize,
@@ -46,19 +45,19 @@ pub struct Matrix {
 /// A lever and its gains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatrixLine {
-    /// Its name: the path of its first setting, followed by the value if the setting takes
+    /// The lever's name: the name of its first setting, followed by the value if the setting takes
     /// one of several named values.
     pub lever: String,
-    /// The setting of its host's system that makes the ample change, with its value, if that
-    /// has one.
+    /// The setting of the host's system that makes the ample change, with its value; absent if the
+    /// system has no such setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
     /// The part of the transfer that it changes.
     pub kind: LeverKind,
-    /// Result at about twice of what is there.
+    /// Result with about twice the present amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub twice: Option<Tried>,
-    /// Result at as much as can be used.
+    /// Result with the ample amount.
     pub ample: Tried,
 }
 
@@ -71,7 +70,7 @@ pub struct Tried {
     pub goodput_mbps: f64,
     /// Gain as a share of the unchanged goodput; 0.1 is 10 % more.
     pub gain_share: f64,
-    /// Standard error of the gain; 0 if chance plays no part.
+    /// Standard error of the gain; 0 if the runs do not differ by chance.
     pub error_share: f64,
     /// False if the transfer did not end with all bytes.
     pub is_complete: bool,
@@ -80,7 +79,7 @@ pub struct Tried {
 /// Levers that are changed together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Together {
-    /// Their names.
+    /// Names of the levers.
     pub levers: Vec<String>,
     /// The result.
     pub tried: Tried,
@@ -97,8 +96,8 @@ impl MatrixLine {
     }
 }
 
-/// Runs `setup` with every lever. `progress` is called with the numbers of runs that are
-/// done and to be done.
+/// Runs `setup` with every lever. Calls `progress` with the number of finished runs and the number
+/// of all runs.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -166,8 +165,8 @@ fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
 /// Indices of the levers that are changed together, and their changes.
 type Combination = (Vec<usize>, Vec<Change>);
 
-/// Every resource of the hosts at once; and the same with each rule. Resources that
-/// contradict those before them are left out.
+/// Returns all resources of the hosts as one combination, and the same with each rule. Omits
+/// resources that contradict earlier ones.
 fn combinations(setup: &Setup, levers: &[Lever]) -> Vec<Combination> {
     let of = |kind: LeverKind| -> Vec<usize> {
         let places = levers.iter().enumerate();
@@ -201,8 +200,8 @@ fn changes_of(levers: &[Lever], places: &[usize]) -> Vec<Change> {
     all.cloned().collect()
 }
 
-/// Returns the fewest levers that together have the gain of the best combination; `None`
-/// if one lever of the hosts has nearly that gain.
+/// Returns the fewest levers that together keep the gain of the best combination; `None` if a
+/// single lever of the hosts has nearly that gain.
 fn best_together(
     twin: &Twin<'_>,
     base: &Speed,
@@ -236,7 +235,7 @@ fn best_together(
         return Ok(None);
     };
     let enough = 1.0 + (ratio - 1.0) * KEPT;
-    // Tries to remove large groups first, so that few runs remove most levers.
+    // Large groups are removed first, so that few runs remove most levers.
     let mut part = places.len().div_ceil(2);
     while part > 0 && places.len() > 1 {
         let mut from = 0;

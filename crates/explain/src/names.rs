@@ -1,15 +1,15 @@
-//! A setting by the names of its host's system.
+//! A setting named as its host's system names it.
 //!
-//! Rule: if the host's preset has an alias, the alias is printed, set and pasted;
-//! otherwise fullpipe's own knob. Names, units and paste-ready forms are rows of the
-//! alias table.
+//! Rule: if the host's preset has an alias for the knob, verdicts print the alias, `--set` takes
+//! it, and the text to paste contains it; otherwise they use fullpipe's own knob. Names, units and
+//! the text to paste are columns of the alias table.
 
 use fullpipe::presets::alias::{self, Alias, Meaning};
 use fullpipe_scenario::experiment::{HostPlan, other_names};
 
 use crate::caution;
 
-/// A setting by the names of its host's system.
+/// A setting named as its host's system names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSetting {
     /// The name, as `--set` takes it.
@@ -20,12 +20,12 @@ pub struct NamedSetting {
     pub wanted: String,
     /// The setting with that value, ready to paste.
     pub paste: String,
-    /// Risks, and who can make the setting, one sentence each.
+    /// Risks of the setting, and the party that can make it, one sentence each.
     pub cautions: Vec<String>,
 }
 
-/// Names `knob` of `host` and the value `wanted`, by an alias of its system if that can
-/// express the value, rounded up.
+/// Names `knob` of `host` and the value `wanted`: by an alias of its system if the alias can
+/// express the value, rounded up; otherwise by fullpipe's name.
 pub fn setting(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     let aliases = alias::of_knob(host.preset.name, knob).into_iter();
     let mut known = aliases.filter_map(|name| {
@@ -36,14 +36,14 @@ pub fn setting(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     known.next().unwrap_or_else(|| own(host, knob, wanted))
 }
 
-/// `alias` with the value `own`; `None` if the host has no present value of it.
+/// Names `alias` and its value `own`; `None` if the host has no present value for the alias.
 pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option<NamedSetting> {
     let needs = alias.set_by.needs().map(str::to_string);
     let mut set = host.clone();
     set.set(alias.name, own).ok()?;
     let value = set.config.get(knob).unwrap_or_default();
     let present = alias.present(&host.config).or_else(|| {
-        // A buffer that its system sizes has no value of its own before somebody sets it.
+        // A buffer that the system sizes itself has no value before an application sets it.
         let is_of_buffer = matches!(alias.meaning, Meaning::DoubledForGood(_));
         is_of_buffer.then(|| "unset".to_string())
     });
@@ -59,7 +59,7 @@ pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option
     })
 }
 
-/// `knob` by the name that fullpipe gives it.
+/// Names `knob` by fullpipe's own name.
 pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     NamedSetting {
         name: knob.to_string(),
@@ -73,9 +73,9 @@ pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     }
 }
 
-/// Names a field of the flow that `host` sends, with its present and its wanted value.
-/// Also returns the path that sets it: for all flows of the host if its system has a name
-/// for the field, otherwise for this flow.
+/// Names a field of the flow that `host` sends, with its present and its wanted value. Also
+/// returns the name for `--set`: if the host's system names the field, a name that changes all
+/// flows of the host; otherwise this flow's field.
 pub fn of_flow(
     host: &HostPlan,
     flow: &str,
@@ -107,7 +107,7 @@ pub fn of_flow(
     (setting, set)
 }
 
-/// Returns the sentence about a knob for which the host's system has no name.
+/// Returns the sentence which says that the host's system has no name for a knob.
 fn no_name(host: &HostPlan) -> Option<String> {
     let system = host.preset.name;
     (system != "default")

@@ -1,7 +1,7 @@
-//! Levers of the path: each link, each direction.
+//! Levers of the path: each link in each direction.
 //!
-//! Rule: each row of the table `RELIEFS` (in `fullpipe-scenario`) says how to remove one
-//! impairment, so a new impairment needs no change here.
+//! Rule: each row of the table `RELIEFS` (in `fullpipe-scenario`) contains the values that remove
+//! one impairment, so a new impairment needs no change in this file.
 
 use fullpipe_sim::link::Direction;
 
@@ -11,13 +11,13 @@ use crate::{
 };
 use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Relief, ReliefValues, Setup};
 
-/// The fields of a link's direction with their values.
+/// Fields of one direction of a link, with values.
 type Values = Vec<(&'static str, String)>;
 
 const DIRECTIONS: [(&str, Direction); 2] =
     [("forward", Direction::Forward), ("back", Direction::Back)];
 
-/// Returns the levers of the links between both ends of the first flow.
+/// Returns the levers of the links between the two ends of the first flow.
 pub fn levers(setup: &Setup) -> Vec<Lever> {
     let flow = setup.flow();
     let route = setup.route(flow.from, flow.to).into_iter();
@@ -26,7 +26,7 @@ pub fn levers(setup: &Setup) -> Vec<Lever> {
         .collect()
 }
 
-/// Returns true if a link between both ends of the first flow draws anything.
+/// Returns true if a link between the two ends of the first flow uses random numbers.
 pub fn is_random(setup: &Setup) -> bool {
     let flow = setup.flow();
     let route = setup.route(flow.from, flow.to).into_iter();
@@ -46,8 +46,8 @@ fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
         .collect()
 }
 
-/// The levers of one impairment: one for each direction that has it; one for both where they
-/// share the air, or where either direction alone may suffice to stop a transfer.
+/// Returns the levers of one impairment: one for each direction that has the impairment, or one
+/// for both directions if they share the air or if either direction alone can stop a transfer.
 fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     let ways = DIRECTIONS.iter().filter_map(|(word, way)| {
         let values = (relief.values)(&link.link(*way))?;
@@ -84,7 +84,7 @@ fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     };
     let all: Vec<_> = match &ways[..] {
         [] => return Vec::new(),
-        // The air of one direction is that of the other one too.
+        // Both directions share the air, so the change applies to both.
         [(_, _, values), ..] if relief.is_of_both => {
             DIRECTIONS.map(|(word, _)| (word, values)).to_vec()
         }

@@ -1,7 +1,7 @@
-//! The figures that prove a limit, one sentence each.
+//! The sentences that prove a limit, one for each figure.
 //!
-//! Rule: a sentence states what the account counted or what a run gave. Only resources of
-//! which a run shows that more of them does not help are called useless.
+//! Rule: a sentence states what the account counted or what a run measured. A resource is called
+//! useless only if a run shows that more of it does not help.
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
@@ -19,14 +19,14 @@ use crate::{
     wording::{self, counted, listed, percent, waits_for},
 };
 
-/// Shares of the time that are worth a sentence.
+/// Smallest share of the time for which a sentence is written.
 const WORTH_TELLING: f64 = 0.1;
-/// Most limits of the account, and most changes without gain, that are told.
+/// Most limits of the account, and most changes without gain, that are listed.
 const MOST_TOLD: usize = 3;
-/// Ratios from this on are told as such; smaller ones in percent.
+/// Gains from this ratio on are printed as a ratio, smaller gains in percent.
 const MANY: f64 = 10.0;
 
-/// Figures that prove the limit, one sentence each.
+/// Returns the sentences that prove the limit.
 pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Found) -> Vec<String> {
     let mut told: Vec<String> = account(setup, played).into_iter().collect();
     told.extend(reader(setup, played));
@@ -50,7 +50,7 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told
 }
 
-/// The limits for which the sender waited longest.
+/// Lists the limits for which the sender waited longest.
 fn account(setup: &Setup, played: &Played) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let waits = shares.largest_first().into_iter();
@@ -63,7 +63,7 @@ fn account(setup: &Setup, played: &Played) -> Option<String> {
     (!parts.is_empty()).then(|| format!("`{sender}` waited: {}.", parts.join(", ")))
 }
 
-/// The time for which the receiving application left payload unread.
+/// States the time for which the receiving application left payload unread.
 fn reader(setup: &Setup, played: &Played) -> Option<String> {
     let share = Shares::of(played.receiver.times()).share(ReceiveLimit::Reader);
     let receiver = &setup.hosts[setup.flow().to].name;
@@ -75,7 +75,7 @@ fn reader(setup: &Setup, played: &Played) -> Option<String> {
     })
 }
 
-/// Probes of a closed window to which the peer sent no answer.
+/// Counts the window probes that the peer did not answer.
 fn unanswered(setup: &Setup, played: &Played) -> Option<String> {
     let silence = played.silence.as_ref()?;
     let is_one = silence.connections == 1 && silence.closed == 1 && silence.probes > 0;
@@ -96,7 +96,7 @@ fn unanswered(setup: &Setup, played: &Played) -> Option<String> {
     })
 }
 
-/// The bytes after which a transfer ended too early.
+/// Counts the bytes that an incomplete transfer carried.
 fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
     let bytes = counted(played.measured.delivered_bytes, "byte");
     let who = match setup.flows.iter().map(|flow| flow.count).sum::<u32>() {
@@ -112,7 +112,7 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
     }
 }
 
-/// The place at which most frames were lost, if the losses cost time or datagrams.
+/// Names the place at which most frames were lost, if the losses cost time or datagrams.
 fn losses(setup: &Setup, played: &Played) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let repair = shares.share(Limit::Recovery) + shares.share(Limit::CwndAfterLoss);
@@ -126,7 +126,7 @@ fn losses(setup: &Setup, played: &Played) -> Option<String> {
     (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{most}.")))
 }
 
-/// The segments that links marked, if the sender waited because of them.
+/// Counts the segments that links marked, if the sender waited because of the marks.
 fn marks(setup: &Setup, played: &Played) -> Option<String> {
     let waited = Shares::of(played.sender.times()).share(Limit::CwndAfterMark);
     let route = setup.route(setup.flow().from, setup.flow().to);
@@ -138,7 +138,7 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
         .then(|| format!("Link `{}` marked {}.", link.link, counted(marked, "frame")))
 }
 
-/// A change and its gain: `SO_SNDBUF = 65536: +830 %`.
+/// States a change and its gain: `SO_SNDBUF = 65536: +830 %`.
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {
@@ -157,7 +157,7 @@ fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     format!("{}: {result}", listed(&changes))
 }
 
-/// The changes of a run, in the words of their systems, with their hosts.
+/// Lists the changes of a run with their hosts, named as the hosts' systems name them.
 fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
     let lever = &search.levers[gain.places[0]];
     match &lever.place {
@@ -185,7 +185,7 @@ fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
     }
 }
 
-/// The resources of which more does not help, host by host.
+/// Lists the resources that do not help if enlarged, for each host.
 fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> {
     let best = found.best.iter().flat_map(|best| &best.places);
     let named: Vec<_> = best.map(|place| search.levers[*place].cause).collect();
@@ -200,7 +200,7 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
         }
         let host = &setup.hosts[hosts[0]];
         let name = advice::present_setting(host, lever.field).name;
-        // A knob that the host's system does not have is no candidate of its users.
+        // The users of a system are not told about a knob that the system does not have.
         let is_own = name != lever.field || host.preset.name == "default";
         if is_own && !names.contains(&(hosts[0], name.clone())) {
             names.push((hosts[0], name));
@@ -216,7 +216,7 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
     (!all.is_empty()).then(|| format!("More of {} gains nothing.", all.join(", or of ")))
 }
 
-/// `text` with a capital letter at its start.
+/// Returns `text` with a capital first letter.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);

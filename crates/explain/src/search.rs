@@ -1,7 +1,7 @@
-//! The lever that helps most.
+//! Runs single levers, compares their gains, and sorts them.
 //!
-//! Rule: the account and busy resources only choose what is run; the runs choose the cause.
-//! A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
+//! Rule: the account and fully used resources only select levers to run; the runs determine the
+//! cause. A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
 
 use std::cmp::Ordering;
 
@@ -16,58 +16,58 @@ use crate::{
     twin::{MOST_SEEDS, Speed, Twin, TwinFailure},
 };
 
-/// A gain counts from this share on.
+/// Smallest gain that counts, as a share.
 pub const WORTH: f64 = 0.02;
-/// Lost datagrams count above this share: where it is less, nobody can gain half of [`WORTH`].
+/// Smallest share of lost datagrams that counts. With less, no change can gain half of [`WORTH`].
 const LOST: f64 = WORTH / 2.0;
-/// A value suffices, and a lever can be left out, if this share of the gain stays.
+/// A smaller value suffices, or a lever can be removed, if this share of the gain remains.
 pub const KEPT: f64 = 0.98;
-/// A lever alone is named if it has this share of the gain of the best combination.
+/// A single lever is named instead of the best combination if it has this share of its gain.
 const ALONE: f64 = 0.87;
 /// Two causes whose speeds differ by less than this share are both named.
 const EQUAL: f64 = 0.05;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
-/// Bytes of the options that a segment may carry or not.
+/// Bytes of the optional TCP options (timestamps) of a segment.
 const OPTIONS: f64 = 12.0;
-/// Gains whose ratio is less than this are equal.
+/// Two gains are equal if their ratio is below this factor.
 const STEP: f64 = 1.005;
-/// Speeds that differ by less than this share are the same.
+/// Two speeds are the same if they differ by less than this share.
 pub const SAME: f64 = 0.001;
-/// Properties of a link that every path has; all others impair it.
+/// Properties that every link has; all others are impairments.
 const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
-/// Levers that are run with all seeds after all have run with few.
+/// Number of levers that are run with all seeds after every lever has run with few.
 const FINALISTS: usize = 4;
 
-/// The result of a run with one lever, or with several.
+/// Result of a run with one lever, or with several together.
 #[derive(Clone, Debug)]
 pub struct Gain {
-    /// The levers, by their places in the list.
+    /// Indices of the levers in the list.
     pub places: Vec<usize>,
     /// Their settings.
     pub changes: Vec<Change>,
-    /// The speed.
+    /// Goodput of the run for each seed.
     pub speed: Speed,
     /// Goodput over that of the unchanged row.
     pub ratio: f64,
     /// Standard error of `ratio`.
     pub error: f64,
-    /// True if the changed transfer ends, and the unchanged one does not.
+    /// True if the changed transfer completes and the unchanged one does not.
     pub ends: bool,
-    /// True if every changed transfer ends whose unchanged one does.
+    /// True if the changed transfer completes with each seed with which the unchanged one does.
     pub is_complete: bool,
-    /// True if at most half of the lost datagrams are lost with the change.
+    /// True if the change at least halves the share of lost datagrams.
     pub saves: bool,
 }
 
 impl Gain {
-    /// Returns true if the gain is worth a change, and not chance.
+    /// Returns true if the gain is large enough for an advice and is not chance.
     pub fn is_worth(&self) -> bool {
         let least = if self.saves { 0.0 } else { WORTH };
         self.ends || (self.is_complete && self.ratio - 1.0 > least.max(2.0 * self.error))
     }
 
-    /// Returns true if this gains goodput, and does not only save datagrams.
+    /// Returns true if the change increases goodput, rather than only saving datagrams.
     pub fn is_faster(&self) -> bool {
         self.is_worth() && (self.ends || self.ratio - 1.0 > WORTH)
     }
@@ -78,12 +78,12 @@ impl Gain {
         self.ends || (self.is_complete && self.ratio - 1.0 > least)
     }
 
-    /// The best of sorted `gains` that is worth a change.
+    /// Returns the best gain of the sorted `gains` that is worth a change.
     pub fn first_worth(gains: &[Self]) -> Option<&Self> {
         gains.iter().find(|gain| gain.is_worth())
     }
 
-    /// Order of gains: transfers that end, then the faster one.
+    /// Sort key: transfers that complete only with the change rank first, then the faster ones.
     fn rank(&self) -> (bool, bool, f64) {
         (self.ends, self.is_complete, self.ratio)
     }
@@ -95,7 +95,7 @@ impl Gain {
             || ((own.0, own.1) == (other.0, other.1) && own.2 > other.2)
     }
 
-    /// Returns true if this, of levers together, is clearly more than the best `single` lever.
+    /// Returns true if this combination gains clearly more than the best `single` lever.
     pub fn is_more_than(&self, single: Option<&Self>) -> bool {
         let is_clear = |single: &Self| {
             (self.ends, self.ratio) > (single.ends, single.ratio * (1.0 + WORTH))
@@ -104,7 +104,7 @@ impl Gain {
         self.is_worth() && single.is_none_or(is_clear)
     }
 
-    /// Time that this takes off the transfer, as a multiple of that which `other` takes off.
+    /// Time that this change saves, as a multiple of the time that `other` saves.
     pub fn saves_of(&self, other: &Self) -> f64 {
         let [own, other_saved] = [self, other].map(|gain| 1.0 - 1.0 / gain.ratio);
         match self.ends.cmp(&other.ends) {
@@ -114,28 +114,28 @@ impl Gain {
         }
     }
 
-    /// Returns true if this takes at least nearly as much off the time as `other`.
+    /// Returns true if this change saves at least nearly as much time as `other`.
     pub fn saves_as_much_time(&self, other: &Self) -> bool {
         self.saves_of(other) >= 1.0 - EQUAL
     }
 
-    /// Returns true if both are about as fast.
+    /// Returns true if the two speeds are about equal.
     pub fn equals(&self, other: &Self) -> bool {
         self.ends == other.ends && (self.ratio / other.ratio - 1.0).abs() < EQUAL
     }
 }
 
-/// A row, its levers, and what is known of them.
+/// A row, its levers, and the results so far.
 pub struct Search<'a> {
     /// The row.
     pub setup: &'a Setup,
-    /// The runs.
+    /// Runner of the row with changes.
     pub twin: Twin<'a>,
-    /// The unchanged row.
+    /// Speed of the unchanged row.
     pub base: Speed,
     /// Every lever.
     pub levers: Vec<Lever>,
-    /// Most packet memory that a host may be given, in bytes; `None` without a bound.
+    /// Largest packet memory that a host may be given, in bytes; `None` without a bound.
     pub memory: Option<u64>,
     /// Clues of the unchanged row.
     pub clues: Clues,
@@ -162,13 +162,13 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Leaves the levers of `causes` out.
+    /// Removes the levers of `causes`.
     pub fn without(&mut self, causes: &[Cause]) {
         self.levers.retain(|lever| !causes.contains(&lever.cause));
     }
 
-    /// The result of a run with `changes`, which are those of the levers at `places`; `None`
-    /// if they are refused.
+    /// Returns the result of a run with `changes`, the changes of the levers at `places`; `None`
+    /// if the host refuses them.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -184,8 +184,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// As [`gain`](Self::gain), for changes that add to those of `like` or lack some of them,
-    /// and may so have no effect.
+    /// As [`gain`](Self::gain), for changes that extend or reduce those of the run `like`. If they
+    /// have no effect, the run repeats `like` and ends early.
     ///
     /// # Errors
     /// As [`gain`](Self::gain).
@@ -201,14 +201,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The gain of a run with `changes`, whose speed is `speed`.
+    /// Returns the gain of a run with `changes`, whose speed is `speed`.
     fn gain_of(
         &self,
         places: &[usize],
         changes: &[Change],
         speed: Speed,
     ) -> Result<Gain, TwinFailure> {
-        // A result of more seeds is compared with as many unchanged runs.
+        // A result of more seeds is compared with as many runs of the unchanged row.
         let more = match speed.mbps.len() > self.base.mbps.len() {
             true => self.twin.forced(&[], speed.mbps.len())?,
             false => None,
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
         Ok(self.gain_over(base, (places, changes), speed))
     }
 
-    /// The gain of a run with `changes` over `base`, which ran with the same seeds.
+    /// Returns the gain of a run with `changes` over `base`, which ran with the same seeds.
     fn gain_over(
         &self,
         base: &Speed,
@@ -232,15 +232,15 @@ impl<'a> Search<'a> {
             changes: changes.to_vec(),
             ratio: speed.over(base),
             error: speed.error(base),
-            // A datagram is lost or not: no change lets a transfer of datagrams end.
+            // A transfer of datagrams ends after its time, so no change makes it complete.
             ends: !self.setup.flow().is_udp() && speed.is_complete() && !base.is_complete(),
             is_complete: speed.completes_with(base),
             speed,
         }
     }
 
-    /// The better of a lever's two values. The smaller one is run only if the ample one does
-    /// not help: too much of a resource can harm.
+    /// Returns the better of a lever's two values. The smaller value is run only if the ample one
+    /// does not help: too much of a resource can harm.
     fn of_lever(&self, place: usize, seeds: usize) -> Result<Option<Gain>, TwinFailure> {
         let lever = &self.levers[place];
         let ample = self.gain(&[place], &lever.ample, seeds)?;
@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
         let Some(twice) = lever.twice.as_ref().filter(|_| is_amount) else {
             return Ok(ample);
         };
-        // An ample amount that changes nothing, not even a packet, makes a smaller one needless.
+        // If the ample amount leaves the run identical, the smaller amount need not be run.
         let is_same = |gain: &Gain| {
             let is_same_run = gain.speed.first.steps == self.base.first.steps;
             is_same_run && (gain.ratio - 1.0).abs() < SAME
@@ -264,8 +264,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Sorts the levers at `places`, the likely ones first: those whose clues explain more of
-    /// the time, among `clues`.
+    /// Sorts the levers at `places` by the time that their clues among `clues` explain, the most
+    /// time first.
     pub fn likely_first(&self, clues: &Clues, places: &mut [usize]) {
         let likely = |place: &usize| clues.share(self.levers[*place].clues);
         places.sort_by(|one, other| {
@@ -275,8 +275,8 @@ impl<'a> Search<'a> {
         });
     }
 
-    /// Runs the levers at `places`: all with few seeds, the best with all seeds. The likely
-    /// ones run first, because work may end; the best one comes first in the result.
+    /// Runs the levers at `places`: all with few seeds, then the best with all seeds. Likely
+    /// levers run first, because the budget may end. The result is sorted, the best first.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -291,8 +291,8 @@ impl<'a> Search<'a> {
         Ok(gains)
     }
 
-    /// Sorts `gains` after the best have run with all seeds: few seeds do not tell a gain from
-    /// chance. Only those that may be the best or its rival deserve more runs.
+    /// Sorts `gains` after running the best with all seeds, because few seeds do not distinguish a
+    /// gain from chance. Only gains that may be the best or its rival are run again.
     pub fn settle(&self, gains: &mut [Gain]) -> Result<(), TwinFailure> {
         let mut settled: Vec<Vec<usize>> = Vec::new();
         self.sort(gains);
@@ -318,7 +318,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Runs `gain` with all seeds, and with more while they leave open if it is chance.
+    /// Runs `gain` with all seeds, and with more as long as it may be chance.
     fn settle_one(&self, gain: &mut Gain) -> Result<(), TwinFailure> {
         let mut seeds = self.twin.seeds();
         loop {
@@ -333,7 +333,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sorts gains, the best first. Of equal ones a setting that the host's system has comes
+    /// Sorts gains, the best first. Of equal gains, a setting that the host's system has comes
     /// first, then the one that changes fewer settings.
     fn sort(&self, gains: &mut [Gain]) {
         let effort = |gain: &Gain| {
@@ -353,7 +353,7 @@ impl<'a> Search<'a> {
         });
     }
 
-    /// Places of the levers of some kinds that `clues` suggest.
+    /// Indices of the levers of the wanted kinds that `clues` suggest.
     pub fn suggested(&self, clues: &Clues, is_wanted: impl Fn(LeverKind) -> bool) -> Vec<usize> {
         let all = self.levers.iter().enumerate();
         let found = all.filter(|(_, lever)| {
@@ -362,8 +362,8 @@ impl<'a> Search<'a> {
         found.map(|(place, _)| place).collect()
     }
 
-    /// The best of `gains` that further seeds confirm. What was chosen from many for its gain
-    /// gains less with other seeds, or nothing.
+    /// Returns the best of `gains` in runs with further seeds. A gain that was the largest of many
+    /// is partly chance: with other seeds it is smaller.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -382,7 +382,7 @@ impl<'a> Search<'a> {
                 }
                 _ => true,
             };
-            // Of equal ones the first comes first, as in `sort`.
+            // Of equal gains the first is kept, as in `sort`.
             let is_more =
                 |best: &Gain| (again.ends && !best.ends) || again.ratio > best.ratio * STEP;
             let is_best = best.as_ref().is_none_or(is_more);
@@ -393,26 +393,26 @@ impl<'a> Search<'a> {
         Ok(best)
     }
 
-    /// Returns true if a link on the way of a single flow carries so much payload in the row
-    /// that no host can gain [`WORTH`].
+    /// Returns true if a link on the path of a single flow carries so much payload in the
+    /// unchanged row that no lever of a host can gain [`WORTH`].
     pub fn is_path_full(&self) -> bool {
         self.is_full_in(&self.base.first)
     }
 
-    /// Returns true if a link on the way of a single flow carries so much payload in `played`,
-    /// the row or a change of it, that no host can gain [`WORTH`]: the link is never idle, and
-    /// all that it carries is new payload in full segments.
+    /// Returns true if a link on the path of a single flow carries so much payload in `played`, a
+    /// run of the row or of a changed row, that no lever of a host can gain [`WORTH`]. The link
+    /// must never be idle, and must carry only new payload in full segments.
     pub fn is_full_in(&self, played: &Played) -> bool {
         let setup = self.setup;
         let flow = setup.flow();
         let measured = &played.measured;
         let is_alone = setup.flows.len() == 1 && !flow.is_udp();
         let sent = measured.data_segments.max(1) as f64;
-        // A small window makes small segments.
+        // Small segments may come from a small window, so the comparison is with the path's MTU.
         let mtu = smallest_mtu(setup);
         let is_large = measured.delivered_bytes as f64 / sent * (1.0 + WORTH)
             >= mtu.saturating_sub(USUAL_OVERHEAD) as f64;
-        // In small packets even the options of a header count.
+        // With a small MTU, even the bytes of optional header options count.
         let is_large = is_large && OPTIONS <= mtu as f64 * WORTH;
         let way = setup.route(flow.from, flow.to).into_iter();
         let busy = way.map(|(number, direction)| {
@@ -427,14 +427,15 @@ impl<'a> Search<'a> {
         is_alone && is_large && busy * (1.0 - again) * (1.0 + WORTH) >= 1.0
     }
 
-    /// The rate of a link of the first flow's path that was busy all the time by `account`.
+    /// Returns the lever of the rate of a link on the first flow's path that `account` shows busy
+    /// all the time.
     pub fn full_link(&self, account: &PathAccount) -> Option<usize> {
         let is_full = |lever: &Lever| lever.field == "rate" && is_full(lever, account);
         self.levers.iter().position(is_full)
     }
 
-    /// The rate of a sender of datagrams whose datagrams all arrive, and that waited for
-    /// nothing else.
+    /// Returns the lever of a datagram sender's rate if all its datagrams arrive and it waited for
+    /// nothing but its own rate.
     pub fn offered_rate(&self) -> Option<usize> {
         let waited = Shares::of(self.base.first.sender.times());
         let lost = self.base.first.measured.lost_share?;
@@ -443,7 +444,8 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_rate).filter(|_| is_all)
     }
 
-    /// `together` with the lever first that helps most alone: the cause has its name.
+    /// Returns `together` with the lever that helps most alone in front: that lever names the
+    /// cause.
     pub fn strongest_first(&self, together: Gain, singles: &[Gain]) -> Gain {
         let alone = |place: usize| {
             let own = singles.iter().find(|gain| gain.places == [place]);
@@ -464,7 +466,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Places of the levers of what impairs the path, and of a full path of ACKs.
+    /// Indices of the levers that remove impairments of the path, and of the rate of a full
+    /// direction of ACKs.
     pub fn faults(&self) -> Vec<usize> {
         let setup = self.setup;
         let route = setup.route(setup.flow().from, setup.flow().to);
@@ -482,13 +485,13 @@ impl<'a> Search<'a> {
         all
     }
 
-    /// Places of the levers of the path.
+    /// Indices of the levers of the path.
     pub fn of_path(&self) -> Vec<usize> {
         self.suggested(&self.clues, |kind| kind == LeverKind::Path)
     }
 
-    /// Places of the levers of a reader that left its window full. A buffer that takes the
-    /// whole transfer hides such a reader.
+    /// Indices of the levers of a reader that left the receive window full. A buffer for the whole
+    /// transfer hides such a slow reader.
     pub fn of_slow_reader(&self) -> Vec<usize> {
         let held = Shares::of(self.base.first.receiver.times());
         let is_slow = held.share(ReceiveLimit::Reader) > held.share(ReceiveLimit::Buffer);
@@ -497,8 +500,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Returns true if a change of the path, or probing for its MTU, lets a transfer end that
-    /// is unfinished: its peer is not gone, but out of reach.
+    /// Returns true if a change of the path, or path MTU probing, completes a transfer that is
+    /// otherwise incomplete: its peer is not gone but unreachable.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -510,19 +513,19 @@ impl<'a> Search<'a> {
         Ok(self.singles(&places)?.iter().any(|gain| gain.ends))
     }
 
-    /// Places of the levers of applications, processors and path.
+    /// Indices of the levers of applications, processors and path.
     pub fn of_others(&self) -> Vec<usize> {
         let lost = self.base.first.measured.lost_share.unwrap_or_default();
         let mut hosts = self.base.first.path.hosts.iter();
         let is_overrun = lost > LOST && hosts.any(|host| host.losses().any(|(_, lost)| lost > 0));
         let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
-        // Where a host loses datagrams, more of them are no remedy.
+        // A host that loses datagrams is not helped by a higher rate of datagrams.
         let is_offer = |lever: &Lever| lever.place == Place::Flow && lever.field == "rate";
         all.retain(|place| !is_overrun || !is_offer(&self.levers[*place]));
         all
     }
 
-    /// Returns true if the row with `changes` is a valid one.
+    /// Returns true if the row with `changes` is valid.
     pub fn is_possible(&self, changes: &[Change]) -> bool {
         changed(self.setup, changes).is_some()
     }
@@ -533,7 +536,7 @@ impl<'a> Search<'a> {
         one.field == other.field && one.place == other.place
     }
 
-    /// `wanted` without the levers that contradict those before them.
+    /// Returns `wanted` without the levers that contradict earlier ones.
     pub fn without_contradiction(&self, wanted: &[usize]) -> Vec<usize> {
         let mut places: Vec<usize> = Vec::new();
         for place in wanted {
@@ -551,7 +554,7 @@ impl<'a> Search<'a> {
         places
     }
 
-    /// The ample settings of several levers.
+    /// Returns the ample settings of several levers.
     pub fn changes_of(&self, places: &[usize]) -> Vec<Change> {
         let all = places
             .iter()
@@ -560,7 +563,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns true if the direction that `lever` changes was busy all the time by `account`.
+/// Returns true if `account` shows the direction that `lever` changes busy all the time.
 fn is_full(lever: &Lever, account: &PathAccount) -> bool {
     let Place::Link(link, Some(direction)) = lever.place else {
         return false;

@@ -1,8 +1,9 @@
 //! The part of the graphs that shows a cause.
 //!
 //! Rule: the part follows from the place and the clues of the levers, and from the sender's
-//! limits. Only the limits of applications are listed here, because their levers have no clues.
-//! A link is shown only if it was busy; the cost of a loss or a delay shows in the sender's limits.
+//! limits. Only the limits of applications are listed here, because levers of applications have no
+//! clues. A link is shown only if it was busy; a loss or a delay is visible in the sender's
+//! limits.
 
 use fullpipe_diagnose::facts::ShownBy;
 use fullpipe_scenario::{Played, Setup, Shares};
@@ -15,11 +16,11 @@ use crate::{
     lever::{Lever, LeverKind, Place},
 };
 
-/// A link is busy from this share of the time on.
+/// Smallest busy share of the time at which a link is shown.
 pub const BUSY: f64 = 0.9;
 
-/// The part of the graphs that shows the cause of `played`, a run of `setup` that `levers`
-/// speed up.
+/// Returns the part of the graphs that shows the cause of the limit in `played`, a run of `setup`
+/// that `levers` speed up.
 pub fn of(setup: &Setup, played: &Played, levers: &[&Lever]) -> ShownBy {
     let shares = Shares::of(played.sender.times());
     let waited = shares.largest_first().into_iter().map(|(limit, _)| limit);
@@ -51,8 +52,8 @@ pub fn of(setup: &Setup, played: &Played, levers: &[&Lever]) -> ShownBy {
     }
 }
 
-/// The limits for which the sender waits while an application is the cause. Levers of
-/// applications have no clues, because they are always worth a run.
+/// The limits that the sender reports while an application is the cause. Levers of applications
+/// have no clues, because they are always worth a run.
 fn of_application(lever: &Lever) -> &'static [Limit] {
     match lever.cause {
         Cause::APPLICATION => &[Limit::Application],
@@ -62,8 +63,8 @@ fn of_application(lever: &Lever) -> &'static [Limit] {
     }
 }
 
-/// Returns true if a link was full for at least [`BUSY`] of the time, in `direction`, or as a whole
-/// if both directions share it or none is given.
+/// Returns true if a link was full for at least [`BUSY`] of the time, in `direction`, or in total
+/// if both directions share the medium or `direction` is `None`.
 fn is_busy(played: &Played, link: usize, direction: Option<Direction>) -> bool {
     let account = &played.path.links[link];
     let of_direction = direction.map_or(0.0, |way| account.direction(way).full_share());
@@ -74,8 +75,7 @@ fn is_busy(played: &Played, link: usize, direction: Option<Direction>) -> bool {
     of_direction.max(whole) >= BUSY
 }
 
-/// Returns true if `lever` changes the work of the processor of host `place`, and that work
-/// takes time.
+/// Returns true if `lever` changes the processor costs of host `place`, and these costs take time.
 fn works(setup: &Setup, lever: &Lever, place: usize) -> bool {
     lever.kind == LeverKind::Processor && !setup.hosts[place].cpu.is_free()
 }

@@ -26,8 +26,8 @@ use fullpipe_scenario::{
     watch::Watch,
 };
 
-/// Knobs that change no transfer's speed by themselves: limits on other connections, on
-/// attackers, and on answers; timers of idle and closed connections.
+/// Knobs that change no transfer's speed by themselves: limits on other connections, on attackers
+/// and on replies; timers of idle and closed connections.
 const NO_LEVERS: &[&str] = &[
     "pool.block_size",
     "pool.cells",
@@ -79,7 +79,7 @@ fn setup(text: &str) -> Setup {
 const LINK: &str =
     "[links.path]\nbetween = [\"near\", \"far\"]\nrate = \"10mbit\"\ndelay = \"20ms\"\n";
 
-/// A Linux host that sends to one of netburner.
+/// A Linux host that sends to a host with the preset netburner.
 fn systems() -> Setup {
     let text = "title = \"t\"\nhosts.near = { preset = \"linux\" }\nhosts.far = { preset = \"netburner\" }\nworkload = { from = \"near\", to = \"far\", bytes = 400000 }\nrows = [{ label = \"row\" }]\n";
     let file = format!("{text}{LINK}");
@@ -96,7 +96,7 @@ fn with(settings: &str) -> Setup {
     setup
 }
 
-/// The levers with a gain, the largest first, and those that help together.
+/// The levers with a gain, the largest first, and the levers that help together.
 fn best(settings: &str) -> (Vec<String>, Vec<String>) {
     let found = matrix("row", &with(settings), 1, &|_, _| ());
     let found = found.unwrap_or_else(|failure| panic!("{settings}\n{failure}"));
@@ -105,7 +105,7 @@ fn best(settings: &str) -> (Vec<String>, Vec<String>) {
     (helps.map(|line| line.lever.clone()).collect(), together)
 }
 
-/// The impairment of the path whose end helps most.
+/// The impairment of the path whose removal helps most.
 fn worst_impairment(settings: &str) -> String {
     let setup = with(settings);
     let twin = Twin::of(&setup, 1, Part::WHOLE, Arc::new(Work::any())).expect("the stack is right");
@@ -147,7 +147,7 @@ fn every_knob_of_the_path_of_data_has_a_lever() {
     assert_eq!(stale.next(), None);
 }
 
-/// A row whose values are all refused would never be tried.
+/// A row whose values are all refused would never be run.
 #[test]
 fn every_row_of_a_host_makes_a_lever_on_some_host() {
     let tight = [
@@ -197,7 +197,7 @@ fn every_row_of_a_host_makes_a_lever_on_some_host() {
                 .map(|lever| lever.name),
         );
     }
-    // A buffer that was set grows again only where its system lets it grow.
+    // A buffer that was set grows again only if its system allows that.
     let mut tuned = systems();
     tuned.set("near.SO_SNDBUF", "64K").expect("it is legal");
     let ample = Ample::of(&tuned, 1e6, 0.04);
@@ -319,7 +319,7 @@ fn each_impairment_is_named_by_its_own_lever() {
             "path.forward.outage",
         ),
     ] {
-        // Another impairment beside it, which hardly matters.
+        // A second impairment, which hardly matters.
         let both = format!("{settings}\npath.back.duplication = 1%\npath.back.jitter = 100us");
         assert_eq!(worst_impairment(&both), lever);
     }
@@ -393,7 +393,7 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
     let found = explained("near.tcp.send_buffer = 8K");
     assert_eq!(found.limit, Cause::SEND_BUFFER);
     assert_eq!(found.knob.as_deref(), Some("tcp.send_buffer"));
-    // The path holds 50,000 bytes and the segment that is being sent.
+    // The bandwidth-delay product is 50,000 bytes; the segment that is being sent is added to it.
     let needed: u64 = found
         .needed
         .as_deref()
@@ -403,7 +403,7 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
     assert!((45_000..80_000).contains(&needed), "{needed}");
     let advice = found.advice.clone();
     assert_eq!(advice.len(), 1, "{advice:?}");
-    // The prediction is a run, and half of the value does not suffice.
+    // The prediction is a run; half of the value does not suffice.
     let speed = |to: u64| {
         let change = [Change {
             to: to.to_string(),
@@ -428,8 +428,8 @@ fn two_windows_of_one_size_are_named_together() {
     assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
 }
 
-/// Each round of slow start waits for its ACKs. Four connections hide that, and no setting of
-/// the hosts does.
+/// Each round of slow start waits for its ACKs. Four connections hide that wait; no setting of the
+/// hosts does.
 #[test]
 fn a_thin_ack_path_is_the_property_of_the_path_that_helps_most() {
     let found = explained(
@@ -489,8 +489,8 @@ fn an_advice_has_the_name_of_its_system_and_can_be_set() {
     );
 }
 
-/// Ten seconds at the speed of a delayed ACK for each write carry a few kilobytes; with a
-/// larger buffer they would carry megabytes.
+/// With one delayed ACK for each write, ten seconds carry a few kilobytes; with a larger buffer
+/// they would carry megabytes.
 #[test]
 fn a_transfer_without_a_last_byte_is_cut_if_a_change_makes_it_fast() {
     let mut file = with("near.tcp.send_buffer = 1460");

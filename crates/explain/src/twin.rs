@@ -1,7 +1,7 @@
-//! Runs of the row with changes: the twins of the transfer that is explained.
+//! Runs the row with changes: a twin of the transfer that is explained.
 //!
 //! Rule: every run uses the row's own seeds, so that a gain is the effect of the change. Equal
-//! setups are run once. How much is run depends on counts of events only, never on time, so
+//! setups are run once. The amount of runs depends only on counts of events, never on time, so
 //! that an explanation is the same on every machine.
 
 use std::{
@@ -29,19 +29,19 @@ use crate::{
 
 /// Seeds of a row whose runs differ by chance.
 pub const SEEDS: usize = 5;
-/// Most seeds of a run that predicts, or that tells a gain from chance.
+/// Most seeds of a run that predicts, or that distinguishes a gain from chance.
 pub const MOST_SEEDS: usize = 20;
 /// A mean is precise enough to predict if its standard error is at most this share of it.
 const CERTAIN: f64 = 0.02;
-/// Seeds after which runs that differ by little are exact enough.
+/// Smallest number of seeds after which runs with a small spread are precise enough.
 const FEW_SEEDS: usize = 3;
-/// Standard error of a gain that no further seed needs to reduce: a quarter of what counts.
+/// A gain with at most this standard error, a quarter of what counts, needs no further seeds.
 const EXACT: f64 = 0.005;
 
-/// Connections that a host may have beside those of the flows.
+/// Connections that a host's tables allow beside those of the flows.
 const SPARE_CONNECTIONS: u32 = 16;
 
-/// Reason for which an explanation has no result.
+/// Reason that an explanation has no result.
 #[derive(Debug)]
 pub enum TwinFailure {
     /// A checker of the simulator found a violation in a run.
@@ -51,7 +51,7 @@ pub enum TwinFailure {
         /// The violation.
         failure: WorldFailure,
     },
-    /// The caller wanted no further run.
+    /// The caller interrupted the explanation.
     Interrupted,
 }
 
@@ -71,18 +71,18 @@ impl fmt::Display for TwinFailure {
 
 impl std::error::Error for TwinFailure {}
 
-/// Speed of a run with each of its seeds, in Mbit/s of payload.
+/// Speed of the row with one set of changes: the goodput for each seed, in Mbit/s.
 #[derive(Clone, Debug)]
 pub struct Speed {
     /// Goodput of the first flow for each seed.
     pub mbps: Vec<f64>,
-    /// For each seed, true if the run ended with all bytes.
+    /// For each seed, true if the transfer completed.
     pub complete: Vec<bool>,
     /// The run with the first seed.
     pub first: Played,
     /// Clues of all runs.
     pub clues: Clues,
-    /// The states of the run with each seed.
+    /// The states that the run with each seed passed through.
     looks: Vec<Arc<[Look]>>,
 }
 
@@ -92,25 +92,26 @@ impl Speed {
         self.mbps.iter().sum::<f64>() / self.mbps.len() as f64
     }
 
-    /// Returns true if every run ended with all bytes.
+    /// Returns true if the transfer completed with every seed.
     pub fn is_complete(&self) -> bool {
         !self.complete.contains(&false)
     }
 
-    /// Returns true if every run ended with all bytes whose run with `base` did.
+    /// Returns true if the transfer completed with every seed with which `base` completed.
     pub fn completes_with(&self, base: &Self) -> bool {
         let mut pairs = self.complete.iter().zip(&base.complete);
         pairs.all(|(own, base)| *own || !base)
     }
 
-    /// Returns true if each seed gave the same goodput with both.
+    /// Returns true if each seed gave the same goodput in this and in `other`.
     pub fn is_same(&self, other: &Self) -> bool {
         let pairs = self.mbps.iter().zip(&other.mbps);
         let mut pairs = pairs.map(|(one, other)| one.to_bits() == other.to_bits());
         self.complete == other.complete && pairs.all(|is_same| is_same)
     }
 
-    /// The runs with the seeds after the first `count`; `None` if there are fewer than two.
+    /// Returns the runs with the seeds after the first `count`; `None` if there are fewer than
+    /// two.
     pub fn after(&self, count: usize) -> Option<Self> {
         let is_enough = self.mbps.len() >= count + 2;
         is_enough.then(|| Self {
@@ -121,7 +122,7 @@ impl Speed {
         })
     }
 
-    /// Standard error of the mean, as a share of it.
+    /// Standard error of the mean, as a share of the mean.
     fn spread(&self) -> f64 {
         let (count, mean) = (self.mbps.len() as f64, self.mean_mbps());
         let squares = self.mbps.iter().map(|mbps| (mbps - mean).powi(2));
@@ -132,7 +133,7 @@ impl Speed {
         }
     }
 
-    /// Ratio of the mean speeds over the seeds that both have run with.
+    /// Ratio of the mean goodputs over the seeds that this and `base` have in common.
     pub fn over(&self, base: &Self) -> f64 {
         let count = self.mbps.len().min(base.mbps.len());
         let [own, base] = [self, base].map(|speed| speed.mbps[..count].iter().sum::<f64>());
@@ -149,7 +150,7 @@ impl Speed {
         self.mbps[..count].iter().sum::<f64>() / count as f64
     }
 
-    /// Standard error of [`over`](Self::over): of the ratio of sums over pairs of equal seeds.
+    /// Standard error of [`over`](Self::over), the ratio of sums over pairs of equal seeds.
     pub fn error(&self, base: &Self) -> f64 {
         let count = self.mbps.len().min(base.mbps.len()) as f64;
         let mean = base.mbps.iter().take(count as usize).sum::<f64>() / count;
@@ -173,21 +174,21 @@ pub struct Twin<'a> {
     seed: u64,
     /// The part of the transfer that is run.
     part: Part,
-    /// Number of seeds of a run that decides something.
+    /// Number of seeds of a run that decides.
     seeds: usize,
-    /// The states of the unchanged runs.
+    /// Speed of the unchanged row; `None` before it has run.
     base: Option<Speed>,
-    /// Runs by their setups.
+    /// Results by setup and part.
     known: Arc<Mutex<Known>>,
     /// Number of runs so far.
     runs: Arc<AtomicUsize>,
-    /// The work that may be done.
+    /// The budget of work.
     work: Arc<Work<'a>>,
 }
 
 impl<'a> Twin<'a> {
-    /// Runs `part` of the row unchanged, with two seeds: if no link draws anything and both
-    /// give the same result, chance plays no part.
+    /// Runs `part` of the row unchanged, with two seeds. If no link uses random numbers and both
+    /// seeds give the same result, one seed suffices for every run.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -210,7 +211,7 @@ impl<'a> Twin<'a> {
         .begun(SEEDS)
     }
 
-    /// The twin of another setup or of another part, which shares all runs and the work.
+    /// Returns the twin of another setup or of another part; it shares all results and the budget.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -236,7 +237,7 @@ impl<'a> Twin<'a> {
         .begun(most_seeds)
     }
 
-    /// Runs the unchanged row with the seeds that it needs, at most `most`.
+    /// Runs the unchanged row with the number of seeds that it needs, at most `most`.
     fn begun(mut self, most: usize) -> Result<Self, TwinFailure> {
         let both = self.forced(&[], 2)?.expect("the row itself is valid");
         let is_random = path::is_random(self.setup);
@@ -249,12 +250,12 @@ impl<'a> Twin<'a> {
         Ok(self)
     }
 
-    /// Number of seeds of a run that decides something: 1 if chance plays no part.
+    /// Number of seeds of a run that decides: 1 if the runs do not differ by chance.
     pub fn seeds(&self) -> usize {
         self.seeds
     }
 
-    /// Number of seeds of a run that only tells which levers deserve more.
+    /// Number of seeds of a run that only selects the levers for further runs.
     pub fn few_seeds(&self) -> usize {
         self.seeds.min(2)
     }
@@ -264,7 +265,7 @@ impl<'a> Twin<'a> {
         self.runs.load(Ordering::Relaxed)
     }
 
-    /// The speed with `changes`, over so many seeds that the standard error of its mean is
+    /// Returns the speed with `changes`, over enough seeds that the standard error of its mean is
     /// small; `None` if the settings are refused.
     ///
     /// # Errors
@@ -281,7 +282,7 @@ impl<'a> Twin<'a> {
         }
     }
 
-    /// The work that may be done.
+    /// The budget of work.
     pub fn work(&self) -> &Work<'a> {
         &self.work
     }
@@ -295,7 +296,7 @@ impl<'a> Twin<'a> {
         Ok(base.expect("the row itself is valid"))
     }
 
-    /// The speed of whole transfers with `changes`, over as many seeds as
+    /// Returns the speed of whole transfers with `changes`, over as many seeds as
     /// [`certain`](Self::certain) takes.
     ///
     /// # Errors
@@ -314,9 +315,9 @@ impl<'a> Twin<'a> {
         Ok(twin.certain(changes)?.filter(Speed::is_complete))
     }
 
-    /// The speed with `changes`, over `seeds` seeds; fewer if more would tell no more, or if
-    /// the work that may be done is done. `None` if the settings are refused, or if none of
-    /// that work is left.
+    /// Returns the speed with `changes`, over `seeds` seeds, or fewer if more would not change the
+    /// result or the budget is used up. Returns `None` if the settings are refused, or if the
+    /// budget allowed no run.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -324,8 +325,8 @@ impl<'a> Twin<'a> {
         self.within(changes, seeds, self.base.as_ref(), || !self.work.is_done())
     }
 
-    /// As [`speed`](Self::speed), for changes that add to those of `like` and may have no
-    /// effect beside them: a run that begins as that one did ends early.
+    /// As [`speed`](Self::speed), for changes that extend or reduce those of `like`. If they have
+    /// no effect, the run repeats `like` and ends early.
     ///
     /// # Errors
     /// As [`speed`](Self::speed).
@@ -338,7 +339,7 @@ impl<'a> Twin<'a> {
         self.within(changes, seeds, Some(like), || !self.work.is_done())
     }
 
-    /// As [`speed`](Self::speed), also if no work is left.
+    /// As [`speed`](Self::speed), even if the budget is used up.
     pub fn forced(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
         self.within(changes, seeds, self.base.as_ref(), || true)
     }
@@ -356,7 +357,7 @@ impl<'a> Twin<'a> {
         let mut speed = self.known(&setup);
         let before = speed.as_ref().map_or(0, |known| known.mbps.len());
         for number in before..seeds {
-            // The unchanged row is the measure of exactness, once it has run.
+            // The unchanged row is the reference: once it is known, it runs with every seed.
             let may_be_exact = self.base.is_none() || !changes.is_empty();
             let is_exact = |speed: &Speed| may_be_exact && self.is_exact(speed);
             if speed.as_ref().is_some_and(is_exact) || !may_run() {
@@ -390,7 +391,7 @@ impl<'a> Twin<'a> {
         own.map(|(.., speed)| speed.clone())
     }
 
-    /// Returns true if a run with another seed would tell no more.
+    /// Returns true if a run with another seed would not change the result.
     fn is_exact(&self, speed: &Speed) -> bool {
         if !self.work.is_bounded() {
             return false;
@@ -405,8 +406,8 @@ impl<'a> Twin<'a> {
         (count >= 2 && base.is_some_and(is_same)) || (count >= FEW_SEEDS && error <= EXACT)
     }
 
-    /// A run with seed `number` of `setup`, which is the row with `changes`. It ends early if
-    /// it repeats `like`.
+    /// Runs seed `number` of `setup`, which is the row with `changes`. Ends the run early if it
+    /// repeats `like`.
     fn play(
         &self,
         setup: &Setup,
@@ -429,7 +430,7 @@ impl<'a> Twin<'a> {
         })?;
         let run: Foretold = run.ok_or(TwinFailure::Interrupted)?;
         self.work.add(run.played.steps);
-        // The rest of a run that was cut for repeating another one is that of the other.
+        // A run that repeats another one was ended early; its result is that of the other run.
         if let Some(like) = like.filter(|_| run.is_known) {
             return Ok(Speed {
                 mbps: vec![like.mbps[number]],
@@ -448,11 +449,11 @@ impl<'a> Twin<'a> {
         })
     }
 
-    /// Runs each of `all`, as many at a time as there are processors; [`speed`](Self::speed)
-    /// then knows them. `progress` is called with the number of finished ones.
+    /// Runs every setup in `all`, one on each processor at a time; [`speed`](Self::speed) then
+    /// finds the results. Calls `progress` with the number of finished runs.
     ///
     /// # Errors
-    /// As [`speed`](Self::speed); the first one that came about.
+    /// As [`speed`](Self::speed); returns the first error.
     pub fn run(
         &self,
         all: &[&[Change]],
@@ -483,8 +484,8 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// `setup` with tables of connections that are only as long as its flows need. To build and
-/// to drop a table of thousands takes longer than a short transfer.
+/// Returns `setup` with connection tables that are only as long as its flows need. Allocating and
+/// freeing a table of thousands of entries takes longer than a short transfer.
 fn lean(setup: &Setup) -> Setup {
     let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
     let needed = connections * 2 + SPARE_CONNECTIONS;

@@ -1,7 +1,7 @@
 //! The sentences of an explanation.
 //!
-//! Rule: a sentence states what a run or the account says; nothing is judged here. A figure
-//! of a change is the gain of a run.
+//! Rule: a sentence states the result of a run or of the account; this file judges nothing. The
+//! figure after a change is the gain of its run.
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,
@@ -19,7 +19,7 @@ use crate::{
     search::Search,
 };
 
-/// The limit and its value, to follow "limited by".
+/// Returns the words that follow "limited by": the limit and its value.
 pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
         return found.used_up.map_or_else(
@@ -71,7 +71,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     text
 }
 
-/// The cause of a lever in words. A rule of a buffer makes it smaller.
+/// Returns the cause of a lever in words. For a rule of a buffer, the words say that a smaller
+/// buffer helps.
 fn words_of(lever: &Lever) -> &'static str {
     let is_less = lever.kind == LeverKind::Rule;
     match lever.field {
@@ -81,7 +82,7 @@ fn words_of(lever: &Lever) -> &'static str {
     }
 }
 
-/// The words for something that is used up, although no lever helps alone.
+/// Returns the words for a fully used link or application, if no lever helps alone.
 fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
@@ -97,7 +98,7 @@ fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
     )
 }
 
-/// Returns true if no connection came about.
+/// Returns true if no connection was established.
 pub fn is_unopened(played: &Played) -> bool {
     let shares = Shares::of(played.sender.times());
     let waited = shares.largest_first();
@@ -107,7 +108,7 @@ pub fn is_unopened(played: &Played) -> bool {
             .is_some_and(|(limit, _)| *limit == Limit::Handshake)
 }
 
-/// The words for a transfer that no lever speeds up.
+/// Returns the words for a transfer that no lever speeds up.
 fn nothing(search: &Search<'_>) -> String {
     let played = &search.base.first;
     let shares = Shares::of(played.sender.times());
@@ -128,7 +129,7 @@ fn nothing(search: &Search<'_>) -> String {
     }
 }
 
-/// The present value of a lever's setting, by the name of its system.
+/// The present value of a lever's setting, by the name in the host's system.
 fn present(setup: &Setup, lever: &Lever) -> Option<String> {
     match &lever.place {
         Place::Hosts(places) if lever.field != "cpu" => {
@@ -145,7 +146,7 @@ fn present(setup: &Setup, lever: &Lever) -> Option<String> {
     }
 }
 
-/// The part of the setup that a lever changes, to follow its cause.
+/// Names the part of the setup that a lever changes, to follow its cause.
 fn place_words(setup: &Setup, lever: &Lever) -> String {
     match &lever.place {
         Place::Hosts(places) if lever.field == "cpu" => {
@@ -172,7 +173,7 @@ fn place_words(setup: &Setup, lever: &Lever) -> String {
     }
 }
 
-/// A limit of the sender, to follow "waited".
+/// Names a limit of the sender, to follow "waited".
 pub fn waits_for(limit: Limit) -> &'static str {
     match limit {
         Limit::Application => "for its application to write",
@@ -195,7 +196,7 @@ pub fn waits_for(limit: Limit) -> &'static str {
     }
 }
 
-/// The sentence of a transfer of `whole_mbps` of which the part that may be run foretells
+/// Returns the sentence for a transfer of `whole_mbps` of which the affordable part predicts
 /// `part_mbps`.
 pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
@@ -206,7 +207,7 @@ pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
     )
 }
 
-/// The predicted result beside the measured one.
+/// States the predicted result beside the measured one.
 pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     let measured = &played.measured;
     let goodput = measured.first_flow_mbps(setup.flow());
@@ -243,7 +244,7 @@ pub fn gives(setup: &Setup, played: &Played, predicted: &Predicted) -> String {
     }
 }
 
-/// A number and its noun: `1 probe`, `15 probes`.
+/// Returns a number with its noun: `1 probe`, `15 probes`.
 pub fn counted(number: u64, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
@@ -251,12 +252,12 @@ pub fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-/// A share in percent.
+/// Returns a share in percent.
 pub fn percent(share: f64) -> String {
     format!("{} %", three_digits(share * 100.0))
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins words: `a`, `a and b`, `a, b and c`.
 pub fn listed(words: &[&str]) -> String {
     match words {
         [] => String::new(),

@@ -1,15 +1,16 @@
-//! A congestion control of another crate, explained.
+//! Test of an explanation with a congestion control from another crate.
 //!
-//! Rule: it is registered as a user of the library registers it. Nothing else knows it.
+//! Rule: the test registers the algorithm as a user of the library does; no other file mentions
+//! it.
 
 use fullpipe::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 use fullpipe_explain::{Cause, changed, explain};
 use fullpipe_scenario::{Experiment, experiment::OutsideCongestion};
 
-/// Segments of the window of [`FewSegments`].
+/// Segments in the window of [`FewSegments`].
 const WINDOW: u32 = 4;
 
-/// A window that never grows.
+/// Congestion control whose window never grows.
 #[derive(Default)]
 struct FewSegments {
     mss: u32,

@@ -1,6 +1,6 @@
-//! The pages of `docs/` that list names of this crate.
+//! Tests of the pages of `docs/` that list names of this crate.
 //!
-//! Rule: a list in a page is compared with the code in both directions.
+//! Rule: each list is compared with the code in both directions.
 
 use std::fs;
 

@@ -1,14 +1,14 @@
-//! The example impairment of CONTRIBUTING.md, explained.
+//! Test that the example impairment of CONTRIBUTING.md is explained.
 //!
-//! Rule: the impairment is written in `fullpipe-sim` and `fullpipe-scenario` only. No file of
-//! this crate and of `fullpipe-lab` may mention it.
+//! Rule: the impairment exists only in `fullpipe-sim` and `fullpipe-scenario`; no other file of
+//! this crate or of `fullpipe-lab` may mention it.
 
 use std::{fs, path::Path};
 
 use fullpipe_explain::{Cause, explain};
 use fullpipe_scenario::Experiment;
 
-/// Frames are cut so often that no setting of a host helps as much as whole ones.
+/// Frames are truncated so often that no setting of a host helps as much as whole frames.
 const CUT: &str = r#"
 title = "Cut frames"
 hosts.near = { acquainted = true, set.tcp.send_buffer = "8M", set.tcp.congestion = "bbr", set.tcp.bbr_loss_threshold = 100, set.tcp.rto_min = "10ms", set.tcp.rto_initial = "200ms", set.tcp.initial_window = 32 }

@@ -19,22 +19,23 @@ pub(super) enum End {
 
 /// The values to try.
 pub(super) enum Try {
-    /// Twice the present number, and as many bytes as can be used.
+    /// Twice the present number, and the ample number of bytes.
     Bytes,
-    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. A buffer that was set
-    /// does not grow: then the size that its system lets it grow to, if it does.
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. For a buffer that was
+    /// set, and thus does not grow: the size to which its system would let it grow, if it would.
     Tuned,
-    /// Twice the present number, and as many entries as can be used.
+    /// Twice the present number, and the ample number of entries.
     Entries,
-    /// Twice the present number, and this value, at which the knob limits nothing.
+    /// Twice the present number, and this value, at which the knob no longer limits.
     Unbounded(&'static str),
-    /// Half of the present number or time, and this one, if it is less.
+    /// Half of the present number or time, and this value if it is smaller than that half.
     Less(&'static str),
-    /// Half of the present number, and as much as the path holds: more is not always faster.
+    /// Half of the present number, and the bandwidth-delay product: a larger value is not always
+    /// faster.
     Half,
-    /// Twice the present number, and this one.
+    /// Twice the present number, and this value.
     More(&'static str),
-    /// These values, one lever each.
+    /// Each of these values, as a lever of its own.
     OneOf(&'static [&'static str]),
     /// Every other congestion control.
     Congestion,
@@ -45,11 +46,11 @@ pub(super) struct Row {
     pub end: End,
     pub kind: LeverKind,
     pub values: Try,
-    /// Cause of the limit, if this helps most.
+    /// Cause of the limit if this lever helps most.
     pub cause: Cause,
-    /// Clues that suggest it.
+    /// Clues that suggest the lever.
     pub clues: &'static [Clue],
-    /// Knobs that must be set with it, and their values.
+    /// Other knobs that must be set together with this knob, and their values.
     pub with: &'static [(&'static str, &'static str)],
 }
 
@@ -84,7 +85,7 @@ const fn resource(
     }
 }
 
-/// A field of the device that no software sets.
+/// A field of the device that software cannot change.
 const fn hardware(
     field: &'static str,
     end: End,
@@ -107,7 +108,7 @@ use End::{Both, Each, Receiver, Sender};
 use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Tuned, Unbounded};
 
 pub(super) const ROWS: &[Row] = &[
-    // Buffers and their caps. A buffer that is set does not grow by itself.
+    // Buffers and their caps. A buffer whose size is set does not grow by itself.
     with(
         resource(
             "tcp.send_buffer",

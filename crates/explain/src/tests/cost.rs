@@ -1,4 +1,4 @@
-//! The work of explanations, counted in events of the simulator.
+//! Tests of the work of explanations, counted in events of the simulator.
 
 use std::{fs, ops::ControlFlow, path::Path};
 

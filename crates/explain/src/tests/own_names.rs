@@ -1,6 +1,6 @@
-//! Faults and limits that have a name of their own.
+//! Tests that a fault or limit is named by its own name.
 //!
-//! Rule: the hosts' buffers are ample, so that only what the world adds can be the limit.
+//! Rule: the hosts' buffers are ample, so that only the fault that a test adds can be the limit.
 
 use super::{explained, setup};
 use crate::{cause::Cause, explanation::Explanation, lever::Ample, levers};
@@ -53,7 +53,7 @@ fn a_hop_that_drops_large_packets_is_named_beside_the_probing_that_finds_it() {
     assert!(names_probing || found.limit.name == "hop", "{said}");
 }
 
-/// A lever of a host gains a few percent, because it repairs the first flight sooner.
+/// A lever of a host gains a few percent, because it repairs losses of the first flight sooner.
 #[test]
 fn an_outage_in_the_first_flight_is_named_whatever_the_hosts_can_gain() {
     let found = of("path.forward.outage.after = 45ms\npath.forward.outage.length = 5s");
@@ -93,7 +93,7 @@ fn a_handshake_that_never_came_about_has_its_own_name_or_that_of_its_loss() {
     assert!(said.contains("frames lost"), "{said}");
 }
 
-/// Nothing was received, so the transfer has not ended, and the peer has a name.
+/// The receiver got nothing, so the transfer is incomplete, and the verdict names the peer.
 #[test]
 fn a_single_connection_whose_peer_vanished_is_never_complete() {
     let found = of(

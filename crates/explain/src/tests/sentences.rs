@@ -1,6 +1,6 @@
-//! Words of explanations: hosts, readers, losses, and settings that can be pasted.
+//! Tests of sentences in explanations: hosts, readers, losses, and settings to paste.
 //!
-//! Rule: each test is a mistake that a verdict once made.
+//! Rule: each test guards against a mistake that a verdict once made.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn explain_file(text: &str) -> Explanation {
     explain(&of_file(text), 1).expect("the stack is right")
 }
 
-/// A buffer that takes the whole transfer hides the reader.
+/// A buffer for the whole transfer hides the slow reader.
 #[test]
 fn a_reader_that_stopped_is_named_although_a_larger_buffer_takes_the_transfer() {
     let stops = "far.tcp.receive_buffer = 8K\nworkload.read.stall_after = 50ms\nworkload.read.stall_for = 5s";
@@ -41,7 +41,8 @@ fn a_reader_that_stopped_is_named_although_a_larger_buffer_takes_the_transfer() 
     );
 }
 
-/// From nothing, every value that moves one byte is an infinite gain.
+/// If the unchanged transfer delivers nothing, every value that delivers one byte has an infinite
+/// gain.
 #[test]
 fn the_memory_of_a_transfer_that_moved_nothing_keeps_the_speed_of_ample_memory() {
     let file = r#"
@@ -67,7 +68,7 @@ rows = [{ label = "row" }]
     assert!(mbps(&advised) >= 0.97 * mbps(&ample), "{:?}", found.advice);
 }
 
-/// The sentence, the JSON and `--set` have one name and one value.
+/// The sentence, the JSON and `--set` use one name and one value.
 #[test]
 fn a_buffer_to_be_left_unset_is_set_by_the_word_unset() {
     let file = r#"
@@ -91,7 +92,7 @@ rows = [{ label = "row" }]
     assert!((predicted / mbps - 1.0).abs() < 1e-9, "{predicted} {mbps}");
 }
 
-/// A buffer that grew by itself is limited by a size that its system has a name for.
+/// The limit of an autotuned buffer is a maximum, and its system has a name for that maximum.
 #[test]
 fn a_fixed_size_for_a_tuned_buffer_has_the_name_of_its_system() {
     let setup = of_file(
@@ -137,7 +138,7 @@ fn datagrams_that_all_arrive_are_limited_by_their_sender() {
     assert_eq!(found.limit, Cause::APPLICATION, "{}", found.parts.line());
 }
 
-/// The receiver's processor is as slow as the link, so neither helps alone.
+/// The receiver's processor is as slow as the link, so neither lever helps alone.
 #[test]
 fn a_full_link_is_named_where_nothing_helps_alone() {
     let full = "workload.bytes = 4M\nnear.tcp.send_buffer = 32K\nfar.tcp.receive_buffer = 32K\nfar.cpu.receive_packet = 1200us\npath.delay = 1ms";

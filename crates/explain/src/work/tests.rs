@@ -1,4 +1,4 @@
-//! The budget of an explanation and its parts.
+//! Tests of the budget of an explanation and its parts.
 
 use super::*;
 
