@@ -305,7 +305,7 @@ config! {
     trace: TraceConfig,
 }
 
-/// Fewest sent ranges that the pool's size gives.
+/// Smallest default of `stack.sent_ranges`.
 const FEWEST_SENT_RANGES: u64 = 4_096;
 /// Bytes of packet memory for each sent range: about a full segment.
 const BYTES_PER_SENT_RANGE: u64 = 2 << 10;
@@ -314,8 +314,8 @@ const BYTES_PER_SENT_RANGE: u64 = 2 << 10;
 pub(crate) const FEWEST_WINDOW_BLOCKS: u32 = 2;
 
 impl Config {
-    /// Returns the sent ranges that all connections share: `stack.sent_ranges`, or what
-    /// the pool's size gives.
+    /// Returns the number of sent ranges that all connections share: `stack.sent_ranges`, or a
+    /// number that grows with the pool if that knob is 0.
     pub fn sent_range_count(&self) -> u32 {
         let derived = self.pool.bytes() / BYTES_PER_SENT_RANGE;
         match self.stack.sent_ranges {
@@ -390,8 +390,8 @@ impl Config {
     }
 }
 
-/// Returns a pool's contradiction if it leaves no receive window to any connection
-/// (decision 3).
+/// Returns the contradiction of a pool that leaves no receive window to any connection (decision
+/// 3).
 fn window_contradiction(pool: &PoolConfig) -> Option<String> {
     let &PoolConfig {
         blocks,

@@ -13,7 +13,7 @@ use fullpipe_wire::Ecn;
 mod tests;
 
 fullpipe_pool::counters! {
-    /// The MIB counters of the layers below TCP. Each only grows.
+    /// The MIB counters of the layers below TCP. No counter ever decreases.
     pub struct MibCounters {
         /// IP packets received, errors included. RFC 4293.
         ip_in_receives: "IpInReceives",
@@ -170,21 +170,21 @@ discards! {
     ArpConflict,
     /// An ARP packet is not for this host, nor from a known neighbour.
     ArpNotForUs,
-    /// The neighbour cache had no room for a sender that this host had not asked for. Its
-    /// request is answered nevertheless.
+    /// The neighbour cache had no room for the sender of an unsolicited ARP packet. A request is
+    /// answered nevertheless.
     ArpTableFull,
-    /// More replies are due than `arp.replies`.
+    /// The queue of ARP replies is full (knob `arp.replies`).
     ArpReplyQueueFull,
     /// A packet waiting for ARP was dropped for a newer one. RFC 1122 §2.3.2.2.
     ArpWaitQueueFull,
     /// The pool had no block for a packet waiting for ARP.
     ArpWaitNoMemory,
-    /// A packet waited for a neighbour that did not reply.
+    /// A packet that waited for ARP was dropped because the neighbour did not reply.
     ArpUnresolved,
-    /// A datagram to an unknown neighbour while the limit of unresolved neighbours is
-    /// reached: half of `arp.entries` for all, a quarter for datagrams.
+    /// A datagram went to an unknown neighbour while the limit of unresolved neighbours was
+    /// reached: half of `arp.entries` for all packets, a quarter for datagrams.
     NeighbourNoRoom,
-    /// A packet to a neighbour that ARP found unreachable.
+    /// A packet went to a neighbour that ARP found unreachable.
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
     IpTruncated,
@@ -196,7 +196,7 @@ discards! {
     IpBadLength,
     /// The IP header checksum is wrong.
     IpBadChecksum,
-    /// The source address is not that of another host. RFC 1122 §3.2.1.3.
+    /// The source address cannot belong to a single other host. RFC 1122 §3.2.1.3.
     IpBadSource,
     /// An IP option's length contradicts the header's. RFC 791 §3.1.
     IpBadOption,
@@ -211,7 +211,7 @@ discards! {
     IpUnknownProtocol,
     /// No route leads to the destination.
     IpNoRoute,
-    /// A fragment is empty, or is not the last one and not a multiple of 8 bytes long.
+    /// A fragment is empty, or it is not the last one and its length is no multiple of 8 bytes.
     FragmentMisaligned,
     /// A fragment reaches beyond `ip.reassembly_largest`.
     FragmentTooLong,
@@ -219,9 +219,9 @@ discards! {
     FragmentOverlap,
     /// Two fragments disagree about the length of the datagram.
     FragmentBadEnd,
-    /// A fragment of a datagram that was dropped before.
+    /// A fragment belongs to a datagram that was dropped before.
     FragmentOfGivenUp,
-    /// CE and Not-ECT in fragments of one datagram. RFC 3168 §5.3.
+    /// One fragment of a datagram carries CE and another Not-ECT. RFC 3168 §5.3.
     FragmentMixedEcn,
     /// A datagram in reassembly was dropped for a newer one.
     FragmentEvicted,
@@ -235,10 +235,10 @@ discards! {
     IcmpTruncated,
     /// An ICMP checksum is wrong.
     IcmpBadChecksum,
-    /// An ICMP message of a type that this host does not use, or an error that quotes
-    /// neither TCP nor UDP.
+    /// An ICMP message has a type that this host does not use, or is an error that quotes neither
+    /// TCP nor UDP.
     IcmpUnwanted,
-    /// An echo request addressed to more than one host. RFC 1122 §3.2.2.6.
+    /// An echo request was addressed to more than one host. RFC 1122 §3.2.2.6.
     IcmpEchoBroadcast,
     /// The queue of echo replies is full.
     IcmpEchoQueueFull,
@@ -266,7 +266,7 @@ discards! {
     TcpMalformed,
     /// A TCP checksum is wrong.
     TcpBadChecksum,
-    /// A TCP segment addressed to more than one host. RFC 9293 §3.9.2.3.
+    /// A TCP segment was addressed to more than one host. RFC 9293 §3.9.2.3.
     TcpBroadcast,
     /// No connection has this four-tuple and no listener has its port. A reset answers it
     /// unless the segment is itself a reset.
@@ -276,27 +276,27 @@ discards! {
     /// As `TcpNoConnection`, but the rate limit of resets is reached and no reset is
     /// sent.
     TcpResetRateLimited,
-    /// A segment to a listener that is neither a SYN nor an ACK with a cookie.
-    /// RFC 9293 §3.10.7.2.
+    /// A listener received a segment that is neither a SYN nor an ACK with a cookie. RFC 9293
+    /// §3.10.7.2.
     TcpUselessInListen,
-    /// A segment to a handshake in progress that neither completes nor ends it.
+    /// A segment of a handshake in progress neither completes nor ends the handshake.
     TcpUselessInHandshake,
-    /// A SYN, or the ACK that completes a handshake, while `backlog` connections
-    /// wait to be accepted.
+    /// A SYN, or the last ACK of a handshake, arrived while `backlog` connections waited to be
+    /// accepted.
     TcpBacklogFull,
-    /// A SYN while `stack.half_open` handshakes are in progress, or
-    /// `stack.half_open_per_source` of its sender, and no cookie was sent.
+    /// A SYN arrived while `stack.half_open` handshakes, or `stack.half_open_per_source`
+    /// handshakes of its sender, were in progress, and no cookie was sent.
     TcpHalfOpenFull,
-    /// The ACK that completes a handshake, while `stack.connections` are open.
+    /// The last ACK of a handshake arrived while `stack.connections` connections were open.
     TcpConnectionsFull,
-    /// A SYN, or the ACK that completes a handshake, while packet memory cannot
-    /// back its window.
+    /// A SYN, or the last ACK of a handshake, arrived while packet memory could not back the
+    /// window of its connection.
     TcpNoMemory,
-    /// An old segment to a connection in TIME-WAIT.
+    /// A connection in TIME-WAIT received an old segment.
     TcpOldInTimeWait,
 }
 
-/// The counters below TCP and of demultiplexing.
+/// The counters of the layers below TCP and of demultiplexing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// Counters with standard names.

@@ -17,11 +17,11 @@ const FRAMES: usize = 256;
 /// A frame with payload that the device has not completed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingFrame {
-    /// Total of bytes handed over when this frame had been handed over.
+    /// Total of bytes handed to the device up to the end of this frame.
     end: u64,
     /// Length of the frame in bytes.
     pub(crate) len: u32,
-    /// Connection whose payload it carries.
+    /// Connection whose payload the frame carries.
     pub(crate) owner: Key,
 }
 
@@ -48,7 +48,7 @@ impl DeviceBacklog {
         }
     }
 
-    /// Returns whether the device reports completions.
+    /// Returns true if the device reports completions.
     pub(crate) const fn is_tracked(&self) -> bool {
         !self.frames.is_empty()
     }
@@ -58,8 +58,8 @@ impl DeviceBacklog {
         self.handed += len as u64;
     }
 
-    /// Adds a frame of `len` bytes with payload of `owner`. Returns the frame that the
-    /// ring lost to make room, if any.
+    /// Adds a frame of `len` bytes with payload of `owner`. Returns the frame that the ring
+    /// dropped to make room, if any.
     pub(crate) fn add(&mut self, len: usize, owner: Key) -> Option<PendingFrame> {
         let forgotten = if self.len == self.frames.len() {
             self.pop()
@@ -103,7 +103,7 @@ impl DeviceBacklog {
         self.is_awaited = true;
     }
 
-    /// Returns whether a connection may be limited by its backlog.
+    /// Returns true if a connection may be limited by its backlog.
     pub(crate) const fn is_awaited(&self) -> bool {
         self.is_awaited
     }

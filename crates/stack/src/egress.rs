@@ -1,11 +1,11 @@
 //! Output: every frame of this host is written here, into memory that the device
 //! lends.
 //!
-//! Rule: a connection is polled only after the device has lent memory, so nothing counts
-//! as sent that found no room. The exception is a segment without a route: it is
-//! discarded and reported to its connection. Sources take turns frame by frame, and so do
-//! connections. Sending needs no packet memory, except to keep a packet for a neighbour
-//! that ARP has not resolved.
+//! Rule: a connection is polled only after the device has lent memory, so a segment for which the
+//! device has no room never counts as sent. The exception is a segment without a route: it is
+//! discarded and reported to its connection. The sources of output take turns frame by frame, and
+//! connections take turns in the same way. Sending needs no packet memory, except to keep a packet
+//! for a neighbour that ARP has not resolved.
 
 mod burst;
 mod write_segment;
@@ -52,8 +52,9 @@ impl OutputSource {
         Self::Udp,
     ];
 
-    /// Returns the class in which the source's packets look their neighbour up, unless
-    /// they are answers. An ACK in TIME-WAIT is the last segment of a connection.
+    /// Returns the kind of sender that looks up the neighbour of the source's packets, for packets
+    /// that answer no frame. An ACK in TIME-WAIT counts as a connection's, because it is the
+    /// connection's last segment.
     const fn asker(self) -> Asker {
         match self {
             Self::WaitAcks | Self::Connections => Asker::Connection,
@@ -89,14 +90,13 @@ enum NextHop {
     Unresolved(IpAddr, u32),
     /// A neighbour for which the cache has no room now.
     NoRoom,
-    /// There is none: the packet is discarded for this reason.
+    /// There is no next hop: the packet is discarded for this reason.
     None(Discard),
 }
 
 impl Stack {
-    /// Sends the frames that are due through `device` and returns their number. Before
-    /// that it offers memory freed since the last call to the connections that wait for
-    /// it.
+    /// Sends the frames that are due through `device` and returns their number. First offers
+    /// memory that was freed since the last call to the connections that wait for memory.
     ///
     /// `budget` bounds the work: each frame sent counts as one step, and so does each
     /// packet or connection that is processed without a frame (no route, or ARP is
@@ -119,7 +119,7 @@ impl Stack {
                 if steps >= budget {
                     return sent;
                 }
-                // Another source takes its turn after each frame.
+                // If several sources may have something to send, they take turns frame by frame.
                 let most = match sources.len() {
                     1 => budget - steps,
                     _ => 1,
@@ -140,8 +140,7 @@ impl Stack {
         }
     }
 
-    /// Returns the sources that may have something to send; usually these are the
-    /// connections alone.
+    /// Returns the sources that may have something to send; usually only the connections.
     fn sources_to_poll(&self, now: Instant) -> &'static [OutputSource] {
         let others_may_send = self.neighbours.wants_output(now)
             || self.errors.wants_output()
@@ -154,8 +153,8 @@ impl Stack {
         }
     }
 
-    /// Sets the limit of at most `budget` queued connections to the device, because the
-    /// device lent no memory.
+    /// Tells at most `budget` queued connections that the device lent no memory. The device is
+    /// then their limit.
     fn on_device_full(&mut self, now: Instant, budget: usize) {
         self.device_full = true;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -171,7 +170,7 @@ impl Stack {
         }
     }
 
-    /// Returns whether the device lent no memory the last time it was asked.
+    /// Returns true if the device lent no memory the last time it was asked.
     pub(crate) const fn device_is_full(&self) -> bool {
         self.device_full
     }
@@ -215,9 +214,9 @@ impl Stack {
         }
     }
 
-    /// Returns whether the device backlog of a connection may be full (knob
-    /// `tcp.small_queue`). The caller then calls [`transmit`](Self::transmit) again when
-    /// the device has completed some.
+    /// Returns true if the device backlog of a connection may be full (knob `tcp.small_queue`).
+    /// The caller then calls [`transmit`](Self::transmit) again when the device has completed a
+    /// frame.
     pub const fn waits_for_device(&self) -> bool {
         self.device_backlog.is_awaited()
     }
@@ -247,7 +246,7 @@ impl Stack {
         }
     }
 
-    /// Sends a frame of `source`, or at most `most` of a connection.
+    /// Sends one frame of `source`, or up to `most` frames of one connection.
     fn send_from(
         &mut self,
         source: OutputSource,
@@ -336,8 +335,8 @@ impl Stack {
         }
     }
 
-    /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next
-    /// hop. A packet that is no answer awaits it as `asker`.
+    /// Sends the packet that `build` writes, or keeps it until ARP has resolved its next hop. A
+    /// packet that answers no frame looks up its next hop as `asker`.
     fn send_packet(
         &mut self,
         device: &mut impl Device,
@@ -497,8 +496,8 @@ impl Stack {
         SendOutcome::Sent(1 + further)
     }
 
-    /// Polls connection `index`, and removes it from the transmit queue, if it has nothing
-    /// to send. Otherwise returns false, and nothing changes.
+    /// If connection `index` has nothing to send, polls it, removes it from the transmit queue and
+    /// returns true. Otherwise changes nothing and returns false.
     fn poll_idle(&mut self, index: u32, now: Instant) -> bool {
         let (tcp, mut host) = self.tcp_and_host(now);
         let mut env = tcp.host_state.env(index, &mut host);
@@ -516,9 +515,9 @@ impl Stack {
         tcp.requeue(index, &mut host);
     }
 
-    /// Tells connection `index` that it must wait for its next hop, so that a timer
-    /// watches the wait. Returns the transmit queue; the caller moves the connection to
-    /// the right list.
+    /// Notes in connection `index` that it waits for its next hop, so that a timer bounds the
+    /// wait. Returns the transmit queue, in which the caller moves the connection to the right
+    /// list.
     fn await_next_hop(&mut self, index: u32, now: Instant) -> &mut TransmitQueue {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.run(index, &mut host, |connection, env| {
@@ -527,9 +526,9 @@ impl Stack {
         &mut tcp.transmit_queue
     }
 
-    /// Polls connection `index` and writes its next segment into `frame`, except the link
-    /// header. Returns the frame's length, and the burst that the segment begins if it may
-    /// begin one. The caller then updates the queues.
+    /// Polls connection `index` and writes its next segment into `frame`, except the link header.
+    /// Returns the frame's length and, if the segment may begin a burst, that burst. The caller
+    /// then updates the queues.
     fn write_from(
         &mut self,
         index: u32,
@@ -569,8 +568,8 @@ impl Stack {
         Some((at + len, meta, burst))
     }
 
-    /// Polls connection `index` and discards the segment, because there is no route. The
-    /// segment counts as sent, and the connection still times out.
+    /// Polls connection `index` and discards the segment, because there is no route. The segment
+    /// counts as sent, so the connection retransmits it and finally times out.
     fn drop_unroutable(&mut self, index: u32, reason: Discard, now: Instant) {
         let (tcp, mut host) = self.tcp_and_host(now);
         let device_max = u32::from(u16::MAX);
@@ -660,8 +659,8 @@ impl TcpLayer {
     }
 }
 
-/// Reports to a connection that `segment` could not be sent, as a router's ICMP
-/// error would. A connection that has just ended does not need it.
+/// Reports to a connection that `segment` could not be sent, as a router's ICMP error would. Does
+/// nothing if the connection has just ended.
 fn report_unreachable(connection: &mut Connection, segment: &SegmentOut, env: &mut Env<'_>) {
     if connection.state() != TcpState::Closed && !segment.is_empty() {
         connection.on_icmp(IcmpError::Unreachable { hard: false }, segment.seq, env);

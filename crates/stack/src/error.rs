@@ -1,7 +1,7 @@
 //! Errors of the caller: a configuration, an open, a call on a TCP socket.
 //!
-//! Rule: errors are sorted by blame. What a peer does wrong is discarded and counted, a
-//! bug in the stack panics, and a full or empty buffer is an outcome. UDP's errors are in
+//! Rule: errors are sorted by blame. A peer's mistake is discarded and counted, a bug in the stack
+//! panics, and a full or empty buffer is an outcome. UDP's errors are in
 //! [`UdpError`](crate::udp::UdpError).
 
 use core::fmt;
@@ -51,7 +51,7 @@ pub enum TcpError {
     Shutdown,
     /// The connection has ended, for this reason.
     Ended(CloseReason),
-    /// The setting is refused, for this reason; the connection keeps the one it had.
+    /// The setting is refused, for this reason; the connection keeps the previous value.
     Setting(SettingError),
 }
 

@@ -1,8 +1,8 @@
-//! Sockets that have changed and that the application has not looked at yet.
+//! The queue of sockets whose change was not yet reported to the application.
 //!
-//! Rule: a socket is queued once, in the order of its first change, however much changes.
-//! An event says only that a socket changed; its `ready` call returns its state. The
-//! queue therefore never overflows and loses nothing.
+//! Rule: a socket is queued once, in the order of its first change, however many changes follow.
+//! An event says only that a socket changed; the socket's `ready` call returns its state. The
+//! queue therefore never overflows and loses no change.
 
 use crate::queues::Queues;
 
@@ -44,7 +44,7 @@ impl EventQueue {
         self.queue.join(CHANGED, index);
     }
 
-    /// Queues listener `index`: a connection waits in it.
+    /// Queues listener `index`, in which a connection waits to be accepted.
     pub(crate) fn accept(&mut self, index: u32) {
         self.queue.join(CHANGED, self.connections + index);
     }

@@ -1,7 +1,8 @@
-//! The memory that a configuration asks for, knob by knob.
+//! The memory that a configuration needs, knob by knob.
 //!
-//! Rule: a configuration that cannot be allocated is refused by name before anything of
-//! it is allocated. The sizes are upper bounds; the tables themselves are made elsewhere.
+//! Rule: a configuration that cannot be allocated is refused, with the name of the knob, before
+//! anything is allocated. The sizes are upper bounds; the tables themselves are allocated
+//! elsewhere.
 
 use alloc::vec::Vec;
 
@@ -10,8 +11,8 @@ use fullpipe_tcp::{Connection, trace::TraceRecord};
 
 use crate::config::Config;
 
-/// Upper bound on the bytes of an entry of any table but that of connections, with its
-/// links, its timer and its place in a hash table.
+/// Upper bound on the bytes of a table entry, with its links, its timer and its hash bucket. The
+/// table of connections has a size of its own.
 const ENTRY: usize = 512;
 /// Upper bound on the bytes that a queue keeps for each packet or datagram beside its
 /// content.
@@ -26,13 +27,13 @@ const PARTS: usize = 14;
 type Part = (&'static str, [u32; 2], usize);
 
 impl Config {
-    /// Checks that the memory of a stack can be allocated, by reserving it and giving it
-    /// back. [`Stack::new`](crate::Stack::new) does so first.
+    /// Checks that the memory of a stack can be allocated, by reserving and freeing it.
+    /// [`Stack::new`](crate::Stack::new) calls this first.
     ///
     /// # Errors
     /// [`KnobError::TooLarge`] with the first knobs whose memory is refused.
     pub fn check_memory(&self) -> Result<(), KnobError> {
-        // All parts are held until the end: each might fit alone.
+        // All parts stay reserved until the end: each might fit alone, but not all together.
         let mut held: [Vec<u8>; PARTS] = Default::default();
         for (place, (names, counts, each)) in held.iter_mut().zip(parts(self)) {
             let [one, other] = counts.map(u64::from);

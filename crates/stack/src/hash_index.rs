@@ -72,7 +72,7 @@ impl HashIndex {
         }
     }
 
-    /// Adds an entry; the caller has checked that its key has none.
+    /// Adds an entry. The caller has checked that the table has no entry for its key.
     ///
     /// # Panics
     /// If the table has `most` entries, or `value` is `u32::MAX`.

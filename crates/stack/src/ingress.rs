@@ -1,7 +1,7 @@
 //! Input: a received frame passes the link layer and IP to its protocol.
 //!
-//! Rule: a frame changes state and is not answered from here; answers wait in
-//! bounded queues and leave through `egress`. Any bytes are a valid argument.
+//! Rule: processing a frame changes state and sends nothing: answers wait in bounded queues and
+//! leave through `egress`. A frame may contain any bytes.
 
 mod batch;
 
@@ -28,8 +28,8 @@ impl Stack {
         self.receive_frame(frame, meta, now);
     }
 
-    /// Processes one received frame. Returns the connection that predicts a frame with the
-    /// same headers to follow, if any.
+    /// Processes one received frame. Returns the connection that received it, if that connection
+    /// predicts a next frame with the same headers.
     fn receive_frame(&mut self, frame: &[u8], meta: RxMeta, now: Instant) -> Option<u32> {
         match self.link.on_frame(frame, &mut self.counters) {
             Some(Inbound::Ip {
@@ -46,7 +46,8 @@ impl Stack {
         }
     }
 
-    /// Processes an IP packet and returns the connection that predicts the next one.
+    /// Processes an IP packet. Returns the connection that received it, if that connection
+    /// predicts a next packet with the same headers.
     fn on_ip_packet(
         &mut self,
         bytes: &[u8],
@@ -94,7 +95,7 @@ impl Stack {
                     self.on_icmp_event(&event, now);
                 }
             }
-            // The receiver has counted it. RFC 1122 §3.2.2.1.
+            // `IpReceiver` has counted the packet. RFC 1122 §3.2.2.1.
             Protocol::Other(_) => {
                 let code = UnreachableCode::Protocol;
                 self.errors.report(&packet, code, now, counters);

@@ -276,12 +276,12 @@
 //!
 //! # Features
 //!
-//! `simd` (default): checksums with vector instructions, chosen at run time on x86-64. It
-//! needs std; without it this crate and those it depends on are `no_std`. The minimum
-//! Rust version is 1.95.
+//! `simd` (default): checksums with vector instructions, chosen at run time on x86-64. The feature
+//! needs std; without it this crate and its dependencies are `no_std`. The minimum Rust version is
+//! 1.95.
 //!
-//! Not here: IPv6, several interfaces or addresses, and packet captures, which
-//! `fullpipe-host` and `fullpipe-sim` write.
+//! The crate does not support IPv6, or several interfaces or addresses. It writes no packet
+//! captures: `fullpipe-host` and `fullpipe-sim` do.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -147,7 +147,7 @@ pub const PRESETS: &[Preset] = &[
 pub struct UnknownPreset {
     /// The name as given.
     pub name: String,
-    /// The preset whose name is most alike, if any is close.
+    /// The preset with the most similar name, if one is similar enough.
     pub nearest: Option<&'static str>,
 }
 
@@ -192,7 +192,7 @@ pub fn find(name: &str) -> Result<&'static Preset, UnknownPreset> {
 }
 
 impl Preset {
-    /// The defaults with this preset's rows applied.
+    /// Returns the defaults with this preset's rows applied.
     ///
     /// # Panics
     /// If a row is not legal, which is a mistake in the table above.

@@ -54,7 +54,7 @@ impl Queues {
     }
 
     /// Moves `index` to the tail of `queue`, unless it is in that queue already.
-    /// Returns whether it was in no queue.
+    /// Returns true if it was in no queue.
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
         if held_by == queue {
@@ -133,7 +133,7 @@ impl Queues {
         self.ends[queue as usize].len
     }
 
-    /// Returns whether `queue` is empty.
+    /// Returns true if `queue` is empty.
     pub(crate) fn is_empty(&self, queue: u32) -> bool {
         self.len(queue) == 0
     }

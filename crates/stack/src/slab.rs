@@ -63,7 +63,7 @@ impl<T> Slab<T> {
         self.used
     }
 
-    /// Returns whether no slot is free.
+    /// Returns true if no slot is free.
     pub(crate) fn is_full(&self) -> bool {
         self.first_free == NONE
     }

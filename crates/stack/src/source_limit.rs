@@ -1,11 +1,11 @@
 //! A rate limit for answers to unknown hosts, with an account for each source address.
 //!
-//! Rule: an answer is charged to the address that it goes to and to nobody else, so
-//! the answers that one host gets tell it nothing about packets sent in another's
-//! name (CVE-2016-5696, CVE-2020-25705). Accounts are independent; only their number is
-//! limited. A new source takes one that is chosen at random, and gets no answer if that one
-//! is in use: one more source therefore takes an answer from another only if the same
-//! account is chosen for both. Nothing is sent from here.
+//! Rule: an answer is charged only to the address that it is sent to. The answers that one host
+//! gets therefore reveal nothing about packets sent in another host's name (CVE-2016-5696,
+//! CVE-2020-25705). Accounts are independent; only their number is limited. A new source is
+//! assigned a random account, and gets no answer if that account is in use. One more source
+//! therefore costs another source an answer only if both are assigned the same account. Nothing is
+//! sent from here.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -49,7 +49,7 @@ struct Account {
 pub(crate) struct SourceLimit {
     accounts: Vec<Option<Account>>,
     by_ip: HashIndex,
-    /// `None`: no answer is allowed.
+    /// Time between two answers to one source; `None` if no answer is allowed.
     interval: Option<Duration>,
     /// Time by which an answer may precede its due time.
     slack: Duration,
@@ -80,7 +80,7 @@ impl SourceLimit {
         }
     }
 
-    /// Returns whether an answer to `ip` is allowed now, and counts it if so.
+    /// Returns true if an answer to `ip` is allowed now, and counts it if so.
     pub(crate) fn allow(&mut self, ip: IpAddr, now: Instant) -> bool {
         let Some(interval) = self.interval else {
             return false;
@@ -107,14 +107,14 @@ impl SourceLimit {
         true
     }
 
-    /// Returns false with the chance of `taken` in `of`: if a shared queue refused only
-    /// when full, a refusal would tell one peer that others have filled it.
+    /// Returns false with probability `taken / of`. If a shared queue refused answers only when
+    /// full, a refusal would reveal to one peer that others have filled the queue.
     pub(crate) fn has_luck(&mut self, taken: usize, of: usize) -> bool {
         taken == 0 || self.draw(of as u32) >= taken as u32
     }
 
-    /// Returns the index of an account for a new source with `hash`, unless the one
-    /// that is chosen is in use.
+    /// Returns the index of an account for a new source with `hash`; `None` if the chosen account
+    /// is in use.
     fn open(&mut self, hash: u32, now: Instant) -> Option<u32> {
         let index = self.draw(self.accounts.len() as u32);
         if let Some(old) = self.accounts[index as usize] {

@@ -161,8 +161,8 @@ impl Stack {
         })
     }
 
-    /// Runs the timers that have expired at `now`; of TCP's, at most `stack.turn_budget`.
-    /// The others stay due, see [`next_timeout`](Self::next_timeout).
+    /// Runs the timers that have expired at `now`, but at most `stack.turn_budget` timers of TCP.
+    /// The remaining timers stay due, see [`next_timeout`](Self::next_timeout).
     pub fn on_timeouts(&mut self, now: Instant) {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -204,7 +204,7 @@ impl Stack {
         .min()
     }
 
-    /// Returns whether there is something to do now.
+    /// Returns true if there is something to do now.
     fn has_work(&self) -> bool {
         let to_send = self.tcp.has_work()
             || self.udp.wants_output()
@@ -253,15 +253,15 @@ impl Stack {
         &self.tcp.host_state.counters
     }
 
-    /// Returns how often few or no ranges were left to track payload in flight (knob
-    /// `stack.sent_ranges`). Neighbouring ranges are then merged and SACK blocks ignored,
-    /// so loss detection is less precise.
+    /// Returns how many times few or no ranges were left to track payload in flight (knob
+    /// `stack.sent_ranges`). Neighbouring ranges are then merged and SACK blocks ignored, so loss
+    /// detection is less precise.
     pub const fn sent_ranges_refused(&self) -> u64 {
         self.tcp.host_state.sent.refused()
     }
 
-    /// Returns how often that happened because one connection had as many ranges as it
-    /// may have (knob `stack.sent_ranges_each`).
+    /// Returns how many times ranges were merged or SACK blocks ignored because one connection
+    /// tracked as many ranges as it may (knob `stack.sent_ranges_each`).
     pub const fn sent_ranges_each_refused(&self) -> u64 {
         self.tcp.host_state.sent.refused_each()
     }
@@ -285,7 +285,7 @@ impl Stack {
         forgotten
     }
 
-    /// Returns the list nodes in use. Peers can make this host keep them.
+    /// Returns the list nodes in use. Peers can cause this host to use more of them.
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),
@@ -348,7 +348,7 @@ impl Stack {
         payload.clamp(1, (u16::MAX - 60) as usize) as u16
     }
 
-    /// Returns whether a route leads to `remote` and it is one other host.
+    /// Returns true if a route leads to `remote` and `remote` is the address of one other host.
     pub(crate) fn is_reachable(&self, remote: IpAddr) -> bool {
         match self.routes.lookup(remote) {
             Some(Route::Neighbour(_)) => true,
@@ -364,10 +364,9 @@ impl Interface {
     /// Checks that `address` can be the address of a host in its network of `prefix_len`
     /// bits.
     ///
-    /// # Errors
-    /// [`ConfigError::Interface`], with the reason: an IPv6 address, the network's own or
-    /// its broadcast address, one that is reserved (0.0.0.0/8, 240.0.0.0/4), multicast or
-    /// loopback, or more than 32 bits.
+    /// [`ConfigError::Interface`], with the reason: an IPv6 address, the network's own or its
+    /// broadcast address, a reserved address (0.0.0.0/8, 240.0.0.0/4), a multicast or loopback
+    /// address, or a prefix of more than 32 bits.
     pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
         let refused = |why| Err(ConfigError::Interface(why));
         match address {

@@ -7,8 +7,8 @@
 //!
 //! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the
 //! highest group of six bits in which its deadline differs from the wheel's
-//! time, so each timer on a lower level is due before those on a higher one. When
-//! time reaches a slot of a higher level its indices move down.
+//! time, so each timer on a lower level is due before those on a higher one. When time reaches a
+//! slot of a higher level, the indices of that slot move down.
 
 use alloc::vec::Vec;
 use fullpipe_pool::Instant;
@@ -17,7 +17,7 @@ use fullpipe_pool::Instant;
 mod tests;
 
 const NONE: u32 = u32::MAX;
-/// Nanoseconds in a tick, as a shift.
+/// Binary logarithm of the nanoseconds in a tick.
 const TICK_SHIFT: u32 = 10;
 const SLOT_BITS: u32 = 6;
 const SLOTS: usize = 1 << SLOT_BITS;
@@ -34,7 +34,7 @@ const UNSET: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Timer {
-    /// Ticks, rounded up.
+    /// Deadline in ticks, rounded up.
     deadline: u64,
     before: u32,
     after: u32,
@@ -101,9 +101,9 @@ impl TimerWheel {
         self.link(index);
     }
 
-    /// Returns a time not after the next deadline, at which to call
-    /// [`expire`](Self::expire). It is exact if that deadline is near or alone in
-    /// its slot. `None`: no timer is set.
+    /// Returns the time at which to call [`expire`](Self::expire) next; `None` if no timer is set.
+    /// It is the next deadline if that is near or alone in its slot, and an earlier time
+    /// otherwise.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         if self.heads[usize::from(DUE)] != NONE {
             return Some(instant(self.elapsed));

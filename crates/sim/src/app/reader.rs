@@ -50,7 +50,7 @@ impl Reader {
         }
     }
 
-    /// Reads as much as is available and the plan allows. Returns whether it read the end
+    /// Reads as much as is available and the plan allows. Returns true if it read the end
     /// of the stream, and the time of the next run.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         let now = socket.now();

@@ -108,7 +108,7 @@ impl CodelState {
         }
     }
 
-    /// Takes the first frame, and returns whether it may be dropped. §5.6.
+    /// Takes the first frame, and returns true if it may be dropped. §5.6.
     fn dodeque(
         &mut self,
         model: Codel,

@@ -1,9 +1,9 @@
 //! Frames of a burst: full segments of one connection that leave one after the other.
 //!
-//! Rule: the frames are those that polling segment by segment would send, in the same
-//! order. A burst needs a connection that waits alone, and stops when the device is full
-//! or the budget is used up. Headers are written once, and each frame gets a copy with its
-//! own sequence number, PSH and checksum. The connection decides how far the burst goes.
+//! Rule: the frames are those that polling segment by segment would send, in the same order. A
+//! burst begins only if a single connection is queued. It ends when the device is full or the
+//! budget is used up. Headers are written once, and each frame gets a copy with its own sequence
+//! number, PSH and checksum. The connection decides how far the burst goes.
 
 use core::net::IpAddr;
 
@@ -92,8 +92,8 @@ impl FrameTemplate {
     }
 }
 
-/// Clears the fields of `header` that differ within a burst, and returns the sum of the
-/// rest and of the pseudo-header.
+/// Clears the fields of `header` that differ within a burst. Returns the sum of the other fields
+/// and of the pseudo-header.
 fn fixed_sum(header: &mut [u8], segment_len: u32, src: IpAddr, dst: IpAddr) -> Checksum {
     tcp::clear_varying(header);
     let mut sum = Checksum::of(header);
@@ -102,8 +102,8 @@ fn fixed_sum(header: &mut [u8], segment_len: u32, src: IpAddr, dst: IpAddr) -> C
 }
 
 impl Stack {
-    /// Returns true if the first connection of the transmit queue may send a burst: it
-    /// waits alone, the device neither cuts frames nor reports completions, and ARP has
+    /// Returns true if the first connection of the transmit queue may send a burst: no other
+    /// connection is queued, the device neither cuts frames nor reports completions, and ARP has
     /// nothing to send in between.
     pub(super) fn may_burst(&self, now: Instant) -> bool {
         self.bursts

@@ -51,7 +51,7 @@ impl Echo {
         }
     }
 
-    /// Returns whether a reply waits.
+    /// Returns true if a reply waits.
     pub(crate) fn wants_output(&self) -> bool {
         !self.replies.is_empty()
     }

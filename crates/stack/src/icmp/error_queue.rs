@@ -1,10 +1,9 @@
 //! Unreachable messages: for UDP datagrams to a port without a socket, and for
 //! packets of an unknown protocol. RFC 1122 §3.2.2.1, §4.1.3.1.
 //!
-//! Rule: an error is never sent about a broadcast, a fragment other than the first, or
-//! an error (RFC 1812 §4.3.2.7), and no more often than the account of its receiver
-//! allows (`source_limit`). The queue keeps the 28 bytes that an error quotes and
-//! takes no block of the pool.
+//! Rule: an error is never sent about a broadcast, a fragment other than the first, or an error
+//! (RFC 1812 §4.3.2.7), and the rate limit of its receiver (`source_limit`) bounds the errors. The
+//! queue keeps the 28 bytes that an error quotes and takes no block of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -64,8 +63,8 @@ impl ErrorQueue {
         }
     }
 
-    /// Queues a message with `code` about a packet, or about its first fragment, unless
-    /// a standard forbids it or a bound is reached.
+    /// Queues a message with `code` about a packet, or about its first fragment. Queues nothing if
+    /// a standard forbids the message, or if the queue or the rate limit refuses it.
     pub(crate) fn report(
         &mut self,
         packet: &Packet<'_>,
@@ -101,7 +100,7 @@ impl ErrorQueue {
         });
     }
 
-    /// Returns whether a message waits.
+    /// Returns true if a message waits.
     pub(crate) fn wants_output(&self) -> bool {
         !self.waiting.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Parses the packet that an ICMP error quotes.
 //!
-//! Rule: an off-path attacker may have written the quotation, so it only selects a socket
-//! or connection, which then checks it.
+//! Rule: an off-path attacker may have written the quotation. It therefore only selects a socket
+//! or connection, which then checks the error.
 
 #[cfg(test)]
 mod tests;
@@ -35,10 +35,10 @@ pub(crate) fn parse(
     }
     match header.protocol {
         Protocol::Tcp | Protocol::Udp => {}
-        // Nothing waits for errors about echo replies.
+        // No socket waits for errors about other protocols, such as ICMP echo replies.
         Protocol::Icmp | Protocol::Other(_) => return Err(Discard::IcmpUnwanted),
     }
-    // TCP and UDP begin with the ports, in the first fragment only.
+    // The ports are the first fields of TCP and UDP, and only the first fragment has them.
     let Some(&[a, b, c, d, e, f, g, h]) = rest.first_chunk::<8>() else {
         return Err(Discard::IcmpQuoteMalformed);
     };

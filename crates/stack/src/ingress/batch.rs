@@ -1,10 +1,10 @@
-//! The frames of a turn: those of one connection that follow each other form a run.
+//! Receives the frames of a turn. Consecutive frames of one connection form a run.
 //!
-//! Rule: a batch has the effect of receiving its frames one by one. A frame continues a
-//! run if its headers equal those of the frame before, except for the IP identification,
-//! the sequence number, PSH and the checksums, and if the connection predicts it. Only
-//! the checksums are then checked, and the queues are updated at the end of the run. All
-//! other frames take the long path, [`Stack::receive`].
+//! Rule: a batch has the effect of receiving its frames one by one. A frame continues a run if the
+//! connection predicts it and if its headers equal those of the frame before, except for the IP
+//! identification, the sequence number, PSH and the checksums. Only the checksums are then
+//! checked, and the queues are updated at the end of the run. All other frames take the long path,
+//! [`Stack::receive`].
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SeqNum};
@@ -20,7 +20,7 @@ const MOST_HEADERS: usize = EthernetHeader::LEN + Ipv4Header::LEN + TcpHeader::M
 /// Headers without the fields that differ within a run.
 type CommonHeaders = [u8; MOST_HEADERS];
 
-/// Frames received at one time. The stack can be used again when the batch is dropped.
+/// Receives several frames at the same instant. Borrows the stack until it is dropped.
 #[derive(Debug)]
 pub struct ReceiveBatch<'a> {
     stack: &'a mut Stack,
@@ -29,7 +29,7 @@ pub struct ReceiveBatch<'a> {
     run: Option<Run>,
 }
 
-/// Frames of one connection that follow each other.
+/// Consecutive frames of one connection.
 #[derive(Debug)]
 struct Run {
     /// The connection.
@@ -39,7 +39,7 @@ struct Run {
     tcp_at: usize,
     payload_at: usize,
     len: usize,
-    /// Computed for the second frame, because many runs have only one.
+    /// Computed when a second frame arrives, because many runs have only one.
     shared: Option<Shared>,
 }
 
@@ -55,8 +55,8 @@ struct Shared {
 }
 
 impl Stack {
-    /// Begins to receive frames at `now`. Frames of one connection that follow each other
-    /// cost less than with [`receive`](Self::receive), and have the same effect.
+    /// Begins to receive frames at `now`. Consecutive frames of one connection cost less than with
+    /// [`receive`](Self::receive), and have the same effect.
     pub fn receive_batch(&mut self, now: Instant) -> ReceiveBatch<'_> {
         ReceiveBatch {
             stack: self,
@@ -88,7 +88,7 @@ impl ReceiveBatch<'_> {
         let (ip, tcp) = frame.split_at_checked(tcp_at)?;
         let ip = &ip[ip_at..];
         let has_options = ip[0] != 0x45;
-        // After the last fragment of a packet, `frame` need not hold a TCP header.
+        // The last fragment of a packet may contain no TCP header.
         let is_fragment = field(ip, 6) & 0x3fff != 0;
         if has_options || is_fragment {
             return None;
@@ -167,7 +167,8 @@ impl Drop for ReceiveBatch<'_> {
 }
 
 impl Shared {
-    /// Reads `headers`, from the IP header on, of segments of `segment_len` bytes.
+    /// Reads the contents of `headers`, which begin with the IP header of a segment of
+    /// `segment_len` bytes.
     fn of(headers: &[u8], segment_len: usize) -> Self {
         let (ip, tcp) = headers.split_at(Ipv4Header::LEN);
         let parsed = Ipv4Header::parse_quoted(ip).expect("the first frame was accepted");

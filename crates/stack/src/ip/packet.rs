@@ -16,11 +16,11 @@ pub(crate) enum IpHeader {
 /// A complete datagram that was received for this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet<'a> {
-    /// The header; of the first fragment, if there were several.
+    /// The header of the packet; if the packet was fragmented, of its first fragment.
     pub(crate) header: IpHeader,
     /// The packet was addressed to every host of the network.
     pub(crate) broadcast: bool,
-    /// Source MAC address of its last frame.
+    /// Source MAC address of the packet's last frame.
     pub(crate) station: MacAddress,
     /// The payload, which begins with the header of its protocol.
     pub(crate) payload: &'a [u8],

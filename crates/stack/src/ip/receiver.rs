@@ -34,9 +34,9 @@ impl IpReceiver {
         }
     }
 
-    /// Processes one packet, which need not be well-formed, and returns the datagram that
-    /// it is or completes. `station` is the source of its frame. `link_broadcast`: the
-    /// frame was addressed to every station.
+    /// Processes one packet, which need not be well-formed. Returns the datagram if the packet is
+    /// a whole datagram or completes one. `station` is the source of its frame. `link_broadcast`
+    /// is true if the frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],
@@ -68,7 +68,7 @@ impl IpReceiver {
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
         if let Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
-            // Its first fragment is enough for an error.
+            // The first fragment alone suffices to report an ICMP error.
             return (header.fragment_offset == 0).then_some(Packet {
                 header: IpHeader::V4(header),
                 broadcast,

@@ -1,9 +1,8 @@
 //! The send queue of datagrams: of one UDP socket, or of all echo replies.
 //!
-//! Rule: payload lies in one stream, beside a queue of addresses and lengths. Headers and
-//! fragments are written into the device's frame when a datagram leaves, so sending only
-//! frees memory. A full queue is an outcome: the datagram is not accepted and nothing
-//! changes.
+//! Rule: payload is stored in one stream, beside a queue of addresses and lengths. Headers and
+//! fragments are written into the device's frame when a datagram leaves, so sending takes no
+//! packet memory. A full queue is an outcome: the datagram is not accepted and nothing changes.
 
 #[cfg(test)]
 mod tests;
@@ -123,7 +122,7 @@ impl SendQueue {
         let len = u16::try_from(payload.len()).expect("the caller checked the length");
         let bytes = u64::from(len);
         if self.payload.is_empty() {
-            // Begins at a block boundary, so that the whole block is usable.
+            // The payload begins at a block boundary, so that the whole block is usable.
             self.payload.restart(0);
         }
         if self.datagrams.len() == self.most_datagrams
@@ -148,17 +147,17 @@ impl SendQueue {
         true
     }
 
-    /// Returns whether the queue is empty.
+    /// Returns true if the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.datagrams.is_empty()
     }
 
-    /// Returns whether the first datagram is partly sent in fragments.
+    /// Returns true if the first datagram is partly sent in fragments.
     pub(crate) const fn is_fragmenting(&self) -> bool {
         self.fragmenting.is_some()
     }
 
-    /// Returns whether there is room for at least the smallest datagram.
+    /// Returns true if there is room for at least the smallest datagram.
     pub(crate) fn has_room(&self) -> bool {
         self.datagrams.len() < self.most_datagrams && self.payload.len() < self.most_bytes
     }
@@ -173,8 +172,8 @@ impl SendQueue {
         }
     }
 
-    /// Writes the next packet to the start of `packet`, which has at least the
-    /// device's MTU. `None`: the queue is empty.
+    /// Writes the next packet to the start of `packet`, which has at least the device's MTU.
+    /// Returns `None` if the queue is empty.
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,

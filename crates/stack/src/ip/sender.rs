@@ -39,16 +39,16 @@ pub(crate) struct Outgoing {
 /// A packet that was written to the start of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BuiltPacket {
-    /// Its length in bytes, IP header included.
+    /// Length of the packet in bytes, IP header included.
     pub(crate) len: usize,
     /// Destination address, for the routing table.
     pub(crate) dst: IpAddr,
-    /// The station whose frame this packet answers; `None` if it answers none. The
-    /// station is the next hop if the neighbour cache knows no other, so an answer to an
+    /// The station whose frame this packet answers; `None` if it answers none. If the neighbour
+    /// cache does not know the next hop, the packet goes to this station, so an answer to an
     /// unknown host adds no entry.
     pub(crate) answers: Option<MacAddress>,
-    /// State of its transport checksum. `start` is counted from the IP header;
-    /// the caller adds the length of a link header.
+    /// State of the packet's transport checksum. `start` is counted from the IP header; the caller
+    /// adds the length of a link header.
     pub(crate) checksum: TxChecksum,
 }
 
@@ -72,7 +72,7 @@ impl IpSender {
         }
     }
 
-    /// Returns whether the device completes transport checksums of whole packets.
+    /// Returns true if the device completes transport checksums of whole packets.
     pub(crate) const fn checksum_tx(&self) -> bool {
         self.checksum_tx
     }

@@ -17,7 +17,7 @@ pub struct Subnet {
 }
 
 impl Subnet {
-    /// Returns whether `ip` is in the network.
+    /// Returns true if `ip` is in the network.
     pub fn contains(&self, ip: IpAddr) -> bool {
         match (self.address, ip) {
             (IpAddr::V4(own), IpAddr::V4(ip)) => {
@@ -40,13 +40,13 @@ impl Subnet {
         }
     }
 
-    /// Returns whether `src` can be the address of one other host.
+    /// Returns true if `src` can be the address of one other host.
     /// RFC 1122 §3.2.1.3.
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
         self.can_be_host(src) && self.audience(src) == Audience::Other
     }
 
-    /// Returns whether `ip` can be the address of one host.
+    /// Returns true if `ip` can be the address of one host.
     pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
         match (self.address, ip) {
             (IpAddr::V4(own), IpAddr::V4(ip)) => v4::can_be_host(own, self.prefix_len, ip),

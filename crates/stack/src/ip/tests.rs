@@ -142,7 +142,7 @@ fn a_packet_of_an_unknown_protocol_is_counted_and_returned_for_an_error() {
     assert_eq!(received, Some(false));
     assert_eq!(counters.discarded(Discard::IpUnknownProtocol), 1);
     assert_eq!(counters.mib.ip_in_delivers, 0);
-    // A fragment other than the first gets no error. RFC 1122 §3.2.2.
+    // Only the first fragment causes an error. RFC 1122 §3.2.2.
     Ipv4Header {
         fragment_offset: 8,
         ..Ipv4Header::new(PEER, US, Protocol::Other(99), 20)
@@ -168,7 +168,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
     for step in 0..20_000 {
         let mut bytes = packet(PEER, US, Protocol::Udp);
         if step % 2 == 0 {
-            // Valid headers with random fields reach further.
+            // Valid headers with random fields get past the first checks.
             Ipv4Header {
                 more_fragments: rng.chance(0.5),
                 fragment_offset: (rng.below(300) * 8) as u16,

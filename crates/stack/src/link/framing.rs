@@ -1,8 +1,8 @@
 //! Link headers: checked on receipt, written on sending.
 //!
-//! Rule: a frame for another station, from no single station, or with a payload
-//! that is neither IPv4 nor ARP, is discarded here. On a device without link headers
-//! ([`Medium::Ip`]) frames pass unchanged.
+//! Rule: a frame is discarded here if it is for another station, if its source address is not that
+//! of a single station, or if its payload is neither IPv4 nor ARP. On a device without link
+//! headers ([`Medium::Ip`]) frames pass unchanged.
 
 use core::net::IpAddr;
 

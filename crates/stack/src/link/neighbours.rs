@@ -30,9 +30,9 @@ use crate::{
     slab::Slab,
 };
 
-/// Queue of entries with a request due that a connection awaits or that are in use.
+/// Queue of entries whose request is due and that a connection awaits or that are in use.
 const ASKING_FIRST: u32 = 0;
-/// Queue of entries with a request due that only datagrams await.
+/// Queue of entries whose request is due and that only datagrams await.
 const ASKING: u32 = 1;
 /// Queue of resolved entries with waiting packets.
 const RELEASED: u32 = 2;
@@ -60,7 +60,7 @@ pub(crate) enum Resolution {
     /// [Hold](Neighbours::hold) the packet, or wait until the entry is
     /// [settled](Neighbours::take_settled).
     Pending(u32),
-    /// The neighbour did not reply, less than `arp.failed_time` ago.
+    /// The neighbour did not reply, and `arp.failed_time` has not passed since.
     Unreachable,
     /// The neighbour is unknown, and the limit of awaited entries is reached. Wait for
     /// [room](Neighbours::room), or drop the packet.
@@ -87,12 +87,12 @@ enum NeighbourState {
 struct NeighbourEntry {
     ip: IpAddr,
     state: NeighbourState,
-    /// Looked up since the clock hand last passed.
+    /// Looked up since the clock hand (`Neighbours::hand`) last passed the entry.
     used: bool,
-    /// `Connection` if a connection waited for it during its last resolution.
+    /// `Connection` if a connection waited for the entry during its last resolution.
     asker: Asker,
-    /// Set if the entry was resolved for waiting senders and none has used it yet. It
-    /// counts as awaited until this time.
+    /// Time until which the entry counts as awaited: it was resolved for waiting senders, and none
+    /// has used it yet.
     awaited_until: Option<Instant>,
     /// The next entry of the same bucket.
     next: u32,
@@ -143,7 +143,8 @@ pub(crate) struct Neighbours {
     /// Position of the clock hand that searches for an entry to evict.
     hand: u32,
     queues: Queues,
-    /// Entries with an outcome of which the waiting connections have not been told.
+    /// Entries that were resolved, failed or removed, and whose waiting connections were not woken
+    /// yet.
     settled: Queues,
     awaited: Awaited,
     replies: VecDeque<ArpReply>,
@@ -179,8 +180,8 @@ impl Neighbours {
         }
     }
 
-    /// Looks up the neighbour `ip` for `asker`. If it is unknown and there is room, adds
-    /// an entry and makes a request due.
+    /// Looks up the neighbour `ip` for `asker`. If the neighbour is unknown and the cache has
+    /// room, adds an entry and makes a request due.
     pub(crate) fn resolve(
         &mut self,
         ip: IpAddr,
@@ -225,8 +226,8 @@ impl Neighbours {
         }
     }
 
-    /// Returns the MAC address of the neighbour `ip` if it is known, and adds no entry
-    /// otherwise. For answers to hosts that may be unknown.
+    /// Returns the MAC address of the neighbour `ip` if it is known; never adds an entry. For
+    /// answers to hosts that may be unknown.
     pub(crate) fn known(&mut self, ip: IpAddr, now: Instant) -> Option<MacAddress> {
         let index = self.find(ip)?;
         self.refresh(index, now)
@@ -310,8 +311,8 @@ impl Neighbours {
         !self.settled.is_empty(SETTLED)
     }
 
-    /// Notes that connections through the neighbour `ip` time out: its next lookup probes
-    /// it, and its address stays in use meanwhile. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
+    /// Notes that connections through the neighbour `ip` time out. The next lookup probes the
+    /// neighbour, whose address stays in use meanwhile. RFC 9293 §3.8.3, RFC 1122 §3.3.1.4.
     pub(crate) fn on_negative_advice(&mut self, ip: IpAddr, now: Instant) {
         if let Some(index) = self.find(ip)
             && let NeighbourState::Reachable { until, .. } = &mut self.entries[index].state
@@ -405,7 +406,7 @@ impl Neighbours {
     }
 
     /// Stores a neighbour's MAC address. Only a packet addressed to this host adds an
-    /// entry. Returns whether the neighbour is in the cache.
+    /// entry. Returns true if the neighbour is in the cache.
     fn learn(
         &mut self,
         (ip, mac): (IpAddr, MacAddress),
@@ -458,7 +459,7 @@ impl Neighbours {
         if self.replies.contains(&reply) {
             return Ok(());
         }
-        // The newest is kept: the sender of the oldest asks again first.
+        // The oldest reply is dropped, because its receiver repeats the request first.
         let is_full = self.replies.len() >= self.config.replies as usize;
         if is_full {
             self.replies.pop_front();
@@ -470,7 +471,7 @@ impl Neighbours {
         Ok(())
     }
 
-    /// Returns whether `poll_packet` has a frame.
+    /// Returns true if `poll_packet` has a frame.
     pub(crate) fn wants_output(&self, now: Instant) -> bool {
         !self.replies.is_empty()
             || !self.queues.is_empty(RELEASED)
@@ -666,7 +667,7 @@ impl Neighbours {
         }
     }
 
-    /// Returns the next deadline of a reply. Replaces
+    /// Returns the next deadline of a reply. The stack uses it in place of
     /// [`next_timeout`](Self::next_timeout) while the device is full.
     pub(crate) const fn next_deadline(&self) -> Option<Instant> {
         self.deadline

@@ -52,7 +52,7 @@ pub fn of_knob(preset: &str, knob: &str) -> Vec<&'static str> {
 }
 
 impl NotExpressible {
-    /// Returns the error for an attempt to set it.
+    /// Returns the error for an attempt to set this name.
     pub fn refusal(&self) -> KnobError {
         KnobError::Contradiction {
             why: format!("{}: no knob expresses it. {}", self.name, self.instead),
@@ -89,7 +89,7 @@ impl Meaning {
 }
 
 impl Alias {
-    /// The knobs that it sets.
+    /// Returns the knobs that the alias sets.
     pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
         let others = match &self.meaning {
             Meaning::Same
@@ -113,8 +113,8 @@ impl Alias {
     /// Reads `text` as the alias's value and returns the knobs' values, one for each
     /// of [`knobs`](Self::knobs).
     ///
-    /// [`KnobError::NotAValue`] with the alias's own name. The value is not compared with
-    /// the knob's range: setting the knob does that.
+    /// The error is [`KnobError::NotAValue`] with the alias's own name. The value is not compared
+    /// with the knob's range: setting the knob does that.
     pub fn values(&self, text: &str) -> Result<Vec<String>, KnobError> {
         let refused = |expected| KnobError::NotAValue {
             name: self.name.to_string(),
@@ -168,7 +168,7 @@ impl Alias {
         }
     }
 
-    /// The values that the alias's knobs have in its preset.
+    /// Returns the values that the alias's knobs have in its preset.
     fn preset_values(&self) -> Vec<String> {
         let config = super::find(self.preset).ok().map(super::Preset::config);
         let value = |knob| config.as_ref()?.get(knob);

@@ -121,9 +121,9 @@ impl Stack {
         Ok(ConnectionId(tcp.key(index)))
     }
 
-    /// Copies as much of `payload` into the send buffer as there is room for, and returns
-    /// the number of bytes. The send buffer and free packet memory bound it; with the
-    /// knob `tcp.write_atomic` it is all or nothing.
+    /// Copies as much of `payload` into the send buffer as there is room for, and returns the
+    /// number of bytes. The send buffer and free packet memory bound that number. With the knob
+    /// `tcp.write_atomic` the call copies all of `payload` or nothing.
     ///
     /// 0 is not an error: the buffer is full, or the handshake is not complete.
     /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports when there is room again.
@@ -191,7 +191,7 @@ impl Stack {
     /// Copies received payload into `out` and leaves it unread: `MSG_PEEK`.
     ///
     /// # Errors
-    /// Those of [`tcp_read`](Self::tcp_read).
+    /// The errors of [`tcp_read`](Self::tcp_read).
     pub fn tcp_peek(
         &mut self,
         id: ConnectionId,
@@ -201,9 +201,9 @@ impl Stack {
         Ok(self.look(id, now, |connection, env| connection.peek(out, env))??)
     }
 
-    /// Closes the receiving direction: `SHUT_RD` of BSD. Unread payload is discarded, reads return
-    /// [`Read::End`], and what arrives later is acknowledged and discarded. The peer does
-    /// not learn of it, because no TCP segment reports it.
+    /// Closes the receiving direction, as `SHUT_RD` of BSD does. Unread payload is discarded,
+    /// reads return [`Read::End`], and payload that arrives later is acknowledged and discarded.
+    /// The peer does not learn of the call, because no TCP segment reports it.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -255,7 +255,7 @@ impl Stack {
         Ok(self.call(id, now, |connection, env| connection.set(option, env))??)
     }
 
-    /// Returns whether the connection is connected, readable, writable or closed.
+    /// Returns the readiness of the connection: connected, readable, writable or closed.
     ///
     /// # Errors
     /// [`TcpError::NoSuchHandle`].
@@ -332,8 +332,8 @@ impl Stack {
         Ok(tcp.run(id.0.index, &mut host, call))
     }
 
-    /// Returns the result of a read of `asked` bytes that finds no payload: the queues stay
-    /// as they are.
+    /// Returns the result of a read of `asked` bytes if there is no payload to read; the queues
+    /// are then not updated. Returns `None` if there may be payload.
     fn reads_nothing(
         &mut self,
         id: ConnectionId,
@@ -376,7 +376,7 @@ impl Stack {
         }
     }
 
-    /// Returns the settings of a socket: those asked for, checked, or those of the knobs.
+    /// Returns the settings of a socket: `asked` after a check, or the values of the knobs.
     fn tuning(&self, asked: Option<Tuning>) -> Result<Tuning, SettingError> {
         let host = &self.tcp.host_state;
         let Some(tuning) = asked else {

@@ -29,8 +29,7 @@ impl Stack {
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`], [`BadDestination`](UdpError::BadDestination), or
-    /// [`TooLong`](UdpError::TooLong) for a datagram that no empty queue could
-    /// hold.
+    /// [`TooLong`](UdpError::TooLong) for a datagram that does not fit into an empty queue.
     pub fn udp_send(
         &mut self,
         id: UdpId,
@@ -63,7 +62,7 @@ impl Stack {
         self.udp.local(id)
     }
 
-    /// Returns whether the socket is readable or writable.
+    /// Returns the readiness of the socket: readable, writable or both.
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`].

@@ -44,8 +44,8 @@ struct UnknownPeer {
 }
 
 impl TcpLayer {
-    /// Processes a TCP segment of `sender`, which need not be well-formed. Returns the
-    /// connection that predicts a segment with the same headers to follow, if any.
+    /// Processes a TCP segment of `sender`, which need not be well-formed. Returns the connection
+    /// that received it, if that connection predicts a next segment with the same headers.
     pub(crate) fn on_packet(
         &mut self,
         packet: &Packet<'_>,
@@ -62,8 +62,8 @@ impl TcpLayer {
         }
     }
 
-    /// Processes a segment that was predicted. The caller settles the connection at the
-    /// end of the run; until then nothing but its receive half changes.
+    /// Processes a segment that was predicted. The caller updates the queues for the connection at
+    /// the end of the run; until then only the connection's receive half changes.
     pub(crate) fn on_predicted(
         &mut self,
         index: u32,
@@ -127,8 +127,8 @@ impl TcpLayer {
         outcome.map(|()| None)
     }
 
-    /// Passes a segment to connection `index`. Returns the connection if it predicts a
-    /// segment with the same headers to follow.
+    /// Passes a segment to connection `index`. Returns the connection if it predicts a next
+    /// segment with the same headers.
     fn deliver(
         &mut self,
         index: u32,
@@ -141,8 +141,8 @@ impl TcpLayer {
         predicts.then_some(index)
     }
 
-    /// Returns true if the connection that received the last segment has the four-tuple
-    /// `tuple`: no lookup is needed then.
+    /// Returns true if the connection that received the last segment has the four-tuple `tuple`;
+    /// no lookup is then needed.
     fn is_last_receiver(&self, tuple: &FourTuple) -> bool {
         let slot = self.slots.at(self.last_receiver);
         slot.is_some_and(|slot| slot.in_demux && slot.tuple == *tuple)
@@ -191,8 +191,8 @@ impl TcpLayer {
         if segment.has(TcpFlags::ACK) {
             return self.on_cookie(listener, peer, segment, host);
         }
-        // RFC 9293 §3.10.7.2: without an ACK only a SYN is of use. An RST with an ACK was
-        // refused above, because it cannot return a cookie.
+        // RFC 9293 §3.10.7.2: a listener accepts only a SYN among segments without an ACK. An RST
+        // with an ACK was refused above, because it cannot return a cookie.
         if segment.has(TcpFlags::RST) || !segment.has(TcpFlags::SYN) || segment.has(TcpFlags::FIN) {
             return Err(Discard::TcpUselessInListen);
         }
@@ -288,8 +288,8 @@ impl TcpLayer {
         contents
     }
 
-    /// Starts a handshake in answer to a SYN. It takes the place of TIME-WAIT entry
-    /// `replaced`, which stays if the handshake fails to start.
+    /// Starts a handshake in answer to a SYN. The handshake replaces TIME-WAIT entry `replaced`;
+    /// the entry stays if the handshake fails to start.
     fn start_handshake(
         &mut self,
         listener: Key,
@@ -401,8 +401,7 @@ impl TcpLayer {
         self.on_cookie(listener, peer, segment, host)
     }
 
-    /// Completes a handshake: it becomes a connection in the backlog of its
-    /// listener.
+    /// Completes a handshake, which becomes a connection in the backlog of its listener.
     fn complete(
         &mut self,
         index: u32,
@@ -429,8 +428,8 @@ impl TcpLayer {
         Ok(())
     }
 
-    /// Checks that the backlog of `listener` and the slots have room. If the slots have
-    /// none an orphan may be aborted: the peer's next segment then finds room.
+    /// Checks that the backlog of `listener` and the table of slots have room. If no slot is free,
+    /// an orphan may be aborted, so that the peer's next segment finds room.
     fn check_room(&mut self, listener: Key, host: &mut HostContext<'_>) -> Result<(), Discard> {
         if !self.listeners.has_room(listener) {
             return Err(Discard::TcpBacklogFull);

@@ -31,12 +31,12 @@ impl FourTuple {
         }
     }
 
-    /// This host's end.
+    /// Returns this host's end.
     pub(crate) const fn local(&self) -> SocketAddr {
         SocketAddr::new(self.local_ip, self.local_port)
     }
 
-    /// The peer's end.
+    /// Returns the peer's end.
     pub(crate) const fn remote(&self) -> SocketAddr {
         SocketAddr::new(self.remote_ip, self.remote_port)
     }

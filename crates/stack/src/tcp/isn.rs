@@ -42,9 +42,9 @@ impl InitialNumbers {
         SeqNum(clock.wrapping_add(offset))
     }
 
-    /// Returns a number for a four-tuple whose previous incarnation has just ended at
-    /// `snd_nxt`; it is beyond every number that the incarnation sent. RFC 9293 §3.6.1,
-    /// RFC 6191 §2.
+    /// Returns a number for a four-tuple whose previous incarnation has just ended at `snd_nxt`.
+    /// The number is beyond every number that the old incarnation sent. RFC 9293 §3.6.1, RFC 6191
+    /// §2.
     pub(crate) fn sequence_after(
         &self,
         tuple: &FourTuple,

@@ -21,7 +21,7 @@ mod tests;
 /// A listening socket.
 #[derive(Clone, Debug)]
 pub(crate) struct ListeningSocket {
-    /// Local address; unspecified for every address of this host.
+    /// Local address; the unspecified address stands for every address of this host.
     pub(crate) local: SocketAddr,
     /// Connections that may wait to be accepted.
     pub(crate) backlog: u32,
@@ -48,8 +48,8 @@ impl ListeningSockets {
         }
     }
 
-    /// Adds a listener; `None` if the table is full. The caller has checked that
-    /// no other listens there.
+    /// Adds a listener; `None` if the table is full. The caller has checked that no other listener
+    /// has this address.
     pub(crate) fn add(&mut self, listener: ListeningSocket) -> Option<Key> {
         let hash = self.hash(listener.local);
         let key = self.listeners.insert(listener).ok()?;
@@ -89,7 +89,7 @@ impl ListeningSockets {
         self.listeners.key(index)
     }
 
-    /// Returns whether the backlog of listener `key` has room.
+    /// Returns true if the backlog of listener `key` has room.
     pub(crate) fn has_room(&self, key: Key) -> bool {
         self.get(key)
             .is_some_and(|listener| self.waiting.len(key.index) < listener.backlog)

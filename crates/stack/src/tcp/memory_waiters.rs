@@ -1,8 +1,8 @@
 //! The queue of connections that were refused packet memory.
 //!
-//! Rule: when there is more room than at the last offer, each waiting connection is
-//! offered memory once, in the order of the refusals. A lasting shortage therefore causes
-//! no work, and no connection is passed over. The connection decides how much it takes.
+//! Rule: when more memory is free than at the last offer, each waiting connection is offered
+//! memory once, in the order of the refusals. A lasting shortage therefore causes no work, and no
+//! connection is passed over. The connection decides how much it takes.
 
 use fullpipe_pool::{Holder, Pool};
 
@@ -54,12 +54,12 @@ impl MemoryWaiters {
         }
     }
 
-    /// Returns whether memory should be offered now.
+    /// Returns true if memory should be offered now.
     pub(crate) fn can_ask(&self, pool: &Pool) -> bool {
         !self.queue.is_empty(WAITING) && (self.to_ask > 0 || room(pool) > self.room_seen)
     }
 
-    /// Returns whether no connection waits.
+    /// Returns true if no connection waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty(WAITING)
     }

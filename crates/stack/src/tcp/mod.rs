@@ -225,7 +225,7 @@ impl TcpLayer {
         }
     }
 
-    /// Aborts an orphan to free its slot, which it leaves when its reset is sent. Called
+    /// Aborts an orphan to free its slot; the slot is free when the orphan's reset is sent. Called
     /// when a connection or a handshake found no slot.
     fn abort_orphan_for_slot(&mut self, host: &mut HostContext<'_>) {
         if let Some(orphan) = self.orphans.yielding(self.slots.capacity()) {
@@ -496,7 +496,7 @@ impl TcpLayer {
         self.slots.key(index)
     }
 
-    /// Returns whether a SYN-ACK is due.
+    /// Returns true if a SYN-ACK is due.
     pub(crate) fn has_syn_ack(&self) -> bool {
         self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
     }
@@ -531,12 +531,12 @@ impl TcpLayer {
         self.time_waits.answered(index);
     }
 
-    /// Returns whether a segment may be due.
+    /// Returns true if a segment may be due.
     pub(crate) fn has_work(&self) -> bool {
         self.transmit_queue.first().is_some() || self.has_answers()
     }
 
-    /// Returns whether a segment may be due that belongs to no connection.
+    /// Returns true if a segment may be due that belongs to no connection.
     pub(crate) fn has_answers(&self) -> bool {
         !self.resets.is_empty() || self.has_syn_ack() || self.time_waits.first_due().is_some()
     }

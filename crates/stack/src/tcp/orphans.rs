@@ -100,8 +100,9 @@ impl Orphans {
         self.stalled.first(QUEUE).filter(|_| over)
     }
 
-    /// Returns the orphan that ends when all `slots` are in use and another connection
-    /// needs one: the one stalled longest, or if orphans hold all slots, the oldest.
+    /// Returns the orphan to abort when all `slots` are in use and another connection needs a
+    /// slot: the orphan stalled longest. If none is stalled and orphans hold all slots, returns
+    /// the oldest.
     pub(crate) fn yielding(&self, slots: u32) -> Option<u32> {
         let oldest = self.all.first(QUEUE).filter(|_| self.len() == slots);
         self.stalled.first(QUEUE).or(oldest)

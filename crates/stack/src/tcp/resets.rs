@@ -1,8 +1,8 @@
 //! Resets in answer to segments without a connection. RFC 9293 §3.10.7.1.
 //!
-//! Rule: such a segment costs a place in a bounded queue and one answer of its
-//! sender's account (`source_limit`); if either is used up the segment is dropped.
-//! `egress` empties the queue.
+//! Rule: each answer takes a place in a bounded queue and counts against the rate limit of its
+//! receiver (`source_limit`). If the queue or the limit refuses the answer, the segment is
+//! dropped. `egress` empties the queue.
 
 use alloc::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::source_limit::SourceLimit;
 #[cfg(test)]
 mod tests;
 
-/// A segment that answers another without a connection.
+/// A segment that answers a received segment without a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Addresses and ports.
@@ -96,7 +96,7 @@ impl Resets {
         self.queue.pop_front();
     }
 
-    /// Returns whether no reset waits.
+    /// Returns true if no reset waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -1,9 +1,9 @@
 //! Handshakes in progress at listeners. RFC 4987 §3.6.
 //!
-//! Rule: a SYN costs one entry of a fixed table and a reservation of memory within a
-//! small share, but no block. If either is used up, the caller answers the SYN with a
-//! cookie or drops it. An entry ends with the ACK that completes the handshake, with a
-//! reset, or when the last SYN-ACK remains without an answer.
+//! Rule: a SYN costs one entry of a fixed table and a reservation of memory within a small share,
+//! but no block. If the table or the share is used up, the caller answers the SYN with a cookie or
+//! drops it. An entry ends with the ACK that completes the handshake, with a reset, or when the
+//! last SYN-ACK remains without an answer.
 
 use core::net::IpAddr;
 
@@ -25,8 +25,8 @@ mod tests;
 /// Index of the only queue: entries whose SYN-ACK is due.
 const DUE: u32 = 0;
 
-/// Most timeouts counted while the peer answers but its connection finds no room, so that
-/// the SYN-ACK is repeated every few seconds for as long as the peer answers.
+/// Largest number of timeouts that is counted while the peer answers but its connection finds no
+/// room. The SYN-ACK is then repeated every few seconds as long as the peer answers.
 const MAX_BACKOFF: u8 = 3;
 
 /// A handshake in progress.
@@ -55,7 +55,7 @@ pub(crate) enum HandshakeAction {
     RepeatSynAck,
     /// The peer reset the handshake: forget it.
     Abort,
-    /// The segment acknowledges what was never sent: answer with a reset.
+    /// The segment acknowledges a sequence number that was never sent: answer with a reset.
     Reset,
     /// The segment may be forged: answer with a challenge ACK (RFC 5961 §3.2).
     Challenge,
@@ -89,7 +89,7 @@ impl SynCache {
         }
     }
 
-    /// Returns whether no further SYN from `ip` can be answered.
+    /// Returns true if no further SYN from `ip` can be answered.
     pub(crate) fn is_full_for(&self, ip: IpAddr) -> bool {
         self.entries.is_full() || self.sources.full(ip).is_some()
     }

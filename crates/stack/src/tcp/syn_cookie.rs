@@ -57,15 +57,14 @@ pub(crate) struct SynCookies {
     /// Never grows beyond its first capacity.
     queue: VecDeque<Answer>,
     most: usize,
-    /// Time of the last cookie. `None`, or a time too long ago: no ACK can carry a valid
-    /// cookie.
+    /// Time of the last cookie. If it is `None` or too long ago, no ACK can carry a valid cookie.
     last_made: Option<Instant>,
 }
 
 impl SynSummary {
-    /// Returns the contents of `syn` that a cookie can encode. Options other than MSS
-    /// need timestamps: the peer must offer them, and `stamping` says that this host
-    /// uses them.
+    /// Returns the contents of `syn` that a cookie can encode. Options other than MSS need
+    /// timestamps: the peer must offer them, and `stamping` must be true, which says that this
+    /// host uses them.
     pub(crate) fn from_syn(syn: &Segment<'_>, stamping: bool) -> Self {
         let mss = syn.options.mss.unwrap_or(fullpipe_tcp::DEFAULT_MSS);
         let size = SIZES.iter().rposition(|size| *size <= mss).unwrap_or(0);
@@ -152,7 +151,7 @@ impl SynCookies {
         }
     }
 
-    /// Returns whether the queue of SYN-ACKs is full.
+    /// Returns true if the queue of SYN-ACKs is full.
     pub(crate) fn is_full(&self) -> bool {
         self.queue.len() == self.most
     }
@@ -177,15 +176,15 @@ impl SynCookies {
         self.last_made = Some(now);
     }
 
-    /// Returns whether any cookie that was made can still be valid.
+    /// Returns true if any cookie that was made can still be valid.
     pub(crate) fn may_return(&self, now: Instant) -> bool {
         self.last_made
             .is_some_and(|made| now.since(made) < PERIOD * 2)
     }
 
-    /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight numbers are
-    /// valid for one SYN, each for another MSS, which is the peer's to choose. If the ACK was
-    /// lost, a keepalive or window probe, whose sequence number is one lower, is accepted
+    /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight sequence numbers are
+    /// valid for one SYN, each for another MSS; the peer may choose its MSS in any case. If the
+    /// ACK was lost, a keepalive or window probe, whose sequence number is one lower, is accepted
     /// in its place.
     pub(crate) fn verify(
         &self,
@@ -211,7 +210,7 @@ impl SynCookies {
         self.queue.pop_front()
     }
 
-    /// Returns whether no SYN-ACK waits.
+    /// Returns true if no SYN-ACK waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }

@@ -64,7 +64,7 @@ impl TimeWaitTable {
         }
     }
 
-    /// Returns whether the table has size 0.
+    /// Returns true if the table has room for no entry (knob `stack.time_wait_entries` is 0).
     pub(crate) fn is_off(&self) -> bool {
         self.entries.capacity() == 0
     }
@@ -182,7 +182,7 @@ impl TimeWaitEntry {
         }
     }
 
-    /// Returns whether the incarnation that `syn` would open cannot accept segments of
+    /// Returns true if the incarnation that `syn` would open cannot accept segments of
     /// the old one. RFC 6191 §2: by timestamps if both sides use them, otherwise by
     /// sequence numbers.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {

@@ -15,7 +15,7 @@ mod tests;
 pub(crate) const READY: u32 = 0;
 /// Connections whose neighbour found no room in the cache.
 const FOR_ROOM: u32 = 1;
-/// The list of the cache's first entry; those of the other entries follow it.
+/// The list of the cache's first entry; the lists of the other entries follow it.
 const FIRST_ENTRY: u32 = 2;
 
 /// Connections that may be polled, and those that wait for a neighbour.
@@ -81,7 +81,7 @@ impl TransmitQueue {
         self.queues.join(FOR_ROOM, index);
     }
 
-    /// Returns whether a connection waits for room in the cache.
+    /// Returns true if a connection waits for room in the cache.
     pub(crate) fn awaits_room(&self) -> bool {
         !self.queues.is_empty(FOR_ROOM)
     }

@@ -26,7 +26,7 @@ impl UdpQueue {
         }
     }
 
-    /// Returns whether the queue has no room for a datagram of `size` bytes.
+    /// Returns true if the queue has no room for a datagram of `size` bytes.
     pub const fn is_full(&self, size: u64) -> bool {
         self.datagrams >= self.most_datagrams || self.bytes + size > self.most_bytes
     }

@@ -211,7 +211,7 @@ impl UdpSockets {
         })
     }
 
-    /// Returns the use of its queues and the number of datagrams that it dropped.
+    /// Returns the use of the socket's queues and the number of datagrams that it dropped.
     pub(crate) fn info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
@@ -289,8 +289,8 @@ impl UdpSockets {
         Ok(())
     }
 
-    /// Queues a received datagram at its socket, unless it is malformed.
-    /// `checksum_verified`: the device has verified its checksum.
+    /// Queues a received datagram at its socket, unless it is malformed. `checksum_verified` is
+    /// true if the device has verified the checksum.
     pub(crate) fn on_datagram(
         &mut self,
         packet: &Packet<'_>,
@@ -354,7 +354,7 @@ impl UdpSockets {
         Some(UdpId(self.sockets.key(index)))
     }
 
-    /// Returns whether a datagram waits to be sent.
+    /// Returns true if a datagram waits to be sent.
     pub(crate) fn wants_output(&self) -> bool {
         !self.sending.is_empty(SENDING)
     }
@@ -437,7 +437,7 @@ impl UdpSockets {
             .map(|(index, _)| index)
     }
 
-    /// Returns whether an open socket conflicts with one bound to `ip` and `port`.
+    /// Returns true if an open socket conflicts with one bound to `ip` and `port`.
     fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
         let shares = |local: IpAddr| local == ip || local.is_unspecified() || ip.is_unspecified();
         self.bound_to(port)

@@ -217,7 +217,7 @@ impl Pair {
         }
     }
 
-    /// Runs one turn of each host and carries the frames. Returns whether a frame
+    /// Runs one turn of each host and carries the frames. Returns true if a frame
     /// moved.
     pub fn step(&mut self) -> bool {
         let mut moved = false;
@@ -442,7 +442,7 @@ pub fn frame(from: Side, header: &TcpHeader, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Returns whether the segment has all of these flags.
+/// Returns true if the segment has all of these flags.
 pub fn has(seen: &Seen, flags: TcpFlags) -> bool {
     seen.header.flags.contains(flags)
 }

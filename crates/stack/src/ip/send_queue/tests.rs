@@ -141,7 +141,7 @@ fn sending_empties_a_pool_full_to_the_last_byte() {
     });
     let mut counters = Counters::default();
     let mut queue = SendQueue::new(Holder::Datagram, 8, 65_536);
-    // A first, short one leaves the stream inside a block.
+    // A short first datagram leaves the stream inside a block.
     assert!(queue.push(HERE, THERE, None, UDP, &pattern(100), &mut pool));
     drain(&mut queue, &mut pool, &mut counters);
     for _ in 0..3 {

@@ -1,15 +1,16 @@
 //! The identification field, which fragments of one datagram share.
 //!
-//! Rule: it tells no host what this host sends to others. Each value is used once in
-//! 65,536 datagrams, in an order that a secret permutes anew each time, so neither a
-//! value nor the distance of two says how many lie between (CVE-2020-36516). Datagrams
-//! that cannot be fragmented carry 0 instead (RFC 6864 §4.1) and take none.
+//! Rule: identifications do not reveal how many packets this host sends to others. Each value is
+//! used once in 65,536 datagrams, in an order that a secret permutes anew each time. Neither a
+//! value nor the difference of two values therefore reveals how many datagrams were sent in
+//! between (CVE-2020-36516). Datagrams that cannot be fragmented carry 0 instead (RFC 6864 §4.1)
+//! and use up no value.
 
 use fullpipe_pool::Rng;
 
 use crate::secret::Secret;
 
-/// Rounds of the Feistel network, which permutes whatever its functions are.
+/// Rounds of the Feistel network, which is a permutation for any round function.
 const ROUNDS: u8 = 4;
 
 /// The identifications of datagrams that may be fragmented.

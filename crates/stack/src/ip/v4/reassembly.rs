@@ -1,8 +1,8 @@
 //! Reassembly of IPv4 datagrams. RFC 791 §3.2, RFC 815.
 //!
-//! Rule: a fragment is written once, in its final place, never over bytes received
-//! before. A fragment that overlaps them ends the datagram (RFC 5722 §4), unless it only
-//! repeats them; then it is ignored.
+//! Rule: a fragment is written once, in its final place, never over bytes received before. A
+//! fragment that overlaps such bytes is ignored if it only repeats them; otherwise its datagram is
+//! dropped (RFC 5722 §4).
 //!
 //! Reassembly is bounded in datagrams, in datagrams of one sender, in ranges, in bytes
 //! and in time. A newer datagram replaces the oldest, because a datagram that has lacked
@@ -53,7 +53,7 @@ struct PartialDatagram {
     /// The payload, from offset 0 on.
     payload: Stream,
     arrived: Ranges,
-    /// Bytes of payload in all, once the last fragment has arrived.
+    /// Length of the payload in bytes; `None` until the last fragment has arrived.
     total: Option<u64>,
     ecn: Ecn,
     /// A fragment was invalid: the datagram holds no memory, and the entry remains so
@@ -82,7 +82,7 @@ pub(crate) struct Reassembler {
     /// Datagrams of each sender, oldest first.
     ages_of_source: Queues,
     sources: SourceCounts,
-    /// Bytes of memory held or promised for all datagrams.
+    /// Bytes of memory taken or reserved for all datagrams.
     bytes: u64,
     most_bytes: u64,
     most_pieces: u32,
@@ -92,7 +92,7 @@ pub(crate) struct Reassembler {
 }
 
 impl Reassembler {
-    /// Allocates its tables and the buffer for the largest datagram.
+    /// Allocates the tables of reassembly and the buffer for the largest datagram.
     pub(crate) fn new(config: &IpConfig, secret: &Secret) -> Self {
         let slots = config.reassembly_datagrams;
         let largest = if slots == 0 {
@@ -118,7 +118,7 @@ impl Reassembler {
         }
     }
 
-    /// Processes one fragment, and returns the datagram if that is complete.
+    /// Processes one fragment, and returns the datagram if it is complete.
     pub(crate) fn on_fragment(
         &mut self,
         header: &Ipv4Header,
@@ -249,8 +249,8 @@ impl Reassembler {
         result
     }
 
-    /// Reserves memory for the bytes below `end` of the datagram in `slot`, and drops the
-    /// oldest other datagrams for it if needed.
+    /// Reserves memory for the bytes below `end` of the datagram in `slot`. If memory is short,
+    /// drops the oldest other datagrams.
     fn make_room(&mut self, slot: u32, end: u64, pool: &mut Pool, counters: &mut Counters) -> bool {
         loop {
             let own = self.slots[slot].bytes();
@@ -359,12 +359,12 @@ impl FragmentKey {
 }
 
 impl PartialDatagram {
-    /// Returns the bytes of memory held or promised, holes included.
+    /// Returns the bytes of memory taken or reserved, holes included.
     fn bytes(&self) -> u64 {
         self.payload.reserved_end() - self.payload.start()
     }
 
-    /// Writes a fragment to its place, for which memory is reserved.
+    /// Writes a fragment to its place, for which memory is already reserved.
     fn insert(
         &mut self,
         header: &Ipv4Header,
@@ -395,8 +395,8 @@ impl PartialDatagram {
         written.map_err(|_no_block| Discard::FragmentNoMemory)
     }
 
-    /// Checks a fragment that ends at `end` against the length of the datagram, as
-    /// far as that is known.
+    /// Checks a fragment that ends at `end` against the length of the datagram, as far as the
+    /// length is known.
     fn check_end(&mut self, end: u64, more: bool, pool: &Pool) -> Result<(), Discard> {
         let highest = self.arrived.last(pool).map_or(0, |last| last.end);
         let agrees = match (self.total, more) {
@@ -414,7 +414,7 @@ impl PartialDatagram {
         Ok(())
     }
 
-    /// Returns whether the same bytes were received before.
+    /// Returns true if the same bytes were received before.
     fn repeats(&self, range: &Range<u64>, payload: &[u8], pool: &Pool) -> bool {
         if !self.arrived.covers(pool, range.clone()) {
             return false;

@@ -28,7 +28,7 @@ pub enum Route {
 pub enum RouteError {
     /// The table is full (knob `ip.routes`).
     Full,
-    /// The network and the gateway are not both IPv4, as the interface is.
+    /// The network or the gateway is not IPv4; the interface is.
     Family,
 }
 

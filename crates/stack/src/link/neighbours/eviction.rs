@@ -1,9 +1,10 @@
-//! Room in the neighbour cache: who may await an entry, and which entry makes room.
+//! Room in the neighbour cache: the limit of awaited entries, and the choice of the entry to
+//! evict.
 //!
-//! Rule: an entry that a connection awaits is never evicted. An entry that only datagrams
-//! await is evicted for connections and, while it is unresolved, for the sender of an
-//! unsolicited ARP packet. An entry that nobody awaits is evicted for any lookup, and for
-//! such a sender if it is unused or failed. Not here: lookups (`neighbours.rs`).
+//! Rule: an entry that a connection awaits is never evicted. An entry that only datagrams await is
+//! evicted for connections and, while it is unresolved, for the sender of an unsolicited ARP
+//! packet. An entry that nobody awaits is evicted for any lookup and, if it is unused or failed,
+//! for the sender of an unsolicited ARP packet. Lookups are in `neighbours.rs`.
 
 use fullpipe_pool::Pool;
 
@@ -21,7 +22,7 @@ impl Neighbours {
         (self.entries.capacity() / 2).max(1)
     }
 
-    /// Returns whether `asker` may await one more entry. Datagrams may use at most half
+    /// Returns true if `asker` may await one more entry. Datagrams may use at most half
     /// of the entries that may be awaited.
     pub(super) fn may_await(&self, asker: Asker) -> bool {
         let Awaited {
@@ -35,8 +36,7 @@ impl Neighbours {
         }
     }
 
-    /// Makes room for a new entry that `asker` awaits; returns false if there is
-    /// none.
+    /// Makes room for a new entry that `asker` awaits; returns false if no entry can be evicted.
     pub(super) fn make_room(
         &mut self,
         asker: Asker,
@@ -52,8 +52,8 @@ impl Neighbours {
         true
     }
 
-    /// Evicts an entry that only datagrams await, for a connection; returns false if
-    /// there is none.
+    /// Evicts an entry that only datagrams await, for a connection; returns false if there is no
+    /// such entry.
     pub(super) fn evict_datagrams(
         &mut self,
         asker: Asker,
@@ -89,9 +89,9 @@ impl Neighbours {
         unreachable!("an entry is spared once, and not all are awaited");
     }
 
-    /// Evicts an entry for the sender of an unsolicited ARP packet: one that nobody awaits
-    /// and that is unused or failed, or one that is unresolved and awaited only by
-    /// datagrams. Returns false if none of the entries examined is.
+    /// Evicts an entry for the sender of an unsolicited ARP packet: one that nobody awaits and
+    /// that is unused or failed, or one that is unresolved and awaited only by datagrams. Returns
+    /// false if none of the examined entries can be evicted.
     pub(super) fn evict_unused(&mut self, pool: &mut Pool, counters: &mut Counters) -> bool {
         for _ in 0..STRANGER_TRIES.min(self.entries.capacity()) {
             let index = self.advance_hand();

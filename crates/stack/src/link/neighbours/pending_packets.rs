@@ -54,7 +54,7 @@ impl PendingPackets {
 
     fn room(&mut self, pool: &Pool) -> u64 {
         if self.bytes.is_empty() {
-            // Begins at a block boundary, so that the whole block is usable.
+            // The packet begins at a block boundary, so that the whole block is usable.
             self.bytes.restart(0);
         }
         self.bytes.append_room(pool)

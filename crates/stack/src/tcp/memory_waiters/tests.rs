@@ -66,7 +66,7 @@ fn a_connection_refused_with_less_room_is_offered_more() {
     let mut pool = pool(8);
     let mut hog = Stream::new(Holder::Send);
     let mut waiters = MemoryWaiters::new(4);
-    // Refused although there is some room, and offered that room.
+    // Connection 0 was refused although some memory is free; that memory is not offered again.
     waiters.file(0, true, &pool);
     assert!(ask(&mut waiters, &pool, 8).is_empty());
     hog.append(&mut pool, &[0; 800]);

@@ -190,7 +190,7 @@ fn a_cookie_is_valid_for_its_tuple_numbers_and_time_only() {
     );
 }
 
-/// The peer names its own MSS, in the SYN or in the number that it acknowledges.
+/// The peer chooses its MSS, in the SYN or in the number that it acknowledges.
 #[test]
 fn eight_numbers_are_valid_cookies_for_one_syn_each_for_another_mss() {
     let mut cookies = cookies();

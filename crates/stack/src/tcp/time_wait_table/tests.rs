@@ -161,7 +161,7 @@ fn the_oldest_entry_is_returned_if_the_table_is_full() {
     let old = waits.add(tuple(1), 0, wait(Instant::from_secs(60)));
     let young = waits.add(tuple(2), 0, wait(Instant::from_secs(61)));
     assert_eq!(waits.oldest_if_full(), Some(old));
-    // The old one is restarted, so the other one is now the oldest.
+    // The first entry is restarted, so the other entry is now the oldest.
     let fin = segment(TcpFlags::FIN | TcpFlags::ACK, NEXT - 1, None);
     waits.on_segment(old, &fin, Instant::from_secs(50), &TcpConfig::default());
     assert_eq!(waits.oldest_if_full(), Some(young));
