@@ -54,7 +54,7 @@ pub enum KnobError {
     Unknown {
         /// The name as given.
         name: String,
-        /// The knob whose name is most alike, if any is close.
+        /// The knob with the most similar name, if one is close.
         nearest: Option<String>,
     },
     /// The text is not a value of the knob's type.
@@ -163,7 +163,7 @@ pub trait KnobTable: Default {
     /// is unchanged on error.
     fn set(&mut self, field: &str, text: &str) -> Result<(), KnobError>;
 
-    /// The value of the field called `field`, as `set` would read it.
+    /// The value of the field called `field`, in the text form that `set` reads.
     fn get(&self, field: &str) -> Option<String>;
 
     /// Gives every field a random value from its simulation range. Each value

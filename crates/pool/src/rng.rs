@@ -77,7 +77,7 @@ impl Rng {
         }
     }
 
-    /// True with probability `p`; never for `p` ≤ 0, always for `p` ≥ 1.
+    /// Returns true with probability `p`: never for `p` ≤ 0, always for `p` ≥ 1.
     pub const fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }

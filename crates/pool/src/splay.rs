@@ -17,8 +17,8 @@ pub const LOWER: usize = 0;
 /// The child with the higher keys.
 pub const HIGHER: usize = 1;
 
-/// The nodes that a search has passed on one side of its place, as a tree, and the one of
-/// them that is nearest to the place.
+/// A tree of the nodes that a search has passed on one side of the searched key, and the
+/// node among them that is nearest to the key.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Passed {
@@ -48,8 +48,9 @@ pub trait SplayNodes {
     /// Returns the children of a node: [`LOWER`], [`HIGHER`].
     fn children(&mut self, node: u32) -> &mut [u32; 2];
 
-    /// Rotates the tree under `root`, which is not empty, until the node with `key`, or
-    /// else a neighbour of its place, is the root. Returns the root.
+    /// Rotates the tree under `root`, which is not empty, until the node with `key` is the
+    /// root. If no node has `key`, a neighbour of its place becomes the root. Returns the
+    /// root.
     fn splay(&mut self, mut root: u32, key: Self::Key) -> u32 {
         let mut passed = [Passed::NONE; 2];
         loop {
@@ -73,9 +74,9 @@ pub trait SplayNodes {
         root
     }
 
-    /// Moves `root` to the tree of the nodes passed on the other side, and returns its
-    /// child on `side`. Rotates first if that child also `is_passed`. If the root has no
-    /// child there, returns [`NONE`] and moves nothing.
+    /// Moves `root` to the tree of the nodes passed on the other side, and returns the
+    /// child of `root` on `side`. Rotates first if the search also passes that child
+    /// (`is_passed`). If `root` has no child on `side`, returns [`NONE`] and moves nothing.
     #[doc(hidden)]
     #[inline(always)]
     fn descend(
@@ -112,13 +113,13 @@ pub trait SplayNodes {
         passed[side].nearest = node;
     }
 
-    /// Inserts `node`, whose key is lower than all of the tree. Returns the new root.
+    /// Inserts `node`, whose key is lower than all keys of the tree. Returns the new root.
     fn insert_first(&mut self, root: u32, node: u32) -> u32 {
         *self.children(node) = [NONE, root];
         node
     }
 
-    /// Inserts `node`, whose key is higher than all of the tree. Returns the new root.
+    /// Inserts `node`, whose key is higher than all keys of the tree. Returns the new root.
     fn insert_last(&mut self, root: u32, node: u32) -> u32 {
         *self.children(node) = [root, NONE];
         node

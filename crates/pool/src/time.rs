@@ -136,7 +136,7 @@ impl Duration {
 
     /// `secs` seconds to the nearest nanosecond; negative and NaN give zero.
     pub const fn from_secs_f64(secs: f64) -> Self {
-        // A float cast saturates and maps NaN to zero, which is the rule here.
+        // A float cast saturates and maps NaN to zero.
         Self((secs * NANOS_PER_SEC as f64 + 0.5) as u64)
     }
 
@@ -223,10 +223,10 @@ impl From<Duration> for core::time::Duration {
     }
 }
 
-/// A length of time in the largest of s, ms, us and ns that is not longer than it, exact
-/// to the nanosecond: `20ms`, `1.5s`, `50us`; zero is `0s`. This is the form
-/// of settings and files, which [`FromStr`] reads back. The alternate form
-/// (`{:#}`) is for reading: `20 ms`, `50 µs`. A precision (`{:.1}`) cuts decimals.
+/// Writes the duration in the largest of s, ms, us and ns that is not longer than it,
+/// exact to the nanosecond: `20ms`, `1.5s`, `50us`; zero is `0s`. Settings and files use
+/// this form, which [`FromStr`] reads back. The alternate form (`{:#}`) is for people:
+/// `20 ms`, `50 µs`. A precision (`{:.1}`) cuts decimals.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name, digits) = match self.0 {

@@ -5,7 +5,8 @@
 
 use fullpipe_pool::{Holder, Pool, PoolConfig, Ranges, Rng, Stream};
 
-/// One random step on everything a pool hands out, exhaustion included.
+/// Makes one random step on a stream or on the set of ranges. Memory may run
+/// out.
 fn step(rng: &mut Rng, pool: &mut Pool, streams: &mut [Stream], set: &mut Ranges) {
     let bytes = [3; 700];
     let who = rng.below(streams.len() as u64) as usize;

@@ -1,8 +1,8 @@
-//! Bytes per second that are summed, and copied while being summed.
+//! Measures the bytes per second that are summed, and copied while being summed.
 //!
-//! The one rule: one row per length that a stack meets (a header, a block of 196
-//! bytes, a frame, a super-segment), beside a plain copy as the bound. Run it with
-//! `--no-default-features` for the portable code.
+//! The one rule: each length that a stack meets (a header, a block of 196 bytes, a
+//! frame, a super-segment) has a row beside a plain copy, which is the upper
+//! bound. Run it with `--no-default-features` to measure the portable code.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};

@@ -1,8 +1,8 @@
 //! ARP for IPv4 over Ethernet. RFC 826.
 //!
 //! The one rule: only requests and replies that map IPv4 addresses to Ethernet addresses
-//! are read; everything else is refused with a reason. The neighbour table and the
-//! decision to answer are in `fullpipe`.
+//! are read; every other packet is refused with a reason. The crate `fullpipe` keeps the
+//! neighbour table and decides which requests it answers.
 
 use core::net::Ipv4Addr;
 
@@ -56,7 +56,7 @@ impl ArpPacket {
     /// Bytes of the packet.
     pub const LEN: usize = size_of::<Layout>();
 
-    /// Reads a packet; what follows its 28 bytes is padding and ignored.
+    /// Reads the first 28 bytes of `packet` and ignores the rest, which is padding.
     ///
     /// # Errors
     /// `Truncated` below 28 bytes, `BadAddressFormat` for anything but
@@ -90,7 +90,7 @@ impl ArpPacket {
     /// Writes the packet to the first 28 bytes of `packet`.
     ///
     /// # Panics
-    /// If `packet` is shorter.
+    /// If `packet` is shorter than 28 bytes.
     pub fn write(&self, packet: &mut [u8]) {
         let layout = Layout {
             hardware: U16::new(HARDWARE_ETHERNET),

@@ -1,7 +1,8 @@
-//! Reasons why bytes are not the header that they were parsed as.
+//! Reasons for refusing a header.
 //!
-//! The one rule: each variant is a reason, and each reason is a counter in the
-//! crates above. The layer is not named; the caller knows what it parsed.
+//! The one rule: each variant is a reason, and each reason is a counter in the crates
+//! above. A reason does not name the layer, because the caller knows which header it
+//! parsed.
 
 use core::fmt;
 
@@ -9,11 +10,11 @@ use core::fmt;
 /// host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WireError {
-    /// The bytes end before the header, or before the length it claims.
+    /// The bytes end before the header ends, or before the length that the header claims.
     Truncated,
     /// The one's-complement sum over the covered bytes is wrong.
     BadChecksum,
-    /// The IP version field is not that of the header that was parsed.
+    /// The IP version field differs from the version of the parsed header.
     BadVersion,
     /// The header-length field is below the minimum or, in TCP, beyond the segment.
     BadHeaderLength,

@@ -35,7 +35,7 @@ impl MacAddress {
         self.0[0] & 1 != 0
     }
 
-    /// Returns true if it can be the address of one station.
+    /// Returns true if the address can belong to one station.
     pub fn is_unicast(self) -> bool {
         !self.is_multicast() && self != Self::UNSPECIFIED
     }
@@ -54,7 +54,7 @@ impl fmt::Debug for MacAddress {
     }
 }
 
-/// The error of a text that is not six pairs of hexadecimal digits separated by
+/// The error for a text that is not six pairs of hexadecimal digits separated by
 /// colons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseMacAddressError;
@@ -163,7 +163,7 @@ impl EthernetHeader {
     /// Writes the header to the first 14 bytes of `frame`.
     ///
     /// # Panics
-    /// If `frame` is shorter.
+    /// If `frame` is shorter than 14 bytes.
     pub fn write(&self, frame: &mut [u8]) {
         let layout = Layout {
             dst: self.dst.0,

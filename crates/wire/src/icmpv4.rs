@@ -105,17 +105,18 @@ pub enum Icmpv4Message {
     },
     /// Returns the payload.
     EchoReply {
-        /// As in the request.
+        /// The `ident` of the request.
         ident: u16,
-        /// As in the request.
+        /// The `seq` of the request.
         seq: u16,
     },
     /// A packet was not delivered; the payload quotes it.
     Unreachable {
         /// The reason.
         code: UnreachableCode,
-        /// Largest packet the next hop takes in bytes, with `FragmentationNeeded`;
-        /// 0 when the router does not say (RFC 1191 §5), and with every other code.
+        /// Largest packet that the next hop takes, in bytes. 0 if the router does not
+        /// give the size (RFC 1191 §5), and with every code except
+        /// `FragmentationNeeded`.
         next_hop_mtu: u16,
     },
     /// A packet exceeded its TTL or the reassembly time; the payload quotes it.
@@ -149,10 +150,11 @@ impl Icmpv4Message {
 
     /// Reads a message that fills `packet`; returns it with its payload.
     ///
-    /// A code other than 0 on an echo is ignored, as hosts do.
+    /// The code of an echo message is ignored, as other hosts do.
     ///
     /// # Errors
-    /// `Truncated` below eight bytes, `BadChecksum` unless trusted.
+    /// `Truncated` below eight bytes; `BadChecksum` unless `checksum` is
+    /// [`ChecksumPolicy::Trust`].
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (layout, payload) =
             Layout::ref_from_prefix(packet).map_err(|_| WireError::Truncated)?;
@@ -191,11 +193,11 @@ impl Icmpv4Message {
         Ok((message, payload))
     }
 
-    /// Writes the eight bytes of header to the start of `header`, with the
-    /// checksum over them and the payload summed in `payload`.
+    /// Writes the eight-byte header to the start of `header`. Its checksum covers the
+    /// header and the payload, whose sum is `payload`.
     ///
     /// # Panics
-    /// If `header` is shorter.
+    /// If `header` is shorter than eight bytes.
     pub fn write(&self, header: &mut [u8], payload: Checksum) {
         let (kind, code, high, low) = match *self {
             Self::EchoRequest { ident, seq } => (ECHO_REQUEST, 0, ident, seq),

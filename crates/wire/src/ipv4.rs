@@ -90,7 +90,7 @@ pub struct Ipv4Header {
     pub dscp: u8,
     /// Congestion notification.
     pub ecn: Ecn,
-    /// Bytes of header and payload. Written as `payload_len() + 20`.
+    /// Bytes of header and payload. [`Ipv4Header::write`] writes `payload_len() + 20`.
     pub total_len: u16,
     /// Identifies the datagram that a fragment belongs to.
     pub identification: u16,
@@ -108,7 +108,8 @@ pub struct Ipv4Header {
     pub src: Ipv4Addr,
     /// Address of the receiver.
     pub dst: Ipv4Addr,
-    /// Bytes of the parsed header, options included: 20 to 60. Written as 20.
+    /// Bytes of the parsed header, options included: 20 to 60. [`Ipv4Header::write`]
+    /// writes 20.
     pub header_len: u8,
 }
 
@@ -133,7 +134,8 @@ impl Ipv4Header {
     /// The largest payload a header without options can announce.
     pub const MAX_PAYLOAD_LEN: usize = u16::MAX as usize - Self::LEN;
 
-    /// A header for a whole datagram: may be fragmented, TTL 64, all else 0.
+    /// Returns a header for a whole datagram that may be fragmented: TTL 64, DSCP and
+    /// identification 0, and no ECN.
     ///
     /// # Panics
     /// If `payload_len` is above [`Ipv4Header::MAX_PAYLOAD_LEN`].
@@ -166,7 +168,8 @@ impl Ipv4Header {
     /// contradict each other or a fragment would end past 65,535 bytes.
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (header, options_end) = Self::parse_header(packet)?;
-        // Checked before the total length: a bit flipped there counts as a bad checksum.
+        // The checksum is checked before the total length, so that a bit flipped in the
+        // length counts as a bad checksum.
         if checksum == ChecksumPolicy::Verify && !Checksum::of(options_end.header).is_valid() {
             return Err(WireError::BadChecksum);
         }
@@ -196,7 +199,7 @@ impl Ipv4Header {
         Ok((header, &split.rest[..quoted_len]))
     }
 
-    /// Returns whether `options`, the header's bytes beyond the first 20, hold a loose
+    /// Returns true if `options`, the header's bytes beyond the first 20, hold a loose
     /// or strict source route.
     ///
     /// # Errors
@@ -263,7 +266,7 @@ impl Ipv4Header {
         self.total_len.saturating_sub(self.header_len as u16) as usize
     }
 
-    /// Returns true if the packet holds less than its whole datagram.
+    /// Returns true if the packet is a fragment of a datagram.
     pub const fn is_fragment(&self) -> bool {
         self.more_fragments || self.fragment_offset != 0
     }

@@ -1,8 +1,8 @@
 //! The UDP header. RFC 768.
 //!
 //! The one rule: the length field decides where the datagram ends, never the packet
-//! around it. Parsing does not check the checksum, because that covers addresses
-//! and a device may have verified it: [`verify_checksum`] does.
+//! around it. Parsing does not check the checksum, because the checksum covers
+//! addresses and a device may have verified it. [`verify_checksum`] checks it.
 
 use core::net::IpAddr;
 
@@ -72,7 +72,8 @@ impl UdpHeader {
         })
     }
 
-    /// Writes the header with checksum 0, which over IPv4 means "not summed".
+    /// Writes the header with checksum 0, which over IPv4 means that there is no
+    /// checksum.
     ///
     /// # Panics
     /// If `datagram` is shorter than eight bytes.
@@ -87,8 +88,8 @@ impl UdpHeader {
     }
 }
 
-/// Fills in the checksum of a written header, given the sum of its payload. A sum
-/// of 0 is sent as 0xffff, because 0 means that there is no checksum.
+/// Fills in the checksum of a written header, given the sum of its payload. A
+/// checksum of 0 is written as 0xffff, because 0 means that there is no checksum.
 ///
 /// # Panics
 /// If `header` is shorter than eight bytes.
@@ -109,7 +110,7 @@ pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checks
 /// (RFC 8200 §8.1).
 ///
 /// # Errors
-/// Those of [`UdpHeader::parse`], and `BadChecksum`.
+/// The errors of [`UdpHeader::parse`], and `BadChecksum`.
 pub fn verify_checksum(datagram: &[u8], src: IpAddr, dst: IpAddr) -> Result<(), WireError> {
     let (header, _) = UdpHeader::parse(datagram)?;
     let datagram = &datagram[..header.len.into()];

@@ -1,11 +1,11 @@
 //! Cells: equal parts of blocks, each the window of one idle connection.
 //!
-//! The one rule: a block of cells is held as long as one of its cells is in use, and a
-//! cell in use is never moved. A window in a cell is therefore memory that is held, not
-//! only promised, however the cells are scattered.
+//! The one rule: a block of cells is held as long as one of its cells is in use, and a cell
+//! in use is never moved. The memory of a window in a cell is therefore held, not only
+//! promised.
 //!
-//! Blocks are taken and freed by the parent. How a stream uses its cell is in
-//! `stream/cell.rs`; TCP decides which connections get one.
+//! The parent module takes and frees blocks. `stream/cell.rs` lays a stream over its cell;
+//! TCP decides which connections get a cell.
 
 use crate::config::PoolConfig;
 use crate::index::NONE;
@@ -33,8 +33,8 @@ impl CellBlock {
     };
 }
 
-/// The cells of a pool. A cell is named by its block's index times the cells in a block,
-/// plus its place in the block.
+/// The cells of a pool. The number of a cell is its block's index times the cells in a
+/// block, plus its place in the block.
 #[derive(Debug)]
 pub(super) struct Cells {
     /// Cells in a block; 0 if the pool has none.
@@ -42,7 +42,7 @@ pub(super) struct Cells {
     /// Bytes in a cell; 0 if the pool has none.
     size: u32,
     block_size: usize,
-    /// State of each block, by index, up to the highest block that ever had cells. It
+    /// State of each block, by index, up to the highest block that ever had cells. The list
     /// grows within its capacity.
     blocks: Vec<CellBlock>,
     /// First block that has cells both in use and free.
@@ -82,12 +82,12 @@ impl Cells {
         (1 << self.per_block) - 1
     }
 
-    /// Returns true if a block of cells has a free one.
+    /// Returns true if a cell is free.
     pub(super) const fn has_free(&self) -> bool {
         self.first_open != NONE
     }
 
-    /// Adds `block`, whose bytes are free cells from now on. The caller takes one at once.
+    /// Adds `block` as free cells. The caller takes one of them at once.
     pub(super) fn add(&mut self, block: u32) {
         if self.blocks.len() <= block as usize {
             self.blocks.resize(block as usize + 1, CellBlock::UNUSED);
@@ -109,8 +109,8 @@ impl Cells {
         Some(block * self.per_block + place)
     }
 
-    /// Frees `cell`. Returns its block if no other cell of it is in use: the caller frees
-    /// that.
+    /// Frees `cell`. If no other cell of its block is in use, returns the block, which the
+    /// caller then frees.
     pub(super) fn give_back(&mut self, cell: u32) -> Option<u32> {
         let (block, place) = (cell / self.per_block, cell % self.per_block);
         let all_used = self.all_used();
@@ -160,7 +160,7 @@ impl Cells {
     /// Checks that the list has each block with a free cell once, and that no cell is lost.
     ///
     /// # Panics
-    /// With the count that does not balance.
+    /// If a count does not balance; the message names it.
     pub(super) fn verify(&self) {
         let is_open = |block: &&CellBlock| block.used != 0 && block.used != self.all_used();
         let open = self.blocks.iter().filter(is_open).count();

@@ -29,9 +29,10 @@ use usage::PoolUsage;
 #[derive(Debug)]
 pub struct Pool {
     block_size: u32,
-    /// Index of the next block, for each block on the free list or in a holder's chain. It
-    /// and `bytes` grow within their capacity when a block is used for the first time, so
-    /// that a large pool is made at once and takes only the memory that was ever used.
+    /// Index of the next block, for each block on the free list or in a holder's chain.
+    /// `links` and `bytes` grow within their capacity when a block is used for the first
+    /// time. A large pool is therefore made at once, and uses only the memory of blocks that
+    /// were ever used.
     links: Vec<u32>,
     bytes: Vec<u8>,
     first_free: u32,
@@ -113,8 +114,8 @@ impl Pool {
         self.usage.promised(holder)
     }
 
-    /// Blocks that `holder` could take or be promised now: those neither promised
-    /// already nor needed for another holder's floor.
+    /// Blocks that `holder` can take or be promised now, without those already promised and
+    /// those needed for another holder's floor.
     pub fn room(&self, holder: Holder) -> u32 {
         self.usage.room(holder)
     }
@@ -136,17 +137,18 @@ impl Pool {
         self.cells.in_use()
     }
 
-    /// Returns true if new and idle receivers should be content with a cell: the pool has
-    /// cells, and a quarter of what it may hold and promise is in use. Blocks set aside for
-    /// handshakes with a cell do not count, because strangers can cause any number of them.
+    /// Returns true if new and idle receivers should use only a cell as their window: the
+    /// pool has cells, and a quarter of its limit is held or promised. Blocks set aside for
+    /// handshakes with a cell do not count, because unknown hosts can open any number of
+    /// such handshakes.
     pub fn is_short(&self) -> bool {
         self.cells.size() > 0 && self.usage.quarter_is_committed(self.aside.for_cells)
     }
 
-    /// Returns true if a new handshake should be content with a cell: the pool
-    /// [is short](Self::is_short), or an eighth of the receivers' blocks is set aside for
-    /// handshakes with larger windows. Those count as memory in use, so strangers get no
-    /// more of them.
+    /// Returns true if a new handshake should get only a cell: the pool [is
+    /// short](Self::is_short), or an eighth of the receivers' blocks is set aside for
+    /// handshakes with larger windows. The blocks of these handshakes count as memory in
+    /// use, so unknown hosts get no more than this eighth.
     pub fn is_short_for_handshakes(&self) -> bool {
         let most = (self.most(Holder::Receive) / 8).max(1);
         self.is_short() || (self.cells.size() > 0 && self.aside.for_windows >= most)
@@ -159,8 +161,8 @@ impl Pool {
     }
 
     /// Blocks that a send buffer of more than one block should leave free for the answers of
-    /// other connections: half of [those kept](Self::kept_for_cells) from large windows, so
-    /// that large windows leave some to large answers.
+    /// other connections: half of the blocks that [large windows leave
+    /// free](Self::kept_for_cells). The other half is for large answers.
     pub fn kept_for_answers(&self) -> u32 {
         self.kept_for_cells() / 2
     }
@@ -196,7 +198,7 @@ impl Pool {
     /// covered and floors honoured. Walks the free lists.
     ///
     /// # Panics
-    /// With the count that does not balance.
+    /// If a count does not balance; the message names it.
     pub fn verify(&self) {
         self.usage.verify();
         let unused = self.block_count() - self.links.len() as u32;
@@ -241,10 +243,10 @@ impl Pool {
         &mut self.bytes[range]
     }
 
-    /// Promises `blocks` more to receivers, all or none, before there is a stream to
-    /// reserve them: for a window of at most a cell if `for_cell`. Returns whether it did;
-    /// if so, the caller must call [`take_back`](Self::take_back). What is
-    /// [kept for answers](Self::kept_for_answers) is left.
+    /// Promises `blocks` more to receivers, all or none, for a stream that does not exist
+    /// yet. `for_cell` says that its window will be at most a cell. Blocks [kept for
+    /// answers](Self::kept_for_answers) stay free. Returns true if the blocks were promised;
+    /// the caller must then call [`take_back`](Self::take_back).
     pub fn set_aside(&mut self, blocks: u32, for_cell: bool) -> bool {
         let had = blocks.saturating_add(self.kept_for_answers()) <= self.room(Holder::Receive);
         if had {
@@ -298,8 +300,8 @@ impl Pool {
         Some(block)
     }
 
-    /// Takes a free cell for the receivers, from a block that has one or from a block that
-    /// they have room for. Returns `None` if there is neither.
+    /// Takes a free cell for the receivers, from a block of cells or from a new block if the
+    /// receivers have room for one. Otherwise returns `None`.
     pub(crate) fn take_cell(&mut self) -> Option<u32> {
         if self.cells.size() > 0 && !self.cells.has_free() {
             let block = self.take(Holder::Receive, false)?;

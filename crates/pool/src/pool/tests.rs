@@ -156,10 +156,11 @@ fn an_overcommitted_pool_reports_when_no_block_is_left() {
         assert_eq!(window.reserve(&mut pool, 30), 30);
     }
     assert_eq!(pool.promised(), 9);
-    // 12 may be committed, one of them is the senders'.
+    // Twelve blocks may be held or promised; one of them is kept for the
+    // senders' floor.
     assert_eq!(windows[3].reserve(&mut pool, 30), 20);
     windows[0].write_at(&mut pool, 0, &[1; 30]).unwrap();
-    // One block is free, and it is the senders'.
+    // One block is free, and it is kept for the senders' floor.
     let refused = windows[1].write_at(&mut pool, 5, &[2; 2]);
     assert_eq!(refused, Err(crate::NoBlock));
     assert!(windows[1].is_empty());
@@ -189,14 +190,15 @@ fn four_windows_share_a_block_and_the_last_gives_it_back() {
         assert_eq!(window.reserve(&mut pool, 10_000), 512);
         pool.verify();
     }
-    // Two blocks are the senders'.
+    // Two blocks are kept for the senders' floor.
     assert!(pool.is_short() && !windows[16].enter_cell(&mut pool));
     assert_eq!((pool.held(Holder::Receive), pool.promised()), (4, 0));
     for (byte, window) in windows[..16].iter_mut().enumerate() {
         window.write_at(&mut pool, 0, &[byte as u8; 512]).unwrap();
     }
     assert!(!windows[3].leave_cell(&mut pool, 0), "no block is free");
-    // A cell is used again, in whichever order the others are given back.
+    // A freed cell is used again, whatever the order in which the others are
+    // given back.
     for kept in [5, 9, 15, 0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14] {
         let window = &mut windows[kept];
         let bytes: Vec<u8> = window.slices(&pool, 0..512).flatten().copied().collect();
@@ -332,7 +334,8 @@ proptest! {
         let mut pool = Pool::new(&PoolConfig {
             block_size, ..config(blocks, send_floor, receive_floor, overcommit)
         });
-        // Two of the streams are senders, two receivers, the rest one of each.
+        // Two of the streams are senders and two are receivers; each other
+        // holder has one.
         let mut streams = [0, 1, 2, 3, 4, 5, 0, 1].map(|n| Stream::new(Holder::ALL[n]));
         for (who, step) in &steps {
             let broken = run(step, &mut streams[*who], &mut pool);
@@ -358,7 +361,7 @@ proptest! {
         prop_assert_eq!((pool.free_blocks(), pool.promised()), (blocks, 0));
     }
 
-    /// The owner of a floor gets it whatever the other holders did.
+    /// Senders reach their floor, whatever the other holders did.
     #[test]
     fn a_sender_always_reaches_its_floor(
         blocks in 2..12_u32, floor in 1..256_u32, overcommit in 100..300_u32, steps in steps(),

@@ -88,7 +88,7 @@ impl PoolUsage {
         let mut accounts = [HolderUsage::default(); Holder::ALL.len()];
         accounts[Holder::Send as usize].floor = config.send_floor;
         accounts[Holder::Receive as usize].floor = config.receive_floor;
-        // No count can pass the limit, so none can overflow.
+        // No count exceeds this limit, so none can overflow.
         let limit = (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
             .min(u64::from(u32::MAX));
         Self {

@@ -112,8 +112,8 @@ impl Ranges {
 
     /// Adds the bytes of `range`.
     ///
-    /// [`RangesFull`] if `range` touches no range of the set and no node is free for this
-    /// set: the last nodes are kept for sets with few ranges.
+    /// Returns [`RangesFull`] if `range` touches no range of the set and no node is free
+    /// for this set: the last nodes are kept for sets with few ranges.
     ///
     /// # Panics
     /// If `range` is empty.
@@ -193,7 +193,8 @@ impl Ranges {
         if lower == NONE {
             return NONE;
         }
-        // All of it starts before `offset`, so its highest range becomes its root.
+        // Every range of `lower` starts before `offset`, so its highest range becomes its
+        // root.
         let before = arena.splay(lower, offset);
         arena.children(self.top)[LOWER] = before;
         before

@@ -1,4 +1,4 @@
-//! Sets of ranges against a plain set of numbers.
+//! Sets of ranges compared with a plain set of numbers.
 
 use super::*;
 use crate::config::PoolConfig;
@@ -223,7 +223,8 @@ fn run(step: &Step, set: &mut Ranges, model: &mut BTreeSet<u64>, pool: &mut Pool
     }
 }
 
-/// The work of one insertion among many ranges, in an order that a peer chooses.
+/// Measures the work of one insertion among many ranges, in an order that a peer
+/// chooses.
 #[test]
 fn a_range_is_inserted_in_a_logarithm_of_the_ranges_in_any_order() {
     const COUNT: u64 = 8_192;

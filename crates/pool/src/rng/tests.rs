@@ -1,4 +1,5 @@
-//! The generator against published values, and its draws against their ranges.
+//! The generator compared with published values, and its draws with their
+//! ranges.
 
 use super::*;
 

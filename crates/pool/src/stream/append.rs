@@ -1,14 +1,14 @@
 //! Writing at the end of a stream: the send buffer's side.
 //!
-//! The one rule: a write is cut short only if too few blocks are free. It never
-//! takes a block that is promised to a window or needed for another's floor.
+//! The one rule: a write is cut short only if too few blocks are free. It never takes a
+//! block that is promised to a window or needed for another holder's floor.
 
 use super::window::Stream;
 use crate::pool::Pool;
 
 impl Stream {
-    /// Appends as much of `bytes` as there are blocks for and returns the bytes appended.
-    /// 0 means that no block is available; it is an outcome, not an error.
+    /// Appends as many of `bytes` as there are blocks for, and returns their number. 0
+    /// means that no block is available, which is an outcome, not an error.
     pub fn append(&mut self, pool: &mut Pool, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         self.append_with(pool, bytes.len(), |space| {
@@ -25,7 +25,7 @@ impl Stream {
     /// Returns the bytes appended.
     ///
     /// # Panics
-    /// If `fill` returns more than the space has.
+    /// If `fill` returns more bytes than the space has.
     pub fn append_with(
         &mut self,
         pool: &mut Pool,

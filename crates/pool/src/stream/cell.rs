@@ -2,9 +2,9 @@
 //!
 //! The one rule: a stream has either a cell or blocks. In a cell its window is at most the
 //! cell, which is used as a ring: byte `k` of the stream is at `k` modulo the cell's size.
-//! The cell is held from the first byte promised, so nothing in the window is ever refused.
+//! The cell is held from the first byte promised, so no byte inside the window is refused.
 //!
-//! Moving from the cell to blocks copies what is unread, at most a cell.
+//! Moving from the cell to blocks copies the unread bytes, at most one cell.
 
 use super::window::Stream;
 use crate::index::NONE;
@@ -40,8 +40,8 @@ impl Stream {
         self.is_in_cell()
     }
 
-    /// Moves the stream from its cell to blocks that back the same window, if the pool has
-    /// them and `spare` blocks more. Returns false, and changes nothing, if it has not.
+    /// Moves the stream from its cell to blocks that back the same window. Returns false,
+    /// and changes nothing, if the pool does not have these blocks and `spare` more.
     pub fn leave_cell(&mut self, pool: &mut Pool, spare: u32) -> bool {
         let cell = core::mem::replace(&mut self.cell, NONE);
         if cell == NONE {
@@ -88,7 +88,7 @@ impl Stream {
         (offset % u64::from(pool.cell_size())) as usize
     }
 
-    /// Gives the cell back, if there is one. The stream is empty.
+    /// Gives back the cell of an empty stream, if the stream has one.
     pub(super) fn drop_cell(&mut self, pool: &mut Pool) {
         let cell = core::mem::replace(&mut self.cell, NONE);
         if cell != NONE {

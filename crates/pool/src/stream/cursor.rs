@@ -1,7 +1,6 @@
 //! A remembered place in a stream's chain of blocks.
 //!
-//! The one rule: a cursor at distance 0 stands for the head, whatever block it
-//! names.
+//! The one rule: a cursor at distance 0 means the head, whatever block it names.
 
 use crate::index::NONE;
 
@@ -13,8 +12,8 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// The cursor of an empty chain. It has distance 0, so it stands for the head once
-    /// there is one.
+    /// The cursor of an empty chain. Its distance is 0, so it means the head as soon
+    /// as the chain has a block.
     pub(super) const NOWHERE: Self = Self {
         block: NONE,
         index: 0,

@@ -1,8 +1,8 @@
 //! Reservations and writing inside them: the receive buffer's side.
 //!
-//! The one rule: a reservation stays backed until the stream gives it back. It counts the
-//! blocks that `start..reserved_end` touches, those on the chain included; the others are
-//! promised by the pool until they are taken or given back.
+//! The one rule: a reservation stays backed until the stream gives it back. It covers the
+//! blocks that `start..reserved_end` touches: those already in the chain, and those that
+//! the pool promises until they are taken or given back.
 //!
 //! Holes in the window are kept in [`Ranges`](crate::Ranges).
 
@@ -26,8 +26,8 @@ impl core::error::Error for NoBlock {}
 impl Stream {
     /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back
     /// the stream: it is less than `end` if the pool cannot promise enough, and greater
-    /// if more was reserved before. It never decreases. A stream in a cell stays in
-    /// it, so the result is at most the cell's end.
+    /// if more was reserved before. This offset never decreases. A stream in a cell stays
+    /// in the cell, so the result is at most the cell's end.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();
@@ -66,8 +66,8 @@ impl Stream {
     /// [`NoBlock`] only when the pool is overcommitted; nothing has changed.
     ///
     /// # Panics
-    /// If the bytes are not inside `start..reserved_end`: the caller trims
-    /// what arrives to the window it advertised.
+    /// If the bytes are not inside `start..reserved_end`: the caller must trim segments
+    /// to the window it advertised.
     pub fn write_at(&mut self, pool: &mut Pool, offset: u64, bytes: &[u8]) -> Result<(), NoBlock> {
         let end = offset + bytes.len() as u64;
         assert!(

@@ -49,7 +49,7 @@ impl<'a> Iterator for Slices<'a> {
 impl FusedIterator for Slices<'_> {}
 
 impl Slices<'_> {
-    /// Bytes not yet handed out.
+    /// Bytes not yet returned.
     pub fn remaining(&self) -> u64 {
         self.left
     }

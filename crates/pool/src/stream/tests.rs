@@ -110,7 +110,8 @@ fn the_chain_grows_only_as_far_as_the_highest_byte() {
 
 #[test]
 fn a_reservation_counts_the_partial_blocks_at_both_ends() {
-    // Block size 10: start, reserved end, blocks that range touches.
+    // Block size 10: start, reserved end, and the number of blocks that this range
+    // touches.
     for (start, end, blocks) in [
         (0, 1, 1),
         (0, 10, 1),
@@ -302,9 +303,8 @@ fn sequential_work_never_walks_more_than_the_last_piece() {
         0,
         "the tail is known from the start"
     );
-    // New bytes are sent in two-block pieces while a hole far below is
-    // retransmitted in as many, and the head follows: the two places a sender works
-    // at.
+    // As a sender in recovery does, this sends new bytes and retransmits a hole far
+    // below them, both in two-block pieces, while the head follows the hole.
     let (mut new, mut hole) = (32_768, 96);
     while new + 32 <= stream.end() {
         for at in [&mut new, &mut hole] {
@@ -447,7 +447,8 @@ impl Model {
                 let text = self.fresh(bytes_of(amount));
                 let mut given = 0;
                 let appended = stream.append_with(pool, text.len(), |space| {
-                    // Half-filled spaces end the write; that too must be exact.
+                    // A space filled only in part ends the write; the bytes must be
+                    // exact then, too.
                     let filled = space.len().min(1 + given);
                     space[..filled].copy_from_slice(&text[given..given + filled]);
                     given += filled;

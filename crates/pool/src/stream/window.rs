@@ -34,7 +34,7 @@ pub struct Stream {
     /// Two places in the chain where work was last done, the lower first.
     pub(super) low: Cell<Cursor>,
     pub(super) high: Cell<Cursor>,
-    /// The cell that holds the window, or `NONE`: then it is in blocks.
+    /// The cell that holds the window; `NONE` if the window is in blocks.
     pub(super) cell: u32,
     pub(super) holder: Holder,
 }
@@ -55,7 +55,7 @@ impl Stream {
         }
     }
 
-    /// The holder that its blocks count for.
+    /// The holder for which the stream's blocks count.
     pub fn holder(&self) -> Holder {
         self.holder
     }
@@ -158,7 +158,7 @@ impl Stream {
     /// on it. Walks the chain.
     ///
     /// # Panics
-    /// With the contradiction.
+    /// If they contradict each other; the message names the contradiction.
     pub fn verify(&self, pool: &Pool) {
         assert!(self.start <= self.end, "the stream ends before it starts");
         self.verify_cell(pool);

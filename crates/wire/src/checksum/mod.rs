@@ -1,9 +1,9 @@
 //! The Internet checksum. RFC 1071.
 //!
-//! The one rule: a sum does not depend on how the bytes are cut into slices. Slices
-//! of any length, odd ones too, added in order, give the sum of the whole. The code
-//! that adds the bytes (portable, or vector instructions found at run time) never
-//! changes a result.
+//! The one rule: a sum does not depend on how the bytes are cut into slices. Slices of any
+//! length, also an odd one, added in order give the sum of all their bytes. The portable
+//! code and the vector code, which is used if the processor has the instructions, give the
+//! same results.
 
 mod portable;
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
@@ -26,13 +26,13 @@ pub enum ChecksumPolicy {
 
 /// A one's-complement sum in progress.
 ///
-/// It keeps the sum of 16-bit words so far and the number of bytes, so that a slice which
-/// starts at an odd offset is added with its bytes swapped.
+/// Holds the sum of the 16-bit words added so far and the number of bytes. After an odd
+/// number of bytes, the bytes of the next slice are swapped before they are added.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checksum {
-    /// Sum of words in native order, folded to 16 bits and converted only when it is read:
-    /// one conversion after the additions is enough (RFC 1071 §2 (B)). It is 0 only if every
-    /// byte is 0, and stays far below 2⁶⁴.
+    /// Sum of the words in native byte order. It is folded to 16 bits and converted to
+    /// network order only when it is read: one conversion after the additions is enough (RFC
+    /// 1071 §2 (B)). The sum is 0 only if every byte is 0, and stays far below 2⁶⁴.
     words: u64,
     len: usize,
 }
@@ -66,7 +66,7 @@ impl Checksum {
     /// Copies `src` to `dst` and adds it, in one pass over the bytes.
     ///
     /// # Panics
-    /// If the two differ in length.
+    /// If `dst` and `src` differ in length.
     pub fn copy(&mut self, dst: &mut [u8], src: &[u8]) {
         assert_eq!(dst.len(), src.len(), "a copy is as long as what it copies");
         self.append(copy_words(dst, src), src.len());
@@ -78,17 +78,16 @@ impl Checksum {
         self.len += 2;
     }
 
-    /// Adds the pseudo-header of an upper-layer protocol: both addresses, the
-    /// protocol, and the length `len` of its header and data in bytes. RFC 9293
-    /// §3.1, RFC 8200 §8.1. It does not count in [`Checksum::len`] and may be added
-    /// at any point.
+    /// Adds the pseudo-header of an upper-layer protocol: both addresses, the protocol, and
+    /// the length `len` of its header and data in bytes. RFC 9293 §3.1, RFC 8200 §8.1. The
+    /// pseudo-header does not count in [`Checksum::len`] and may be added at any point.
     pub fn add_pseudo_header(&mut self, src: IpAddr, dst: IpAddr, protocol: u8, len: u32) {
         let addresses = address_words(src) + address_words(dst);
         let rest = u64::from(u16::from(protocol).to_be()) + u64::from(len.to_be());
         self.words = fold_once(self.words) + addresses + rest;
     }
 
-    /// This sum followed by `next`, as if the bytes of `next` came after.
+    /// Returns the sum of the bytes of `self` followed by the bytes of `next`.
     #[must_use]
     pub fn then(mut self, next: Self) -> Self {
         self.append(next.words, next.len);
@@ -111,12 +110,12 @@ impl Checksum {
         big_endian_sum(self.words)
     }
 
-    /// The value for a checksum field that was 0 while it was summed.
+    /// Returns the value for the checksum field. The field was 0 when its bytes were summed.
     pub const fn finish(&self) -> u16 {
         !self.sum()
     }
 
-    /// Returns true if bytes that were summed with their checksum field are valid.
+    /// Returns true if the sum is valid. The bytes summed must include the checksum field.
     pub const fn is_valid(&self) -> bool {
         self.sum() == 0xffff
     }
@@ -127,8 +126,9 @@ impl Checksum {
         self.len += len;
     }
 
-    /// Returns the sum of words that begin here. An odd offset swaps the bytes of every
-    /// word, which multiplies the sum by 2⁸ modulo 0xffff.
+    /// Returns the part of the sum that `words` has at this place. After an odd number of
+    /// bytes, the bytes of every word are swapped, which multiplies the sum by 2⁸ modulo
+    /// 0xffff.
     #[inline]
     const fn in_place(&self, words: u64) -> u64 {
         words << (self.len % 2 * 8)

@@ -1,18 +1,19 @@
 //! Sums of 32-bit words in plain integer arithmetic.
 //!
 //! The one rule: the result is congruent, modulo 0xffff, to the sum of the 16-bit words
-//! in native order, and 0 only when every byte is 0. The parent folds it to 16 bits and
-//! treats slices that start at an odd offset.
+//! in native order, and 0 only when every byte is 0. The parent module folds the result
+//! to 16 bits and handles slices that start at an odd offset.
 
 /// Bytes taken per step: eight lanes of 64 bits.
 const STEP: usize = 64;
 const LANES: usize = STEP / 8;
 
-/// Sums of one lane: of its 64-bit words modulo 2⁶⁴ (`whole`), and of their upper halves
-/// (`high`).
+/// Two sums for each lane: its 64-bit words modulo 2⁶⁴ (`whole`), and the upper halves of
+/// these words (`high`).
 ///
-/// `whole − 2³²·high` is then the exact sum of the lower halves, so a word costs one
-/// shift and two additions and no carry. Exact for up to 2³² words a lane.
+/// `whole − 2³²·high` is then the exact sum of the lower halves. A word thus costs one
+/// shift and two additions, without a carry. The sums are exact for up to 2³² words a
+/// lane.
 struct Lanes {
     whole: [u64; LANES],
     high: [u64; LANES],
@@ -42,8 +43,7 @@ impl Lanes {
     }
 }
 
-/// Returns the sum of `bytes`; an odd last byte is the first byte of a word that ends in
-/// 0.
+/// Returns the sum of `bytes`. If their number is odd, a 0 completes the last word.
 pub fn sum_words(bytes: &[u8]) -> u64 {
     let (steps, tail) = bytes.as_chunks::<STEP>();
     if steps.is_empty() {
@@ -72,7 +72,7 @@ pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
     lanes.total() + sum_tail(src_tail)
 }
 
-/// Returns the sum of the fewer than 64 bytes that do not fill a step.
+/// Returns the sum of `bytes`, which are fewer than a step of 64 bytes.
 ///
 /// Reads pieces of 32, 16, 8, 4, 2 and 1 bytes by value: a loop over so few words costs
 /// more to set up than it saves, and a copy into a padded buffer makes the loads wait for

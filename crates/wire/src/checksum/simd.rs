@@ -1,9 +1,8 @@
 //! The sums of [`super::portable`] with 256-bit vectors, where the processor has
 //! them.
 //!
-//! The one rule: the results equal those of the portable code. The processor is
-//! asked at run time; short slices and processors without AVX2 use the portable
-//! code.
+//! The one rule: the results equal those of the portable code. Short slices, and
+//! processors without AVX2 (found out at run time), use the portable code.
 
 use pulp::x86::V3;
 use pulp::{cast, u64x4};
@@ -123,8 +122,8 @@ impl pulp::NullaryFnOnce for Copy<'_> {
         let (dst_vectors, dst_tail) = self.dst.as_chunks_mut::<VECTOR>();
         let (src_steps, src_vectors) = src_vectors.as_chunks::<LANES>();
         let (dst_steps, dst_vectors) = dst_vectors.as_chunks_mut::<LANES>();
-        // Copied first: a call between the steps would move the lanes from registers to
-        // memory.
+        // The tail is copied first: a call between the steps would move the lanes from
+        // registers to memory.
         dst_tail.copy_from_slice(src_tail);
         let mut lanes = Lanes::ZERO;
         for (dst_step, src_step) in dst_steps.iter_mut().zip(src_steps) {

@@ -1,5 +1,5 @@
-//! The sum against its definition, against itself cut into pieces, and the vector
-//! code against the portable code.
+//! The sum compared with its definition and with the sums of its pieces, and the
+//! vector code compared with the portable code.
 
 extern crate std;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::{Checksum, big_endian_sum, portable};
 
-/// RFC 1071 §4.1, word by word.
+/// Returns the checksum as RFC 1071 §4.1 computes it, word by word.
 fn by_definition(bytes: &[u8]) -> u16 {
     let mut sum = 0u64;
     for pair in bytes.chunks(2) {
@@ -24,7 +24,8 @@ fn by_definition(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// Bytes that differ from place to place and are often 0xff, to make carries.
+/// Returns bytes that differ from place to place and are often 0xff, so that sums
+/// carry.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len)
         .map(|place| (place * place / 3) as u8 | (place as u8 & 0xf0))
@@ -91,7 +92,7 @@ fn a_copy_of_another_length_is_refused() {
     Checksum::new().copy(&mut [0; 3], &[0; 4]);
 }
 
-/// In the largest sum every lane is full and no carry is lost.
+/// Every lane is full in the largest sum, and no carry is lost.
 #[test]
 fn a_super_segment_of_ones_does_not_overflow() {
     for len in [65_535, 65_536, 1 << 20] {
@@ -192,7 +193,8 @@ proptest! {
     }
 }
 
-/// Without this test those above could compare the portable code with itself.
+/// Without this test, the tests above could compare the portable code with
+/// itself.
 #[cfg(all(feature = "simd", target_arch = "x86_64"))]
 #[test]
 fn the_vector_code_runs_wherever_the_processor_has_avx2_and_fma() {

@@ -31,7 +31,7 @@ impl TcpFlags {
     pub const CWR: Self = Self(0x080);
     /// Accurate ECN (RFC 9768); formerly the nonce sum (RFC 3540).
     pub const AE: Self = Self(0x100);
-    /// All nine.
+    /// All nine bits.
     pub const ALL: Self = Self(0x1ff);
 
     /// Each bit with its RFC name, from the lowest.
@@ -47,12 +47,12 @@ impl TcpFlags {
         (Self::AE, "AE"),
     ];
 
-    /// The set in the low nine bits of `bits`; the others are dropped.
+    /// Returns the set in the low nine bits of `bits`; the other bits are dropped.
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits & Self::ALL.0)
     }
 
-    /// The set as the low nine bits.
+    /// Returns the set in the low nine bits of a number.
     pub const fn bits(self) -> u16 {
         self.0
     }
@@ -72,12 +72,13 @@ impl TcpFlags {
         self.0 == 0
     }
 
-    /// The bits of both sets. Constants need it, because `|` is not `const`.
+    /// Returns the bits of both sets. Constants use this method, because `|` is
+    /// not `const`.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The bits not in `other`.
+    /// Returns the bits that are not in `other`.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -106,7 +107,7 @@ impl BitAnd for TcpFlags {
 }
 
 impl fmt::Display for TcpFlags {
-    /// `SYN|ACK`, or `none`.
+    /// Writes the names of the bits, such as `SYN|ACK`, or `none`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
             return f.write_str("none");

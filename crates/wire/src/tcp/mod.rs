@@ -2,8 +2,8 @@
 //!
 //! The one rule: a header is a value, and parsing a written header gives the same
 //! value, options included. Sequence numbers are plain `u32` here; `fullpipe-tcp`
-//! orders them. Parsing does not check the checksum, because that covers addresses
-//! and a device may have verified it: [`verify_checksum`] does.
+//! orders them. Parsing does not check the checksum, because the checksum covers
+//! addresses and a device may have verified it. [`verify_checksum`] checks it.
 
 mod flags;
 mod options;
@@ -34,9 +34,11 @@ pub struct TcpHeader {
     pub src_port: u16,
     /// Port of the receiver.
     pub dst_port: u16,
-    /// SEG.SEQ: of the first payload byte, or of SYN when that is set.
+    /// SEG.SEQ: sequence number of the first payload byte, or of SYN if that bit is
+    /// set.
     pub seq: u32,
-    /// SEG.ACK: the next byte the sender expects; without ACK it has no meaning.
+    /// SEG.ACK: the next byte that the sender expects; without ACK it has no
+    /// meaning.
     pub ack: u32,
     /// The control bits.
     pub flags: TcpFlags,
@@ -46,9 +48,9 @@ pub struct TcpHeader {
     pub urgent: u16,
     /// The options that this crate reads.
     pub options: TcpOptions,
-    /// Set by [`TcpHeader::parse`] when an option had an impossible length and was
-    /// not read. The segment is valid all the same (RFC 9293 §3.1, MUST-7); the
-    /// caller counts [`WireError::BadOption`]. Not written.
+    /// Set by [`TcpHeader::parse`] if it skipped an option with an impossible
+    /// length. The segment is still valid (RFC 9293 §3.1, MUST-7), and the caller
+    /// counts [`WireError::BadOption`]. [`TcpHeader::write`] ignores this field.
     pub options_malformed: bool,
 }
 
@@ -70,7 +72,7 @@ struct Layout {
 pub struct QuotedTcp {
     /// Port of the sender of the quoted segment.
     pub src_port: u16,
-    /// Port of its receiver.
+    /// Port of the receiver of the quoted segment.
     pub dst_port: u16,
     /// SEG.SEQ of the quoted segment.
     pub seq: u32,
@@ -80,7 +82,7 @@ impl QuotedTcp {
     /// Reads the first eight bytes of a segment quoted in an ICMP error.
     ///
     /// # Errors
-    /// `Truncated` when fewer were quoted.
+    /// `Truncated` if fewer than eight bytes were quoted.
     pub fn parse(segment: &[u8]) -> Result<Self, WireError> {
         let start: &[u8; 8] = segment.first_chunk().ok_or(WireError::Truncated)?;
         let [a, b, c, d, seq @ ..] = *start;
@@ -133,8 +135,8 @@ impl TcpHeader {
         Self::LEN + self.options.encoded_len()
     }
 
-    /// Writes header and options with checksum 0 and returns their length;
-    /// [`set_checksum`] completes it.
+    /// Writes header and options with checksum 0 and returns their length.
+    /// [`set_checksum`] then fills in the checksum.
     ///
     /// # Panics
     /// If `segment` is shorter than [`TcpHeader::header_len`].
@@ -162,7 +164,7 @@ impl TcpHeader {
 /// `header` is exactly the header with its options.
 ///
 /// # Panics
-/// If `header` ends before its checksum field does, below 18 bytes.
+/// If `header` is shorter than 18 bytes, where its checksum field ends.
 pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
     let field = CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2;
     header[field.clone()].fill(0);

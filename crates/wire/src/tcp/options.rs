@@ -27,13 +27,13 @@ const TIMESTAMPS_LEN: usize = 10;
 const SACK_HEAD_LEN: usize = 2;
 const SACK_BLOCK_LEN: usize = 8;
 
-/// A timestamps option: the sender's clock, and the peer's clock value that it echoes.
-/// RFC 7323 §3.
+/// A timestamps option: the sender's clock, and the value of the peer's clock that the
+/// sender echoes. RFC 7323 §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamps {
     /// TSval: the sender's clock.
     pub value: u32,
-    /// TSecr: the TSval that it echoes; 0 in a first SYN.
+    /// TSecr: the peer's TSval that this segment echoes; 0 in a first SYN.
     pub echo: u32,
 }
 
@@ -63,7 +63,7 @@ impl SackBlocks {
         count: 0,
     };
 
-    /// Adds a block at the end; `false` when four are held already.
+    /// Adds a block at the end. Returns false if there are four blocks already.
     pub const fn push(&mut self, block: SackBlock) -> bool {
         if self.count as usize == Self::CAPACITY {
             return false;
@@ -112,10 +112,10 @@ impl fmt::Debug for SackBlocks {
 /// The options of one segment that this crate reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions {
-    /// Largest payload, in bytes, that the host that sent this option accepts in a
-    /// segment.
+    /// Largest payload, in bytes, that the sender of this option accepts in a segment.
     pub mss: Option<u16>,
-    /// Left shift of the windows that this host advertises, as sent: may exceed 14.
+    /// Left shift of the windows that the sender of this option advertises. The value is
+    /// as sent and may exceed 14.
     pub window_scale: Option<u8>,
     /// The sender understands SACK.
     pub sack_permitted: bool,
@@ -141,8 +141,8 @@ impl TcpOptions {
     /// Reads the option bytes of a header, as far as they are valid.
     ///
     /// If an option occurs twice, the last one is kept. The second result is
-    /// `Err(BadOption)` after an impossible length: a length beyond the header ends the
-    /// reading, a length that does not fit its kind drops that option.
+    /// `Err(BadOption)` if a length is impossible: a length beyond the header ends the
+    /// parsing, and an option whose length does not fit its kind is dropped.
     pub fn parse(bytes: &[u8]) -> (Self, Result<(), WireError>) {
         let mut options = Self::NONE;
         let mut problem = Ok(());
@@ -215,8 +215,8 @@ impl TcpOptions {
         self.len_before_sack() + 4 + blocks * SACK_BLOCK_LEN
     }
 
-    /// Number of SACK blocks that the other options leave room for; further blocks
-    /// are the oldest and are not written.
+    /// Number of SACK blocks for which the other options leave room. Further blocks,
+    /// which are the oldest, are not written.
     pub const fn sack_blocks_that_fit(&self) -> usize {
         let room = Self::sack_blocks_in(Self::MAX_LEN - self.len_before_sack());
         if self.sack.len() < room {
@@ -236,7 +236,7 @@ impl TcpOptions {
         }
     }
 
-    /// Length of everything but SACK, padded to 4.
+    /// Length of all options except SACK, padded to a multiple of 4 bytes.
     const fn len_before_sack(&self) -> usize {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         // SACK-permitted fills the two bytes that align the timestamps.
@@ -253,7 +253,7 @@ impl TcpOptions {
     /// and returns that length. No-operations align the value of every option.
     ///
     /// # Panics
-    /// If `bytes` is shorter.
+    /// If `bytes` is shorter than [`TcpOptions::encoded_len`].
     pub fn write(&self, bytes: &mut [u8]) -> usize {
         let len = self.encoded_len();
         let mut rest = &mut bytes[..len];

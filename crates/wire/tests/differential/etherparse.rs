@@ -31,7 +31,7 @@ fn ipv4_of(header: &Ipv4Header) -> theirs::Ipv4Header {
     other
 }
 
-/// `None` for codes they have no name for.
+/// Returns `None` for codes that `etherparse` does not name.
 fn icmp_of(message: &Icmpv4Message) -> Option<Icmpv4Type> {
     use theirs::icmpv4::{DestUnreachableHeader as Unreachable, TimeExceededCode as Time};
     let echo = |id, seq| theirs::IcmpEchoHeader { id, seq };
@@ -118,7 +118,7 @@ fn flags_of(header: &theirs::TcpHeader) -> TcpFlags {
     .fold(TcpFlags::NONE, |flags, flag| flags | flag)
 }
 
-/// Their header converted to ours.
+/// Converts a header of `etherparse` to ours.
 fn tcp_from(header: &theirs::TcpHeader) -> TcpHeader {
     TcpHeader {
         src_port: header.source_port,
@@ -133,7 +133,8 @@ fn tcp_from(header: &theirs::TcpHeader) -> TcpHeader {
     }
 }
 
-/// Our header converted to theirs; `None` when theirs needs more room.
+/// Converts our header to one of `etherparse`. Returns `None` if its options need
+/// more room there.
 fn tcp_of(header: &TcpHeader) -> Option<theirs::TcpHeader> {
     let has = |flag| header.flags.contains(flag);
     let mut other =

@@ -1,8 +1,8 @@
 //! Our headers compared with `smoltcp::wire`, which checks lengths and checksums
 //! itself.
 //!
-//! The one rule: their accessors read the values we wrote, our parsers read the
-//! bytes they wrote, and both refuse the same packets.
+//! The one rule: `smoltcp` reads the values that we wrote, our parsers read the
+//! bytes that `smoltcp` wrote, and both refuse the same packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -31,7 +31,7 @@ fn flags_of(segment: &theirs::TcpPacket<&[u8]>) -> TcpFlags {
     .fold(TcpFlags::NONE, |flags, flag| flags | flag)
 }
 
-/// Their reader keeps three SACK blocks of four.
+/// Returns the first three of at most four SACK blocks: `smoltcp` reads no more.
 fn first_three(sack: &SackBlocks) -> [Option<(u32, u32)>; 3] {
     let mut blocks = sack.iter().map(|block| (block.left, block.right));
     std::array::from_fn(|_| blocks.next())
@@ -41,8 +41,8 @@ fn timestamps_of(ts: Timestamps) -> (u32, u32) {
     (ts.value, ts.echo)
 }
 
-/// One of our headers in the form of their writer, which takes one control bit at a
-/// time and sends SACK only with ACK.
+/// Converts one of our headers to the form of the writer of `smoltcp`, which takes
+/// one control bit at a time and sends SACK only with ACK.
 fn repr_of<'a>(header: &TcpHeader, data: &'a [u8]) -> theirs::TcpRepr<'a> {
     let control = [
         (TcpFlags::SYN, TcpControl::Syn),
@@ -150,8 +150,8 @@ proptest! {
         prop_assert_eq!((header, rest), (expected, &payload[..]));
     }
 
-    /// Our parser refuses two more: a wrong version (theirs checks it one step
-    /// later) and a fragment past the largest datagram.
+    /// Our parser also refuses a wrong version, which `smoltcp` checks one step
+    /// later, and a fragment that ends past the largest datagram.
     #[test]
     fn both_refuse_the_same_ipv4_packets(
         bytes in mutated(ipv4_with_payload().prop_map(|(header, payload)| packet(&header, &payload))),

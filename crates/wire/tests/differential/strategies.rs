@@ -167,7 +167,7 @@ pub fn mutated(good: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Ve
                 bytes[place] = value;
             }
         }
-        // Three in four keep their length.
+        // Three packets in four are not cut.
         if cut < 25 {
             bytes.truncate(bytes.len().saturating_sub(cut));
         }
