@@ -1,8 +1,8 @@
-//! The time that a connection takes to fill its path.
+//! Time that a connection takes to fill its path.
 //!
-//! Rule: the path counts as full once the application has read nine tenths of its rate
-//! for two round trips; a burst out of a queue is shorter. This is checked ten times a
-//! round trip.
+//! Rule: the path counts as full when the application has read at nine tenths of the path's rate
+//! for two round trips. Shorter periods are ignored, because they may be bursts out of a queue.
+//! The rate is checked ten times a round trip.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,13 @@ use fullpipe_pool::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// The share of the path's payload that counts as full.
+/// Share of the path's payload rate that counts as full.
 const FULL: f64 = 0.9;
-/// Round trips for which the share must be reached.
+/// Round trips for which the connection must reach that share.
 const ROUND_TRIPS: f64 = 2.0;
-/// Checks in a round trip.
+/// Number of checks in a round trip.
 const LOOKS: f64 = 10.0;
-/// Checks without progress after which the connection counts as idle and is checked
-/// rarely.
+/// Checks without progress after which the connection counts as idle and is checked less often.
 const PATIENT_LOOKS: u32 = 100;
 /// Longest time between two checks of an idle connection.
 const RARE: Duration = Duration::from_millis(100);
@@ -28,10 +27,10 @@ const RARE: Duration = Duration::from_millis(100);
 pub struct Climb {
     start: Instant,
     rtt_s: f64,
-    /// Times and bytes read, over the last two round trips.
+    /// Pairs of a time and the bytes read until then, over the last two round trips.
     seen: VecDeque<(Instant, u64)>,
     full_after: Option<Duration>,
-    /// Checks in a row without progress.
+    /// Consecutive checks without progress.
     idle: u32,
 }
 
@@ -81,7 +80,7 @@ impl Climb {
         }
     }
 
-    /// Time from the start until the path was full, if it ever was.
+    /// Time from the start until the path was full; `None` if it never was.
     pub fn full_after_s(&self) -> Option<f64> {
         self.full_after.map(Duration::as_secs_f64)
     }

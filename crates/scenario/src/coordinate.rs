@@ -1,15 +1,15 @@
 //! One setting of a point of a sweep.
 //!
-//! Rule: path and value have the form of `--set`. Nothing is set here.
+//! Rule: path and value have the form of `--set`. This file changes no setting.
 
 use std::fmt;
 
 /// One setting of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coordinate {
-    /// The setting's path.
+    /// Path of the setting, as `--set` takes it.
     pub path: String,
-    /// Its value at the point.
+    /// Value of the setting at this point.
     pub value: String,
 }
 

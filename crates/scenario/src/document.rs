@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The key before the `=` of the line at `offset`; empty unless it is a bare key.
+    /// Returns the key before the `=` of the line at `offset`; empty unless it is a bare key.
     fn key_near(self, offset: usize) -> &'a str {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -66,12 +66,12 @@ impl<'a> Source<'a> {
         if key.bytes().all(plain) { key } else { "" }
     }
 
-    /// Notes a mistake, so that reading continues.
+    /// Adds a mistake to the list, so that reading continues.
     pub fn found(self, mistake: Mistake) {
         self.found.borrow_mut().push(mistake);
     }
 
-    /// A mistake about `key`, at byte `offset`.
+    /// Creates a mistake about `key`, at byte `offset`.
     pub fn mistake(self, offset: usize, key: &str, what: impl std::fmt::Display) -> Mistake {
         Mistake::at(self.name, self.text, offset, key, what)
     }
@@ -81,9 +81,10 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
-    /// Path of the table, such as `hosts.client`; empty for the top table.
+    /// Path of the table, such as `hosts.client`; empty for the top table. The path of a table
+    /// below a listed one may be relative.
     path: String,
-    /// Path from the top of the file, for a table whose `path` starts further down.
+    /// Path from the top of the file, also if `path` is relative.
     whole: String,
     table: &'a DeTable<'a>,
     at: usize,
@@ -94,7 +95,7 @@ pub struct Section<'a> {
 pub struct KeyValue<'a> {
     source: Source<'a>,
     /// The key with all tables above it: `hosts.client.preset`. The path of a
-    /// [leaf](Section::leaves) is relative to the table that listed it.
+    /// [leaf](Section::leaves) is relative to the table whose leaves were listed.
     pub path: String,
     /// The key with all tables above it, from the top of the file.
     whole: String,
@@ -117,7 +118,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Notes a mistake for every key of this table that is not one of `known`.
+    /// Adds a mistake for every key of this table that is not one of `known`.
     pub fn allow_only(&self, known: &[&str]) {
         for entry in self.entries() {
             if !known.contains(&entry.key) {
@@ -127,7 +128,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the value of `result`, or notes its mistake so that reading continues.
+    /// Returns the value of `result`; if it is a mistake, adds that to the list and returns
+    /// `None`.
     pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.source.found(mistake)).ok()
     }
@@ -137,12 +139,12 @@ impl<'a> Section<'a> {
         self.source.found.borrow().len()
     }
 
-    /// The value of `key`, if there is one.
+    /// Returns the value of `key`; `None` if the table has no such key.
     pub fn optional(&self, key: &str) -> Option<KeyValue<'a>> {
         self.entries().into_iter().find(|entry| entry.key == key)
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     ///
     /// # Errors
     /// If the key is missing. The message ends with `why`, the key's purpose.
@@ -154,7 +156,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The keys and values of this table, in the order of the file.
+    /// Returns the keys and values of this table, in the order of the file.
     pub fn entries(&self) -> Vec<KeyValue<'a>> {
         let mut entries: Vec<_> = self
             .table
@@ -173,8 +175,8 @@ impl<'a> Section<'a> {
         entries
     }
 
-    /// Every value in this table and in the tables below it, except tables, in the order
-    /// of the file. Paths start at this table.
+    /// Returns every value that is not a table, from this table and the tables below it, in the
+    /// order of the file. Paths start at this table.
     pub fn leaves(&self) -> Vec<KeyValue<'a>> {
         let mut leaves = Vec::new();
         let below = Self {
@@ -194,7 +196,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A mistake about this table as a whole.
+    /// Creates a mistake about this table as a whole.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.at, &self.whole, what)
     }
@@ -206,24 +208,24 @@ impl<'a> KeyValue<'a> {
         self.source.found.borrow().len()
     }
 
-    /// A mistake about the value.
+    /// Creates a mistake about the value.
     pub fn mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source
             .mistake(self.value_span.start, &self.whole, what)
     }
 
-    /// A mistake about the key.
+    /// Creates a mistake about the key.
     pub fn key_mistake(&self, what: impl std::fmt::Display) -> Mistake {
         self.source.mistake(self.key_at, &self.whole, what)
     }
 
-    /// The mistake that no `what` (such as "key") has this name.
+    /// Creates the mistake that no `what` (such as "key") has this name.
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
         self.key_mistake(format!("there is no such {what}; {hint}"))
     }
 
-    /// The value as a table, if it is one.
+    /// Returns the value as a table; `None` if it has another type.
     pub fn as_section(&self) -> Option<Section<'a>> {
         Some(Section {
             source: self.source,
@@ -234,7 +236,7 @@ impl<'a> KeyValue<'a> {
         })
     }
 
-    /// The value as a table.
+    /// Returns the value as a table.
     ///
     /// # Errors
     /// If the value has another type.
@@ -242,7 +244,7 @@ impl<'a> KeyValue<'a> {
         self.as_section().ok_or_else(|| self.expected("a table"))
     }
 
-    /// The value as a string.
+    /// Returns the value as a string.
     ///
     /// # Errors
     /// If the value has another type.
@@ -250,7 +252,7 @@ impl<'a> KeyValue<'a> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
 
-    /// The value as `true` or `false`.
+    /// Returns the value as `true` or `false`.
     ///
     /// # Errors
     /// If the value has another type.
@@ -260,7 +262,7 @@ impl<'a> KeyValue<'a> {
             .ok_or_else(|| self.expected("true or false"))
     }
 
-    /// The value as a number.
+    /// Returns the value as a number.
     ///
     /// # Errors
     /// If the value has another type.
@@ -278,10 +280,10 @@ impl<'a> KeyValue<'a> {
             .ok_or_else(|| self.expected("a number"))
     }
 
-    /// The value as `--set` accepts it: a string, a number, `true` or `false`.
+    /// Returns the value as `--set` accepts it: a string, a number, `true` or `false`.
     ///
     /// # Errors
-    /// If it is a table, a list or a date.
+    /// If the value is a table, a list or a date.
     pub fn scalar(&self) -> Result<String, Mistake> {
         match self.value {
             DeValue::String(text) => Ok(text.to_string()),
@@ -296,7 +298,7 @@ impl<'a> KeyValue<'a> {
         }
     }
 
-    /// The items of a list. Their paths are numbered from 1.
+    /// Returns the items of a list. Their paths are numbered from 1.
     ///
     /// # Errors
     /// If the value has another type.
@@ -333,7 +335,7 @@ impl<'a> KeyValue<'a> {
     }
 }
 
-/// "did you mean `nearest`?", or every known name if none is near.
+/// Returns "did you mean `nearest`?", or every known name if none is near.
 pub fn hint<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> String {
     match nearest(name, known.clone()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

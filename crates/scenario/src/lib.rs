@@ -1,12 +1,13 @@
-//! One described transfer: hosts, links and flows; settings by name; one run, measured.
+//! Describes a transfer with hosts, links and flows; changes settings by name; runs and measures
+//! it.
 //!
 //! An [`Experiment`] is a TOML file that was read without a mistake. Each of its
 //! [`Row`]s has a [`Setup`], which is everything that a run needs except its seed. A
 //! [`Scene`] is the world of a setup and a seed; [`Scene::play`] runs it in virtual time
 //! and returns a [`Played`]: the measured quantities and the time by limit.
 //!
-//! Rule: a setup and a seed are the whole input, so the same setup and seed give the
-//! same result. Nothing here judges or explains a result, compares rows, or prints.
+//! Rule: a setup and a seed are the complete input, so equal setups and seeds give equal results.
+//! Nothing in this crate judges or explains a result, compares rows, or prints.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -35,14 +36,14 @@
 //! assert!(goodput_mbps(&setup) > 1.5 * before);
 //! ```
 //!
-//! # Where things are
+//! # Modules
 //!
 //! | part | module |
 //! | --- | --- |
 //! | the file, its rows, every setting by name | [`experiment`], [`Mistake`], [`schema()`] |
 //! | the first flow's path without traffic | [`path`], [`response`] |
 //! | the world, its run and its end | [`scene`] |
-//! | where frames were lost, and which direction was full | [`path_account`] |
+//! | lost frames and full directions of links | [`path_account`] |
 //! | the measured quantities, and the time by limit | [`Measured`], [`Times`], [`Shares`] |
 //! | events, sockets and counters of a run | [`watch`] |
 #![forbid(unsafe_code)]

@@ -1,9 +1,9 @@
 //! Quantities that are measured for each row.
 //!
-//! Rule: each quantity is one row, with its unit in its name. The file's `published`
-//! tables, the printed table and the JSON use the same rows, so a figure cannot be
-//! published in one unit and measured in another. Over several seeds a quantity is the
-//! median, with its quartiles beside it, or the largest value if its row says so.
+//! Rule: each quantity is one row of a table, with its unit in its name. The file's `published`
+//! tables, the printed table and the JSON use these rows, so that published and measured values
+//! have the same unit. Over several seeds a quantity is the median, with its quartiles beside it,
+//! or the largest value if its row says so.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -18,9 +18,9 @@ mod tests;
 /// The outcome of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// The flow's duration was over, or everything arrived.
+    /// The flow's duration passed, or all bytes arrived.
     Complete,
-    /// No bytes moved any more when the run ended.
+    /// Bytes had stopped arriving before the run ended.
     #[default]
     Stalled,
     /// The connection was dropped.
@@ -41,7 +41,7 @@ impl Outcome {
     }
 }
 
-/// The way in which several seeds are summarised.
+/// Summary of a quantity over several seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summary {
     /// The median.
@@ -50,7 +50,7 @@ pub enum Summary {
     Worst,
 }
 
-/// Form of a printed value.
+/// Printed form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A whole number.
@@ -63,17 +63,17 @@ pub enum Form {
 
 /// A number that is measured for each row.
 pub struct Quantity {
-    /// Its name, which ends in its unit.
+    /// The quantity's name, which ends in its unit.
     pub name: &'static str,
-    /// Its heading in the table.
+    /// Heading in the table.
     pub heading: &'static str,
-    /// Its phrase, with `{}` in place of the value.
+    /// Phrase for sentences, with `{}` in place of the value.
     pub phrase: &'static str,
-    /// Its printed form.
+    /// Printed form of the value.
     pub form: Form,
-    /// The way in which several seeds are summarised.
+    /// Summary over several seeds.
     pub summary: Summary,
-    /// Its value; `None` if it does not exist for a row.
+    /// Returns the value; `None` if the quantity does not exist for the row.
     pub of: fn(&Measured) -> Option<f64>,
     set: fn(&mut Measured, f64),
 }
@@ -120,13 +120,13 @@ macro_rules! quantities {
         /// Results of a row.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Measured {
-            /// The row's outcome; of several seeds, the worst.
+            /// The row's outcome; over several seeds, the worst outcome.
             pub outcome: Outcome,
             $($(#[doc = $doc])+ pub $name: $type,)+
-            /// The quartiles of each quantity, if there was more than one seed.
+            /// The quartiles of each quantity, if there were several seeds.
             pub spread: Vec<Spread>,
-            /// Each host's results, in the order of the file; of several seeds, those of
-            /// the first.
+            /// Each host's results, in the order of the file; over several seeds, the results of
+            /// the first seed.
             pub hosts: Vec<HostMeasured>,
             /// Each flow's results, if there is more than one connection.
             pub flows: Vec<FlowMeasured>,
@@ -150,22 +150,21 @@ macro_rules! quantities {
 quantities! {
     /// Bytes that the receiving applications read, divided by `elapsed_s`, in Mbit/s.
     goodput_mbps: f64 = "Mbit/s", "{} Mbit/s", Decimal, Median;
-    /// Time from the first call to connect to the last byte read, or to the end of
-    /// the flow's duration.
+    /// Time from the first call to connect until the last byte was read, or until the end of the
+    /// flow's duration.
     elapsed_s: f64 = "seconds", "in {} s", Decimal, Median;
     /// Bytes that the receiving applications read.
     delivered_bytes: u64 = "bytes", "{} bytes read", Whole, Median;
     /// Segments with payload that the senders put on the wire.
     data_segments: u64 = "segments", "{} data segments", Whole, Median;
-    /// Share of `data_segments` that were full-sized; the last one of a stream is not
-    /// counted.
+    /// Share of `data_segments` that were full-sized. The last segment of a stream is not counted.
     full_sized_share: f64 = "full-sized", "{} of segments full-sized", Percent, Median;
-    /// Most payload of a segment, in bytes.
+    /// Largest payload of a segment, in bytes.
     segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
-    /// Most packet memory in use on the host under study.
+    /// Largest amount of packet memory in use on the host under study.
     peak_pool_bytes: u64 = "peak pool", "at most {} bytes of packet memory", Whole, Median;
-    /// Blocks of its pool that were neither used nor reserved at the end
-    /// (netburner's `GetFreeCount`).
+    /// Blocks of that host's pool that were neither used nor reserved at the end (netburner's
+    /// `GetFreeCount`).
     free_blocks: u64 = "free at the end", "{} blocks free at the end", Whole, Median;
     /// Segments that the senders retransmitted.
     retransmitted_segments: u64 = "retransmitted", "{} segments retransmitted", Whole, Median;
@@ -177,11 +176,11 @@ quantities! {
     max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
     /// Payload that arrived at a receiver more than once, over all payload sent.
     needless_share: f64 = "needless", "{} of payload received twice", Percent, Median;
-    /// Share of the time in which the busiest link carried a frame, while any connection
-    /// was active.
+    /// Share of the time in which any connection was active for which the busiest link carried
+    /// frames.
     link_busy_share: f64 = "link busy", "link {} busy", Percent, Median;
-    /// Share of the time in which the busiest host's processor worked, while any
-    /// connection was active; only if work takes time.
+    /// Share of the time in which any connection was active for which the busiest host's processor
+    /// worked. Only if work takes time.
     cpu_busy_share: Option<f64> = "CPU busy", "CPU {} busy", Percent, Median;
     /// Frames that hosts lost because their receive rings were full.
     rx_ring_drops: u64 = "ring drops", "{} ring drops", Whole, Median;
@@ -192,33 +191,33 @@ quantities! {
     lost_share: Option<f64> = "lost", "{} of datagrams lost", Percent, Median;
     /// Datagrams that hosts dropped because a receive queue was full.
     udp_rcvbuf_errors: Option<f64> = "UdpRcvbufErrors", "UdpRcvbufErrors {}", Whole, Median;
-    /// Packets that the senders' IP received, which are mostly ACKs of their peers.
+    /// Packets that the senders' IP layers received, mostly ACKs.
     ip_in_receives: u64 = "IpInReceives", "IpInReceives {}", Whole, Median;
-    /// Packets handed to the senders' IP; a super-segment counts as one.
+    /// Packets handed to the senders' IP layers; a super-segment counts as one packet.
     ip_out_requests: u64 = "IpOutRequests", "IpOutRequests {}", Whole, Median;
     /// Segments that the senders sent, as counted on the wire.
     tcp_out_segs: u64 = "TcpOutSegs", "TcpOutSegs {}", Whole, Median;
     /// Bytes of IP packets that the senders sent, IP headers included.
     ip_ext_out_octets: u64 = "IpExtOutOctets", "IpExtOutOctets {}", Whole, Median;
-    /// Goodput that the congestion control's response function allows at the path's loss,
-    /// but at most the path's rate, in Mbit/s. Only for one connection whose algorithm
-    /// has such a function.
+    /// Goodput, in Mbit/s, that the congestion control's response function allows at the path's
+    /// loss rate, limited by the path's rate. Only for one connection, and only if its algorithm
+    /// has a response function.
     allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed by loss and path", Decimal, Median;
-    /// Time from the call to connect until the receiver had read at nine tenths of the
-    /// path's rate for two round trips. Only for one connection.
+    /// Time from the call to connect until the receiver had read at nine tenths of the path's rate
+    /// for two round trips. Only for one connection.
     time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path's rate after {} s", Decimal, Median;
     /// Jain's index of the connections' goodputs: 1 if all are equal, 1/n if one
     /// connection has all. Only for several connections.
     jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
-    /// Time from the first to the last byte of the answer that was read. Only if the
-    /// receiver sends a request.
+    /// Time from the first to the last byte that was read of the answer. Only if the receiver
+    /// sends a request.
     transfer_s: Option<f64> = "transfer s", "answer in {} s", Decimal, Median;
     /// Bytes read in each smoothed round-trip time of the first sender.
     round_trip_bytes: u64 = "bytes/round trip", "{} bytes a round trip", Whole, Median;
     /// Longest time in which a sender sent no payload except window probes.
     pause_s: f64 = "longest pause s", "longest pause {} s", Decimal, Worst;
-    /// Mean time from the write of a byte to its first transmission, for the sender with
-    /// the longest.
+    /// Mean time from the write of a byte to its first transmission, of the sender with the
+    /// longest mean.
     unsent_ms: f64 = "ms unsent", "{} ms unsent", Decimal, Median;
     /// Times that a receiver's window closed.
     zero_windows: u64 = "zero windows", "zero windows {}", Whole, Median;
@@ -232,23 +231,23 @@ quantities! {
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
     /// Goodput divided by that of the baseline row, if there is one.
     goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline's goodput", Percent, Median;
-    /// Goodput divided by the highest that the path and the smaller end's memory allow.
-    /// Only if the experiment asks for it.
+    /// Goodput divided by the highest goodput that the path and the smaller end's memory allow.
+    /// Only if the experiment requests it.
     fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;
 }
 
 impl Quantity {
-    /// The quantity called `name`.
+    /// Returns the quantity called `name`.
     ///
     /// # Panics
-    /// If there is none. Names are checked when the file is read.
+    /// If there is no such quantity. Names are checked when the file is read.
     pub fn named(name: &str) -> &'static Self {
         let found = Self::ALL.iter().find(|quantity| quantity.name == name);
         found.expect("a checked experiment names only quantities that there are")
     }
 
-    /// Quantities that a table shows: those of `columns`; if empty, those that
-    /// `is_published`; if there are none, goodput, because a table needs a number.
+    /// Returns the quantities that a table shows: those in `columns`; if that is empty, those for
+    /// which `is_published` is true; if there are none, goodput.
     pub fn shown(
         columns: &[&'static str],
         is_published: &dyn Fn(&Self) -> bool,
@@ -264,8 +263,8 @@ impl Quantity {
         }
     }
 
-    /// The quartiles as they are printed; `None` if both are the same text, or if the
-    /// largest value of the seeds is shown.
+    /// Returns the quartiles as text; `None` if both have the same text, or if the quantity is
+    /// summarised by its largest value.
     pub fn spread_text(&self, measured: &Measured) -> Option<String> {
         let spread = measured.spread(self.name)?;
         let [q1, q3] = [spread.q1, spread.q3].map(|bound| self.text(bound));
@@ -273,12 +272,12 @@ impl Quantity {
         shown.then(|| format!("{q1} \u{2013} {q3}"))
     }
 
-    /// The value in its phrase: `4.98 Mbit/s`, `RTT 31 ms`.
+    /// Returns the value in the quantity's phrase: `4.98 Mbit/s`, `RTT 31 ms`.
     pub fn phrased(&self, value: &str) -> String {
         self.phrase.replace("{}", value)
     }
 
-    /// The printed form of a value of this quantity.
+    /// Returns a value of this quantity in its printed form.
     pub fn text(&self, value: f64) -> String {
         match self.form {
             Form::Whole => grouped(value as u64),
@@ -304,12 +303,12 @@ pub struct Spread {
 pub struct HostMeasured {
     /// The host's name.
     pub host: String,
-    /// Share of the time in which its processor worked; `None` if work takes no time.
+    /// Share of the time for which the processor worked; `None` if work takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_busy_share: Option<f64>,
-    /// Frames that it lost because its receive ring was full.
+    /// Frames that the host lost because its receive ring was full.
     pub rx_ring_drops: u64,
-    /// Times that its tables of ranges were too small.
+    /// Times that the host's tables of ranges were too small.
     #[serde(skip_serializing_if = "FullTables::is_empty")]
     pub full_tables: FullTables,
 }
@@ -317,13 +316,13 @@ pub struct HostMeasured {
 /// Times that a host's tables of ranges were too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FullTables {
-    /// Segments merged and SACK blocks ignored because of `stack.sent_ranges`.
+    /// Segments merged and SACK blocks ignored because `stack.sent_ranges` was reached.
     pub sent_ranges: u64,
-    /// The same, because of `stack.sent_ranges_each`.
+    /// Segments merged and SACK blocks ignored because `stack.sent_ranges_each` was reached.
     pub sent_ranges_each: u64,
-    /// Segments discarded because of `tcp.holes`.
+    /// Segments discarded because `tcp.holes` was reached.
     pub holes: u64,
-    /// Segments discarded because of `pool.ranges`.
+    /// Segments discarded because `pool.ranges` was reached.
     pub ranges: u64,
 }
 
@@ -339,20 +338,21 @@ impl FullTables {
 pub struct FlowMeasured {
     /// The flow's name.
     pub flow: String,
-    /// Goodput of all its connections together.
+    /// Goodput of all connections of the flow together.
     pub goodput_mbps: f64,
-    /// Its share of the goodput of all flows.
+    /// The flow's share of the goodput of all flows.
     pub share: f64,
-    /// Its share of the payload that all flows delivered.
+    /// The flow's share of the payload that all flows delivered.
     pub payload_share: f64,
-    /// Goodput of each of its connections.
+    /// Goodput of each connection of the flow.
     pub connections_mbps: Vec<f64>,
 }
 
 impl Measured {
-    /// Goodput of the first flow, whose plan is `plan`, in Mbit/s. Connections that carry some
-    /// bytes each have their payload over the time until the last of them has ended, if there
-    /// is no other flow; otherwise it is the sum of their goodputs while they were sending.
+    /// Returns the goodput of the first flow, whose plan is `plan`, in Mbit/s. For the only flow,
+    /// if it carries a fixed number of bytes, goodput is the payload of all its connections
+    /// divided by the time until the last of them ended. Otherwise it is the sum of the
+    /// connections' goodputs while each was sending.
     pub fn first_flow_mbps(&self, plan: &FlowPlan) -> f64 {
         match (&self.flows[..], &plan.stop) {
             ([], _) | ([_], Stop::Bytes(_)) => self.goodput_mbps,
@@ -360,7 +360,7 @@ impl Measured {
         }
     }
 
-    /// Summarises runs that differ only in their seed.
+    /// Summarises runs that differ only in their seeds.
     ///
     /// # Panics
     /// If `runs` is empty.
@@ -400,14 +400,14 @@ impl Measured {
         all
     }
 
-    /// The quartiles of the quantity called `name`; `None` for one seed.
+    /// Returns the quartiles of the quantity called `name`; `None` for one seed.
     pub fn spread(&self, name: &str) -> Option<&Spread> {
         self.spread.iter().find(|spread| spread.quantity == name)
     }
 }
 
 impl HostMeasured {
-    /// The host's results, rounded for a file; `None` if it has none.
+    /// Returns the host's results, rounded for a file; `None` if the host has none.
     fn worked(&self) -> Option<Self> {
         let says =
             self.cpu_busy_share.is_some() || self.rx_ring_drops > 0 || !self.full_tables.is_empty();
@@ -438,8 +438,8 @@ impl FlowMeasured {
     }
 }
 
-/// First quartile, median and third quartile of `values`, interpolated linearly. `values`
-/// is not empty.
+/// Returns the first quartile, the median and the third quartile of `values`, interpolated
+/// linearly. `values` must not be empty.
 fn quartiles(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -451,7 +451,7 @@ fn quartiles(values: &[f64]) -> [f64; 3] {
     })
 }
 
-/// Jain's index of `goodputs`; `None` for fewer than two or if all are 0.
+/// Returns Jain's index of `goodputs`; `None` for fewer than two goodputs, or if all are 0.
 pub fn jain(goodputs: &[f64]) -> Option<f64> {
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
@@ -488,7 +488,7 @@ impl Serialize for Measured {
     }
 }
 
-/// The quartiles as an object: the quantity's name, and an array of two.
+/// The quartiles as a JSON object of arrays `[q1, q3]`, with the quantities' names as keys.
 struct Quartiles<'a>(&'a [Spread]);
 
 impl Serialize for Quartiles<'_> {
@@ -515,7 +515,7 @@ fn rounded(flow: &FlowMeasured) -> FlowMeasured {
     }
 }
 
-/// The number rounded to six decimals.
+/// Rounds `value` to six decimals.
 fn millionths(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

@@ -1,14 +1,14 @@
 //! A mistake in an experiment file, with its place and its remedy.
 //!
-//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says what would
-//! be correct. This file reads and judges nothing.
+//! Rule: a mistake is one line, `file:line:column: key: what`, and `what` says what would be
+//! correct. This file only formats mistakes.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-/// Reason for which a file was refused.
+/// Reason that a file was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The file, as the user named it.
@@ -17,15 +17,15 @@ pub struct Mistake {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key that the mistake is about, with all tables above it; empty for the whole
+    /// The key with the mistake, with all tables above it; empty for a mistake about the whole
     /// file.
     pub key: String,
-    /// The mistake and its remedy.
+    /// Description of the mistake, and its remedy.
     pub what: String,
 }
 
 impl Mistake {
-    /// A mistake about `key`, at byte `offset` of `text`. Line breaks in `what` become
+    /// Creates a mistake about `key`, at byte `offset` of `text`. Line breaks in `what` become
     /// commas.
     pub fn at(file: &str, text: &str, offset: usize, key: &str, what: impl fmt::Display) -> Self {
         let mut end = offset.min(text.len());

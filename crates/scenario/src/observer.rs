@@ -1,7 +1,7 @@
-//! Reads the hosts' traces while a row runs and makes facts and events of them.
+//! Reads the hosts' trace rings while a row runs, and converts them to facts and events.
 //!
-//! Rule: observing changes nothing. A host's ring is emptied long before it is full. If
-//! it overflowed nevertheless, the facts say how many records were lost.
+//! Rule: observing changes nothing in the run. A host's ring is emptied long before it is full. If
+//! a ring overflows anyway, the facts contain the number of lost records.
 
 use fullpipe_diagnose::facts::{Assembly, Host, LinkUsage, Observed};
 use fullpipe_pool::Duration;
@@ -29,8 +29,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// An observer of `hosts` and `links`, in the order in which they are read, that
-    /// collects `facts` and `events`.
+    /// Creates an observer of `hosts` and `links`, which are read in this order. It collects
+    /// `facts` and `events`.
     pub fn new(hosts: &[HostPlan], links: &[LinkPlan], facts: bool, events: bool) -> Self {
         let host = |plan: &HostPlan| Host {
             name: plan.name.clone(),
@@ -58,7 +58,7 @@ impl Observer {
     /// Runs `world` for `length` and reads the rings of `hosts`.
     ///
     /// # Errors
-    /// A checker of the simulator found a violation.
+    /// A violation that a checker of the simulator found.
     pub fn run(
         &mut self,
         world: &mut World,
@@ -102,7 +102,7 @@ impl Observer {
         most
     }
 
-    /// Collects the use of links and processors since the last reading.
+    /// Collects the busy times of links and processors since the last reading.
     fn take_usage(&mut self, world: &mut World, hosts: &[HostId], links: &[LinkId]) {
         let Some(assembly) = &mut self.assembly else {
             return;
@@ -124,7 +124,7 @@ impl Observer {
         }
     }
 
-    /// The facts and the events that were collected.
+    /// Returns the collected facts and events.
     pub fn finish(self, world: &World) -> (Option<Observed>, Vec<WatchEvent>) {
         let end_ns = world.now().as_nanos();
         (

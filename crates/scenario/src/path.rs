@@ -1,7 +1,7 @@
 //! The first flow's path without other traffic: loss, round-trip time and rate.
 //!
-//! Rule: all values follow from the links' settings, never from measurements. Queueing
-//! and processing times are not included.
+//! Rule: all values follow from the links' settings, never from measurements. Queueing delay and
+//! processing time are excluded.
 
 use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
 use fullpipe_wire::{Ipv4Header, TcpHeader};
@@ -12,10 +12,10 @@ use crate::experiment::Setup;
 const FRAME_HEADERS: u64 = ETHERNET_HEADER_LEN as u64 + HEADERS;
 /// IP and TCP headers without options.
 const HEADERS: u64 = (Ipv4Header::LEN + TcpHeader::LEN) as u64;
-/// The timestamps option, padded.
+/// Length of the timestamps option, with padding.
 pub const TIMESTAMPS: u64 = 12;
 
-/// The path from the sender to the receiver and back.
+/// Properties of the path from the sender to the receiver and back.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Probability that a frame with payload is lost.
@@ -24,13 +24,13 @@ pub struct Path {
     pub rtt_s: f64,
     /// Seconds that the slowest link takes for a full segment; 0 if no link has a rate.
     pub frame_s: f64,
-    /// Payload that the slowest link carries in full segments, in bits a second; infinite
-    /// if no link has a rate.
+    /// Payload rate of the slowest link for full segments, in bit/s; infinite if no link has a
+    /// rate.
     pub payload_bps: f64,
 }
 
 impl Path {
-    /// The path of the first flow of `setup`, for segments of `segment_bytes`.
+    /// Returns the path of the first flow of `setup`, for segments of `segment_bytes`.
     pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
         let flow = setup.flow();
         let headers = FRAME_HEADERS + timestamps(setup);
@@ -58,7 +58,7 @@ impl Path {
     }
 }
 
-/// Payload of a full segment of the first flow, as the path and both ends allow.
+/// Returns the payload of a full segment of the first flow, limited by the path and both ends.
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
@@ -67,7 +67,7 @@ pub fn full_segment(setup: &Setup) -> u64 {
         .saturating_sub(timestamps(setup))
 }
 
-/// Largest packet that every link of the first flow's path carries.
+/// Returns the size of the largest packet that fits every link of the first flow's path.
 pub fn smallest_mtu(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let mtu = |(number, way): (usize, Direction)| {
@@ -79,7 +79,7 @@ pub fn smallest_mtu(setup: &Setup) -> u64 {
     mtus.fold(u16::MAX.into(), u64::min)
 }
 
-/// Bytes of the timestamps option in each segment of the first flow.
+/// Returns the bytes of the timestamps option in each segment of the first flow.
 fn timestamps(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let mut ends = [flow.from, flow.to].into_iter();
@@ -87,7 +87,7 @@ fn timestamps(setup: &Setup) -> u64 {
     if both { TIMESTAMPS } else { 0 }
 }
 
-/// Seconds that the slowest link from one host to another takes for frames of these
+/// Returns the seconds that the slowest link from one host to another needs for frames of these
 /// lengths, sent back to back; 0 if no link has a rate.
 pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
     let of_link = |(number, way): (usize, Direction)| {
@@ -102,12 +102,12 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
         .fold(0.0, f64::max)
 }
 
-/// Seconds from one full segment to the next on a link that is never idle.
+/// Returns the seconds from one full segment to the next on a link that is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
-    // The ACK of every second segment uses the same air. Segments always wait and either
-    // end wins every second contest, so an ACK takes two contests on average. Of the three
-    // accesses of two segments and their ACK two are contested: their backoff is the
-    // shorter of two, a third of the longest.
+    // On a radio, the ACK of every second segment uses the same air. Segments are always waiting
+    // and either end wins every second contention, so an ACK takes two contentions on average. Two
+    // segments and their ACK make three accesses. Two of these are contended: their backoff is the
+    // shorter of two random backoffs, on average a third of the longest backoff.
     let air = link.radio.map_or(0.0, |radio| {
         let backoff_us = radio.backoff_us as f64 * (2.0 / 3.0 + 1.0 / 2.0) / 2.0;
         (radio.access_us as f64 * 1.5 + backoff_us) / 1e6 + bits_s(link, ack_bits) / 2.0
@@ -115,7 +115,7 @@ fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     occupied_s(link, frame_bits, air)
 }
 
-/// Seconds for which `bits` occupy a link, with `air_s` of medium access in addition.
+/// Returns the seconds for which `bits` occupy a link, including `air_s` for medium access.
 fn occupied_s(link: &LinkModel, bits: f64, air_s: f64) -> f64 {
     let shaped = link
         .token_bucket
@@ -131,7 +131,7 @@ fn bits_s(link: &LinkModel, bits: f64) -> f64 {
     }
 }
 
-/// Mean time that a radio takes before the first bit of a frame.
+/// Returns the mean time from a radio's request for the medium to the first bit of its frame.
 fn access_s(link: &LinkModel) -> f64 {
     link.radio.map_or(0.0, |radio| {
         (radio.access_us as f64 + radio.backoff_us as f64 / 2.0) / 1e6

@@ -1,10 +1,9 @@
 //! The account of the path: frames, losses, busy shares and queue delays of each link and
 //! direction, and the losses at each host.
 //!
-//! Rule: every number is a counter of a link or of a host's stack. Counts are from the start
-//! of the row; busy times exclude the beginning that the results exclude. Over several
-//! seeds, counts and times are added, as those of the limits are, and the largest values
-//! remain.
+//! Rule: every number is a counter of a link or of a host's stack. Counts begin at the start of
+//! the row; busy times exclude the beginning that the results exclude. Over several seeds, counts
+//! and times are added, and of largest values the largest is kept.
 
 use std::{cmp::Reverse, fmt};
 
@@ -19,7 +18,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 #[cfg(test)]
 mod tests;
 
-/// Frames of every link, and losses at every host, in the order of the file.
+/// The account of every link and host, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PathAccount {
     /// The links.
@@ -28,12 +27,12 @@ pub struct PathAccount {
     pub hosts: Vec<HostAccount>,
 }
 
-/// Both directions of a link.
+/// Account of both directions of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkAccount {
     /// Name in the file.
     pub link: String,
-    /// Both directions share one medium, as on a radio.
+    /// True if both directions share one medium, as on a radio.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
     /// From the first end of `between` to the second.
@@ -42,14 +41,15 @@ pub struct LinkAccount {
     pub back: DirectionAccount,
 }
 
-/// One direction of a link.
+/// Account of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DirectionAccount {
-    /// All counts of frames, and waiting times in the queue.
+    /// Counts of frames, and waiting times in the queue.
     pub counters: LinkCounters,
-    /// Time for which its frames used the wire or the air, without the excluded beginning.
+    /// Time for which the direction's frames used the wire or the air, without the excluded
+    /// beginning.
     pub busy: Duration,
-    /// Time for which the wire was idle because frames waited for tokens of the token bucket,
+    /// Time for which the wire was idle while frames waited for tokens of the token bucket,
     /// without the excluded beginning.
     pub shaped: Duration,
     /// Time in which any connection was active, without the excluded beginning.
@@ -57,8 +57,8 @@ pub struct DirectionAccount {
 }
 
 impl PathAccount {
-    /// The directions of `route`, from first to last. For the path of a flow use
-    /// [`Setup::route`](crate::Setup::route).
+    /// Returns the directions of `route`, from first to last.
+    /// [`Setup::route`](crate::Setup::route) returns the route of a flow.
     pub fn along<'a>(
         &'a self,
         route: &'a [(usize, Direction)],
@@ -69,8 +69,8 @@ impl PathAccount {
         })
     }
 
-    /// The path of acknowledgments: the directions of `route` against which the payload
-    /// travels, from the receiver to the sender.
+    /// Returns the directions that acknowledgments take, from the receiver to the sender: the
+    /// opposite directions of `route`.
     pub fn against<'a>(
         &'a self,
         route: &'a [(usize, Direction)],
@@ -81,7 +81,7 @@ impl PathAccount {
         })
     }
 
-    /// Each place and reason with lost frames, the most frames first.
+    /// Returns each place and reason with lost frames, the largest number of frames first.
     pub fn losses(&self) -> Vec<PathLoss<'_>> {
         let mut losses = Vec::new();
         for link in &self.links {
@@ -130,7 +130,7 @@ impl PathAccount {
 }
 
 impl LinkAccount {
-    /// The account of `direction`.
+    /// Returns the account of `direction`.
     pub const fn direction(&self, direction: Direction) -> &DirectionAccount {
         match direction {
             Direction::Forward => &self.forward,
@@ -138,8 +138,8 @@ impl LinkAccount {
         }
     }
 
-    /// Share of the active time in which the link was in use: of the busier direction, or of
-    /// both directions together if they share a medium.
+    /// Share of the active time for which the link was in use: by the busier direction, or by both
+    /// directions together if they share a medium.
     pub fn busy_share(&self) -> f64 {
         let [forward, back] = [&self.forward, &self.back].map(DirectionAccount::busy_share);
         match self.shared {
@@ -150,13 +150,14 @@ impl LinkAccount {
 }
 
 impl DirectionAccount {
-    /// Share of the active time in which its frames used the wire or the air, from 0 to 1.
+    /// Share of the active time for which the direction's frames used the wire or the air, from 0
+    /// to 1.
     pub fn busy_share(&self) -> f64 {
         self.share(self.busy)
     }
 
-    /// Share of the active time in which it had no room for a further frame: the wire was in
-    /// use, or frames waited for tokens. From 0 to 1.
+    /// Share of the active time for which the direction had no capacity for a further frame,
+    /// because the wire was in use or frames waited for tokens. From 0 to 1.
     pub fn full_share(&self) -> f64 {
         self.share(self.busy + self.shaped)
     }
@@ -183,7 +184,7 @@ impl DirectionAccount {
     }
 }
 
-/// Frames that were lost at one place for one reason.
+/// Number of frames that were lost at one place for one reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathLoss<'a> {
     /// Number of frames, segments or packets.
@@ -238,7 +239,7 @@ impl fmt::Display for PathLoss<'_> {
 /// Declares [`HostLoss`] from its table.
 macro_rules! host_losses {
     ($( $(#[doc = $doc:literal])+ $reason:ident = $name:literal, $words:literal, $count:expr; )+) => {
-        /// The reason for which a host lost a frame, a packet or a segment.
+        /// Reason that a host lost a frame, a packet or a segment.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum HostLoss {
             $( $(#[doc = $doc])+ $reason, )+
@@ -255,14 +256,14 @@ macro_rules! host_losses {
                 }
             }
 
-            /// Words between "42 frames lost" and the name of the host.
+            /// Words that follow "42 frames lost" and precede the host's name.
             pub const fn words(self) -> &'static str {
                 match self {
                     $( Self::$reason => $words, )+
                 }
             }
 
-            /// The host's count until now.
+            /// Returns the host's count so far.
             fn count(self, world: &World, host: HostId) -> u64 {
                 let count: fn(&World, HostId) -> u64 = match self {
                     $( Self::$reason => $count, )+
@@ -276,27 +277,27 @@ macro_rules! host_losses {
 host_losses! {
     /// The receive ring was full.
     ReceiveRing = "receive_ring", "in the receive ring of", |world, host| world.ring_drops(host);
-    /// A wrong checksum, or a header that is malformed or shorter than it says.
+    /// A wrong checksum, or a header that is malformed or shorter than its length field.
     Corruption = "corruption", "to corruption, as discarded by", |world, host| {
         discarded(world, host, &DAMAGED)
     };
-    /// Fragments discarded, and datagrams of which fragments were missing.
+    /// Fragments that were discarded, and datagrams with missing fragments.
     Fragments = "fragments", "in the reassembly of fragments by", |world, host| {
         world.stack(host).counters().mib.ip_reasm_fails
     };
-    /// The connection held `tcp.holes` pieces out of order.
+    /// The connection already had `tcp.holes` out-of-order pieces.
     Holes = "holes", "in the full table of holes of", |world, host| {
         segments(world, host, DiscardReason::TooManyHoles)
     };
-    /// No range of the pool (`pool.ranges`) was free for payload out of order.
+    /// The pool had no free range (`pool.ranges`) for out-of-order payload.
     Ranges = "ranges", "in the full table of ranges of", |world, host| {
         segments(world, host, DiscardReason::NoRange)
     };
-    /// The connection held `tcp.out_of_order` bytes out of order.
+    /// The connection already had `tcp.out_of_order` bytes of out-of-order payload.
     OutOfOrder = "out_of_order", "in the full reassembly queue of", |world, host| {
         segments(world, host, DiscardReason::OutOfOrderFull)
     };
-    /// Packet memory had no block for a segment, a datagram or a new connection.
+    /// Packet memory had no free block for a segment, a datagram or a new connection.
     NoMemory = "memory", "in the full packet memory of", |world, host| {
         segments(world, host, DiscardReason::NoMemory)
             + discarded(world, host, &[Discard::UdpNoMemory, Discard::TcpNoMemory])
@@ -305,7 +306,7 @@ host_losses! {
     ReceiveQueue = "receive_queue", "in the full receive queue of", |world, host| {
         discarded(world, host, &[Discard::UdpQueueFull])
     };
-    /// A SYN or the ACK of a handshake for which a table or a backlog was full.
+    /// A SYN or the last ACK of a handshake arrived, and a table or the backlog was full.
     Backlog = "backlog", "in the full backlog of", |world, host| {
         discarded(world, host, &[
             Discard::TcpBacklogFull,
@@ -313,7 +314,7 @@ host_losses! {
             Discard::TcpConnectionsFull,
         ])
     };
-    /// A packet to be sent to a neighbour whose address was unknown.
+    /// A packet was discarded while it waited for a neighbour's address.
     Neighbour = "neighbour", "before an answer to ARP, at", |world, host| {
         discarded(world, host, &[
             Discard::ArpWaitQueueFull,
@@ -325,7 +326,7 @@ host_losses! {
     };
 }
 
-/// Discards of packets that were damaged after they were sent.
+/// Discards of packets that were damaged after they had been sent.
 const DAMAGED: [Discard; 11] = [
     Discard::IpTruncated,
     Discard::IpBadVersion,
@@ -361,7 +362,7 @@ pub struct HostAccount {
 }
 
 impl HostAccount {
-    /// The counts of `host` until now.
+    /// Returns the counts of `host` so far.
     pub(crate) fn of(name: &str, world: &World, host: HostId) -> Self {
         let mut lost = [0; HostLoss::ALL.len()];
         for &reason in HostLoss::ALL {
@@ -373,12 +374,12 @@ impl HostAccount {
         }
     }
 
-    /// Frames, packets or segments lost for `reason`.
+    /// Returns the number of frames, packets or segments lost for `reason`.
     pub const fn lost(&self, reason: HostLoss) -> u64 {
         self.lost[reason as usize]
     }
 
-    /// Each reason with its count, in declaration order.
+    /// Returns each reason with its count, in declaration order.
     pub fn losses(&self) -> impl Iterator<Item = (HostLoss, u64)> + '_ {
         HostLoss::ALL
             .iter()
@@ -387,7 +388,7 @@ impl HostAccount {
 }
 
 impl Serialize for HostAccount {
-    /// Writes the name, and the reasons whose counts are not 0.
+    /// Writes the host's name, and the reasons whose counts are not 0.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Lost<'a>(&'a HostAccount);
         impl Serialize for Lost<'_> {
@@ -411,8 +412,8 @@ struct LostInJson {
 }
 
 impl Serialize for DirectionAccount {
-    /// Writes counts, shares and times in milliseconds; counts of rare events only if they
-    /// are not 0.
+    /// Writes counts, shares, and times in milliseconds. Counts of rare events are omitted if they
+    /// are 0.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Lost<'a>(&'a LinkCounters);
         impl Serialize for Lost<'_> {
@@ -465,7 +466,7 @@ fn millis(time: Duration) -> f64 {
     millionths(time.as_secs_f64() * 1e3)
 }
 
-/// The number rounded to six decimals.
+/// Rounds `value` to six decimals.
 fn millionths(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

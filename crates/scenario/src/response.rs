@@ -1,13 +1,13 @@
 //! Goodput that the response function of a congestion control allows at a loss rate.
 //!
-//! Rule: the function is a published one and its arguments are settings of the path,
-//! never measured values, so it is a check that does not depend on a measurement.
+//! Rule: the function is published, and its arguments are settings of the path. Because no
+//! measured value enters it, it is an independent check of measurements.
 //!
-//! NewReno: the window of a sender that adds a segment a round trip and halves at a loss
-//! is √(3/2p) segments on average (RFC 9438 §5.1 with α = 1, β = ½; Mathis et al. 1997).
-//! ACKs are assumed to count bytes (RFC 3465), so delayed ACKs do not slow the growth.
-//! CUBIC: the larger of its two regions, RFC 9438
-//! §5.2 equation 6 and the Reno-friendly window of §4.3.
+//! NewReno: a sender that adds one segment in each round trip and halves its window at a loss has
+//! an average window of √(3/2p) segments (RFC 9438 §5.1 with α = 1, β = ½; Mathis et al. 1997).
+//! ACKs are assumed to count bytes (RFC 3465), so that delayed ACKs do not slow the growth. CUBIC:
+//! the larger of two windows, that of RFC 9438 §5.2 equation 6 and the Reno-friendly window of
+//! §4.3.
 
 use fullpipe_tcp::CongestionAlgorithm;
 
@@ -21,8 +21,8 @@ pub const CUBIC_C: f64 = 0.4;
 /// CUBIC's multiplicative decrease factor β. RFC 9438 §5.
 pub const CUBIC_BETA: f64 = 0.7;
 
-/// Goodput in Mbit/s that the response function allows the only connection of `setup`,
-/// with segments of `segment_bytes`. `None` for several connections, or if the algorithm
+/// Returns the goodput in Mbit/s that the response function allows the only connection of `setup`,
+/// with segments of `segment_bytes`. Returns `None` for several connections, or if the algorithm
 /// has no response function.
 pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let flow = setup.flow();
@@ -35,8 +35,8 @@ pub fn allowed_mbps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     allowed.is_finite().then_some(allowed / 1e6)
 }
 
-/// Goodput in bits a second that the response function allows one connection of the first
-/// flow at the path's loss, without regard to the path's rate; infinite without loss.
+/// Returns the goodput in bit/s that the response function allows one connection of the first flow
+/// at the path's loss rate, regardless of the path's rate; infinite without loss.
 pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let algorithm = setup.hosts[setup.flow().from].config.tcp.congestion;
     let path = Path::of(setup, segment_bytes);
@@ -44,14 +44,14 @@ pub fn by_loss_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     Some(window * segment_bytes as f64 * 8.0 / path.rtt_s)
 }
 
-/// Payload in bits a second that the path of the first flow carries in segments of
-/// `segment_bytes`; `None` if no rate bounds it.
+/// Returns the payload in bit/s that the first flow's path carries in segments of `segment_bytes`;
+/// `None` if no link has a rate.
 pub fn payload_bps(setup: &Setup, segment_bytes: u64) -> Option<f64> {
     let payload = Path::of(setup, segment_bytes).payload_bps;
     payload.is_finite().then_some(payload)
 }
 
-/// The average window in segments, at loss probability `loss`.
+/// Returns the average window in segments at the loss probability `loss`.
 fn average_window(algorithm: CongestionAlgorithm, loss: f64, rtt_s: f64) -> Option<f64> {
     let additive =
         |alpha: f64, beta: f64| (alpha * (1.0 + beta) / (2.0 * (1.0 - beta) * loss)).sqrt();

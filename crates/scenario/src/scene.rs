@@ -1,7 +1,7 @@
-//! One world of a row: built from its setup and a seed, run to its end, and measured.
+//! The world of one row: built from the row's setup and a seed, run to its end, and measured.
 //!
-//! Rule: results come from the simulator's facts and the stack's own counters; nothing is
-//! estimated, and nothing is judged.
+//! Rule: results come from the simulator's facts and the stack's own counters. This file neither
+//! estimates nor judges a result.
 
 mod activity;
 mod built;
@@ -38,28 +38,27 @@ use omitted::Omitted;
 use silence::SilenceNotes;
 use watching::Watching;
 
-/// Shortest virtual time between two reports of progress.
+/// Shortest virtual time between two progress reports.
 const SLICE: Duration = Duration::from_millis(100);
-/// Longest virtual time between two reports of progress, at which a run can be
-/// interrupted.
+/// Longest virtual time between two progress reports. A run can be interrupted only at a report.
 const LONGEST_SLICE: Duration = Duration::from_secs(10);
 
 /// The world of a row while it runs.
 #[derive(Debug)]
 pub struct Scene<'a> {
     built: Built<'a>,
-    /// Records besides the results.
+    /// Records other than the results.
     watching: Watching,
-    /// Measurement of the time until the path is full; only for a single connection.
+    /// Measures the time until the path is full; only for a single connection.
     climb: Option<Climb>,
     /// Time at which each peer was last heard from.
     silence_notes: SilenceNotes,
-    /// The beginning that results exclude.
+    /// Values at the start of the measurement, which results exclude.
     omitted: Omitted,
 }
 
 impl<'a> Scene<'a> {
-    /// The world of `setup` at time zero. `observe` keeps every segment.
+    /// Creates the world of `setup` at time zero. With `observe`, every segment is recorded.
     pub fn new(setup: &'a Setup, seed: u64, observe: bool, watch: Watch) -> Self {
         let mut built = Built::new(setup, seed, observe || watch.events);
         if watch.events {
@@ -77,8 +76,8 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Omits the checks that walk all memory of a host: for a run that repeats a checked one
-    /// with other settings.
+    /// Disables the checks that walk through all memory of a host. Intended for a run that repeats
+    /// a checked run with other settings.
     pub fn trust_hosts(&mut self) {
         self.built.world.trust_hosts();
     }
@@ -86,7 +85,7 @@ impl<'a> Scene<'a> {
     /// Captures every frame on the links from now on.
     ///
     /// # Errors
-    /// An error of the writer.
+    /// An error that the writer returned.
     pub fn capture(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.built.world.capture(out)?;
         let mut plans = self.built.setup.links.iter().zip(&self.built.links);
@@ -96,7 +95,7 @@ impl<'a> Scene<'a> {
     /// Captures every frame that leaves or enters a host from now on. The interfaces are the
     /// hosts, in the order of the setup.
     ///
-    /// # Errors
+    /// An error that the writer returned.
     /// An error of the writer.
     pub fn capture_hosts(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.built.world.capture(out)?;
@@ -107,13 +106,13 @@ impl<'a> Scene<'a> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// The first error of the writer.
+    /// The first error that the writer returned.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         self.built.world.finish_capture()
     }
 
-    /// Runs until every flow is over or given up, and measures them. `progress` is called
-    /// with the finished share; if it breaks, the result is `None`.
+    /// Runs until every flow has ended or was given up, and measures the flows. Calls `progress`
+    /// with the finished share; returns `None` if `progress` returns `ControlFlow::Break`.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -149,7 +148,7 @@ impl<'a> Scene<'a> {
                 return Ok(None);
             }
         }
-        // Runs the checkers once more, as at the end of any run.
+        // Runs the checkers once more, as at the end of every run.
         self.built.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = (0..self.built.flows.len())
             .map(|number| Ended::of(&mut self.built, &self.omitted, number))
@@ -163,7 +162,7 @@ impl<'a> Scene<'a> {
         }))
     }
 
-    /// Returns true while the only connection waits for a peer that has vanished.
+    /// Returns true while the only connection waits for a vanished peer.
     fn waits_for_the_vanished(&mut self) -> bool {
         if self.built.flows.len() > 1 {
             return false;
@@ -172,8 +171,8 @@ impl<'a> Scene<'a> {
         facts.server.stage == Stage::Vanished && facts.client.stage == Stage::Open
     }
 
-    /// Runs until the measurement starts, if a flow omits something, and stores the
-    /// values of that moment.
+    /// If a flow omits its beginning, runs until the measurement starts, and stores the values of
+    /// that moment.
     fn omit(
         &mut self,
         progress: &dyn Fn(f64) -> ControlFlow<()>,
@@ -219,7 +218,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Finished share of the first flow; the other flows are mostly alike.
+    /// Finished share of the first flow. Other flows usually progress alike.
     fn share_done(&mut self) -> f64 {
         let plan = self.built.setup.flow();
         match plan.stop {
@@ -230,7 +229,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Results of the finished connections, without observations.
+    /// Returns the results of the finished connections, without observations.
     fn played(&self, ended: &[Ended<'_>]) -> Played {
         let info = ended[0].facts.client.info.as_deref();
         let finished = self.finished();
@@ -269,8 +268,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The measurement of the time until the path is full, for a single connection over a
-/// path with a delay and a rate.
+/// Returns the measurement of the time until the path is full; `None` unless the row has a single
+/// connection over a path with a delay and a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
     let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());
     let only = setup.flows.len() == 1 && plan.count == 1 && !plan.is_udp();

@@ -1,9 +1,9 @@
 //! The JSON schema of experiment files, for editors.
 //!
-//! Rule: every key and value, and the sentence about each field, comes from the tables
-//! that the parser reads; sentences about whole tables are here. The schema accepts every
-//! correct file. The parser alone checks one place of a file against another, such as the
-//! existence of a host.
+//! Rule: every key and value, and the sentence about each field, comes from the tables that the
+//! parser reads; only the sentences about whole tables are in this file. The schema accepts every
+//! correct file. Checks of one place in a file against another, such as the existence of a host,
+//! are left to the parser.
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,7 @@ use crate::{
     measured::{Outcome, Quantity},
 };
 
-/// The schema (draft 7) of an experiment, indented.
+/// Returns the schema (draft 7) of an experiment, indented.
 pub fn schema() -> String {
     let schema = json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -92,7 +92,7 @@ fn top(key: &str) -> Value {
     }
 }
 
-/// The tables that say where values come from.
+/// Returns the schema of a table of origins.
 fn origin(key: &str) -> Value {
     let (keys, required, doc) = match key {
         "fitted" => (
@@ -220,8 +220,8 @@ fn knobs() -> Map<String, Value> {
     all
 }
 
-/// Adds other systems' names for the fields of devices and workloads that `is_meant`
-/// selects.
+/// Adds other systems' names for those fields of devices and workloads for which `is_meant` is
+/// true.
 fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
         let doc = format!("Name in {} for {}.", known.preset, known.path);
@@ -229,8 +229,8 @@ fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     }
 }
 
-/// Settings of a row. Paths that begin with the name of a host, link or flow of the file
-/// may have any continuation.
+/// Returns the schema of a row's settings. A path that begins with the name of a host, link or
+/// flow may continue in any way.
 fn settings() -> Value {
     let fields = |names: &mut dyn Iterator<Item = &'static str>| {
         let names = names.map(|name| (name, reference("scalar")));
@@ -301,7 +301,7 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// `schema` with a description. Draft 7 ignores keys beside a `$ref`, so a reference is
+/// Returns `schema` with a description. Draft 7 ignores keys beside a `$ref`, so a reference is
 /// wrapped in `allOf`.
 fn described(schema: Value, doc: &str) -> Value {
     match schema.get("$ref") {
@@ -334,7 +334,7 @@ fn object<const N: usize>(parts: [(&str, Value); N]) -> Map<String, Value> {
     parts.map(|(key, value)| (key.to_string(), value)).collect()
 }
 
-/// Nested objects made from dotted names.
+/// Makes nested objects from dotted names.
 fn tree<'a>(leaves: impl Iterator<Item = (&'a str, Value)>) -> Map<String, Value> {
     let mut root = Map::new();
     for (name, leaf) in leaves {

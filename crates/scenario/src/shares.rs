@@ -1,6 +1,6 @@
-//! Limits and account of a row.
+//! The limits and the account of a row.
 //!
-//! Rule: times and shares are those of `fullpipe_diagnose::account`; nothing is computed here.
+//! Rule: times and shares are types of `fullpipe_diagnose::account`; nothing is computed here.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 use serde::Serialize;
@@ -9,22 +9,22 @@ pub use fullpipe_diagnose::account::{Shares, Times};
 
 use crate::path_account::PathAccount;
 
-/// Both ends' limits.
+/// Shares of the limits of both ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Limits {
     /// Limits of the sender.
     pub sender: Shares<Limit>,
-    /// Limits that the receiver set.
+    /// Limits of the receiver.
     pub receiver: Shares<ReceiveLimit>,
 }
 
-/// Limits of both ends in seconds and bytes, and the frames of the path. The limits add up
-/// to the connections' lifetime and to the bytes that moved.
+/// Time and bytes for each limit of both ends, and the frames of the path. The times add up to the
+/// connections' lifetimes, the bytes to all bytes carried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
     /// Limits of the sender.
     pub sender: Times<Limit>,
-    /// Limits that the receiver set.
+    /// Limits of the receiver.
     pub receiver: Times<ReceiveLimit>,
     /// Frames of every link, and losses at every host.
     pub path: PathAccount,

@@ -6,7 +6,7 @@
 /// The template, with `NAME` in place of the name.
 const TEMPLATE: &str = include_str!("template.toml");
 
-/// An experiment called `name`, with a comment beside each line.
+/// Returns an experiment file called `name`, with a comment beside each line.
 pub fn template(name: &str) -> String {
     TEMPLATE.replace("NAME", name)
 }

@@ -1,7 +1,7 @@
-//! Rates, probabilities and amounts as people write them.
+//! Parses and prints rates, probabilities and amounts with units.
 //!
-//! Rule: a unit is written or implied by the field, never guessed. Prefixes of rates are
-//! decimal, those of bytes are binary (`fullpipe_pool::knobs::parse_count`).
+//! Rule: a unit is written, or is implied by the field; it is never guessed. Prefixes of rates are
+//! decimal, prefixes of bytes are binary (`fullpipe_pool::knobs::parse_count`).
 
 #[cfg(test)]
 mod tests;
@@ -11,17 +11,16 @@ use fullpipe_pool::Duration;
 /// A length of time.
 pub use fullpipe_pool::{Duration as Time, knobs::parse_count};
 
-/// Reads a rate in bits a second as people write it: `100mbit`, `100Mbit/s`,
-/// `100mbps`, `1 Gbit/s`, `100M`, `1g`, `9600bit`.
+/// Parses a rate in bit/s in any common form: `100mbit`, `100Mbit/s`, `100mbps`, `1 Gbit/s`,
+/// `100M`, `1g`, `9600bit`.
 ///
-/// Prefixes are decimal. A number needs a prefix or a unit. `B` means bytes and
-/// is refused.
+/// Prefixes are decimal. A number needs a prefix or a unit. A `B` means bytes, so it is refused.
 pub fn parse_rate(text: &str) -> Option<u64> {
     rate_with(text, true)
 }
 
-/// Reads a rate with an explicit unit: `100mbit`, but not `100M`, which may be a number
-/// of bytes.
+/// Parses a rate with an explicit unit: `100mbit`, but not `100M`, which could be a number of
+/// bytes.
 fn parse_clear_rate(text: &str) -> Option<u64> {
     rate_with(text, false)
 }
@@ -47,7 +46,7 @@ fn rate_with(text: &str, may_lack_unit: bool) -> Option<u64> {
     (is_right && (1.0..1e15).contains(&rate)).then_some(rate.round() as u64)
 }
 
-/// Reads a probability: `1%`, `0.5%`, `0.01`. A number of 1 or more needs a `%`.
+/// Parses a probability: `1%`, `0.5%`, `0.01`. A number of 1 or more needs a `%`.
 pub fn parse_probability(text: &str) -> Option<f64> {
     let text = text.trim();
     match text.strip_suffix('%') {
@@ -58,7 +57,7 @@ pub fn parse_probability(text: &str) -> Option<f64> {
     }
 }
 
-/// The two readings of a number of 1 or more without `%` that should be a probability.
+/// Returns the two readings of a probability that is a number of 1 or more without `%`.
 pub fn ambiguous_probability(text: &str) -> Option<String> {
     let text = text.trim();
     let number = decimal(text).filter(|number| *number >= 1.0)?;
@@ -68,10 +67,10 @@ pub fn ambiguous_probability(text: &str) -> Option<String> {
     })
 }
 
-/// Values that [`parse_probability`] reads, in words.
+/// Description of the values that [`parse_probability`] accepts.
 pub const PROBABILITY: &str = "a probability such as 1% or 0.01";
 
-/// Reads digits with at most one point. A sign or an exponent is refused, because a rate
+/// Parses digits with at most one decimal point. A sign or an exponent is refused, because a rate
 /// such as `1e3mbit` is probably a mistake.
 fn decimal(text: &str) -> Option<f64> {
     let plain = text
@@ -80,7 +79,7 @@ fn decimal(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| plain)
 }
 
-/// A rate in the largest unit in which it is at least one: `12 Mbit/s`.
+/// Returns a rate in the largest unit in which it is at least one: `12 Mbit/s`.
 pub fn rate_text(bps: f64) -> String {
     let (number, unit) = match bps {
         bps if bps >= 1e9 => (bps / 1e9, "Gbit/s"),
@@ -91,7 +90,7 @@ pub fn rate_text(bps: f64) -> String {
     format!("{} {unit}", three_digits(number))
 }
 
-/// A number with about three significant digits, without an exponent.
+/// Returns a number with about three significant digits, without an exponent.
 pub fn three_digits(number: f64) -> String {
     let decimals = match number.abs() {
         size if size >= 99.95 => 0,
@@ -107,7 +106,7 @@ pub fn three_digits(number: f64) -> String {
     }
 }
 
-/// A time in s, ms or us with about three significant digits.
+/// Returns a time in s, ms or us with about three significant digits.
 pub fn seconds_text(seconds: f64) -> String {
     let (number, unit) = match seconds {
         seconds if seconds >= 0.0995 || seconds <= 0.0 => (seconds, "s"),
@@ -117,7 +116,7 @@ pub fn seconds_text(seconds: f64) -> String {
     format!("{} {unit}", three_digits(number))
 }
 
-/// A whole number with thousands separators: `16,384`.
+/// Returns a whole number with thousands separators: `16,384`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -133,30 +132,30 @@ pub fn grouped(number: u64) -> String {
 /// Unit of an [`Amount`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A count of items or bytes; binary prefixes.
+    /// A count of items or bytes, with binary prefixes.
     Count,
     /// A number with a fraction.
     Plain,
     /// Nanoseconds.
     Time,
-    /// Bits a second; decimal prefixes.
+    /// Bits a second, with decimal prefixes.
     Rate,
     /// Hundredths, written with a `%`.
     Percent,
 }
 
-/// A number with the unit that it was written in.
+/// A number with the unit in which it was written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount {
-    /// The number, in the unit.
+    /// The number, in units of `unit`.
     pub number: f64,
     /// The unit.
     pub unit: Unit,
 }
 
 impl Amount {
-    /// Reads the value of the setting called `path`. The last word of `path` may show
-    /// that the value is a rate: `link.rate=100M`.
+    /// Parses the value of the setting called `path`. The last part of `path` may show that the
+    /// value is a rate: `link.rate=100M`.
     pub fn of_setting(path: &str, text: &str) -> Option<Self> {
         let is_rate = path.rsplit('.').next() == Some("rate");
         match parse_rate(text).filter(|_| is_rate) {
@@ -168,8 +167,8 @@ impl Amount {
         }
     }
 
-    /// Reads a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`. `1m` is read
-    /// as a minute; a caller for which `m` may mean 2²⁰ refuses it before.
+    /// Parses a number with its unit: `16K`, `10ms`, `5mbit`, `1%`, `0.01`. `1m` means a minute; a
+    /// caller for which `m` may mean 2²⁰ must refuse it first.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let amount = |number, unit| Some(Self { number, unit });
@@ -190,7 +189,7 @@ impl Amount {
         amount(decimal(text)?, Unit::Plain)
     }
 
-    /// The number in the largest unit in which it is whole.
+    /// Returns the number in the largest unit in which it is whole.
     pub fn text(self) -> String {
         let in_largest = |units: &[(f64, &str)]| {
             let whole = self.number.round();
@@ -216,7 +215,7 @@ impl Amount {
     }
 }
 
-/// The number without the rounding error of floating-point arithmetic.
+/// Returns the number as text, without rounding errors of floating-point arithmetic.
 fn trimmed(number: f64) -> String {
     let text = format!("{number:.9}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()

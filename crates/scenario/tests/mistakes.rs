@@ -1,8 +1,8 @@
-//! A corpus of experiment files with one mistake each, and one file with many.
+//! Tests with a corpus of experiment files with one mistake each, and one file with many.
 //!
-//! Rule: the first line of each file is a comment with the whole message that
-//! refuses it, `line:column: key: what`, so a changed message shows up in the
-//! corpus. `UPDATE_SNAPSHOTS=1` writes the messages anew.
+//! Rule: the first line of each file is a comment with the complete error message, `line:column:
+//! key: what`, so that a changed message appears in the corpus. With `UPDATE_SNAPSHOTS=1` the test
+//! rewrites the messages.
 
 use std::{
     env, fs,
@@ -28,7 +28,7 @@ fn corpus() -> Vec<(PathBuf, String)> {
     files
 }
 
-/// Every mistake of a file, a line each.
+/// Returns every mistake of a file, one a line.
 fn mistakes(text: &str) -> Vec<String> {
     match Experiment::check("name", "f", text) {
         Err(mistakes) => mistakes.iter().map(ToString::to_string).collect(),
@@ -73,7 +73,7 @@ fn a_line_names_file_line_key_and_what_would_be_right() {
         }
         let key = parts.next().unwrap().trim();
         assert!(!key.is_empty(), "{line}");
-        // The key is in the file, or is the one that is missing.
+        // The key either occurs in the file or is the missing one.
         let last = key.rsplit('.').next().unwrap();
         let last = last.split('[').next().unwrap();
         let what = parts.next().unwrap_or_default();
@@ -126,7 +126,7 @@ set.wire.delay = "1ms"
     assert_eq!(given, expected, "{}", given.join("\n"));
 }
 
-/// A file's text with a few bytes removed, doubled or inserted.
+/// Returns a file's text with a few bytes removed, doubled or inserted.
 fn mangled(text: &str, rng: &mut Rng) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..rng.between(1, 4) {

@@ -1,7 +1,7 @@
 //! Congestion controls from other crates, for hosts of an experiment.
 //!
-//! Rule: what is registered for a host has a name like a built-in algorithm, and
-//! `tcp.congestion` of that host takes both. A file cannot register anything.
+//! Rule: an algorithm that is registered for a host has a name like a built-in one, and
+//! `tcp.congestion` of that host takes it. An experiment file cannot register an algorithm.
 
 use std::{
     fmt,
@@ -27,14 +27,14 @@ type Choose = dyn Fn(&mut World, HostId, &str) -> Result<(), RegisterError>
 /// A congestion control from another crate.
 #[derive(Clone)]
 pub struct OutsideCongestion {
-    /// Its name, as `tcp.congestion` takes it.
+    /// The algorithm's name, as `tcp.congestion` takes it.
     pub name: String,
-    /// Registers it with a host, and makes it the host's default.
+    /// Registers the algorithm with a host, and makes it the host's default.
     choose: Arc<Choose>,
 }
 
 impl OutsideCongestion {
-    /// An algorithm of which `make` makes the instances.
+    /// Creates an entry for an algorithm whose instances `make` creates.
     ///
     /// # Panics
     /// If a built-in algorithm has that name.
@@ -58,14 +58,14 @@ impl OutsideCongestion {
         }
     }
 
-    /// Makes it the algorithm of `host`.
+    /// Makes this the algorithm of `host`.
     pub(crate) fn choose(&self, world: &mut World, host: HostId) {
         let chosen = (self.choose)(world, host, &self.name);
         chosen.expect("the host of a new world has registered no other of that name");
     }
 }
 
-/// Algorithms of one name are the same.
+/// Two algorithms with the same name are equal.
 impl PartialEq for OutsideCongestion {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

@@ -1,7 +1,7 @@
 //! Costs of a host's processor: time for each frame, byte and call.
 //!
-//! Rule: the fields are rows of one table, which `set` and the suggestions for a
-//! misspelled name read. The simulator implements the costs.
+//! Rule: the fields are rows of one table. `set` uses the table, and so do the suggestions for a
+//! misspelled name. The simulator implements the costs.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::CpuModel;
@@ -12,9 +12,9 @@ use super::setting::SettingError;
 pub struct CpuField {
     /// The field's name after `cpu.`.
     pub name: &'static str,
-    /// Its effect, in a sentence.
+    /// The field's effect, in a sentence.
     pub doc: &'static str,
-    /// The form of a value.
+    /// Description of the values that the field takes.
     pub expected: &'static str,
     set: fn(&mut CpuModel, &str) -> Option<()>,
 }
@@ -80,7 +80,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
 /// Sets the field called `field` from text.
 ///
 /// # Errors
-/// If the field is unknown, or `text` is not one of its values.
+/// If the field is unknown, or does not take the value `text`.
 pub fn set(model: &mut CpuModel, field: &str, text: &str) -> Result<(), SettingError> {
     let names = CPU_FIELDS.iter().map(|row| row.name);
     let row = CPU_FIELDS
@@ -105,8 +105,8 @@ fn flag(text: &str) -> Option<bool> {
 /// Parses nanoseconds with up to three decimals, as picoseconds.
 fn picoseconds(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("ns")?;
-    // A number of microseconds in nanoseconds equals a number of nanoseconds in
-    // picoseconds: 4.5 becomes 4,500 either way.
+    // Parsed as microseconds: 4.5 us are 4,500 ns, and 4.5 ns are 4,500 ps, so the resulting
+    // number of nanoseconds is the wanted number of picoseconds.
     let thousandfold: Duration = format!("{number}us").parse().ok()?;
     Some(thousandfold.as_nanos())
 }

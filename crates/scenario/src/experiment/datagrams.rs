@@ -1,7 +1,7 @@
 //! Flows of datagrams: the rate at which they are sent.
 //!
-//! Rule: a flow carries a stream or datagrams, never both; a field that belongs only to
-//! the other kind is refused, not ignored. `flow` has the table of fields.
+//! Rule: a flow carries either a stream or datagrams. A field that belongs only to the other kind
+//! is refused. `flow` has the table of fields.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::Pace;
@@ -15,13 +15,13 @@ pub(super) struct DatagramFields {
     pub tick: Option<Duration>,
 }
 
-/// Smallest payload in bytes: the number by which the receiver verifies a datagram.
+/// Smallest payload in bytes: the sequence number that the receiver checks.
 const SHORTEST: u32 = 8;
-/// Largest UDP payload that IPv4 carries.
+/// Largest UDP payload of an IPv4 packet.
 const LONGEST: u32 = 65_507;
 
 impl DatagramFields {
-    /// Rate at which datagrams are handed over.
+    /// Rate at which the application hands datagrams to the stack.
     pub fn pace(&self) -> Pace {
         match self.rate_bps {
             Some(bps) => Pace::Rate {
@@ -32,8 +32,8 @@ impl DatagramFields {
         }
     }
 
-    /// Returns the error message for fields of the flow called `name` that exclude each
-    /// other. `size` is the size of its writes in bytes.
+    /// Returns the error message if fields of the flow called `name` exclude each other. `size` is
+    /// the size of the flow's writes in bytes.
     pub fn contradiction(&self, name: &str, size: u32) -> Option<String> {
         let Self {
             udp,
@@ -59,7 +59,7 @@ impl DatagramFields {
     }
 }
 
-/// Parses a protocol; true for UDP.
+/// Parses a protocol: true for UDP, false for TCP, `None` for other text.
 pub(super) fn protocol(text: &str) -> Option<bool> {
     match text.trim() {
         "tcp" => Some(false),

@@ -1,14 +1,14 @@
 //! A host's network device: its offloads and its receive ring.
 //!
-//! Rule: the fields are rows of one table, which `set` and the suggestions for a
-//! misspelled name read. The simulator implements them.
+//! Rule: the fields are rows of one table. `set` uses the table, and so do the suggestions for a
+//! misspelled name. The simulator implements the device.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::{DeviceModel, Merge};
 
 use super::setting::SettingError;
 
-/// Fields that `set` accepts, with the form of their values.
+/// Fields that `set` accepts, each with a description of its values.
 pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     (
         "super_segment",
@@ -26,22 +26,21 @@ pub const DEVICE_FIELDS: &[(&str, &str)] = &[
     ("merge_longest", "a time such as 1ms, above 0"),
 ];
 
-/// One device. It has no offloads and an unlimited receive ring unless a field is
-/// set.
+/// A network device. Unless a field is set, it has no offloads and an unlimited receive ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlan {
-    /// Largest payload, in bytes, of a super-segment that the device cuts into segments
-    /// (TSO); 0 without TSO.
+    /// Largest payload, in bytes, of a super-segment that the device divides into segments (TSO);
+    /// 0 without TSO.
     pub super_segment: u32,
-    /// True if the device reports completions: the bytes that it has sent.
+    /// True if the device reports completions, that is, the number of bytes that it has sent.
     pub reports_sent: bool,
-    /// Frames that the receive ring holds; 0 for no limit.
+    /// Frames that fit into the receive ring; 0 for no limit.
     pub rx_descriptors: u32,
     /// Time without a frame after which merged segments are delivered; zero if the device
     /// merges nothing.
     pub merge_quiet: Duration,
-    /// Age of the first merged segment at which the segments are delivered even if more
-    /// arrive.
+    /// Age of the first merged segment at which the merged segments are delivered, even if further
+    /// ones keep arriving.
     pub merge_longest: Duration,
 }
 
@@ -55,7 +54,7 @@ impl DevicePlan {
         merge_longest: Duration::from_millis(1),
     };
 
-    /// The simulator's model of the device, with a transmit ring of `queue` frames.
+    /// Returns the simulator's model of the device, with a transmit ring of `queue` frames.
     pub fn model(&self, queue: u32) -> DeviceModel {
         let merge = Merge {
             quiet: self.merge_quiet,
@@ -74,7 +73,7 @@ impl DevicePlan {
     /// Sets the field called `field` from text.
     ///
     /// # Errors
-    /// If the field is unknown, or `text` is not one of its values.
+    /// If the field is unknown, or does not take the value `text`.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let names = DEVICE_FIELDS.iter().map(|(name, _)| *name);
         let (_, expected) = *DEVICE_FIELDS

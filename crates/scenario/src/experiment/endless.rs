@@ -1,7 +1,7 @@
-//! Setups that no run could finish: without end in virtual time, or without bound in memory.
+//! Refuses setups that no run could finish: without end in virtual time, or too large for memory.
 //!
-//! Rule: a setup that passes is run to its end by the simulator. Something must take time
-//! between two packets of a flow, and frames that wait must fit into memory.
+//! Rule: the simulator can run every accepted setup to its end. Therefore some time must pass
+//! between two packets of a flow, and waiting frames must fit into memory.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::{
@@ -17,19 +17,19 @@ use super::{
 
 /// Longest virtual time of a run.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
-/// Most bytes that may be sent in no time.
+/// Most bytes that a flow may send without any virtual time passing.
 const MOST_AT_ONCE: u64 = 1 << 20;
-/// Most datagrams a second: one a nanosecond, the resolution of virtual time.
+/// Most datagrams a second: one in each nanosecond, the resolution of virtual time.
 const MOST_DATAGRAMS: f64 = 1e9;
-/// Most bytes of datagrams that a link may hold.
+/// Most bytes of datagrams that may wait on one link.
 const MOST_HELD: f64 = (1_u64 << 30) as f64;
-/// Bytes that a datagram takes beside its payload: headers, and the simulator's notes.
+/// Bytes of memory for a datagram besides its payload: headers, and the simulator's record.
 const BESIDE_PAYLOAD: f64 = 128.0;
-/// Most senders of datagrams: each has ports of its own.
+/// Most senders of datagrams; each sender uses its own ports.
 const MOST_SENDERS: u64 = 10_000;
 
 impl Setup {
-    /// Checks that the settings do not contradict each other, and that a run of them ends.
+    /// Checks that the settings do not contradict each other, and that a run can finish.
     ///
     /// # Errors
     /// The first contradiction of a host, a link or a flow, or the first part that no run
@@ -43,8 +43,8 @@ impl Setup {
     }
 }
 
-/// Returns the error message for the first part of `setup` that no run could finish, with
-/// what to change.
+/// Returns the error message for the first part of `setup` that no run could finish. The message
+/// names the setting to change.
 fn refusal(setup: &Setup) -> Option<String> {
     let of_flows = setup.flows.iter().find_map(|plan| {
         too_long(plan)
@@ -68,7 +68,7 @@ fn too_long(plan: &FlowPlan) -> Option<String> {
     })
 }
 
-/// Refuses a flow that sends without end while no time passes.
+/// Refuses a flow that would send without end in zero virtual time.
 fn too_fast(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     let is_few = |bytes: u64| bytes.saturating_mul(plan.count.into()) <= MOST_AT_ONCE;
     let is_small = matches!(plan.stop, Stop::Bytes(bytes) if is_few(bytes))
@@ -96,7 +96,7 @@ fn too_fast(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     })
 }
 
-/// Returns true if time passes while a stream is sent.
+/// Returns true if sending a stream takes virtual time.
 fn takes_time(setup: &Setup, plan: &FlowPlan) -> bool {
     let is_slow = |link: LinkModel| {
         link.rate_bps > 0 || link.delay_us > 0 || link.token_bucket.is_some() || link.jitter_us > 0
@@ -110,8 +110,9 @@ fn takes_time(setup: &Setup, plan: &FlowPlan) -> bool {
     models.any(is_slow) || works(plan.from) || works(plan.to)
 }
 
-/// Returns true if the sender of datagrams without a rate waits for its processor, or for
-/// its device. While ARP is pending, the stack takes datagrams and sends no frame.
+/// Returns true if a sender of datagrams without a rate is slowed by its processor or by its
+/// device. The device counts only if no ARP is needed: while ARP is pending, the stack accepts
+/// datagrams but sends no frame.
 fn is_slowed(setup: &Setup, plan: &FlowPlan) -> bool {
     let HostPlan {
         cpu, acquainted, ..
@@ -133,7 +134,7 @@ fn datagrams_per_s(plan: &FlowPlan) -> Option<f64> {
     }
 }
 
-/// Refuses a datagram that the sender's stack never takes.
+/// Refuses a datagram that is larger than the sender's stack accepts.
 fn too_large(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     let host = &setup.hosts[plan.from];
     let (pool, udp) = (&host.config.pool, &host.config.udp);
@@ -160,8 +161,8 @@ fn too_many_datagrams(plan: &FlowPlan) -> Option<String> {
     })
 }
 
-/// Refuses datagrams that would wait in an unlimited queue, or be on their path, in more
-/// bytes than a machine has.
+/// Refuses a rate of datagrams at which more bytes would wait in an unlimited queue, or be in
+/// flight, than a machine can store.
 fn too_much_held(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     let mut rate = datagrams_per_s(plan)? * f64::from(plan.count);
     let each = f64::from(plan.write) + BESIDE_PAYLOAD;
@@ -199,8 +200,8 @@ fn too_much_held(setup: &Setup, plan: &FlowPlan) -> Option<String> {
     None
 }
 
-/// Refuses more senders and receivers of datagrams than a host has UDP sockets, or the
-/// simulator ports.
+/// Refuses more senders and receivers of datagrams than hosts have UDP sockets, or the simulator
+/// has ports.
 fn too_few_sockets(setup: &Setup) -> Option<String> {
     let flows = || setup.flows.iter().filter(|plan| plan.is_udp());
     let all: u64 = flows().map(|plan| u64::from(plan.count)).sum();

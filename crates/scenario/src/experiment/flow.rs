@@ -1,8 +1,8 @@
 //! Flows of an experiment: streams or datagrams between two hosts.
 //!
-//! Rule: a flow ends after a time or after an amount, never both. Each field is one
-//! row with its text form; the file, `--set` and the error messages read the same
-//! rows. Nothing is simulated here.
+//! Rule: a flow ends after a time or after an amount, never both. Each field is one row with its
+//! text form; the file, `--set` and the error messages use the same rows. Nothing is simulated
+//! here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::DatagramPlan;
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::units::parse_rate;
 
-/// The end of the sender's writing.
+/// Condition at which the sender stops writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The sender stops this long after the connection is established.
     After(Duration),
-    /// The sender stops after this many bytes; the transfer ends when all are read.
+    /// The sender stops after this many bytes; the transfer ends when the receiver has read all.
     Bytes(u64),
 }
 
-/// Pace, stalls and end of the receiving application; by default it reads everything at
-/// once.
+/// Pace, pauses and end of the receiving application. By default the application reads everything
+/// at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Reading {
     bytes: Option<u64>,
@@ -34,7 +34,7 @@ struct Reading {
     vanish_after: Option<u64>,
 }
 
-/// One flow, or `count` equal ones.
+/// A flow, or `count` equal flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
     /// The flow's name in the file.
@@ -43,23 +43,23 @@ pub struct FlowPlan {
     pub from: usize,
     /// Index of the host that reads.
     pub to: usize,
-    /// Number of such flows, each with a connection of its own.
+    /// Number of equal flows, each with its own connection.
     pub count: u32,
     /// Start time.
     pub start: Duration,
     /// Size of each write of the sender, in bytes.
     pub write: u32,
-    /// The end of the sender's writing.
+    /// Condition at which the sender stops writing.
     pub stop: Stop,
-    /// Time after the start at which the flow is given up if not all bytes have arrived.
+    /// Time after the start at which an incomplete flow is given up.
     pub give_up: Duration,
-    /// Time after the start at which the flow is measured and ends, complete or not.
+    /// Time after the start at which the flow is measured and ended, complete or not.
     pub at_most: Option<Duration>,
-    /// Time after the start that the results exclude. The measurement of all flows starts
-    /// when the longest of these times has passed, and no flow may end before that.
+    /// Time after the start that the results exclude. The measurement of all flows starts when the
+    /// longest of these times has passed; no flow may end before that.
     pub omit: Duration,
     reverse: bool,
-    /// Shortest length of the run after the start, even if the flow ends earlier.
+    /// Shortest duration of the run after the start, even if the flow ends earlier.
     pub at_least: Duration,
     pause: Duration,
     low_water: LowWater,
@@ -71,7 +71,7 @@ pub struct FlowPlan {
     think: Option<Duration>,
 }
 
-/// Room in the send buffer that a blocked writer waits for.
+/// Free space in the send buffer that a blocked writer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowWater {
     /// A number of bytes; 0 for the stack's default.
@@ -81,7 +81,7 @@ pub enum LowWater {
 }
 
 impl LowWater {
-    /// Returns the room in bytes, for a send buffer of `capacity` bytes.
+    /// Returns the free space in bytes, for a send buffer of `capacity` bytes.
     pub fn of(self, capacity: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.into(),
@@ -104,9 +104,9 @@ fn parse_low_water(text: &str) -> Option<LowWater> {
 pub struct FlowField {
     /// The field's name after the flow's name.
     pub name: &'static str,
-    /// Its effect, in a sentence.
+    /// The field's effect, in a sentence.
     pub doc: &'static str,
-    /// The form of a value.
+    /// Description of the values that the field takes.
     pub expected: &'static str,
     set: fn(&mut FlowPlan, &str) -> Option<()>,
 }
@@ -275,7 +275,7 @@ pub const FLOW_FIELDS: &[FlowField] = &[
 ];
 
 impl FlowPlan {
-    /// A flow between two hosts with the defaults: writes of 16 KiB for ten seconds.
+    /// Creates a flow between two hosts with the defaults: writes of 16 KiB for ten seconds.
     pub fn new(name: &str, from: usize, to: usize) -> Self {
         Self {
             name: name.to_string(),
@@ -304,7 +304,7 @@ impl FlowPlan {
     /// Sets the field called `field` from text.
     ///
     /// # Errors
-    /// If the field is unknown, or `text` is not one of its values.
+    /// If the field is unknown, or does not take the value `text`.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let row = FLOW_FIELDS
             .iter()
@@ -326,7 +326,7 @@ impl FlowPlan {
         }
     }
 
-    /// Returns the error message for fields that are missing or exclude each other.
+    /// Returns the error message if a field is missing or two fields exclude each other.
     pub fn contradiction(&self) -> Option<String> {
         let Reading {
             bytes,
@@ -378,7 +378,7 @@ impl FlowPlan {
         self.datagrams.udp
     }
 
-    /// Plan of the sender of datagrams.
+    /// Plan of the sender, for a flow of datagrams.
     pub fn datagram_plan(&self) -> DatagramPlan {
         DatagramPlan {
             size: self.write,
@@ -399,18 +399,18 @@ impl FlowPlan {
         self.pause
     }
 
-    /// Returns true if a partial segment waits until everything is written.
+    /// Returns true if the sender holds a partial segment back until everything is written.
     pub fn is_no_push(&self) -> bool {
         self.no_push
     }
 
-    /// Room in the send buffer that a blocked writer waits for.
+    /// Free space in the send buffer that a blocked writer waits for.
     pub fn low_water(&self) -> LowWater {
         self.low_water
     }
 
-    /// Plan of the sending application. After it is blocked it waits for `low_water`
-    /// bytes of room.
+    /// Plan of the sending application. A blocked application waits for `low_water` bytes of free
+    /// space.
     pub fn write_plan(&self, low_water: u32) -> WritePlan {
         WritePlan {
             amount: self.amount(),
@@ -421,7 +421,7 @@ impl FlowPlan {
         }
     }
 
-    /// Ending of the sending application.
+    /// The way in which the sending application ends.
     pub fn ending(&self) -> Ending {
         match self.vanish_after {
             Some(after) => Ending::Vanish { after },
@@ -429,7 +429,7 @@ impl FlowPlan {
         }
     }
 
-    /// Ending of the receiving application.
+    /// The way in which the receiving application ends.
     pub fn reader_ending(&self) -> Ending {
         match self.reading.vanish_after {
             Some(after) => Ending::Vanish { after },
@@ -453,14 +453,13 @@ impl FlowPlan {
         }
     }
 
-    /// Size of the receiver's request in bytes, and think time of the sender; `None` if
-    /// the sender writes without a request.
+    /// Size of the receiver's request in bytes, and think time of the sender before its answer;
+    /// `None` if the sender writes without a request.
     pub fn question(&self) -> Option<(u64, Duration)> {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
 
-    /// Time at which the flow stops writing or is measured; `None` if it depends on the
-    /// run.
+    /// Time at which the flow stops writing or is measured; `None` if only the run determines it.
     fn known_end(&self) -> Option<Duration> {
         let Stop::After(length) = self.stop else {
             return None;
@@ -479,8 +478,8 @@ impl FlowPlan {
     }
 }
 
-/// Returns the index of the first plan whose protocol differs from that of `plans[0]`,
-/// with the error message.
+/// Returns the index of the first plan whose protocol differs from that of `plans[0]`, and the
+/// error message for it.
 pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     let place = plans
         .iter()
@@ -496,15 +495,14 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     Some((place, why))
 }
 
-/// Returns the time at which the measurement starts, which is the latest end of an
-/// `omit`; `None` if no flow has one.
+/// Returns the time at which the measurement starts: the latest end of an `omit`. Returns `None`
+/// if no flow has an `omit`.
 pub fn omitted_until(plans: &[FlowPlan]) -> Option<Duration> {
     let omitting = plans.iter().filter(|plan| !plan.omit.is_zero());
     omitting.map(|plan| plan.start + plan.omit).max()
 }
 
-/// Returns the error message for the first flow that may end before the measurement
-/// starts.
+/// Returns the error message for the first flow that may end before the measurement starts.
 pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
     let until = omitted_until(plans)?;
     let is_over = |plan: &&FlowPlan| plan.known_end().is_none_or(|end| end <= until);

@@ -1,25 +1,25 @@
-//! Hosts that are run by this machine's kernel, in real time.
+//! Settings of hosts that this machine's kernel runs in real time.
 //!
-//! Rule: a run in virtual time ignores these settings: there every host has fullpipe's stack,
-//! so the same row has a result of both.
+//! Rule: a run in virtual time ignores these settings and uses fullpipe's stack for every host.
+//! Therefore one row has a result of fullpipe and one of the kernel.
 
 use fullpipe_pool::knobs::parse_count;
 
-/// Key of the stack that runs a host.
+/// Key for the stack that runs a host.
 pub const STACK: &str = "stack";
-/// Key of the most segments of a super-segment of a kernel host's device.
+/// Key for the largest number of segments in a super-segment of a kernel host's device.
 pub const GSO_MAX_SEGS: &str = "gso_max_segs";
 
-/// The largest `gso_max_segs` that Linux takes.
+/// Largest value of `gso_max_segs` that Linux accepts.
 const GSO_MAX_SEGS_MAX: u64 = 65_535;
 
 /// The stack that runs a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostStack {
-    /// fullpipe's, in virtual time.
+    /// fullpipe's stack, in virtual time.
     #[default]
     Fullpipe,
-    /// That of this machine's kernel, in real time: a network namespace of its own.
+    /// The stack of this machine's kernel, in real time, in its own network namespace.
     Kernel,
 }
 
@@ -27,7 +27,7 @@ impl HostStack {
     /// Values that a file may give.
     pub const EXPECTED: &str = "fullpipe or kernel";
 
-    /// Reads the value of `stack`; `None` if it is none.
+    /// Parses the value of `stack`; `None` if it is not valid.
     pub fn parse(text: &str) -> Option<Self> {
         match text.trim() {
             "fullpipe" => Some(Self::Fullpipe),
@@ -37,7 +37,7 @@ impl HostStack {
     }
 }
 
-/// Reads the value of `gso_max_segs`; `None` if it is none.
+/// Parses the value of `gso_max_segs`; `None` if it is not valid.
 pub(super) fn parse_gso_max_segs(text: &str) -> Option<u32> {
     let segments = parse_count(text)?;
     (1..=GSO_MAX_SEGS_MAX)

@@ -1,8 +1,8 @@
-//! A link of an experiment, field by field.
+//! A link of an experiment and its fields.
 //!
-//! Rule: each field is one row with its text form; the file, `--set` and the error
-//! messages read the same rows. A field applies to both directions, or to one if its name
-//! has the prefix `forward.` or `back.`. The simulator implements the fields.
+//! Rule: each field is one row with its text form; the file, `--set` and the error messages use
+//! the same rows. A field applies to both directions, or to one direction if its name has the
+//! prefix `forward.` or `back.`. The simulator implements the fields.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::link::{
@@ -16,8 +16,8 @@ use crate::{
     units::{PROBABILITY, ambiguous_probability, parse_probability, parse_rate},
 };
 
-/// A shaper with the parameters of `tbf`. Its queue is bounded by the longest wait
-/// (`latency`), not in bytes.
+/// A shaper with the parameters of `tbf`. Its queue is bounded by the longest waiting time
+/// (`latency`) instead of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Shaper {
     rate_bps: u64,
@@ -46,7 +46,7 @@ struct OneDirection {
 pub struct LinkPlan {
     /// The link's name in the file.
     pub name: String,
-    /// Its ends. Forward is from the first to the second.
+    /// The two ends of the link. The forward direction leads from the first to the second.
     pub between: [Place; 2],
     directions: [OneDirection; 2],
 }
@@ -59,20 +59,20 @@ const DIRECTIONS: [(&str, Direction); 2] =
 pub struct LinkField {
     /// The field's name after the link's name.
     pub name: &'static str,
-    /// Its effect, in a sentence.
+    /// The field's effect, in a sentence.
     pub doc: &'static str,
-    /// The form of a value.
+    /// Description of the values that the field takes.
     pub expected: &'static str,
     set: fn(&mut OneDirection, &str) -> Option<()>,
 }
 
-/// ACK thinning of which the file sets only one field.
+/// ACK thinning for a file that sets only one of its two fields.
 const USUAL_THINNING: AckThinning = AckThinning {
     every: 8,
     wait_us: 10_000,
 };
 
-/// The field that always applies to both directions.
+/// Name of the field that always applies to both directions.
 const RTT: &str = "rtt";
 
 const TIME: &str = "a time of whole microseconds such as 20ms";
@@ -286,7 +286,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
 ];
 
 impl LinkPlan {
-    /// A link without any impairment.
+    /// Creates a link without impairments.
     pub fn new(name: &str, between: [Place; 2]) -> Self {
         let direction = OneDirection {
             fields: LinkModel::ideal(),
@@ -302,7 +302,7 @@ impl LinkPlan {
     /// Sets the field called `field` (`radio.access`, `back.loss`) from text.
     ///
     /// # Errors
-    /// If the field is unknown, or `text` is not one of its values.
+    /// If the field is unknown, or does not take the value `text`.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let one = DIRECTIONS
             .iter()
@@ -338,8 +338,8 @@ impl LinkPlan {
         Ok(())
     }
 
-    /// Returns the error message for the first field that is out of range, contradicts
-    /// another or lacks one that it needs.
+    /// Returns the error message for the first field that is out of range, contradicts another
+    /// field, or lacks a field that it needs.
     pub fn contradiction(&self) -> Option<String> {
         let name = &self.name;
         let [forward, back] = &self.directions;
@@ -353,7 +353,7 @@ impl LinkPlan {
             .find_map(|direction| direction.contradiction(name))
     }
 
-    /// The simulator's model of one direction.
+    /// Returns the simulator's model of one direction.
     pub fn link(&self, direction: Direction) -> LinkModel {
         self.directions[direction.index()].link()
     }
@@ -448,7 +448,7 @@ impl OneDirection {
     }
 }
 
-/// Parses a time in microseconds; `None` if it is not a whole number of them.
+/// Parses a time in microseconds; `None` if it is not a whole number of microseconds.
 fn whole_us(text: &str) -> Option<u64> {
     let time: Duration = text.trim().parse().ok()?;
     time.as_nanos()
@@ -456,8 +456,8 @@ fn whole_us(text: &str) -> Option<u64> {
         .then_some(time.as_micros())
 }
 
-/// Parses a round-trip time and returns half of it in microseconds; `None` if the half is
-/// not a whole number of them.
+/// Parses a round-trip time and returns half of it in microseconds; `None` if the half is not a
+/// whole number of microseconds.
 fn half_us(text: &str) -> Option<u64> {
     let rtt = whole_us(text)?;
     rtt.is_multiple_of(2).then_some(rtt / 2)

@@ -16,12 +16,12 @@ use crate::coordinate::Coordinate;
 pub struct Experiment {
     /// The file's name without its ending.
     pub name: String,
-    /// Title, in a line.
+    /// Title, one line long.
     pub title: String,
-    /// Source of the published figures.
+    /// Source of the published results.
     pub source: Option<String>,
-    /// Quantities that the table shows, by name; if empty, those with published figures,
-    /// or goodput.
+    /// Names of the quantities that the table shows. If empty, the table shows the quantities with
+    /// published figures, or goodput if there are none.
     pub columns: Vec<&'static str>,
     /// Origins of the values in the file.
     pub origins: Origins,
@@ -29,45 +29,45 @@ pub struct Experiment {
     pub rows: Vec<Row>,
 }
 
-/// One line of the experiment's table.
+/// One row of the experiment's table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Label of the row.
     pub label: String,
-    /// Point of a sweep to which the row belongs, one setting for each axis.
+    /// Point of a sweep that this row belongs to, with one setting for each axis.
     pub point: Vec<Coordinate>,
     /// Hosts, links and flows.
     pub setup: Setup,
-    /// Settings that only this row makes: path and value, as `--set` takes them.
+    /// Settings that only this row makes, each with path and value as `--set` takes them.
     pub own: Vec<(String, String)>,
-    /// Settings of `--set` that replaced settings by which rows differ.
+    /// Settings of `--set` that replaced a setting in which rows differ.
     pub overridden: Vec<String>,
-    /// Number of seeds that it is run with.
+    /// Number of seeds with which the row is run.
     pub seeds: u32,
-    /// Figures of the source.
+    /// Published figures of the source.
     pub published: Published,
-    /// Figures of other stacks.
+    /// Published figures of other stacks.
     pub peers: Vec<Peer>,
-    /// Parameters that were fitted to published figures of this row, each with the
-    /// values tried.
+    /// Parameters that were fitted to published figures of this row, each with the values that
+    /// were tried.
     pub fitted: Vec<String>,
-    /// This row is the baseline: the goodput of other rows is also shown as a share of
-    /// its goodput.
+    /// True if this row is the baseline, so that the goodput of other rows is also shown as a
+    /// share of this row's goodput.
     pub baseline: bool,
     /// A sentence printed below the row's verdict.
     pub note: Option<String>,
 }
 
 impl Row {
-    /// The label, with the row's point of a sweep and the settings of `--set` that
-    /// replaced the row's own.
+    /// Returns the label, with the row's point of a sweep and with the settings of `--set` that
+    /// replaced the row's own settings.
     pub fn title(&self) -> String {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// Returns true if one of the row's own settings was made in `before` and is not made
-    /// in `self.setup`. The check makes the setting again, so that it also recognises
-    /// aliases.
+    /// Returns true if one of the row's own settings had effect in `before` and has none in
+    /// `self.setup`. To recognise aliases, the check makes the setting again and compares the
+    /// setups.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();
@@ -78,8 +78,8 @@ impl Row {
     }
 }
 
-/// A row's label with the point of a sweep and the settings that replaced its own:
-/// `unlimited buffers [pool.blocks=24 by --set]`.
+/// Returns a row's label with the point of a sweep and with the settings that replaced its own
+/// ones: `unlimited buffers [pool.blocks=24 by --set]`.
 pub fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String {
     let mut title = label.to_string();
     for at in point {
@@ -92,25 +92,25 @@ pub fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String
 }
 
 impl Experiment {
-    /// Adds a congestion control from another crate to every host. `tcp.congestion` takes its
+    /// Adds a congestion control from another crate to every host. `tcp.congestion` accepts its
     /// name from now on.
     pub fn register_congestion(&mut self, congestion: &OutsideCongestion) {
         let hosts = self.rows.iter_mut().flat_map(|row| &mut row.setup.hosts);
         hosts.for_each(|host| host.register_congestion(congestion.clone()));
     }
 
-    /// Makes one change to every row, as `--set` does.
+    /// Changes one setting of every row, as `--set` does.
     ///
     /// # Errors
-    /// An unknown name (with the nearest known one), a refused value, or a contradiction
-    /// that the change causes; the experiment is then unusable.
+    /// An unknown name (with the nearest known one), a refused value, or a contradiction that the
+    /// change causes. After an error the experiment must not be used.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let before: Vec<Setup> = self.rows.iter().map(|row| row.setup.clone()).collect();
         for row in &mut self.rows {
             row.setup.set(path, text)?;
         }
-        // Labels name the settings by which rows differ. If a row loses such a setting,
-        // the label of every changed row may be wrong.
+        // Labels name the settings in which rows differ. If one row loses such a setting, the
+        // labels of all changed rows may be wrong.
         let mut pairs = self.rows.iter().zip(&before);
         if pairs.any(|(row, before)| row.loses_a_setting(before)) {
             let rows = self.rows.iter_mut().zip(&before);
@@ -121,7 +121,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Checks every row for contradictions, after the last [`set`](Self::set).
+    /// Checks every row for contradictions. To be called after the last [`set`](Self::set).
     ///
     /// # Errors
     /// The first contradiction.

@@ -1,12 +1,12 @@
-//! Origins of an experiment's values: stated by its source, fitted to published figures,
-//! or chosen; and published figures that the settings imply.
+//! Origins of an experiment's values: stated by its source, fitted to published figures, or
+//! chosen. Also lists the published figures that follow from settings.
 //!
-//! Rule: a published figure is a prediction only if no parameter was fitted to it and no
-//! setting implies it. Nothing is counted or judged here.
+//! Rule: a published figure is a prediction only if no parameter was fitted to it and no setting
+//! implies it. This file neither counts nor judges figures.
 
 use serde::Serialize;
 
-/// Name of a published outcome among the names of quantities.
+/// Name that stands for a published outcome in a list of quantities.
 pub const OUTCOME: &str = "outcome";
 
 /// Origins of the values in one experiment file.
@@ -14,22 +14,22 @@ pub const OUTCOME: &str = "outcome";
 pub struct Origins {
     /// Settings that the source gives.
     pub stated: Vec<OwnSetting>,
-    /// Parameters that were fitted.
+    /// Parameters that were fitted to published figures.
     pub fitted: Vec<Fitted>,
-    /// Settings that were chosen.
+    /// Settings that were chosen freely.
     pub chosen: Vec<Chosen>,
-    /// Published figures that settings imply.
+    /// Published figures that follow from settings.
     pub implied: Vec<Implied>,
-    /// Settings of the file, or of its rows with published figures, without an origin.
+    /// Settings without an origin, of the file or of its rows with published figures.
     pub unexplained: Vec<String>,
 }
 
 /// A setting that the file makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnSetting {
-    /// Its path as `--set` takes it, or the beginning of several paths.
+    /// The setting's path as `--set` takes it, or the common beginning of several paths.
     pub setting: String,
-    /// Its value as the file writes it; several values are separated by commas.
+    /// The setting's value as the file writes it; several values are separated by commas.
     pub value: String,
 }
 
@@ -48,14 +48,14 @@ pub struct Fitted {
     /// The parameter.
     #[serde(flatten)]
     pub parameter: OwnSetting,
-    /// Values that were tried, such as `steps of 1us`.
+    /// The values that were tried, such as `steps of 1us`.
     pub tried: String,
-    /// Figures that decided the value, at least one.
+    /// Published figures that decided the value, at least one.
     pub figures: Vec<RowFigure>,
-    /// Reason for which this value was taken.
+    /// Reason for taking this value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Reason for which other experiments of the same document have another value.
+    /// Reason for a different value in other experiments of the same document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<String>,
 }
@@ -67,23 +67,23 @@ pub struct Chosen {
     pub settings: Vec<OwnSetting>,
     /// Reason for these values.
     pub reason: String,
-    /// Reason for which other experiments of the same document have another value.
+    /// Reason for different values in other experiments of the same document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<String>,
 }
 
-/// Published figures that follow from a setting or from another figure: their agreement
-/// shows nothing.
+/// Published figures that follow from a setting or from another figure, so that a run that agrees
+/// with them proves nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Implied {
     /// The figures, at least one.
     pub figures: Vec<RowFigure>,
-    /// The setting or figure from which they follow.
+    /// The setting or the figure that implies them.
     pub reason: String,
 }
 
 impl Origins {
-    /// Returns true if the file declares any origin.
+    /// Returns true if the file declares the origin of any value.
     pub fn is_declared(&self) -> bool {
         let Self {
             stated,
@@ -107,7 +107,8 @@ impl Origins {
         figures.any(|at| at.row == row && at.quantity == quantity)
     }
 
-    /// Parameters that were fitted to the row labelled `row`, each with the values tried.
+    /// Returns the parameters that were fitted to the row labelled `row`, each with the values
+    /// tried.
     pub fn fitted_to(&self, row: &str) -> Vec<String> {
         let fitted = self.fitted.iter();
         fitted

@@ -1,7 +1,7 @@
 //! Other systems' names for fields of devices and workloads.
 //!
-//! Rule: a name stands for one setting, of a host or of every flow. Names for knobs are
-//! in the stack's own table (`presets::alias`).
+//! Rule: a name means one setting of a host or of every flow. Names for knobs are in the stack's
+//! own table (`presets::alias`).
 
 use fullpipe::presets::alias::SetBy;
 
@@ -12,10 +12,10 @@ pub struct OtherName {
     pub name: &'static str,
     /// The preset of that system.
     pub preset: &'static str,
-    /// Path that it sets: a host's field without the host's name, or a path that begins with
+    /// Path of the setting: a host's field without the host's name, or a path that begins with
     /// `workload.`.
     pub path: &'static str,
-    /// Call or configuration line that sets it.
+    /// The call or configuration line that makes the setting.
     pub set_by: SetBy,
     /// Effect of the field, in a sentence.
     pub doc: &'static str,
@@ -37,7 +37,7 @@ const fn row(
     }
 }
 
-/// Every such name, system by system.
+/// Every name of another system, sorted by system.
 pub const OTHER_NAMES: &[OtherName] = &[
     row(
         "unet3",
@@ -73,19 +73,18 @@ pub const OTHER_NAMES: &[OtherName] = &[
 ];
 
 impl OtherName {
-    /// Returns true if the name sets a field of a host, false if it sets one of a
-    /// workload.
+    /// Returns true if the name means a field of a host, false if it means a field of a workload.
     pub fn is_of_host(&self) -> bool {
         !self.path.starts_with("workload.")
     }
 }
 
-/// The row called `name`.
+/// Returns the row called `name`.
 pub fn find(name: &str) -> Option<&'static OtherName> {
     OTHER_NAMES.iter().find(|known| known.name == name)
 }
 
-/// Names in the system of `preset`.
+/// Returns the names of the system of `preset`.
 pub fn of_preset(preset: &str) -> impl Iterator<Item = &'static OtherName> {
     OTHER_NAMES
         .iter()

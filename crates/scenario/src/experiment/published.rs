@@ -1,7 +1,7 @@
-//! Published figures of a row: those of its source, and those of other stacks.
+//! Published figures of a row: from its source, and from other stacks.
 //!
-//! Rule: a published figure is a quantity that the lab measures too, with the same name
-//! and unit, or an outcome where the source gives no number.
+//! Rule: a published figure has the name and unit of a quantity that the lab measures. Where the
+//! source gives no number, it is an outcome.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -11,23 +11,23 @@ use crate::measured::{Outcome, Quantity};
 /// The published figures of a row, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
-    /// Quantity and figure.
+    /// Pairs of a quantity and its figure.
     pub figures: Vec<(&'static str, f64)>,
-    /// Outcome, if the source gives it in words.
+    /// The outcome, if the source states one in words.
     pub outcome: Option<Outcome>,
 }
 
-/// Figures of another stack for a row.
+/// Published figures of another stack for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Peer {
-    /// The stack.
+    /// Name of the stack.
     pub name: String,
-    /// Its figures.
+    /// The stack's figures.
     pub figures: Published,
 }
 
 impl Published {
-    /// The figure of the quantity called `name`.
+    /// Returns the figure of the quantity called `name`.
     pub fn figure(&self, name: &str) -> Option<f64> {
         self.figures
             .iter()
@@ -35,7 +35,7 @@ impl Published {
             .map(|(_, figure)| *figure)
     }
 
-    /// Names of the figures; an outcome is called [`OUTCOME`].
+    /// Returns the names of the figures; an outcome is called [`OUTCOME`].
     pub fn names(&self) -> Vec<&'static str> {
         let figures = self.figures.iter().map(|(quantity, _)| *quantity);
         figures.chain(self.outcome.map(|_| OUTCOME)).collect()
@@ -50,7 +50,7 @@ pub fn is_published<'a>(
     rows.any(|published| published.figure(quantity.name).is_some())
 }
 
-/// Returns the names of the `peers` with a figure for `quantity`, each once.
+/// Returns the names of the `peers` that have a figure for `quantity`, each once.
 pub fn peers_with<'a>(
     peers: impl Iterator<Item = &'a [Peer]>,
     quantity: &Quantity,

@@ -1,44 +1,45 @@
-//! Values that ease each impairment of a link, and that take it away.
+//! Values that reduce or remove each impairment of a link.
 //!
-//! Rule: one row for each property of a [`LinkModel`] that can slow a transfer. A new
-//! impairment adds its fields to `link` and a row here; whoever asks what slows a transfer
-//! then tries it.
+//! Rule: there is one row for each property of a [`LinkModel`] that can slow a transfer. A new
+//! impairment adds its fields to `link` and a row to this file; explanations of transfers then try
+//! it.
 
 use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue};
 
 use crate::units::{rate_text, seconds_text, three_digits};
 
-/// Fields and values that ease one property of a link's direction.
+/// Fields and values that reduce one impairment of a link's direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReliefValues {
-    /// The property as it is: `10 Mbit/s`, `1 % of frames`.
+    /// The present state of the property: `10 Mbit/s`, `1 % of frames`.
     pub present: String,
-    /// About half of the impairment, or twice the resource; absent if there is nothing
-    /// between present and best value.
+    /// Values with about half of the impairment, or twice the resource; `None` if there is no
+    /// value between the present and the best one.
     pub twice: Option<Vec<(&'static str, String)>>,
-    /// None of the impairment, or as much of the resource as can be used.
+    /// Values without the impairment, or with the ample amount of the resource.
     pub ample: Vec<(&'static str, String)>,
 }
 
 /// One property of a link that can slow a transfer.
 pub struct Relief {
-    /// The first part of its fields' names.
+    /// First part of the names of the property's fields.
     pub name: &'static str,
-    /// The words within a sentence, to be followed by "of" and the link.
+    /// The property as part of a sentence, followed by "of" and the link.
     pub words: &'static str,
-    /// True if both directions have it together.
+    /// True if the property belongs to both directions together.
     pub is_of_both: bool,
-    /// True if the link draws it at random.
+    /// True if the link draws random numbers for the property.
     pub is_random: bool,
-    /// The values that ease it; `None` if the link does not have it.
+    /// Returns the values that reduce the impairment; `None` if the link does not have it.
     pub values: fn(&LinkModel) -> Option<ReliefValues>,
 }
 
-/// Times the present rate. A run for a time carries this many times the bytes.
+/// Factor by which the tried rate exceeds the present one. A run for a fixed time then carries up
+/// to this many times the bytes.
 const RATE: u64 = 10;
-/// The largest packet of an Ethernet.
+/// Largest packet on an Ethernet.
 const USUAL_MTU: usize = 1_500;
-/// A time that no run reaches.
+/// Time that no run reaches.
 const NEVER: &str = "1000000s";
 
 /// Every property of a link that can slow a transfer.
@@ -182,7 +183,7 @@ const fn relief(
     }
 }
 
-/// As [`relief`], for a property that the link draws at random.
+/// As [`relief`], for a property for which the link draws random numbers.
 const fn random(
     name: &'static str,
     words: &'static str,

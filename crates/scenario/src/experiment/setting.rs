@@ -1,7 +1,7 @@
-//! Errors of a `name = value` of an experiment.
+//! Errors of a setting `name = value` of an experiment.
 //!
-//! Rule: the message names what was given and what is accepted. The caller adds the line
-//! of the file or the flag.
+//! Rule: the message contains the given text and the accepted values. The caller adds the line of
+//! the file, or the flag.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use fullpipe_pool::knobs::KnobError;
 
 use crate::document::hint;
 
-/// Reason for which a setting was refused.
+/// Reason that a setting was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingError {
     /// No setting has this name.
@@ -21,16 +21,16 @@ pub enum SettingError {
         /// The nearest name, or all names.
         hint: String,
     },
-    /// The text is not a value of the field.
+    /// The field does not take this text as a value.
     NotAValue {
         /// The field's full name.
         name: String,
         /// The text as given.
         given: String,
-        /// Form of a value.
+        /// Description of the values that the field takes.
         expected: &'static str,
     },
-    /// A probability without `%` that has two readings.
+    /// The text is a number of 1 or more without `%`, which can mean two probabilities.
     Ambiguous {
         /// The field's full name.
         name: String,
@@ -57,7 +57,7 @@ impl SettingError {
         }
     }
 
-    /// Returns true if the name is wrong, false if the value is.
+    /// Returns true if the name is wrong, and false if the value is wrong.
     pub fn is_about_the_name(&self) -> bool {
         match self {
             Self::Unknown { .. } | Self::Knob(KnobError::Unknown { .. }) => true,
@@ -73,7 +73,7 @@ impl SettingError {
 }
 
 impl SettingError {
-    /// The message without the name, for a line that already shows the name.
+    /// Returns the message without the name, for a line that already shows the name.
     pub fn what(&self) -> String {
         match self {
             Self::Unknown { what, hint, .. } => format!("there is no such {what}; {hint}"),

@@ -1,7 +1,7 @@
 //! One row's world: hosts with every knob set, switches, links, and flows.
 //!
-//! Rule: files and flags change a setup only through [`Setup::set`], path by path, so
-//! that a setting means the same in both. Nothing runs here.
+//! Rule: files and flags change a setup only through [`Setup::set`], path by path, so that a
+//! setting has the same meaning in both. Nothing is run here.
 
 use fullpipe::{
     config::Config,
@@ -26,12 +26,12 @@ use super::{
     setting::SettingError,
 };
 
-/// First part of a path that means every link.
+/// First part of a path that addresses every link.
 pub const LINK: &str = "link";
-/// First part of a path that means every flow.
+/// First part of a path that addresses every flow.
 pub const WORKLOAD: &str = "workload";
 
-/// Key of the length of a device's transmit ring.
+/// Key for the length of a device's transmit ring.
 pub const DEVICE_QUEUE: &str = "device_queue";
 /// Prefix of the fields of a host's device.
 pub const DEVICE: &str = "device";
@@ -40,7 +40,7 @@ pub const CPU: &str = "cpu";
 /// Key for hosts that know each other's MAC addresses from the start.
 pub const ACQUAINTED: &str = "acquainted";
 
-/// Bytes of memory that [`Setup::allowed_bps`] does not count as available for payload.
+/// Bytes of packet memory that [`Setup::allowed_bps`] does not count as available for payload.
 const MEMORY_KEPT: u64 = 512;
 
 /// A host, its knobs, and its device.
@@ -48,30 +48,31 @@ const MEMORY_KEPT: u64 = 512;
 pub struct HostPlan {
     /// The host's name in the file.
     pub name: String,
-    /// The preset that its knobs started from.
+    /// The preset with which its knobs started.
     pub preset: &'static Preset,
     /// Every knob.
     pub config: Config,
-    /// Frames that its device keeps for the link before the stack is refused a buffer.
+    /// Frames that the device queues before it refuses further frames from the stack.
     pub device_queue: u32,
-    /// Its device.
+    /// The host's network device.
     pub device: DevicePlan,
-    /// Costs of its processor.
+    /// The costs of the host's processor.
     pub cpu: CpuModel,
-    /// The host and all other hosts know each other's MAC addresses from the start.
+    /// True if this host and all other hosts know each other's MAC addresses from the start.
     pub acquainted: bool,
-    /// The stack that runs it. A run in virtual time ignores it.
+    /// The stack that runs the host. A run in virtual time ignores this field.
     pub stack: HostStack,
-    /// Most segments of a super-segment, if the kernel runs it; `None` is the kernel's own.
+    /// Most segments in a super-segment if the kernel runs the host; `None` for the kernel's
+    /// default.
     pub gso_max_segs: Option<u32>,
-    /// Congestion controls from other crates that it has.
+    /// Congestion controls from other crates that are registered for the host.
     registered: Vec<OutsideCongestion>,
-    /// The one of them that it uses; `None` for that of its knob.
+    /// The registered algorithm that the host uses; `None` if it uses that of its knob.
     congestion: Option<OutsideCongestion>,
 }
 
 impl HostPlan {
-    /// A host with the knobs of `preset` and a device without offloads.
+    /// Creates a host with the knobs of `preset` and a device without offloads.
     pub fn new(name: &str, preset: &'static Preset) -> Self {
         Self {
             name: name.to_string(),
@@ -88,18 +89,19 @@ impl HostPlan {
         }
     }
 
-    /// Adds a congestion control from another crate. `tcp.congestion` of this host takes its
+    /// Adds a congestion control from another crate. `tcp.congestion` of this host accepts its
     /// name from now on.
     pub fn register_congestion(&mut self, congestion: OutsideCongestion) {
         self.registered.push(congestion);
     }
 
-    /// The congestion control from another crate that it uses, if it uses one.
+    /// The congestion control from another crate that the host uses; `None` if it uses a built-in
+    /// one.
     pub fn registered_congestion(&self) -> Option<&OutsideCongestion> {
         self.congestion.as_ref()
     }
 
-    /// The value of a knob as text; `None` if no knob has that name.
+    /// Returns the value of a knob as text; `None` if no knob has that name.
     pub fn get(&self, name: &str) -> Option<String> {
         let registered = self.congestion.as_ref().filter(|_| name == CONGESTION);
         registered.map_or_else(
@@ -108,13 +110,13 @@ impl HostPlan {
         )
     }
 
-    /// Packet memory, in bytes.
+    /// Size of the packet memory, in bytes.
     pub fn pool_bytes(&self) -> u64 {
         u64::from(self.config.pool.blocks) * u64::from(self.config.pool.block_size)
     }
 
-    /// Most bytes of payload that a connection's send buffer holds. With autotuning its
-    /// maximum counts, without it the cap on what may be set.
+    /// Most payload, in bytes, that fits into a connection's send buffer. With autotuning the
+    /// buffer's maximum counts, otherwise the cap on what may be set.
     pub fn send_capacity(&self) -> u64 {
         let tcp = &self.config.tcp;
         let size = if tcp.send_buffer_max > tcp.send_buffer {
@@ -125,13 +127,13 @@ impl HostPlan {
         u64::from(size) * u64::from(tcp.send_text_share) / 100
     }
 
-    /// The simulator's model of the host's device.
+    /// Returns the simulator's model of the host's device.
     pub fn device_model(&self) -> DeviceModel {
         self.device.model(self.device_queue)
     }
 
-    /// Sets, from text, a knob, `device_queue` (frames that its device holds), a field of
-    /// its `device` or its `cpu`, `acquainted`, `stack`, or `gso_max_segs`.
+    /// Sets one value from text: a knob, `device_queue` (frames that the device queues), a field
+    /// of `device` or `cpu`, `acquainted`, `stack`, or `gso_max_segs`.
     ///
     /// # Errors
     /// An unknown name (with the nearest known one), or a refused value.
@@ -178,7 +180,7 @@ impl HostPlan {
         Ok(())
     }
 
-    /// The error of a value that the setting `name` cannot have.
+    /// Returns the error for a value that the setting `name` does not take.
     fn refused(&self, name: &str, given: &str, expected: &'static str) -> SettingError {
         SettingError::NotAValue {
             name: format!("{}.{name}", self.name),
@@ -188,7 +190,7 @@ impl HostPlan {
     }
 }
 
-/// Everything that a run needs except its seed.
+/// All input of a run except its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// The hosts, in the order of the file.
@@ -197,26 +199,26 @@ pub struct Setup {
     pub switches: Vec<String>,
     /// The links, in the order of the file.
     pub links: Vec<LinkPlan>,
-    /// The flows, in the order of the file; at least one. The first one is under study.
+    /// The flows, in the order of the file; at least one. Results and explanations concern the
+    /// first.
     pub flows: Vec<FlowPlan>,
-    /// Index in `hosts` of the host under study. A knob without a host's name is set
-    /// there.
+    /// Index in `hosts` of the host under study. A knob without a host's name is a knob of this
+    /// host.
     pub subject: usize,
 }
 
 impl Setup {
-    /// Sets the setting of this path: `HOST.group.knob`, `LINKNAME.field`, `link.field`
-    /// (of every link), `FLOWNAME.field`, `workload.field` (of every flow), or
-    /// `group.knob` of the host under study. Another system's name for a `workload` field
-    /// sets it for every flow; with the prefix `HOST.`, for the flows that this host
-    /// sends.
+    /// Sets the setting with this path: `HOST.group.knob`, `LINKNAME.field`, `link.field` (of
+    /// every link), `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of the
+    /// host under study. Another system's name for a `workload` field sets the field of every
+    /// flow; with the prefix `HOST.`, of the flows that this host sends.
     ///
     /// # Errors
     /// An unknown name (with the nearest known one), or a refused value.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // Checked before the names of hosts: `other.path` may begin with `device`, and a
-        // host may be called that.
+        // Checked before names of hosts: `other.path` may begin with `device`, and a host may have
+        // the name `device`.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -269,7 +271,8 @@ impl Setup {
         }
     }
 
-    /// Checks that the settings do not contradict each other. Rows may complete them.
+    /// Checks that the settings do not contradict each other. A row may add settings that are
+    /// still missing.
     ///
     /// # Errors
     /// The first contradiction of a host, a link or a flow.
@@ -295,28 +298,28 @@ impl Setup {
         }
     }
 
-    /// The flow under study.
+    /// The flow that results and explanations concern: the first one.
     pub fn flow(&self) -> &FlowPlan {
         &self.flows[0]
     }
 
-    /// Room in bytes that a blocked writer of `flow` waits for; 0 if the stack chooses. A
-    /// percentage is of the send buffer, or of the packet memory if that is smaller.
+    /// Free space in bytes that a blocked writer of `flow` waits for; 0 if the stack chooses. A
+    /// percentage refers to the send buffer, or to the packet memory if that is smaller.
     pub fn low_water(&self, flow: &FlowPlan) -> u64 {
         let sender = &self.hosts[flow.from];
         flow.low_water()
             .of(sender.send_capacity().min(sender.pool_bytes()))
     }
 
-    /// The links from one host to another, in order, with the direction of each. Empty if
-    /// there is no route.
+    /// Returns the links from one host to another, in order, with the direction of each. The list
+    /// is empty if there is no route.
     pub fn route(&self, from: usize, to: usize) -> Vec<(usize, Direction)> {
         let mut route = Vec::new();
         self.extend_route(Place::Host(from), Place::Host(to), &mut route);
         route
     }
 
-    /// Name of a host or of a switch.
+    /// Returns the name of a host or of a switch.
     pub fn place_name(&self, place: Place) -> &str {
         match place {
             Place::Host(number) => &self.hosts[number].name,
@@ -324,8 +327,8 @@ impl Setup {
         }
     }
 
-    /// Appends the route from `here` to `goal`. Returns `false` if there is none. Links
-    /// form no loop, so it suffices not to return over the last link.
+    /// Appends the route from `here` to `goal`. Returns false if there is none. Because links form
+    /// no loop, the search only has to avoid returning over the last link.
     fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {
         if here == goal {
             return true;
@@ -364,9 +367,9 @@ impl Setup {
         path
     }
 
-    /// Returns the highest goodput in bit/s that the path and the smallest host's memory
-    /// allow: the path's rate, or that memory less `MEMORY_KEPT` in each round trip.
-    /// `None` if the path has neither a rate nor a delay.
+    /// Returns the highest goodput in bit/s that the path and the smallest host's memory allow.
+    /// The first bound is the path's rate; the second is that memory, less `MEMORY_KEPT`, in each
+    /// round trip. Returns `None` if the path has neither a rate nor a delay.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = self.hosts.iter().map(HostPlan::pool_bytes).min()?;
@@ -376,7 +379,7 @@ impl Setup {
         [by_rate, by_memory].into_iter().flatten().reduce(f64::min)
     }
 
-    /// Paths to suggest for an unknown one, and other systems' names.
+    /// Returns the paths, and other systems' names, to suggest for an unknown path.
     fn paths(&self) -> Vec<String> {
         let knobs: Vec<_> = Config::rows().into_iter().map(|row| row.name).collect();
         let of_hosts = self.hosts.iter().flat_map(|host| {
@@ -429,15 +432,15 @@ impl Setup {
     }
 }
 
-/// Returns true if a knob's name starts with this group.
+/// Returns true if a knob's name starts with the group `name`.
 pub fn is_knob_group(name: &str) -> bool {
     Config::rows()
         .iter()
         .any(|row| row.name.split('.').next() == Some(name))
 }
 
-/// Names to suggest for the unknown `path`: every path if one is near, otherwise the
-/// first parts of paths.
+/// Returns names to suggest for the unknown `path`: every path if one is similar, otherwise only
+/// the first parts of paths.
 fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
     let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
     paths
@@ -458,7 +461,7 @@ fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a s
         .flatten()
 }
 
-/// Puts `name` before an unknown name, a contradiction or a knob that is too large;
+/// Adds `name` to the error of an unknown name, a contradiction or a knob that is too large;
 /// returns other errors unchanged.
 fn located(error: SettingError, name: &str) -> SettingError {
     use fullpipe_pool::knobs::KnobError;

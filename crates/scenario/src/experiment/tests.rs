@@ -1,4 +1,4 @@
-//! Meaning of correct files. Incorrect ones are in `tests/mistakes`.
+//! Tests of correct files. Incorrect files are in `tests/mistakes`.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::link::{Direction, Queue, Radio};

@@ -1,4 +1,4 @@
-//! The results of several seeds are summarised in one.
+//! Tests of summaries over several seeds.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A mistake is one line; its line and column count from 1.
+//! Tests that a mistake is one line, and that its line and column count from 1.
 
 use super::Mistake;
 

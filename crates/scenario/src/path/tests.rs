@@ -1,4 +1,4 @@
-//! Paths whose rate and round-trip time are calculated by hand.
+//! Tests of paths whose rate and round-trip time are calculated by hand.
 
 use super::*;
 use crate::experiment::Experiment;
@@ -36,8 +36,9 @@ fn a_shaper_and_a_radio_take_longer_than_the_bits_do() {
         r#"rate = "100mbit", token_bucket.rate = "500kbit", token_bucket.burst = 15000, token_bucket.latency = "50ms""#,
     );
     assert!((shaped.payload_bps / 1e3 - 478.2).abs() < 0.1, "{shaped:?}");
-    // 1,101 µs of bits; for two segments and their ACK three accesses of 675 µs, two backoffs of
-    // 100 µs, which are contested, and one of 150 µs; and half of the 48 µs of an ACK.
+    // A segment takes 1,101 µs of bits. Two segments and their ACK need three accesses of 675 µs,
+    // two contended backoffs of 100 µs and one backoff of 150 µs; half of these belong to each
+    // segment, with half of the ACK's 48 µs.
     let radio = path(r#"rate = "11mbit", radio.access = "675us", radio.backoff = "300us""#);
     assert!((radio.frame_s * 1e6 - 2_312.6).abs() < 1.0, "{radio:?}");
 }

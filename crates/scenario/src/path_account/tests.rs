@@ -1,4 +1,4 @@
-//! The account of runs whose losses have one known place.
+//! Tests of the account with runs whose losses occur at one known place.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use fullpipe_sim::link::{Direction, FrameLoss};
 use super::{HostLoss, LossPlace, PathAccount};
 use crate::{Experiment, Played, Scene, watch::Watch};
 
-/// Four megabytes over a link with these fields.
+/// Runs four megabytes over a link with these fields.
 fn played(hosts: &str, link: &str) -> Played {
     let text = format!(
         r#"
@@ -26,7 +26,7 @@ rows = [{{ label = "row", set.near.tcp.send_buffer = "256K", set.far.tcp.receive
 
 const HOSTS: &str = "hosts.near = {}\nhosts.far = {}";
 
-/// The place with the most losses in the forward direction of the only link.
+/// Returns the reason for most losses in the forward direction of the only link.
 fn main_loss(path: &PathAccount) -> Option<FrameLoss> {
     path.losses().into_iter().find_map(|loss| match loss.place {
         LossPlace::Link {
@@ -129,7 +129,7 @@ fn the_busy_share_and_the_queue_delay_belong_to_a_direction() {
     let link = &played.path.links[0];
     assert_eq!(link.busy_share(), played.measured.link_busy_share);
     assert!(link.forward.busy_share() > 0.9 && link.back.busy_share() < 0.1);
-    // 256 KB less the path's 50 KB take 80 ms at 20 Mbit/s.
+    // At 20 Mbit/s, 80 ms carry the 256 KB window less the 50 KB in flight on the path.
     let wait_ms = link.forward.counters.longest_wait.as_millis();
     assert!((60..90).contains(&wait_ms), "{wait_ms}");
     assert!(link.back.counters.longest_wait.as_micros() < 1_000);

@@ -1,4 +1,4 @@
-//! The functions at points that can be calculated by hand.
+//! Tests of the response functions at points that are calculated by hand.
 
 use super::*;
 use crate::experiment::Experiment;
@@ -39,7 +39,7 @@ fn cubic_is_never_below_its_reno_friendly_region() {
     assert_near(allowed("cubic", "1%"), 3.54);
     // 1.0538 * (0.0401 / 0.00001)^0.75 = 530 segments; Reno's would be 387.
     assert_near(allowed("cubic", "0.001%"), 95.6);
-    // 1.0538 * (0.0401 / 0.0001)^0.75 = 94.4 segments, Reno's 122.5.
+    // 1.0538 * (0.0401 / 0.0001)^0.75 = 94.4 segments; the Reno-friendly window is larger: 122.5.
     assert_near(allowed("cubic", "0.01%"), 35.4);
 }
 

@@ -1,7 +1,7 @@
 //! The time in which connections were active, and how many at once.
 //!
-//! Rule: a connection is active from its start to the end of its own measurement, without
-//! the excluded beginning. An idle connection counts as active.
+//! Rule: a connection is active from its start to the end of its own measurement; the excluded
+//! beginning is not counted. An idle connection counts as active.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -14,12 +14,13 @@ pub struct Activity {
     pub share: f64,
     /// Mean number of active connections over that time.
     pub at_once: f64,
-    /// Share of all payload that was not in the excluded beginning.
+    /// Share of all payload that was delivered after the excluded beginning.
     pub payload_share: f64,
 }
 
 impl Activity {
-    /// The activity of connections that were measured for `secs` from `omitted` on.
+    /// Returns the activity of connections that were measured for `secs` seconds from `omitted`
+    /// on.
     pub(super) fn of(ended: &[Ended<'_>], omitted: Instant, secs: f64) -> Self {
         let mut spans: Vec<_> = ended
             .iter()

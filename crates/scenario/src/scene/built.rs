@@ -1,6 +1,6 @@
-//! The built world of a setup, and the ids of its parts.
+//! The built world of a setup, with the ids of its parts.
 //!
-//! Rule: every part of the setup has its id at the same index. Nothing is run or judged
+//! Rule: the id of each part has the same index as the part in the setup. Nothing is run or judged
 //! here.
 
 use fullpipe_pool::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::{
     shares::Times,
 };
 
-/// The world of a setup, and the ids of its parts.
+/// The world of a setup, with the ids of its parts.
 #[derive(Debug)]
 pub(super) struct Built<'a> {
     pub setup: &'a Setup,
@@ -33,7 +33,7 @@ pub(super) struct Built<'a> {
 }
 
 impl<'a> Built<'a> {
-    /// The world of `setup` at time zero. `traces` gives each host a trace ring.
+    /// Builds the world of `setup` at time zero. With `traces`, each host has a trace ring.
     pub fn new(setup: &'a Setup, seed: u64, traces: bool) -> Self {
         let mut world = World::new(Seed(seed));
         let (links, hosts) = connect(&mut world, setup, traces);
@@ -48,12 +48,12 @@ impl<'a> Built<'a> {
         }
     }
 
-    /// The flow of connection number `number`.
+    /// Returns the flow of connection number `number`.
     pub fn plan(&self, number: usize) -> &'a FlowPlan {
         &self.setup.flows[self.flows[number].0]
     }
 
-    /// The facts of connection number `number`, with the sender as the client.
+    /// Returns the facts of connection number `number`, with the sender as the client.
     pub fn facts(&mut self, number: usize) -> Facts {
         let facts = self.world.facts(self.flows[number].1);
         if self.plan(number).question().is_some() {
@@ -68,26 +68,26 @@ impl<'a> Built<'a> {
         self.world.now().since(Instant::ZERO)
     }
 
-    /// Time for which each direction of a link was in use until now.
+    /// Time for which each direction of a link has been in use so far.
     pub fn link_busy(&self, number: usize) -> [Duration; 2] {
         let engine = self.world.link_engine(self.links[number]);
         Direction::ALL.map(|direction| engine.counters(direction).busy)
     }
 
-    /// Time for which each direction of a link waited for tokens until now.
+    /// Time for which each direction of a link has waited for tokens so far.
     pub fn link_shaped(&self, number: usize) -> [Duration; 2] {
         let engine = self.world.link_engine(self.links[number]);
         Direction::ALL.map(|direction| engine.counters(direction).shaped)
     }
 
-    /// Time for which the processor of a host worked until now.
+    /// Time for which a host's processor has worked so far.
     pub fn cpu_busy(&self, place: usize) -> Duration {
         self.world.cpu_busy(self.hosts[place])
     }
 }
 
-/// Connects the hosts and switches of `setup` by its links. Returns links and hosts in
-/// the order of the setup. `traces` gives each host a trace ring.
+/// Connects the hosts and switches of `setup` by its links. Returns links and hosts in the order
+/// of the setup. With `traces`, each host has a trace ring.
 fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<HostId>) {
     let switches: Vec<_> = setup.switches.iter().map(|_| world.switch()).collect();
     let mut hosts = vec![None; setup.hosts.len()];
@@ -95,7 +95,7 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
     for plan in &setup.links {
         let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
         let link = world.link_asymmetric(forward, back);
-        // The end that is plugged in first becomes the simulator's first end of the link.
+        // The simulator takes the end that is connected first as the link's first end.
         for place in plan.between {
             match place {
                 Place::Host(number) => {
@@ -158,7 +158,7 @@ fn schedule_connection(
     hosts: &[HostId],
     plan: &FlowPlan,
 ) -> FlowId {
-    // No send buffer is larger than 1 GiB.
+    // A send buffer is at most 1 GiB large.
     let low_water = setup.low_water(plan).min(1 << 30) as u32;
     let write = plan.write_plan(low_water);
     let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());
@@ -172,7 +172,7 @@ fn schedule_connection(
     world.converse(from, to, Box::new(writer), Box::new(reader), plan.start)
 }
 
-/// Time charged to the limits of the senders and of the receivers of `all`.
+/// Sums the time charged to the limits of the senders and of the receivers of `all`.
 pub(super) fn times<'a>(
     all: impl Iterator<Item = &'a Facts>,
 ) -> (Times<Limit>, Times<ReceiveLimit>) {

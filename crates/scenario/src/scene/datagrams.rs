@@ -1,8 +1,8 @@
 //! Runs and measures a row of datagrams.
 //!
-//! Rule: with a duration, goodput counts the datagrams that were read while datagrams
-//! were sent; with an amount, all that were read. Losses are counted after everything in
-//! flight has had time to arrive.
+//! Rule: for a flow with a duration, goodput counts the datagrams that were read while datagrams
+//! were sent; for a flow with an amount, it counts all datagrams that were read. Losses are
+//! counted after all datagrams in flight have had time to arrive.
 
 use std::ops::ControlFlow;
 
@@ -21,14 +21,14 @@ use crate::{
     shares::Times,
 };
 
-/// Time after which the hosts have done what they had to do, and the links are looked at: as
-/// long as one of them holds a frame, datagrams may still arrive.
+/// Time for which the run continues after the last datagram, before it checks whether links still
+/// hold frames. While a link holds a frame, datagrams may still arrive.
 const UNDER_WAY: Duration = Duration::from_millis(500);
 
-/// Most of that time: a longer path loses what has not arrived.
+/// Longest time for which the run continues; datagrams that arrive later count as lost.
 const LONGEST_UNDER_WAY: Duration = Duration::from_secs(3_600);
 
-/// Facts of one flow at the end of sending, and after all datagrams had arrived.
+/// Facts of one flow at the end of sending, and after all datagrams had time to arrive.
 struct EndedDatagrams<'a> {
     plan: &'a FlowPlan,
     sent: DatagramFacts,
@@ -110,8 +110,8 @@ impl Scene<'_> {
         }))
     }
 
-    /// Runs on until no link holds a frame, or for the longest time that frames may take.
-    /// Returns false if `progress` breaks.
+    /// Runs until no link holds a frame, or until `LONGEST_UNDER_WAY` has passed. Returns false if
+    /// `progress` returns `ControlFlow::Break`.
     fn let_frames_arrive(
         &mut self,
         progress: &dyn Fn(f64) -> ControlFlow<()>,
@@ -207,7 +207,7 @@ fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> EndedD
             arrived,
             elapsed: length,
         },
-        // A flow with an amount counts every datagram, until the last one is read.
+        // A flow with an amount counts all datagrams until the last one is read.
         Stop::Bytes(_) => EndedDatagrams {
             plan,
             sent: arrived,

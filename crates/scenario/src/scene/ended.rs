@@ -1,7 +1,7 @@
 //! The end of one connection.
 //!
-//! Rule: the outcome derives from the stages of both applications, the bytes read, and
-//! whether the flow is done or has reached its time limit.
+//! Rule: the outcome derives from the stages of both applications, from the bytes read, and from
+//! the end of the flow: completed, or stopped by its time limit.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{Facts, Goal, Stage, app::Ending};
@@ -18,15 +18,15 @@ pub(super) struct Ended<'a> {
     pub facts: Facts,
     pub outcome: Outcome,
     pub elapsed: Duration,
-    /// Longest time between two arrivals of payload. If the flow is not done, the time from
-    /// the last arrival to the end of the run counts too.
+    /// Longest time between two arrivals of payload. For an unfinished flow, the time from the
+    /// last arrival to the end of the run counts too.
     pub longest_gap: Duration,
-    /// Bytes that are not excluded, and the time in which they arrived.
+    /// Bytes after the excluded beginning, and the time in which they arrived.
     pub counted: (u64, Duration),
 }
 
 impl<'a> Ended<'a> {
-    /// The end of connection number `number`. Only `counted` leaves out what `omitted` excludes.
+    /// Returns the end of connection number `number`. Only `counted` excludes the beginning.
     pub fn of(built: &mut Built<'a>, omitted: &Omitted, number: usize) -> Self {
         let plan = built.plan(number);
         let is_over = built.world.is_reached(Goal::Done(built.flows[number].1));
@@ -34,8 +34,8 @@ impl<'a> Ended<'a> {
         let (now, start) = (built.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
-            // The reader vanished as planned. Beside other connections, this one counts as
-            // complete; alone, its transfer has failed.
+            // The reader vanished as planned. If there are other connections, this one counts as
+            // complete; as the only connection, it has failed.
             Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => {
                 match built.flows.len() {
                     1 => outcome(&facts, false),
@@ -47,7 +47,7 @@ impl<'a> Ended<'a> {
             | Ending::Abort { .. }
             | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
         };
-        // A flow with a duration counts all of it if it stalled or was dropped.
+        // A stalled or dropped flow with a duration is measured over its whole duration.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
             (Outcome::Complete, _) => now.since(start),
@@ -78,8 +78,8 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// The outcome of a transfer. A transfer that is given a duration and ends without a byte
-/// read has stalled.
+/// Returns the outcome of a transfer. A transfer with a duration that ends without a byte read has
+/// stalled.
 fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     let dropped = |stage: Stage| match stage {
         Stage::Broken(_) | Stage::NoRoom => true,
@@ -94,7 +94,7 @@ fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     }
 }
 
-/// `amount` divided by `secs`; 0 if `secs` is 0.
+/// Returns `amount` divided by `secs`; 0 if `secs` is 0.
 pub(super) fn over(amount: f64, secs: f64) -> f64 {
     if secs > 0.0 { amount / secs } else { 0.0 }
 }

@@ -1,7 +1,7 @@
-//! A run that is cut short, and the goodput that the whole run would have.
+//! Runs part of a transfer, and predicts the goodput of the whole.
 //!
-//! Rule: the second half of what was carried gives the rate of the rest. A row with anything
-//! that happens once is never cut.
+//! Rule: the rate of the second half of the bytes carried so far is extrapolated. A row with a
+//! one-time event, such as an outage, is never cut.
 
 use std::ops::ControlFlow;
 
@@ -18,14 +18,14 @@ use crate::{
     measured::Outcome,
 };
 
-/// First virtual time between two looks at the transfer.
+/// First virtual time between two samples of the transfer.
 const FIRST_SLICE: Duration = Duration::from_micros(100);
-/// Looks at the transfer, about, until its cut.
+/// Approximate number of samples before the run is cut.
 const LOOKS: u64 = 16;
-/// Fewest looks that show that two runs are the same.
+/// Fewest samples that prove that two runs are the same.
 const LEAST_KNOWN: usize = 4;
 
-/// A transfer is steady if two parts of it foretell goodputs that differ by at most this.
+/// A transfer is steady if predictions from two parts of it differ by at most this share.
 const STEADY: f64 = 0.02;
 
 /// The part of a transfer that is run.
@@ -33,10 +33,10 @@ const STEADY: f64 = 0.02;
 pub struct Part {
     /// Share of the first flow's bytes, or of its duration.
     pub share: f64,
-    /// Bytes of the first flow after which the run ends, but not before `least_s`.
+    /// Bytes of the first flow after which the run may end, once `least_s` has passed.
     pub most_bytes: u64,
-    /// Time after which enough bytes end the run, in seconds: a transfer that has just begun
-    /// shows no steady rate.
+    /// Earliest time in seconds at which the number of bytes ends the run: a transfer that has
+    /// just begun has no steady rate.
     pub least_s: f64,
     /// Events of the simulator after which the run ends in any case.
     pub most_steps: u64,
@@ -57,14 +57,14 @@ impl Part {
     }
 }
 
-/// The state of a run at one moment.
+/// A sample: the state of a run at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Time since the start of the first flow, in seconds.
     age_s: f64,
-    /// Bytes that the readers of the first flow have read.
+    /// Bytes that the first flow's receivers have read.
     bytes: u64,
-    /// Events of the simulator.
+    /// Events of the simulator so far.
     steps: u64,
 }
 
@@ -79,23 +79,24 @@ impl Look {
 /// Result of a run that may have been cut short.
 #[derive(Clone, Debug)]
 pub struct Foretold {
-    /// Results of the part that was run.
+    /// Results of the simulated part.
     pub played: Played,
-    /// Goodput of the first flow in Mbit/s, as the whole run would have it.
+    /// Predicted goodput of the whole first flow, in Mbit/s.
     pub mbps: f64,
-    /// False if the transfer broke down, or ended without all bytes.
+    /// False if the transfer was dropped, or ended without all bytes.
     pub is_complete: bool,
     /// True if the run was not cut.
     pub is_whole: bool,
-    /// The states in which it was looked at; empty for a row that cannot be cut.
+    /// The samples of the run; empty for a row that cannot be cut.
     pub looks: Vec<Look>,
-    /// True if the run ended because its first half was, event by event, that of the known
-    /// run.
+    /// True if the run ended early because its first half was identical, event by event, with that
+    /// of the known run.
     pub is_known: bool,
 }
 
-/// Returns true if a run of `setup` can be cut: flows of streams whose first is measured from
-/// its start to its ordinary end, and nothing that happens once.
+/// Returns true if a run of `setup` can be cut. All flows must be streams that are measured from
+/// their start to an ordinary end, and the row must have no one-time event, such as an outage or a
+/// stall.
 pub fn can_be_cut(setup: &Setup) -> bool {
     let is_plain = |plan: &FlowPlan| {
         plan.omit.is_zero()
@@ -109,17 +110,17 @@ pub fn can_be_cut(setup: &Setup) -> bool {
     setup.flows.iter().all(is_plain) && links.all(|link| link.outage.is_none())
 }
 
-/// Returns true if connections of `setup` may end before the first flow's last one does: then
-/// what a part of it carries need not be what all of it carries.
+/// Returns true if some connections of `setup` may end before the first flow's last one. In this
+/// case a part of the transfer need not represent the whole.
 pub fn has_early_ends(setup: &Setup) -> bool {
     let is_lasting = |plan: &FlowPlan| matches!(plan.stop, Stop::After(_));
     let is_alone = setup.flows.len() == 1 && setup.flow().count == 1;
     !is_alone && !setup.flows.iter().all(is_lasting)
 }
 
-/// `setup` with `share` of each of its flows, if all are datagrams, which keep nothing from one
-/// moment to another but queues; `None` otherwise, and for a row with anything that happens
-/// once.
+/// Returns `setup` with every flow shortened to `share`, if all flows are datagrams: only queues
+/// carry state of datagrams from one moment to the next. Returns `None` for other flows, and for a
+/// row with a one-time event.
 pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
     let is_plain = |plan: &FlowPlan| {
         plan.is_udp() && plan.omit.is_zero() && plan.at_least.is_zero() && plan.at_most.is_none()
@@ -143,10 +144,10 @@ pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
 }
 
 impl Scene<'_> {
-    /// Runs `part` of the transfer. A row that cannot be cut is run whole. `known` are the
-    /// states of another run: as soon as this one has been the same in the first half of them,
-    /// event by event, it ends. `progress` is called from time to time; if it breaks, the
-    /// result is `None`.
+    /// Runs `part` of the transfer; a row that cannot be cut is run whole. `known` are the samples
+    /// of another run. As soon as this run equals the first half of them, event by event, it ends.
+    /// Calls `progress` from time to time; returns `None` if `progress` returns
+    /// `ControlFlow::Break`.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -205,8 +206,8 @@ impl Scene<'_> {
         }))
     }
 
-    /// Returns true if every connection of the first flow has ended. The others change nothing
-    /// of it any more.
+    /// Returns true if every connection of the first flow has ended. Other flows can then no
+    /// longer change its result.
     fn is_first_flow_done(&mut self) -> bool {
         let own = self.built.flows.iter().filter(|flow| flow.0 == 0);
         let own: Vec<_> = own.map(|flow| flow.1).collect();
@@ -215,7 +216,7 @@ impl Scene<'_> {
             .all(|handle| world.is_reached(Goal::Done(handle)))
     }
 
-    /// The present state of the first flow, whose plan is `plan`.
+    /// Takes a sample of the first flow, whose plan is `plan`.
     fn look(&mut self, plan: &FlowPlan) -> Look {
         let connections = 0..self.built.flows.len();
         let own = connections.filter(|number| self.built.flows[*number].0 == 0);
@@ -230,32 +231,33 @@ impl Scene<'_> {
     }
 }
 
-/// The reason for which a run was not continued.
+/// Reason that a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutEnding {
-    /// Every flow has ended, or the row's time is over.
+    /// Every flow has ended, or the row's time has passed.
     Over,
-    /// Its part has run.
+    /// The part to simulate is complete.
     Cut,
-    /// It repeats the known run.
+    /// The run repeats the known run.
     Known,
 }
 
-/// A run until it is cut.
+/// State of a run that will be cut.
 struct Cut<'a> {
     plan: &'a FlowPlan,
     part: Part,
     /// Bytes of the first flow, and seconds since its start, after which the run is cut.
     bytes: u64,
     age_s: f64,
-    /// Seconds since its start before which no number of bytes is enough.
+    /// Seconds since the start of the first flow before which the number of bytes does not end the
+    /// run.
     least_s: f64,
-    /// Rate of the slowest link on the way, in Mbit/s.
+    /// Rate of the slowest link of the first flow's path, in Mbit/s.
     most_mbps: f64,
-    /// Longest time between two looks, and the time until the next one.
+    /// Longest time between two samples, and the time until the next sample.
     longest_slice: Duration,
     slice: Duration,
-    /// False if the run may be made longer because it is not steady. That is done once.
+    /// False if the run may still be doubled once because it is not steady.
     is_final: bool,
     looks: Vec<Look>,
 }
@@ -270,7 +272,8 @@ impl<'a> Cut<'a> {
             }
             Stop::After(length) => (u64::MAX, length.as_secs_f64() * part.share),
         };
-        // All flows have their part.
+        // The part begins after the start of the last flow, so that it contains a part of every
+        // flow.
         let latest = setup.flows.iter().map(|flow| flow.start).max();
         let late = latest.unwrap_or_default().as_secs_f64() - plan.start.as_secs_f64();
         Self {
@@ -282,13 +285,13 @@ impl<'a> Cut<'a> {
             most_mbps: most_mbps(setup),
             longest_slice: Duration::from_secs_f64(age_s / LOOKS as f64).min(LONGEST_SLICE),
             slice: FIRST_SLICE,
-            // Several flows are compared at one time.
+            // Several flows must be compared over the same time, so their run is never doubled.
             is_final: setup.flows.len() > 1,
             looks: vec![Look::START],
         }
     }
 
-    /// Adds the state that was reached. Returns the reason to end, if there is one.
+    /// Adds a sample. Returns the reason to end the run, if there is one.
     fn next(&mut self, look: Look, known: &[Look]) -> Option<CutEnding> {
         let gained = look.bytes - self.looks[self.looks.len() - 1].bytes;
         self.looks.push(look);
@@ -319,16 +322,16 @@ impl<'a> Cut<'a> {
         None
     }
 
-    /// Returns true if the last half and the last quarter of what was carried foretell nearly
-    /// the same.
+    /// Returns true if the last half and the last quarter of the carried bytes predict nearly the
+    /// same goodput.
     fn is_steady(&self) -> bool {
         let [half, quarter] = [0.5, 0.75].map(|share| self.goodput(share).0);
         (half / quarter - 1.0).abs() <= STEADY
     }
 
-    /// Goodput of the whole transfer in Mbit/s, if it goes on as fast as after the first
-    /// `share` of what was carried, and no faster than its links; and true if all its bytes
-    /// are carried.
+    /// Predicts the goodput of the whole transfer in Mbit/s, at the rate after the first `share`
+    /// of the carried bytes, but at most the rate of the links. The second value is true if all
+    /// bytes will be carried.
     fn goodput(&self, share: f64) -> (f64, bool) {
         let Look { age_s, bytes, .. } = self.looks[self.looks.len() - 1];
         let until = (bytes as f64 * share) as u64;
@@ -358,7 +361,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Number of `looks` until half of the events had happened.
+/// Number of `looks` up to the one at which half of the events had happened.
 fn half_of(looks: &[Look]) -> usize {
     let all = looks.last().map_or(0, |last| last.steps);
     let before = looks.iter().take_while(|look| look.steps * 2 < all);
@@ -376,7 +379,7 @@ fn whole(plan: &FlowPlan, played: Played) -> Foretold {
     }
 }
 
-/// Rate of the slowest link that the first flow of `setup` passes, in Mbit/s.
+/// Rate of the slowest link of the first flow's path, in Mbit/s.
 pub fn most_mbps(setup: &Setup) -> f64 {
     let route = setup.route(setup.flow().from, setup.flow().to).into_iter();
     let rates = route.map(|(number, way)| setup.links[number].link(way).rate_bps);

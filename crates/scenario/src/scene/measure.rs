@@ -1,7 +1,7 @@
 //! The measured quantities of a finished world.
 //!
-//! Rule: each quantity comes from the simulator's facts or the stack's own counters, less
-//! the excluded beginning.
+//! Rule: each quantity comes from the simulator's facts or the stack's own counters, without the
+//! excluded beginning.
 
 use fullpipe::Stack;
 use fullpipe_pool::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::{
     response,
 };
 
-/// A finished world, and the beginning that results exclude.
+/// A finished world, with the values at the start of the measurement.
 #[derive(Clone, Copy)]
 pub(super) struct Finished<'a> {
     pub built: &'a Built<'a>,
@@ -29,7 +29,7 @@ pub(super) struct Finished<'a> {
 }
 
 impl Finished<'_> {
-    /// Measured quantities. `busy` is the time for which the busiest link was in use.
+    /// Returns the measured quantities. `busy` is the time for which the busiest link was in use.
     pub fn measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
         let first = &ended[0];
         let info = first.facts.client.info.as_deref();
@@ -100,7 +100,8 @@ impl Finished<'_> {
         measured
     }
 
-    /// Adds the results of processors and rings over `secs` of activity.
+    /// Adds the busy shares of processors and the losses of rings, over `secs` seconds of
+    /// activity.
     pub fn add_hosts(&self, measured: &mut Measured, secs: f64) {
         let host = |(place, plan): (usize, &HostPlan)| {
             let busy = self.built.cpu_busy(place) - self.omitted.cpu_busy(place);
@@ -125,8 +126,8 @@ impl Finished<'_> {
         measured.cpu_busy_share = shares.reduce(f64::max);
     }
 
-    /// Adds the counters of every sending host, and the number of times that a receiving
-    /// host closed its window.
+    /// Adds the counters of every sending host, and the number of times that receiving hosts
+    /// closed their windows.
     pub fn add_counters(&self, measured: &mut Measured) {
         for (place, host) in self.built.hosts.iter().enumerate() {
             if self.built.setup.flows.iter().any(|plan| plan.to == place) {
@@ -144,8 +145,8 @@ impl Finished<'_> {
         }
     }
 
-    /// Results of each flow, if there are several connections or senders of datagrams.
-    /// `ended` has the flow, its goodput in Mbit/s and its payload in bytes.
+    /// Returns the results of each flow, if there are several connections or senders of datagrams.
+    /// `ended` contains the flow, its goodput in Mbit/s and its payload in bytes.
     pub fn flows_measured(&self, ended: &[(&FlowPlan, f64, u64)]) -> Vec<FlowMeasured> {
         if ended.len() < 2 {
             return Vec::new();
@@ -168,7 +169,7 @@ impl Finished<'_> {
         self.built.setup.flows.iter().map(flow).collect()
     }
 
-    /// The account of the path over `active`, the time in which any connection was active.
+    /// Returns the account of the path over `active`, the time in which any connection was active.
     pub fn path_account(&self, active: Duration) -> PathAccount {
         let Built {
             setup,
@@ -203,8 +204,8 @@ impl Finished<'_> {
         }
     }
 
-    /// The link that was busy longest, and that time. For a radio both directions add up;
-    /// for a wire the busier direction counts.
+    /// Returns the link that was busy longest, with its busy time. For a radio the times of both
+    /// directions are added; for a wire the busier direction counts.
     pub fn busiest_link(&self) -> (usize, Duration) {
         let all = (0..self.built.links.len()).map(|number| {
             let busy = self.built.link_busy(number);
@@ -223,7 +224,7 @@ impl Finished<'_> {
     }
 }
 
-/// Times that the tables of ranges of `stack` were too small.
+/// Returns how often the tables of ranges of `stack` were too small.
 fn full_tables(stack: &Stack) -> FullTables {
     let discards = stack.tcp_discards();
     FullTables {
@@ -234,7 +235,7 @@ fn full_tables(stack: &Stack) -> FullTables {
     }
 }
 
-/// Adds pauses, answers, probes, resets and dropped connections.
+/// Adds pauses, answers, window probes, resets and dropped connections.
 fn add_ends(measured: &mut Measured, ended: &[Ended<'_>]) {
     for Ended { plan, facts, .. } in ended {
         let (sender, receiver) = (&facts.client, &facts.server);

@@ -1,8 +1,8 @@
 //! The beginning of a row that the results exclude (`omit`).
 //!
-//! Rule: every value that is divided by a time is stored at one moment, the same for all
-//! flows, and subtracted at the end, so that rates and shares describe the rest. Counts
-//! that are not divided by a time, such as segments, count from the start.
+//! Rule: every value that is divided by a time is stored at the start of the measurement, which is
+//! the same for all flows, and subtracted at the end. Therefore rates and shares describe only the
+//! measured time. Counts that are not divided by a time, such as segments, include the beginning.
 
 #[cfg(test)]
 mod tests;
@@ -13,14 +13,14 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 use super::built::{Built, times};
 use crate::shares::Times;
 
-/// Values at the moment at which the measurement starts; zero if it starts with the row.
+/// Values at the start of the measurement; zero if the measurement starts with the row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Omitted {
-    /// The moment at which the measurement starts.
+    /// Time at which the measurement starts.
     pub until: Instant,
-    /// Limits of the senders.
+    /// Time charged to each limit of the senders.
     pub sender: Times<Limit>,
-    /// Limits of the receivers.
+    /// Time charged to each limit of the receivers.
     pub receiver: Times<ReceiveLimit>,
     /// Bytes read by each connection, and the time of its last read.
     read: Vec<(u64, Instant)>,
@@ -33,7 +33,7 @@ pub(super) struct Omitted {
 }
 
 impl Omitted {
-    /// The values of this moment, at which the measurement starts.
+    /// Stores the present values as the start of the measurement.
     pub fn at_present(built: &mut Built<'_>) -> Self {
         let until = built.world.now();
         let facts: Vec<_> = (0..built.flows.len())
@@ -61,14 +61,15 @@ impl Omitted {
     }
 
     /// Time from which connection `number` is counted: its last read before the measurement
-    /// starts, or that moment if it has read nothing, but not before `start`. Payload then
-    /// counts with all of the time in which it arrived, and a rate never exceeds the path's.
+    /// starts, but not before `start`. Counted payload then arrived within the counted time, so
+    /// that no rate exceeds the path's rate.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))
     }
 
-    /// The counted part of `bytes` that were read in `elapsed` from `start` on.
+    /// Returns the counted part of `bytes`, which were read in `elapsed` from `start` on, and its
+    /// time.
     pub fn counted(
         &self,
         number: usize,
@@ -82,17 +83,17 @@ impl Omitted {
         (bytes - before, end - from)
     }
 
-    /// Time for which each direction of a link was in use.
+    /// Time for which each direction of a link was in use before the measurement.
     pub fn link_busy(&self, number: usize) -> [Duration; 2] {
         self.link_busy.get(number).copied().unwrap_or_default()
     }
 
-    /// Time for which each direction of a link waited for tokens of its token bucket.
+    /// Time for which each direction of a link waited for tokens before the measurement.
     pub fn link_shaped(&self, number: usize) -> [Duration; 2] {
         self.link_shaped.get(number).copied().unwrap_or_default()
     }
 
-    /// Time for which the processor of a host worked.
+    /// Time for which a host's processor worked before the measurement.
     pub fn cpu_busy(&self, place: usize) -> Duration {
         self.cpu_busy.get(place).copied().unwrap_or_default()
     }

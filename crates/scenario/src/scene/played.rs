@@ -1,7 +1,7 @@
-//! Results of a world, and of several that differ only in their seed.
+//! Results of one world, or of several worlds that differ only in their seeds.
 //!
-//! Rule: of several seeds the measured quantities are summarised; times, frames of the
-//! path and events are added; everything else is that of the first seed, or the largest.
+//! Rule: over several seeds, measured quantities are summarised; times, frames of the path and
+//! events are added. Every other value is that of the first seed, or the largest.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::Duration;
@@ -24,30 +24,30 @@ pub struct Played {
     pub path: PathAccount,
     /// Queue lengths that datagrams needed at their receivers; 0 for streams.
     pub demand: DatagramDemand,
-    /// The largest window that a receiver advertised to the first flow, in bytes.
+    /// Largest window that a receiver advertised to the first flow, in bytes.
     pub peer_window: u64,
-    /// The congestion window of the first flow at the end, in bytes.
+    /// Congestion window of the first flow at the end, in bytes.
     pub cwnd: u64,
-    /// The smallest round-trip time that the first flow's sender measured.
+    /// Smallest round-trip time that the first flow's sender measured.
     pub min_rtt: Option<Duration>,
     /// Index of the link that was busy longest.
     pub busiest: usize,
     /// Time in which connections were active.
     pub activity: Activity,
-    /// Connections whose peers fell silent; `None` without any.
+    /// Connections whose peers fell silent; `None` if there are none.
     pub silence: Option<Silence>,
-    /// Events of the simulator: the work of the worlds, the same on every machine.
+    /// Events of the simulator: a measure of the worlds' work that is equal on every machine.
     pub steps: u64,
     /// Number of worlds.
     pub worlds: u32,
-    /// Every segment and every series, if they were asked for.
+    /// Every segment and every series, if they were requested.
     pub observed: Option<Observed>,
-    /// Events, sockets and counters, if they were asked for.
+    /// Events, sockets and counters, if they were requested.
     pub watched: Watched,
 }
 
 impl Played {
-    /// Summarises the worlds of a row, which differ only in their seed.
+    /// Summarises the worlds of a row, which differ only in their seeds.
     ///
     /// # Panics
     /// If `runs` is empty.

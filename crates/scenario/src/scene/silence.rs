@@ -1,9 +1,8 @@
-//! Connections whose peers fell silent, and the memory that they hold meanwhile.
+//! Connections whose peers fell silent, and the memory that these connections occupy.
 //!
-//! Rule: a connection's own state decides. Its peer is silent if payload is
-//! unacknowledged and nothing has arrived from the peer until the stack gave up, or for
-//! longer than a live peer would take to answer. A vanished peer and a lost answer are
-//! not distinguished.
+//! Rule: a connection's own state decides. Its peer is silent if payload is unacknowledged and
+//! nothing arrives from the peer until the stack gives up, or for longer than a live peer would
+//! need to answer. A vanished peer and a lost answer are not distinguished.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::Stage;
@@ -14,10 +13,10 @@ use super::{built::Built, ended::Ended};
 /// Samples of all connections, taken while a scene runs.
 #[derive(Clone, Debug, Default)]
 pub struct SilenceNotes {
-    /// For each connection, the time at which its peer was last heard from, and its
+    /// For each connection: the time at which its peer was last heard from, and the number of
     /// timeouts until then.
     heard: Vec<(Instant, u64)>,
-    /// Most packet memory, in bytes, that was used or reserved by all connections whose
+    /// Largest packet memory, in bytes, used or reserved at one time by the connections whose
     /// peers had been silent for longer than a retransmission timeout.
     held: u64,
 }
@@ -25,22 +24,24 @@ pub struct SilenceNotes {
 /// Connections whose peers fell silent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Silence {
-    /// Number of such connections.
+    /// Number of connections with a silent peer.
     pub connections: usize,
     /// Number of all connections.
     pub of: usize,
-    /// Number of those connections whose peer had closed its window.
+    /// Number of connections with a silent peer that had closed its window.
     pub closed: usize,
-    /// Index of the host that waits for the peers; the first of several.
+    /// Index of the host that waits for the silent peers; if there are several such hosts, the
+    /// first.
     pub host: usize,
-    /// Times at which the first and the last of the peers was last heard from, in seconds
+    /// Times at which the first and the last of the silent peers were last heard from, in seconds
     /// from the first call to connect.
     pub heard_s: [f64; 2],
-    /// Retransmission timeouts since then.
+    /// Retransmission timeouts since the peers fell silent.
     pub timeouts: u64,
-    /// Probes of windows that the peers had closed.
+    /// Probes of windows that the silent peers had closed.
     pub probes: u64,
-    /// Most packet memory that they used or reserved together, in bytes.
+    /// Largest packet memory that connections with silent peers used or reserved together, in
+    /// bytes.
     pub held_bytes: u64,
     /// Sum of the silences, in seconds.
     pub total_s: f64,
@@ -48,29 +49,29 @@ pub struct Silence {
     pub longest_s: f64,
     /// Number of connections that the stack has given up.
     pub given_up: usize,
-    /// The longest of their retransmission timeouts, without backoff.
+    /// Longest retransmission timeout of these connections, without backoff.
     pub rto: Duration,
     /// Connections that found no packet memory.
     pub waiting: Vec<MemoryWait>,
-    /// Lifetimes of all connections, in seconds.
+    /// Sum of the lifetimes of all connections, in seconds.
     pub lifetime_s: f64,
 }
 
 /// A connection that found no packet memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryWait {
-    /// Index of its flow.
+    /// Index of the connection's flow.
     pub flow: usize,
-    /// Time for which it waited, in seconds.
+    /// Time for which the connection waited, in seconds.
     pub waited_s: f64,
-    /// The connection was dropped.
+    /// True if the connection was dropped.
     pub is_dropped: bool,
-    /// Bytes that it delivered nevertheless.
+    /// Bytes that the connection delivered nevertheless.
     pub delivered_bytes: u64,
 }
 
-/// Longest silence of a live peer: the time of `tcp.retries1` unanswered retransmissions,
-/// after which RFC 1122 §4.2.3.5 doubts the path, and of the timeout that follows.
+/// Longest silence of a live peer: the time of `tcp.retries1` unanswered retransmissions, after
+/// which RFC 1122 §4.2.3.5 reports a problem of the path, and of the timeout that follows.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }
@@ -90,8 +91,7 @@ fn first_timeout(info: &Info, config: &TcpConfig) -> Duration {
 }
 
 impl SilenceNotes {
-    /// Stores the memory of every connection, and the time at which its peer was last
-    /// heard from.
+    /// Samples the memory of every connection, and the time at which its peer was last heard from.
     pub(super) fn note(&mut self, built: &mut Built<'_>) {
         let mut held = 0;
         self.heard.resize(built.flows.len(), Default::default());
@@ -117,7 +117,8 @@ impl SilenceNotes {
         self.held = self.held.max(held);
     }
 
-    /// Connections whose peers fell silent, and those that waited for their memory.
+    /// Returns the connections whose peers fell silent, and those that waited for the memory of
+    /// these connections.
     pub(super) fn silence(&self, built: &Built<'_>, ended: &[Ended<'_>]) -> Option<Silence> {
         let begun = ended
             .iter()
@@ -155,8 +156,8 @@ impl SilenceNotes {
     }
 }
 
-/// The time for which a connection waited for packet memory, either for payload that
-/// was written or for the window that it needs to open.
+/// Returns the time for which a connection waited for packet memory, either for written payload or
+/// for a receive window.
 fn waiting(built: &Built<'_>, number: usize, end: &Ended<'_>) -> Option<MemoryWait> {
     let host = built.world.stack(built.hosts[end.plan.from]);
     let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;
@@ -205,7 +206,7 @@ impl Silence {
     }
 }
 
-/// Returns true if the stack waits for a peer that has been silent for longer than
+/// Returns true if the stack still waits for a peer that has been silent for longer than
 /// [`patience`], or gave the peer up after a timeout.
 fn is_silent(end: &Ended<'_>, info: &Info, config: &TcpConfig) -> bool {
     let has_tried = info.bytes_sent > 0 && info.timeouts + info.zero_window_probes > 0;

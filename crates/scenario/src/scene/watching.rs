@@ -1,7 +1,6 @@
-//! Everything that is recorded of a run besides its measured quantities.
+//! Records of a run other than its measured quantities.
 //!
-//! Rule: recording changes nothing in the world, and nothing is recorded that was not
-//! asked for.
+//! Rule: recording changes nothing in the world, and only requested records are made.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
@@ -30,7 +29,7 @@ pub(super) struct Watching {
 }
 
 impl Watching {
-    /// No records yet of a world of `setup`. `observe` keeps every segment.
+    /// Creates empty records for a world of `setup`. With `observe`, every segment is recorded.
     pub fn new(setup: &Setup, observe: bool, watch: Watch) -> Self {
         Self {
             watch,
@@ -52,15 +51,15 @@ impl Watching {
         }
     }
 
-    /// Time until sockets are next recorded. At the time of a recording it is a whole
-    /// interval, never 0.
+    /// Time until sockets are next recorded. Directly after a recording it is a whole interval,
+    /// never 0.
     pub fn until_sockets(&self, now: Instant) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = now.as_nanos();
         Some(Duration::from_nanos(every - now % every))
     }
 
-    /// Records all sockets if their time has come.
+    /// Records all sockets if the interval has passed.
     pub fn look(&mut self, built: &mut Built<'_>) {
         let now = built.world.now();
         if self.watch.sockets.is_some() && self.until_sockets(now) == self.watch.sockets {
@@ -86,7 +85,7 @@ impl Watching {
                 (plan.to, plan.from, facts.server),
             ];
             for (host, peer, facts) in ends {
-                // A released connection has only facts of an earlier time.
+                // A connection that was already released has only facts of an earlier time.
                 let Some(info) = facts.info.filter(|info| info.at == built.world.now()) else {
                     continue;
                 };
@@ -129,7 +128,7 @@ impl Watching {
         }
     }
 
-    /// Every host's counters, if they were asked for.
+    /// Returns every host's counters, if they were requested.
     fn host_counters(&self, built: &Built<'_>, elapsed_s: f64) -> Vec<HostCounters> {
         if !self.watch.counters {
             return Vec::new();
@@ -140,7 +139,7 @@ impl Watching {
             .collect()
     }
 
-    /// Collects facts, events, sockets and counters of a row that took `elapsed_s`.
+    /// Returns the facts, events, sockets and counters of a row that took `elapsed_s` seconds.
     pub fn take(&mut self, built: &Built<'_>, elapsed_s: f64) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&built.world));
@@ -157,7 +156,7 @@ impl Watching {
     }
 }
 
-/// Overflows of receive queues and receive rings, as events.
+/// Returns the overflows of receive queues and receive rings as events.
 fn overflow_events(built: &Built<'_>) -> Vec<WatchEvent> {
     let mut events = Vec::new();
     for (host, place, Overflow { from, until, lost }) in built.world.overflows() {
@@ -184,7 +183,7 @@ fn overflow_events(built: &Built<'_>) -> Vec<WatchEvent> {
     events
 }
 
-/// Number of the receiver's socket among its host's UDP sockets, from 1.
+/// Returns the number of the receiver's socket among its host's UDP sockets, counted from 1.
 fn socket_number(built: &Built<'_>, id: DatagramFlowId) -> u32 {
     let flow = |place: usize| &built.setup.flows[place];
     let own = built.datagrams.iter().find(|(_, other)| *other == id);

@@ -1,4 +1,4 @@
-//! The schema accepts the files that the parser accepts, and knows the same keys.
+//! Tests that the schema accepts the files that the parser accepts, and has the same keys.
 
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
@@ -33,8 +33,8 @@ fn file(text: &str) -> Value {
     table_as_json(DeTable::parse(text).unwrap().get_ref())
 }
 
-/// Checks `value` against the keywords of draft 7 that the schema uses; returns the
-/// first violation.
+/// Checks `value` against the keywords of draft 7 that the schema uses. Returns the first
+/// violation.
 fn judge(root: &Value, schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     for (keyword, wanted) in schema.as_object().unwrap() {
         let parts = || wanted.as_array().unwrap().iter();
@@ -133,8 +133,8 @@ fn keys_that_the_parser_refuses_and_tables_that_lack_one_are_wrong() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         let (mistake, _) = text.split_once('\n').unwrap();
-        // Only the parser checks keys that have two possible places or that begin with a
-        // name of the file.
+        // Only the parser checks keys that are allowed in two places, and keys that begin with a
+        // name from the file.
         let judges = [
             "rows: is",
             "workload: is",

@@ -1,4 +1,4 @@
-//! Amounts as people write them are read, and ambiguous ones are refused.
+//! Tests that amounts in their common forms are accepted, and that ambiguous ones are refused.
 
 use super::{
     Amount, Unit, ambiguous_probability, grouped, parse_probability, parse_rate, rate_text,

@@ -1,7 +1,7 @@
 //! A host's counters, as `nstat` prints them.
 //!
-//! Rule: names are those of the MIBs. Counters that are 0 are left out. A rate is the
-//! value divided by the row's elapsed time.
+//! Rule: names are those of the MIBs. Counters with the value 0 are omitted. A rate is the value
+//! divided by the row's elapsed time.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 /// The counters of one host at the end of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostCounters {
-    /// The host.
+    /// Name of the host.
     pub host: String,
     /// Elapsed time of the row, in seconds.
     pub elapsed_s: f64,
@@ -20,7 +20,7 @@ pub struct HostCounters {
 }
 
 impl HostCounters {
-    /// The counters of `stack` in a row that took `elapsed_s`.
+    /// Returns the counters of `stack` in a row that took `elapsed_s` seconds.
     pub fn of(host: &str, stack: &Stack, elapsed_s: f64) -> Self {
         let all = stack.counters().iter().chain(stack.tcp_counters().iter());
         Self {
@@ -30,7 +30,7 @@ impl HostCounters {
         }
     }
 
-    /// The value of the counter called `name`.
+    /// Returns the value of the counter called `name`.
     pub fn value(&self, name: &str) -> u64 {
         let found = self.counters.iter().find(|(known, _)| *known == name);
         found.map_or(0, |(_, value)| *value)

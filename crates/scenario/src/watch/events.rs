@@ -1,8 +1,8 @@
 //! Events: state changes, blocked writers, closed windows, timeouts, recoveries, drops.
 //!
-//! Rule: an event is a record of a host's trace, or a change between two records. A
-//! writer that tries again while it is blocked makes no second event. Segments are not
-//! events: they are in the capture and on the page.
+//! Rule: an event is a record of a host's trace, or a change between two records. A writer that
+//! tries again while it is blocked causes no second event. Segments are not events: they are in
+//! the capture and in the report page.
 
 use std::{collections::HashMap, fmt};
 
@@ -21,10 +21,10 @@ use super::{seconds::seconds, sockets::state_name};
 pub struct WatchEvent {
     /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// The host.
+    /// Name of the host.
     pub host: String,
-    /// Number of its connection or UDP socket, counted from 1 in the order of opening;
-    /// `None` for an event of the host.
+    /// Number of the connection or UDP socket, counted from 1 in the order of opening on its host;
+    /// `None` for an event of the whole host.
     pub connection: Option<u32>,
     /// Kind of the event.
     pub what: EventKind,
@@ -40,16 +40,16 @@ pub enum EventKind {
     },
     /// The connection changed its state.
     State(TcpState),
-    /// A write found too little room, and the application waits.
+    /// A write found too little free space, and the application waits.
     WriterBlocked {
-        /// Bytes of the write.
+        /// Bytes that the application wanted to write.
         asked: u32,
         /// Bytes that the send buffer accepted.
         taken: u32,
     },
-    /// The application was notified of room.
+    /// The application was notified of free space.
     WriterReleased {
-        /// Bytes of room.
+        /// Free space in bytes.
         room: u32,
     },
     /// Packet memory had no free block.
@@ -75,12 +75,12 @@ pub enum EventKind {
     },
     /// A probe of the peer's closed window was sent.
     Probe {
-        /// Number of probes since it closed.
+        /// Number of probes since the window closed.
         count: u32,
     },
     /// The retransmission timer expired.
     Timeout {
-        /// Number of timeouts in a row.
+        /// Number of consecutive timeouts.
         count: u32,
     },
     /// Loss recovery or congestion control changed its state.
@@ -230,7 +230,7 @@ impl Serialize for WatchEvent {
     }
 }
 
-/// State of one end of a connection, as its trace shows it.
+/// State of one end of a connection, as its trace shows.
 #[derive(Debug)]
 struct EndState {
     number: u32,
@@ -258,7 +258,7 @@ impl EndState {
         if flags.contains(TcpFlags::RST) {
             return Some(EventKind::ResetSent);
         }
-        // Only a probe carries payload while the window is closed.
+        // While the window is closed, only a probe carries payload.
         if self.peer_window_closed && len > 0 {
             self.probes += 1;
             return Some(EventKind::Probe { count: self.probes });
@@ -276,13 +276,13 @@ impl EndState {
 pub struct EventLog {
     hosts: Vec<String>,
     opened: Vec<u32>,
-    /// Ends by host and connection number; numbers are reused.
+    /// State of each end, by host and connection number. Numbers are reused.
     ends: HashMap<(usize, u32), EndState>,
     events: Vec<WatchEvent>,
 }
 
 impl EventLog {
-    /// An empty log of `hosts`.
+    /// Creates an empty log of `hosts`.
     pub fn new(hosts: Vec<String>) -> Self {
         Self {
             opened: vec![0; hosts.len()],
@@ -345,9 +345,9 @@ impl EventLog {
         }
     }
 
-    /// The events in the order of time.
+    /// Returns the events in the order of time.
     pub fn finish(mut self) -> Vec<WatchEvent> {
-        // Traces are read one host after another.
+        // Traces are read host by host, so events are not yet in order.
         self.events.sort_by_key(|event| event.at_ns);
         self.events
     }
@@ -356,7 +356,7 @@ impl EventLog {
         self.ends.get_mut(&key)
     }
 
-    /// Stores whether the writer is blocked. Returns the previous value.
+    /// Stores the new state of the writer: blocked or not. Returns the previous state.
     fn set_blocked(&mut self, key: (usize, u32), blocked: bool) -> bool {
         let end = self.end(key);
         end.is_some_and(|end| std::mem::replace(&mut end.writer_blocked, blocked))
@@ -372,10 +372,10 @@ impl EventLog {
     }
 }
 
-/// The new state of a window that a segment closes (`true`) or opens; `None` if the
-/// segment does not change it.
+/// Returns the new state of a window if a segment closes (`true`) or opens it; `None` if the
+/// segment does not change the state.
 fn crossed(is_closed: &mut bool, flags: TcpFlags, window: u32) -> Option<bool> {
-    // Without ACK a window field of 0 has no meaning.
+    // The window field of a segment without ACK has no meaning.
     if !flags.contains(TcpFlags::ACK) {
         return None;
     }

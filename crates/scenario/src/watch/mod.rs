@@ -1,7 +1,7 @@
-//! Records of a row besides its result: events, sockets, counters.
+//! Records of a row other than its result: events, sockets, counters.
 //!
-//! Rule: recording changes nothing, and costs nothing unless it is asked for. Times are
-//! virtual, from the start of the row. Of several seeds only the first is recorded.
+//! Rule: recording changes nothing, and costs nothing unless it is requested. Times are virtual,
+//! from the start of the row. Of several seeds, only the first is recorded.
 
 pub mod counters;
 pub mod events;
@@ -22,14 +22,14 @@ use udp::UdpSocket;
 
 use crate::experiment::{Experiment, FlowPlan};
 
-/// Records to keep.
+/// Selects the records to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// Events.
+    /// True to record events.
     pub events: bool,
     /// Interval at which every connection and UDP socket is recorded.
     pub sockets: Option<Duration>,
-    /// Every host's counters at the end.
+    /// True to record every host's counters at the end.
     pub counters: bool,
 }
 
@@ -41,8 +41,8 @@ impl Watch {
         counters: false,
     };
 
-    /// Shortest interval at which sockets of `experiment` can be recorded: its longest
-    /// row may last that long a million times.
+    /// Returns the shortest interval at which sockets of `experiment` can be recorded: a millionth
+    /// of the longest row's time.
     pub fn least_interval(experiment: &Experiment) -> Duration {
         let flows = experiment.rows.iter().flat_map(|row| &row.setup.flows);
         let longest = flows.map(FlowPlan::latest_end).max();
@@ -51,19 +51,19 @@ impl Watch {
     }
 }
 
-/// Moments of a row at which sockets are recorded, at most.
+/// Largest number of moments of a row at which sockets are recorded.
 const MOST_MOMENTS: u64 = 1_000_000;
 
-/// Records that were kept.
+/// The records of a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Watched {
-    /// Events in the order of time; events of the same time in the order of hosts.
+    /// Events in the order of time; simultaneous events in the order of hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<WatchEvent>,
-    /// Sockets in the order of time; sockets of the same time in the order of flows.
+    /// Sockets in the order of time; simultaneous records in the order of flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<Socket>,
-    /// UDP sockets, in the same order.
+    /// UDP sockets in the order of time; simultaneous records in the order of flows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub udp_sockets: Vec<UdpSocket>,
     /// Counters in the order of the file's hosts.

@@ -1,8 +1,8 @@
-//! A connection's end at one moment, as `ss -tinm` shows it.
+//! One end of a connection at one moment, as `ss -tinm` shows it.
 //!
-//! Rule: a name that `ss` has means the same here, and has the same unit. Memory is
-//! counted in blocks of the pool, times their size. The stack holds nothing outside the
-//! pool (`o`) or in a backlog (`bl`), so these are 0.
+//! Rule: a name from `ss` has the same meaning and the same unit here. Memory is the number of
+//! pool blocks, multiplied by their size. The stack has no memory outside the pool (`o`) and none
+//! in a backlog (`bl`), so these values are 0.
 
 use std::fmt;
 
@@ -16,23 +16,23 @@ use super::seconds::seconds;
 pub struct Socket {
     /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// Its host.
+    /// Name of the host.
     pub host: String,
-    /// The host at the other end.
+    /// Name of the host at the other end.
     pub peer: String,
-    /// Its flow, and the number of the connection in it, from 1.
+    /// Name of the flow, and the number of the connection in the flow, from 1.
     pub flow: String,
-    /// Its state.
+    /// State of the connection.
     pub state: &'static str,
-    /// Bytes received and not read.
+    /// Bytes received but not read.
     pub recv_q: u32,
-    /// Bytes written and not acknowledged.
+    /// Bytes written but not acknowledged.
     pub send_q: u32,
-    /// Its memory.
+    /// Memory of the socket.
     pub skmem: Memory,
     /// Congestion control.
     pub congestion: String,
-    /// Window scale of the peer and of this end.
+    /// Window scales of the peer and of this end.
     pub wscale: [u8; 2],
     /// Retransmission timeout, backoff included.
     pub rto_ms: f64,
@@ -44,7 +44,7 @@ pub struct Socket {
     pub mss: u32,
     /// Congestion window in segments.
     pub cwnd: u32,
-    /// Slow-start threshold in segments; absent before the first loss.
+    /// Slow-start threshold in segments; `None` before the first loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssthresh: Option<u32>,
     /// Payload sent, retransmissions included.
@@ -61,15 +61,15 @@ pub struct Socket {
     pub retrans: u64,
     /// Congestion window divided by the round-trip time, in bits a second.
     pub send_bps: f64,
-    /// Pacing rate in bits a second; absent if there is none.
+    /// Pacing rate in bit/s; `None` without pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_bps: Option<f64>,
-    /// Latest delivery rate in bits a second; absent before the first sample.
+    /// Latest delivery rate in bit/s; `None` before the first sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery_bps: Option<f64>,
     /// True if the application limited the delivery rate.
     pub app_limited: bool,
-    /// Time in which payload was unsent or unacknowledged.
+    /// Time in which some payload was unsent or unacknowledged.
     pub busy_ms: f64,
     /// Part of the busy time limited by the peer's window.
     pub rwnd_limited_ms: f64,
@@ -79,11 +79,11 @@ pub struct Socket {
     pub ca_state: &'static str,
     /// Segments in flight.
     pub unacked: u32,
-    /// Segments considered lost and not yet retransmitted.
+    /// Segments considered lost but not yet retransmitted.
     pub lost: u32,
     /// Segments that the peer has SACKed.
     pub sacked: u32,
-    /// Segments in flight that were retransmitted.
+    /// Retransmitted segments that are in flight.
     pub retrans_unacked: u32,
     /// The peer's window in bytes.
     pub snd_wnd: u32,
@@ -94,18 +94,18 @@ pub struct Socket {
     pub minrtt_ms: Option<f64>,
 }
 
-/// A socket's memory, all in bytes, as in `skmem:(…)`.
+/// Memory of a socket, in bytes, as in `skmem:(…)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// Received and not read.
+    /// Payload received but not read.
     pub r: u64,
-    /// Receive buffer, with the overhead that a system counts in addition to payload.
+    /// Size of the receive buffer, with the overhead that a system counts in addition to payload.
     pub rb: u64,
-    /// Handed to the device and not completed, if the device reports completions.
+    /// Bytes handed to the device but not completed, if the device reports completions.
     pub t: u64,
-    /// Send buffer, with the overhead that a system counts in addition to payload.
+    /// Size of the send buffer, with the overhead that a system counts in addition to payload.
     pub tb: u64,
-    /// Reserved for the advertised window, or unused in partly filled blocks.
+    /// Bytes reserved for the advertised window, or unused in partly filled blocks.
     pub f: u64,
     /// Blocks of written payload.
     pub w: u64,
@@ -113,26 +113,26 @@ pub struct Memory {
     pub o: u64,
     /// Memory in the backlog: always 0.
     pub bl: u64,
-    /// Segments that its host dropped because it had no room.
+    /// Segments that the host dropped for lack of memory.
     pub d: u64,
 }
 
 /// Ends and flow of a socket.
 #[derive(Clone, Debug)]
 pub struct SocketOwner<'a> {
-    /// Its host.
+    /// Name of the socket's host.
     pub host: &'a str,
-    /// The host at the other end.
+    /// Name of the host at the other end.
     pub peer: &'a str,
-    /// The flow, and the number of the connection in it.
+    /// Name of the flow, and the number of the connection in the flow.
     pub flow: String,
     /// Congestion control.
     pub congestion: String,
-    /// Bytes of a block of its host's pool.
+    /// Bytes of a pool block of the socket's host.
     pub block_size: u32,
-    /// Percent of the send buffer and of the receive buffer that payload may use.
+    /// Percentages of the send buffer and of the receive buffer that payload may use.
     pub payload_shares: [u32; 2],
-    /// Segments that its host dropped because it had no room.
+    /// Segments that the host dropped for lack of memory.
     pub drops: u64,
 }
 
@@ -200,7 +200,7 @@ impl Socket {
         }
     }
 
-    /// The line of headings above sockets.
+    /// The heading above a list of sockets.
     pub const HEADING: &'static str =
         "time           State       Recv-Q     Send-Q  Local -> Peer, flow";
 }
@@ -309,7 +309,7 @@ impl fmt::Display for Memory {
 }
 
 impl Socket {
-    /// Writes the limits as `ss` does, as shares of the busy time.
+    /// Writes the limits as shares of the busy time, as `ss` does.
     fn write_limits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.busy_ms > 0.0 {
             write!(f, " busy:{:.0}ms", self.busy_ms)?;
@@ -319,7 +319,8 @@ impl Socket {
             ("sndbuf_limited", self.sndbuf_limited_ms),
         ] {
             if time > 0.0 {
-                // Memory may be short while nothing is unacknowledged.
+                // Packet memory can be short while no payload is unacknowledged, so the share is
+                // capped at 100 %.
                 let share = (time / self.busy_ms * 100.0).min(100.0);
                 write!(f, " {name}:{time:.0}ms({share:.1}%)")?;
             }

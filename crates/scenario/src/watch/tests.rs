@@ -1,4 +1,4 @@
-//! Events, sockets and counters agree with the results.
+//! Tests that events, sockets and counters agree with the results.
 
 use std::ops::ControlFlow;
 
@@ -44,7 +44,7 @@ const ALL: Watch = Watch {
     counters: true,
 };
 
-/// Each row of `text`, run with seed 1.
+/// Runs each row of `text` with seed 1.
 fn played(watch: Watch, text: &str) -> Vec<Played> {
     let experiment = Experiment::parse("t", "t.toml", text).unwrap();
     let rows = experiment.rows.iter().map(|row| {
@@ -238,7 +238,7 @@ fn an_overflowing_datagram_queue_gives_an_event_at_its_first_loss_and_when_it_ha
         _ => None,
     });
     let lost: u64 = room.clone().sum();
-    // Each burst of ten fills the queue once.
+    // Each burst of ten datagrams fills the queue once.
     assert!((90..=100).contains(&full), "{full}");
     assert_eq!(full, room.count());
     assert_eq!(Some(lost as f64), row.measured.udp_rcvbuf_errors);
@@ -256,7 +256,7 @@ fn an_overflowing_datagram_queue_gives_an_event_at_its_first_loss_and_when_it_ha
 
 #[test]
 fn udp_sockets_are_shown_with_their_lost_datagrams() {
-    // Sockets are recorded also between the starts of bursts.
+    // A short interval also records sockets between the starts of bursts.
     let often = Watch {
         sockets: Some(Duration::from_micros(1_700)),
         ..ALL

@@ -1,7 +1,7 @@
 //! A UDP socket at one moment, as `ss -uanm` shows it.
 //!
-//! Rule: a name that `ss` has means the same here, as for connections (`sockets`). Queue
-//! lengths in datagrams are added, because some systems count datagrams and not bytes.
+//! Rule: a name from `ss` has the same meaning here, as for connections (`sockets`). Queue lengths
+//! in datagrams are added, because some systems count datagrams instead of bytes.
 
 use std::fmt;
 
@@ -15,32 +15,32 @@ use super::sockets::{Memory, write_head};
 pub struct UdpSocket {
     /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// Its host.
+    /// Name of the host.
     pub host: String,
-    /// The host at the other end.
+    /// Name of the host at the other end.
     pub peer: String,
-    /// Its flow, and the number of the sender in it, from 1.
+    /// Name of the flow, and the number of the sender in the flow, from 1.
     pub flow: String,
-    /// `UNCONN`, the state of a socket that is bound and not connected.
+    /// `UNCONN`, the state of a socket that is bound but not connected.
     pub state: &'static str,
-    /// Bytes received and not read.
+    /// Bytes received but not read.
     pub recv_q: u64,
-    /// Bytes written and not sent.
+    /// Bytes written but not sent.
     pub send_q: u64,
-    /// Its memory.
+    /// Memory of the socket.
     pub skmem: Memory,
-    /// Datagrams received and not read.
+    /// Datagrams received but not read.
     pub recv_datagrams: usize,
-    /// Largest number of datagrams in that queue.
+    /// Largest number of datagrams in the receive queue so far.
     pub recv_datagrams_most: usize,
-    /// Datagrams written and not sent.
+    /// Datagrams written but not sent.
     pub send_datagrams: usize,
-    /// Largest number of datagrams in that queue.
+    /// Largest number of datagrams in the send queue so far.
     pub send_datagrams_most: usize,
 }
 
 impl UdpSocket {
-    /// The socket on `host` with `info` at `at_ns`.
+    /// Creates the record of the socket on `host` with `info`, at time `at_ns`.
     pub fn of(at_ns: u64, host: &str, peer: &str, flow: String, info: UdpInfo) -> Self {
         let UdpInfo {
             unread,

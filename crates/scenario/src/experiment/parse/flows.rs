@@ -1,7 +1,7 @@
 //! The flows: one in `[workload]`, or several in `[flows.NAME]`.
 //!
-//! Rule: if the file has `[flows]`, the fields in `[workload]` apply to every flow that
-//! does not set them itself.
+//! Rule: if the file has `[flows]`, the fields in `[workload]` apply to every flow that does not
+//! set them.
 
 use super::{
     super::flow::{self, FLOW_FIELDS, FlowPlan},
@@ -16,12 +16,12 @@ use crate::{
 /// Key of the table of several flows.
 pub(super) const FLOWS: &str = "flows";
 
-/// Returns true if the file has flows.
+/// Returns true if the file has a table of flows.
 pub(super) fn are_there(top: &Section<'_>) -> bool {
     top.optional(FLOWS).or(top.optional(WORKLOAD)).is_some()
 }
 
-/// All flows of the file, at least one; `None` if one was refused.
+/// Reads all flows of the file, at least one; returns `None` if one was refused.
 pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<FlowPlan>>, Mistake> {
     let flows = top
         .optional(FLOWS)
@@ -45,7 +45,8 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
         let plan = named(entry, common.as_ref(), taken);
         top.keep(plan)
     });
-    // All flows are read, so that the mistakes of each are found.
+    // Reads all flows before it checks for refused ones, so that the mistakes of each flow are
+    // found.
     let plans: Vec<_> = plans.collect();
     let plans: Option<Vec<FlowPlan>> = plans.into_iter().collect();
     if let Some((place, why)) = plans.as_deref().and_then(flow::mixed_protocols) {
@@ -80,7 +81,7 @@ fn check_free(entry: &KeyValue<'_>, taken: &Taken<'_>) -> Result<(), Mistake> {
     )))
 }
 
-/// The flow of `section`; fields that it does not set are taken from `common`.
+/// Reads the flow of `section`; takes fields that the section does not set from `common`.
 fn one(
     section: &Section<'_>,
     common: Option<&Section<'_>>,
@@ -132,7 +133,7 @@ fn one(
     Ok(plan)
 }
 
-/// Refuses keys that are no field of a flow.
+/// Refuses keys that are not fields of a flow.
 fn allow_fields(section: &Section<'_>) {
     let firsts = FLOW_FIELDS.iter().map(|row| {
         let first = row.name.split('.').next();
@@ -144,7 +145,7 @@ fn allow_fields(section: &Section<'_>) {
     section.allow_only(&known);
 }
 
-/// Returns true if the section sets an end of the flow: `duration` or `bytes`.
+/// Returns true if the section sets the flow's end: `duration` or `bytes`.
 fn check_end(section: &Section<'_>) -> Result<bool, Mistake> {
     match (section.optional("duration"), section.optional("bytes")) {
         (Some(_), Some(bytes)) => Err(bytes.key_mistake(

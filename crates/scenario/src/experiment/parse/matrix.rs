@@ -1,7 +1,7 @@
 //! A matrix: one row for every combination of its axes' values.
 //!
-//! Rule: the first axis of the file changes slowest. A row's label is made from the names
-//! of its values.
+//! Rule: the first axis of the file changes slowest. A row's label consists of the names of its
+//! values.
 
 use super::{
     super::{model::Row, setup::Setup},
@@ -12,7 +12,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// Key of the template for labels, beside the axes.
+/// Key of the template for labels, which stands beside the axes.
 const LABEL: &str = "label";
 
 /// One value of an axis.
@@ -23,12 +23,12 @@ struct AxisValue<'a> {
     settings: Settings<'a>,
 }
 
-/// Settings that a value makes.
+/// Settings that one value of an axis makes.
 #[derive(Clone)]
 enum Settings<'a> {
-    /// Those of the table `set` of the value.
+    /// The settings in the value's table `set`.
     Table(Option<KeyValue<'a>>),
-    /// The same value for each of these paths.
+    /// One value for each of these paths.
     Each {
         paths: Vec<String>,
         value: KeyValue<'a>,
@@ -40,7 +40,7 @@ struct MatrixAxis<'a> {
     values: Vec<AxisValue<'a>>,
 }
 
-/// The rows of the matrix. `seeds` is the default number of seeds.
+/// Returns the rows of the matrix. `seeds` is the default number of seeds.
 pub(super) fn rows(section: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
     let label = section.required(LABEL, "say how rows are called, such as \"{size} {path}\"")?;
     let template = text(&label)?;
@@ -88,7 +88,7 @@ fn axis<'a>(entry: &KeyValue<'a>) -> Result<MatrixAxis<'a>, Mistake> {
     })
 }
 
-/// An axis that sets one path, or several paths alike, to each value of a list.
+/// Reads an axis with a list of values, each of which is set at one path or at several paths.
 fn listed<'a>(section: &Section<'a>, list: &KeyValue<'a>) -> Result<Vec<AxisValue<'a>>, Mistake> {
     section.allow_only(&["set", "values"]);
     let set = section.required("set", "name the setting that takes the values, or several")?;
@@ -113,7 +113,7 @@ fn listed<'a>(section: &Section<'a>, list: &KeyValue<'a>) -> Result<Vec<AxisValu
     list.list()?.into_iter().map(value).collect()
 }
 
-/// A value with a table of its own.
+/// Reads a value that has a table of settings.
 fn tabled<'a>(entry: &KeyValue<'a>) -> Result<AxisValue<'a>, Mistake> {
     let section = entry.section()?;
     section.allow_only(&["set", "seeds"]);
@@ -151,7 +151,8 @@ fn row(
             }
         }
     }
-    // If the base setup is invalid, so is every row, and that was reported before.
+    // If the base setup is invalid, every row is invalid too, and the mistake has been reported
+    // already.
     if base.check_contradictions().is_ok() {
         let valid = match label.mistakes() {
             0 => setup.validate(),
@@ -166,8 +167,8 @@ fn row(
     })
 }
 
-/// Refuses a template that does not name every axis, because rows would then have the
-/// same label, or that has other names in braces.
+/// Refuses a template that omits an axis, because rows would then have the same label, and a
+/// template with other names in braces.
 fn check_template(
     label: &KeyValue<'_>,
     template: &str,

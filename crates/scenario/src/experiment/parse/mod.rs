@@ -1,8 +1,8 @@
-//! Reading an experiment file.
+//! Reads an experiment file.
 //!
-//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no link
-//! reaches, a row that contradicts itself: each is refused at its own line. `setup` knows
-//! the legal names and values.
+//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no link reaches
+//! and a row that contradicts itself are each refused at their own line. `setup` lists the legal
+//! names and values.
 
 use std::cell::RefCell;
 
@@ -52,7 +52,7 @@ impl Experiment {
     }
 }
 
-/// Reads the whole file, and continues after mistakes where possible.
+/// Reads the whole file. Continues after mistakes where possible.
 fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mistake>> {
     let found = RefCell::new(Vec::new());
     let source = Source {
@@ -63,10 +63,10 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     let read = whole(name, source).map_err(|last| source.found(last));
     let mut mistakes = found.into_inner();
     drop_misspelled(&mut mistakes);
-    // A mistake without a place in the file comes last.
+    // Mistakes without a place in the file come last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
-    // A mistake in a matrix is found once for each of its rows; only the first is kept.
+    // A mistake in a matrix is found once for each row; only the first finding is kept.
     mistakes.dedup_by(|b, a| (a.line, a.column, &a.key) == (b.line, b.column, &b.key));
     match read {
         Ok(Some(experiment)) if mistakes.is_empty() => Ok(experiment),
@@ -74,7 +74,7 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     }
 }
 
-/// Removes "is missing" for a key that is present and misspelled.
+/// Removes "is missing" for a key that is present but misspelled.
 fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     let parent = |key: &str| key.rsplit_once('.').map(|(parent, _)| parent.to_string());
     let misspelled: Vec<_> = mistakes
@@ -92,7 +92,7 @@ fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     });
 }
 
-/// The experiment; `None` if something was refused that the rest depends on.
+/// Returns the experiment; `None` if a part was refused on which other parts depend.
 fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> {
     let document = source.parse()?;
     let top = Section::top(source, &document);
@@ -120,7 +120,7 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     }))
 }
 
-/// The setup that all rows start from; `None` if a part of it is missing.
+/// Returns the setup from which all rows start; `None` if a part of it is missing.
 fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     let hosts = top.required("hosts", "give each host a table, such as [hosts.client]");
     let hosts = top.keep(hosts.and_then(|entry| entry.section()));
@@ -180,11 +180,12 @@ fn columns(entry: &KeyValue<'_>) -> Result<Vec<&'static str>, Mistake> {
         .collect()
 }
 
-/// The hosts; `None` if one was refused.
+/// Reads the hosts; returns `None` if one was refused.
 fn read_hosts(section: &Section<'_>) -> Option<Vec<HostPlan>> {
     let hosts = section.entries();
     let hosts = hosts.iter().map(|entry| section.keep(host(entry)));
-    // All hosts are read, so that the mistakes of each are found.
+    // Reads all hosts before it checks for refused ones, so that the mistakes of each host are
+    // found.
     let hosts: Vec<_> = hosts.collect();
     hosts.into_iter().collect()
 }
@@ -243,7 +244,7 @@ pub const HOST_KEYS: &[&str] = &[
     "set",
 ];
 
-/// The links; `None` if one was refused.
+/// Reads the links; returns `None` if one was refused.
 fn read_links(
     section: &Section<'_>,
     hosts: &[HostPlan],
@@ -289,7 +290,7 @@ fn link(
         link.keep::<()>(Err(rtt.key_mistake(what)));
     }
     if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {
-        // The link is kept, because the rest of the file refers to it.
+        // The refused link is kept, because other parts of the file refer to it.
         link.keep::<()>(Err(entry.key_mistake(why)));
     }
     Ok(plan)

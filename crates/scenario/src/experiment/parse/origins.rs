@@ -1,7 +1,7 @@
 //! The origins of a file's values: `stated`, `[[fitted]]`, `[[chosen]]`, `[[implied]]`.
 //!
-//! Rule: an origin names a setting that the file makes, and a row with a published figure
-//! if it names a row. So a declaration cannot outlive what it is about.
+//! Rule: an origin must name a setting that the file makes, and its rows must have published
+//! figures. Therefore no declaration remains for a setting or row that was removed.
 
 use super::{
     super::{
@@ -33,7 +33,7 @@ pub const IMPLIED_KEYS: &[&str] = &["rows", "quantities", "reason"];
 
 /// Reads the origins, and adds to each of `rows` the parameters that were fitted to it.
 pub(super) fn read(top: &Section<'_>, rows: &mut [Row]) -> Result<Origins, Mistake> {
-    // A refused row would be reported as unknown.
+    // After a mistake, a refused row would be reported as unknown, so origins are not read.
     if top.mistakes() > 0 {
         return Ok(Origins::default());
     }
@@ -57,7 +57,7 @@ pub(super) fn read(top: &Section<'_>, rows: &mut [Row]) -> Result<Origins, Mista
     Ok(origins)
 }
 
-/// One value for each table of the list called `key`.
+/// Calls `one` for each table of the list called `key`, and returns the results.
 fn tables<T>(
     top: &Section<'_>,
     key: &str,
@@ -74,7 +74,7 @@ fn tables<T>(
     Ok(all)
 }
 
-/// The settings of hosts, links and flows: paths as `--set` takes them, and values.
+/// Returns the settings of hosts, links and flows: paths and values as `--set` takes them.
 fn base(top: &Section<'_>) -> Result<Vec<(String, String)>, Mistake> {
     let mut all = Vec::new();
     for part in ["hosts", "links", FLOWS, setup::WORKLOAD] {
@@ -141,8 +141,9 @@ impl File<'_> {
         })
     }
 
-    /// The published figures that `rows` and `quantities` of `section` name; without
-    /// `quantities`, every one of these rows. With `origins`, none of them may be fitted.
+    /// Returns the published figures that `rows` and `quantities` of `section` name. Without
+    /// `quantities`, returns every published figure of these rows. With `origins`, refuses a
+    /// fitted figure.
     fn figures(
         &self,
         section: &Section<'_>,
@@ -195,7 +196,7 @@ impl File<'_> {
         list.iter().map(one).collect()
     }
 
-    /// The setting that `entry` names, with its value in `rows`.
+    /// Returns the setting that `entry` names, with its value in `rows`.
     fn setting(&self, entry: &KeyValue<'_>, rows: &[&Row]) -> Result<OwnSetting, Mistake> {
         let setting = text(entry)?;
         let mut values: Vec<&str> = Vec::new();
@@ -220,7 +221,7 @@ impl File<'_> {
         })
     }
 
-    /// Settings without an origin, each once.
+    /// Returns the settings without an origin, each once.
     fn unexplained(&self, origins: &Origins) -> Vec<String> {
         let chosen = origins.chosen.iter().flat_map(|chosen| &chosen.settings);
         let fitted = origins.fitted.iter().map(|fitted| &fitted.parameter);
@@ -240,13 +241,13 @@ impl File<'_> {
     }
 }
 
-/// Returns true if `setting` is `path` or one of the tables in which it stands.
+/// Returns true if `setting` is `path` or one of the tables that contain it.
 fn covers(setting: &str, path: &str) -> bool {
     path.strip_prefix(setting)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Those of `published` that `wanted` names.
+/// Returns those figures of `published` that `wanted` names.
 fn named(
     wanted: &[KeyValue<'_>],
     published: &[&'static str],

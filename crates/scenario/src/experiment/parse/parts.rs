@@ -1,5 +1,5 @@
-//! Parts that the readers of hosts, flows and rows share: names, texts, seeds,
-//! and settings that are made from a table.
+//! Parts that the readers of hosts, flows and rows share: names, texts, seeds, and tables of
+//! settings.
 
 use super::super::{
     link::LinkPlan,
@@ -14,14 +14,14 @@ use crate::{
     mistake::Mistake,
 };
 
-/// Names that are already in use.
+/// Names that the file already uses.
 pub(super) struct Taken<'a> {
     pub hosts: &'a [HostPlan],
     pub switches: &'a [String],
     pub links: &'a [LinkPlan],
 }
 
-/// The quantity called `name`, at `entry`.
+/// Returns the quantity called `name`; a mistake is reported at `entry`.
 pub(super) fn quantity(entry: &KeyValue<'_>, name: &str) -> Result<&'static str, Mistake> {
     let known = Quantity::ALL.iter().map(|quantity| quantity.name);
     known
@@ -30,7 +30,7 @@ pub(super) fn quantity(entry: &KeyValue<'_>, name: &str) -> Result<&'static str,
         .ok_or_else(|| entry.mistake(format!("unknown quantity `{name}`; {}", hint(name, known))))
 }
 
-/// A row without published figures, note and other data of a source.
+/// Returns a row without published figures, a note or other data of a source.
 pub(super) fn plain_row(label: String, setup: Setup, seeds: u32) -> Row {
     Row {
         label,
@@ -63,7 +63,7 @@ pub(super) fn apply_set(
     Ok(())
 }
 
-/// A number of seeds.
+/// Reads a number of seeds.
 pub(super) fn seeds(entry: &KeyValue<'_>) -> Result<u32, Mistake> {
     let seeds = entry.number()?;
     if (1.0..=1_000.0).contains(&seeds) && seeds.fract() == 0.0 {
@@ -83,8 +83,8 @@ pub(super) fn host_named(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<usi
         })
 }
 
-/// Refuses a name of a host or a link that cannot be the first part of a path:
-/// one with a dot, or one that starts other paths.
+/// Refuses a name of a host or a link that cannot be the first part of a path: a name with a dot,
+/// or a name with which other paths begin.
 pub(super) fn check_name(entry: &KeyValue<'_>, name: &str, what: &str) -> Result<(), Mistake> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.is_empty() || !name.bytes().all(plain) {
@@ -102,7 +102,7 @@ pub(super) fn check_name(entry: &KeyValue<'_>, name: &str, what: &str) -> Result
     Ok(())
 }
 
-/// A non-empty string of one line.
+/// Reads a non-empty string of one line.
 pub(super) fn text(entry: &KeyValue<'_>) -> Result<String, Mistake> {
     let text = entry.string()?.trim();
     if text.is_empty() || text.contains('\n') {
@@ -119,7 +119,7 @@ pub(super) fn apply(
     set(&entry.scalar()?).map_err(|error| refused(entry, error))
 }
 
-/// The mistake of a refused setting: at its key if the name is wrong, otherwise at its
+/// Returns the mistake for a refused setting: at its key if the name is wrong, otherwise at its
 /// value.
 pub(super) fn refused(entry: &KeyValue<'_>, error: SettingError) -> Mistake {
     if error.is_about_the_name() {

@@ -1,8 +1,8 @@
-//! The rows of a file, those of the matrix first, with their published figures and those
-//! of peers.
+//! The rows of a file with their published figures and those of peers. Rows of the matrix come
+//! first.
 //!
-//! Rule: a row is a copy of the experiment to which its own settings are applied. Its
-//! mistakes are reported at its own line.
+//! Rule: a row is a copy of the experiment with the row's own settings. Mistakes in a row are
+//! reported at the row's line.
 
 use super::{
     super::{
@@ -20,7 +20,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// All rows of the file, at least one. `seeds` is the default number of seeds.
+/// Reads all rows of the file, at least one. `seeds` is the default number of seeds.
 pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row>, Mistake> {
     let matrix = top.optional("matrix");
     let mut rows = match &matrix {
@@ -42,7 +42,8 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         }
     }
     if let Some(entry) = top.optional("peers") {
-        // Only without mistakes: the label of a refused row would be reported as unknown.
+        // Read only if there are no mistakes: the label of a refused row would be reported as
+        // unknown.
         if top.mistakes() == 0 {
             peers(&entry.section()?, &mut rows)?;
         }
@@ -69,9 +70,11 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
     if let Some(set) = section.optional("set") {
         apply_set(&mut setup, &mut own, &set)?;
     }
-    // If the base setup is invalid, so is every row, and that was reported before.
+    // If the base setup is invalid, every row is invalid too, and the mistake has been reported
+    // already.
     if section.mistakes() == found && base.check_contradictions().is_ok() {
-        // A refused setting may be the one that ends the run.
+        // After a refused setting only contradictions are checked: the setting may be the one that
+        // ends the run.
         let valid = match section.mistakes() {
             0 => setup.validate(),
             _ => setup.check_contradictions(),

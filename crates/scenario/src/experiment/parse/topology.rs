@@ -1,8 +1,8 @@
 //! Switches, and the topology of links.
 //!
-//! Rule: links, hosts and switches form trees, because frames would circulate for ever in
-//! a loop. A host has one interface and therefore one link. A host without a flow is
-//! refused, because it is probably a mistake.
+//! Rule: links, hosts and switches form trees, because frames would circulate for ever in a loop.
+//! A host has one interface and therefore one link. A host without a flow is probably a mistake
+//! and is refused.
 
 use super::{
     super::{
@@ -17,7 +17,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// The names of the switches.
+/// Reads the names of the switches.
 pub(super) fn switches(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<Vec<String>, Mistake> {
     let mut switches: Vec<String> = Vec::new();
     for entry in entry.list()? {
@@ -38,7 +38,7 @@ pub(super) fn switches(entry: &KeyValue<'_>, hosts: &[HostPlan]) -> Result<Vec<S
     Ok(switches)
 }
 
-/// Hosts or switches at the two ends of a link.
+/// Reads the hosts or switches at the two ends of a link.
 pub(super) fn ends(
     between: &KeyValue<'_>,
     hosts: &[HostPlan],
@@ -86,7 +86,7 @@ fn name_of(place: Place, hosts: &[HostPlan], switches: &[String]) -> String {
     }
 }
 
-/// Refuses a link that contradicts those before it.
+/// Refuses a link that contradicts an earlier one.
 pub(super) fn check_link(
     between: &KeyValue<'_>,
     name: &str,

@@ -1,10 +1,10 @@
-//! Datagrams on long paths.
+//! Tests of datagrams on long paths.
 
 use std::ops::ControlFlow;
 
 use crate::{Experiment, Scene, measured::Measured, watch::Watch};
 
-/// One second of 80 datagrams of 1,000 bytes over a link with these fields.
+/// Sends 80 datagrams of 1,000 bytes in one second over a link with these fields.
 fn measured(stop: &str, link: &str) -> Measured {
     let text = format!(
         r#"

@@ -1,4 +1,4 @@
-//! Omitting the beginning changes the measurement and nothing else.
+//! Tests that omitting the beginning changes only the measurement.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use fullpipe_tcp::Limit;
 
 use crate::{Experiment, Measured, Played, Scene, Shares, watch::Watch};
 
-/// The first row of `experiment`, run with seed 1.
+/// Runs the first row of `experiment` with seed 1.
 fn first_row(experiment: &Experiment) -> Played {
     let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
     let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
@@ -40,7 +40,7 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
     );
     let path_mbps = 10.0 * later.segment_bytes as f64 / 1_514.0;
     assert!(later.goodput_mbps <= path_mbps, "{}", later.goodput_mbps);
-    // Time counts from the last read before 2 s, at most one frame time earlier.
+    // Time counts from the last read before 2 s, which is at most one frame time earlier.
     let left_out_s = all.elapsed_s - later.elapsed_s;
     assert!((1.998..=2.0).contains(&left_out_s), "{left_out_s}");
     assert!(later.delivered_bytes < all.delivered_bytes);
@@ -48,7 +48,7 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
         later.data_segments, all.data_segments,
         "counted from the start"
     );
-    // The last frame is in flight for 50 ms.
+    // The last frame is in flight for 50 ms, during which the link is idle.
     let idle = |row: &Measured| (1.0 - row.link_busy_share) * row.elapsed_s;
     assert!(
         idle(all) > 0.2 && (0.049..0.052).contains(&idle(later)),
@@ -86,7 +86,7 @@ rows = [{ label = "row" }]
     assert!((counted - segments as f64).abs() < 5.0, "{played:?}");
 }
 
-/// Two flows to different hosts, with these fields each.
+/// An experiment with two flows to different hosts, each with these fields.
 fn two_flows(one: &str, other: &str) -> Result<Experiment, String> {
     let text = format!(
         r#"
