@@ -1,7 +1,7 @@
 //! The knobs of a connection.
 //!
-//! Rule: one row a knob; see `fullpipe_pool::knobs`. A host has one table. Settings that
-//! an application makes on one socket are kept in that connection's `Tuning`.
+//! Rule: each knob is one row; see `fullpipe_pool::knobs`. A host has one table. Settings that an
+//! application makes on one socket are kept in that connection's `Tuning`.
 
 use fullpipe_pool::{Duration, knob_choice, knobs};
 
@@ -252,16 +252,16 @@ knobs! {
     }
 }
 
-/// Fewest holes that a receive buffer's size gives.
+/// Fewest holes that the size of a receive buffer gives.
 const FEWEST_HOLES: u32 = 64;
-/// Bytes of receive buffer for each hole: in slow start a full queue drops every
-/// second segment.
+/// Bytes of receive buffer for each hole, somewhat more than two segments: in slow start a full
+/// queue drops every second segment.
 const BYTES_PER_HOLE: u32 = 4 << 10;
 
 impl TcpConfig {
-    /// Returns the separate pieces of out-of-order payload that a connection may hold
-    /// whose receive buffer may grow to `receive_buffer` bytes: `holes`, or what the
-    /// buffer gives if that is 0.
+    /// Returns the number of separate pieces of out-of-order payload that a connection may hold:
+    /// the knob `holes`, or, if that is 0, a number that follows from `receive_buffer`, the bytes
+    /// to which the receive buffer may grow.
     pub fn hole_count(&self, receive_buffer: u32) -> u32 {
         match self.holes {
             0 => (receive_buffer / BYTES_PER_HOLE).max(FEWEST_HOLES),

@@ -2,7 +2,7 @@
 //!
 //! Rule: everything that must know all algorithms derives from this table: the
 //! values of the knob `tcp.congestion`, their text forms and legal range, and
-//! the construction and dispatch of an algorithm's state. A new algorithm is its
+//! the construction and dispatch of an algorithm's state. A new algorithm needs its
 //! file, its test, a `mod` line and a row here.
 //!
 //! The state is an enum and not a box, because a connection does not allocate.

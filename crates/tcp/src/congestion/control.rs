@@ -20,8 +20,8 @@ pub struct CongestionStart {
     /// Congestion window in bytes: the initial window (RFC 6928), or the window
     /// of the algorithm that this one replaces.
     pub cwnd: u32,
-    /// Slow-start threshold in bytes: `u32::MAX`, or that of the algorithm that
-    /// this one replaces.
+    /// Slow-start threshold in bytes: `u32::MAX`, or the threshold of the algorithm that this
+    /// one replaces.
     pub ssthresh: u32,
     /// Effective segment size in bytes.
     pub mss: u32,
@@ -43,8 +43,9 @@ pub struct AckSample {
     pub now: Instant,
     /// Delivery rate sample that the ACK completed.
     pub rate: RateSample,
-    /// Bytes by which slow start may grow the window: delivered since the cumulative ACK last
-    /// advanced, 0 for an ACK that does not advance it. RFC 5681 §3.1, RFC 3042 §2.
+    /// Bytes by which slow start may grow the window: the bytes delivered since the
+    /// cumulative ACK last advanced; 0 for an ACK that does not advance it. RFC 5681 §3.1,
+    /// RFC 3042 §2.
     pub acked: u32,
     /// Bytes in flight after the ACK and after the losses that it revealed.
     pub in_flight: u32,
@@ -77,7 +78,7 @@ impl AckSample {
 /// A loss, a retransmission timeout or a congestion mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CongestionEvent {
-    /// Time at which it was found.
+    /// Time at which the event was found.
     pub now: Instant,
     /// Bytes sent and not cumulatively acknowledged: RFC 5681's FlightSize.
     pub flight_size: u32,
@@ -192,6 +193,6 @@ pub trait CongestionControl {
     fn on_undo(&mut self);
 
     /// Lowers the window after nothing was sent for a retransmission timeout, because its
-    /// size is no longer validated. `restart_window` is that of RFC 5681 §4.1.
+    /// size is no longer validated. `restart_window` is the restart window of RFC 5681 §4.1.
     fn on_idle(&mut self, restart_window: u32);
 }

@@ -25,8 +25,8 @@ pub fn initial_window(config: &TcpConfig, mss: u32) -> u32 {
     (segments * mss).min(ceiling)
 }
 
-/// Returns the start of a connection with segments of `mss` bytes. `seed`
-/// differs between connections.
+/// Returns the values with which an algorithm starts on a connection with segments of `mss`
+/// bytes. `seed` differs between connections.
 pub fn start_of(config: &TcpConfig, mss: u32, seed: u32) -> CongestionStart {
     CongestionStart {
         cwnd: initial_window(config, mss),
@@ -57,9 +57,8 @@ pub struct Controller {
     loss_until: SeqNum,
     /// `snd_nxt` at the last response to a mark.
     mark_until: SeqNum,
-    /// The response to a loss or a timeout was not undone, and no ACK has passed
-    /// `loss_until`, so that it is never compared with a sequence number half the sequence
-    /// space away.
+    /// A response to a loss or a timeout was not undone, and no ACK has passed `loss_until`.
+    /// Only then is `loss_until` compared: later it may be half the sequence space away.
     responded_to_loss: bool,
     /// Cause of the last reduction that was not undone.
     reduced_by: Reduction,
@@ -122,7 +121,7 @@ impl Controller {
         self.reduced_before = Reduction::None;
     }
 
-    /// Replaces the algorithm by that of `choice`, which starts with the window
+    /// Replaces the algorithm by that of `choice`. The new algorithm starts with the window
     /// and the slow-start threshold of the present one.
     pub fn change(
         &mut self,
@@ -137,8 +136,8 @@ impl Controller {
         };
         self.release(registry);
         *self = Self {
-            // The window and the threshold keep their sizes, so nothing of the same window of
-            // data reduces them again. The new algorithm has nothing to undo.
+            // The window and the threshold keep their sizes, so the rest of the same window
+            // of data does not reduce them again. The new algorithm has nothing to undo.
             loss_until: self.loss_until,
             mark_until: self.mark_until,
             responded_to_loss: self.responded_to_loss,
@@ -161,8 +160,9 @@ impl Controller {
         }
     }
 
-    /// Returns the limit that time with a full congestion window is charged to: that of the
-    /// algorithm, or of the event that set the size of the window.
+    /// Returns the limit to which time is charged while the congestion window is full: the
+    /// limit that the algorithm reports, or that of the event that set the size of the
+    /// window.
     pub fn limit(&self) -> Limit {
         match (self.algorithm().limit(), self.reduced_by) {
             (Limit::CwndSlowStart, _) if self.cwnd() < self.before_idle => Limit::CwndAfterIdle,
@@ -224,10 +224,10 @@ impl Controller {
         self.algorithm_mut().on_flight_start(start);
     }
 
-    /// Takes an ACK that reports something new, also during recovery.
-    /// `flight_size` is RFC 5681's, before the ACK; `window` is `snd_una..snd_nxt` after
-    /// it. Returns true if the window was reduced because of ECE: the next segment with
-    /// new payload must carry CWR.
+    /// Takes an ACK that reports something new, also during recovery. `flight_size` is the
+    /// FlightSize of RFC 5681 before the ACK; `window` is `snd_una..snd_nxt` after it.
+    /// Returns true if the window was reduced because of ECE: the next segment with new
+    /// payload must carry CWR.
     pub fn on_ack(&mut self, sample: &AckSample, flight_size: u32, window: Range<SeqNum>) -> bool {
         let event = CongestionEvent {
             now: sample.now,
@@ -288,8 +288,8 @@ impl Controller {
         self.set_reduction(Reduction::Loss);
     }
 
-    /// Restores the state from before a spurious recovery or timeout. A mark that has
-    /// reduced the window keeps its effect: the rest of its window of data reduces nothing.
+    /// Restores the state from before a spurious recovery or timeout. A reduction by a mark
+    /// stays: the rest of the mark's window of data causes no second reduction.
     pub fn on_undo(&mut self) {
         self.responded_to_loss = false;
         self.algorithm_mut().on_undo();
@@ -306,8 +306,8 @@ impl Controller {
         }
     }
 
-    /// Returns true if a congestion mark has reduced the window, and an ACK of `snd_una` is
-    /// still of the window of data that was in flight then.
+    /// Returns true if a congestion mark has reduced the window, and `snd_una` has not passed
+    /// the window of data that was in flight at that time.
     ///
     /// The peer echoes a mark until it receives CWR, which leaves with the first new payload
     /// after the reduction, so the ACK of the whole window still carries the echo.

@@ -55,7 +55,7 @@ pub struct RateSample {
     /// Length of the sample; 0 if there is no reliable one.
     pub interval_us: u32,
     /// Time since the newest range reported was sent; `None` if the ACK may be for an
-    /// earlier copy of it.
+    /// earlier copy of that range.
     pub rtt_us: Option<u32>,
     /// The application limited the sender, so the sample is a lower bound of the path's
     /// rate.
@@ -316,7 +316,7 @@ impl DeliveryRate {
         sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
         sample.prior_delivered = self.delivered - u64::from(sample.delivered);
         sample.interval_us = if interval_us < min_rtt_us {
-            // An earlier copy was delivered, so the time is a round trip too short.
+            // An earlier copy was delivered, so the time is too short by a round trip.
             0
         } else {
             interval_us

@@ -3,8 +3,8 @@
 //! Rule: each segment moves the release time forward by its length over the rate. A
 //! sender that is late may catch up by one quantum, and a flight that starts while
 //! nothing is in flight may send a burst of ten segments at once. In any interval the
-//! bytes sent are therefore at most rate × time, a quantum and a burst. The rate is an
-//! argument.
+//! bytes sent are therefore at most rate × time, plus a quantum and a burst. Callers
+//! pass the rate.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -29,7 +29,7 @@ impl WindowUse {
         self.this_round = true;
     }
 
-    /// Takes an ACK; `round_start` is that of its rate sample. Returns
+    /// Takes an ACK; `round_start` is the field of its rate sample. Returns
     /// [`AckSample::cwnd_limited`].
     ///
     /// [`AckSample::cwnd_limited`]: super::control::AckSample::cwnd_limited

@@ -8,9 +8,10 @@
 //!
 //! Rule: the window moves towards the value of W_cubic one round trip ahead and is raised
 //! to W_est while the curve is below it. C is 0.4 segments/s³; β is 0.7, and 0.85 after a
-//! congestion mark (RFC 8511, ABE). All arithmetic is in integers: bytes, and milliseconds
-//! since the start of the epoch, without the time in which the window did not limit the
-//! sender (§4.2, §5.8). HyStart++ ends slow start, and PRR lowers the window gradually.
+//! congestion mark (RFC 8511, ABE). All arithmetic is in integers. Sizes are in bytes.
+//! Times are in milliseconds since the start of the epoch, without the time in which the
+//! window did not limit the sender (§4.2, §5.8). HyStart++ ends slow start, and PRR lowers
+//! the window gradually.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -57,7 +58,7 @@ pub struct Cubic {
     curve: Curve,
     /// The curve before the last reduction, for an undo. RFC 9438 §4.9.
     before: Option<Curve>,
-    /// `None` after the first slow start, or if the knob is off.
+    /// `None` after the first slow start, or if the knob `tcp.hystart` is off.
     hystart: Option<HyStart>,
     paced: bool,
     last_ack_at: Instant,
@@ -184,8 +185,8 @@ impl Curve {
         }
     }
 
-    /// Returns 1.5 times the window: the most that a round trip may reach. RFC
-    /// 9438 §4.4.
+    /// Returns 1.5 times the window, the largest value to which a round trip may raise it.
+    /// RFC 9438 §4.4.
     fn half_more(&self) -> u32 {
         self.cwnd.saturating_add(self.cwnd / 2)
     }
@@ -211,8 +212,8 @@ fn k_ms(gap: u32, mss: u32) -> u32 {
 /// bit.
 fn cube_root(value: u64) -> u32 {
     let mut root: u64 = 0;
-    // The cube of a number of 21 bits fits in 64 bits. 21 bits of milliseconds
-    // are 35 minutes, more than any K of use.
+    // The cube of a number of 21 bits fits in 64 bits. 21 bits of milliseconds are 35
+    // minutes, longer than any K in practice.
     for bit in (0..21).rev() {
         let tried = root | 1 << bit;
         if tried.pow(3) <= value {

@@ -3,14 +3,15 @@
 //! Rule: HyStart++ compares the round-trip times of a round with those of the round
 //! before. When the shortest of eight samples has grown, conservative slow start (CSS)
 //! begins: the window grows a quarter as fast. If the round-trip time falls again, slow
-//! start resumes; otherwise it ends after five rounds. It applies only to the first slow
-//! start of a connection. The window itself is not kept here.
+//! start resumes; otherwise slow start ends after five rounds of CSS. HyStart++ applies
+//! only to the first slow start of a connection. The algorithm that uses it keeps the
+//! window.
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
-/// MIN_RTT_DIVISOR: between these bounds, growth is significant from the round-trip time
-/// divided by this.
+/// MIN_RTT_DIVISOR: between these bounds, growth by the round-trip time divided by this
+/// number is significant.
 const MIN_RTT_DIVISOR: u32 = 8;
 /// N_RTT_SAMPLE: samples in a round before it is checked.
 const N_RTT_SAMPLE: u8 = 8;
@@ -21,7 +22,7 @@ const CSS_ROUNDS: u8 = 5;
 
 const NONE: u32 = u32::MAX;
 
-/// Growth of the window that HyStart++ asks for after an ACK.
+/// Growth of the window after an ACK, as HyStart++ decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartPhase {
     /// Slow start: the window grows by the bytes delivered.

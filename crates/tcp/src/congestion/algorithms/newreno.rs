@@ -1,6 +1,6 @@
 //! NewReno: slow start and congestion avoidance (RFC 5681). The window is halved on loss
-//! and reduced to 0.8 on a congestion mark (RFC 8511, ABE), because a queue that marks is
-//! short.
+//! and reduced to 0.8 on a congestion mark (RFC 8511, ABE), because a router that marks
+//! keeps its queue short.
 //!
 //! Rule: the window grows by the bytes delivered in slow start and by one
 //! segment a round trip afterwards. Bytes delivered are counted, also by SACK,

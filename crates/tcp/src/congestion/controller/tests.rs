@@ -186,8 +186,9 @@ fn marks_keep_the_queue_short_without_a_drop() {
 fn an_application_that_writes_little_does_not_make_the_window_grow() {
     for algorithm in CongestionAlgorithm::ALL.iter().copied() {
         let mut world = World::with(Path::wide(), algorithm);
-        // A tenth of the link: 50,000 bytes in flight, and what had queued
-        // while the initial window was smaller; slow start ends at twice that.
+        // The application writes a tenth of the link's rate, which keeps 50,000 bytes in
+        // flight. Writes that queued while the initial window was smaller come on top. Slow
+        // start ends at twice the sum.
         world.flows[0].source = Some(1_250_000);
         world.run(Duration::from_secs(20));
         let flow = &world.flows[0];
@@ -274,7 +275,8 @@ fn a_restart_forgets_the_window_and_the_mark_of_before() {
     }
 }
 
-/// RFC 3168 §6.1.2: once for each window of data; the last ACK of it still carries ECE.
+/// RFC 3168 §6.1.2: a mark counts once for each window of data, and the last ACK of that
+/// data still carries ECE.
 #[test]
 fn a_mark_counts_for_the_window_of_data_that_was_in_flight() {
     let mut controller = started(CongestionAlgorithm::NewReno);
@@ -298,8 +300,8 @@ fn a_mark_counts_for_the_window_of_data_that_was_in_flight() {
     assert!(controller.on_ack(&marked(), 10 * MSS, window(last + 1)));
 }
 
-/// RFC 3168 §6.1.2: the window of data ends where it ended when a segment was lost, also if
-/// more was sent and delivered before the loss was repaired.
+/// RFC 3168 §6.1.2: the window of data ends at the `snd_nxt` of the time of the loss, even
+/// if more was sent and delivered before the loss was repaired.
 #[test]
 fn a_mark_on_the_ack_that_ends_a_recovery_causes_no_reduction() {
     let mut controller = started(CongestionAlgorithm::NewReno);
@@ -308,8 +310,8 @@ fn a_mark_on_the_ack_that_ends_a_recovery_causes_no_reduction() {
     assert!(controller.on_ack(&marked(), 10 * MSS, window(11 * MSS)));
 }
 
-/// RFC 3168 §6.1.2: one reduction for each window of data. A spurious response to a loss
-/// takes the loss's reduction back, and not that of a mark.
+/// RFC 3168 §6.1.2: one reduction for each window of data. An undo of a spurious response
+/// takes back the reduction by the loss, and not a reduction by a mark.
 #[test]
 fn an_undo_keeps_the_response_to_a_mark_and_ends_that_to_a_loss() {
     type Step = fn(&mut Controller);
@@ -403,7 +405,7 @@ fn a_mark_during_recovery_causes_no_reduction() {
     assert!(!controller.on_ack(&unmarked, 10 * MSS, window(0)));
 }
 
-/// Its window has one bit for each method that was called.
+/// An algorithm whose window has one bit for each method that was called.
 #[derive(Default)]
 struct Calls(u32);
 

@@ -157,7 +157,8 @@ fn counters_and_clocks_wrap_without_a_jump_in_the_rate() {
     }
 }
 
-/// A range is delivered after one that left later: the sample is that of the older range.
+/// A range is delivered after a range that left later. Its ACK gives the sample of the
+/// older range.
 #[test]
 fn a_range_that_was_overtaken_still_gives_a_sample() {
     let mut estimator = DeliveryRate::new();
@@ -170,7 +171,8 @@ fn a_range_that_was_overtaken_still_gives_a_sample() {
     assert_eq!((sample.rtt_us, sample.newly_acked), (Some(42_000), MSS));
 }
 
-/// draft-ietf-ccwg-bbr-06 §4.1.2.3: P is the range of an ACK that left last.
+/// draft-ietf-ccwg-bbr-06 §4.1.2.3: P is the range that left last of those that an ACK
+/// reports.
 #[test]
 fn the_range_that_left_last_gives_the_sample_of_an_ack() {
     let mut estimator = DeliveryRate::new();
@@ -234,7 +236,8 @@ fn an_ack_without_a_range_has_no_rate_and_leaves_no_bytes_behind() {
     );
 }
 
-/// draft-ietf-ccwg-bbr-06 §4.1.2.4: a sample shorter than the smallest round trip is none.
+/// draft-ietf-ccwg-bbr-06 §4.1.2.4: a sample shorter than the smallest round trip does not
+/// count.
 #[test]
 fn a_sample_shorter_than_the_smallest_round_trip_is_unreliable() {
     for (min_rtt_us, rate) in [(40_000, 25_000), (40_001, 0)] {

@@ -79,7 +79,8 @@ fn without_a_free_instance_a_connection_starts_cubic() {
     let mut first = Controller::new(mine, &start(), &mut registry);
     let mut second = Controller::new(mine, &start(), &mut registry);
     assert_eq!((first.cwnd(), second.cwnd()), (MSS, start().cwnd));
-    // CUBIC in its place is not given back.
+    // `second` has CUBIC in place of an instance, so its release gives nothing
+    // back.
     second.release(&mut registry);
     first.release(&mut registry);
     let again = Controller::new(mine, &start(), &mut registry);

@@ -1,4 +1,5 @@
-//! Algorithms that share a path. Each alone is tested beside its code.
+//! Algorithms that share a path. Each algorithm alone is tested beside its
+//! code.
 
 pub mod path;
 

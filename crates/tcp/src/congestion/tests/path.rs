@@ -35,7 +35,7 @@ pub struct Path {
     pub buffer: u64,
     /// Share of segments lost at random.
     pub loss: f64,
-    /// Queue in bytes above which segments are marked instead.
+    /// Length of the queue in bytes above which segments are marked.
     pub mark_above: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct Flow {
     next: u64,
     highest_delivered: u64,
     recover: Option<u64>,
-    /// Losses of segments before this one have had their response.
+    /// All losses of segments before this one have had their response.
     answered: u64,
     srtt_us: u32,
     min_rtt_us: u32,

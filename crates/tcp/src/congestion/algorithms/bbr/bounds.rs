@@ -3,16 +3,17 @@
 //!
 //! Rule: loss while probing sets a lasting bound on the bytes in flight
 //! (`inflight_longterm`). Loss at other times bounds rate and bytes in flight until the
-//! next probe (`…_shortterm`): to the values delivered during the round trip, but not
-//! below 70 % of the previous bound. Loss below a threshold, a share of the bytes in
-//! flight, changes nothing.
+//! next probe (`…_shortterm`): to the rate and the bytes delivered during the round trip,
+//! but not below 70 % of the previous bound. Loss below a threshold, a share of the bytes
+//! in flight, changes nothing.
 //!
 //! The draft applies this threshold only while probing. At other times it responds to
 //! every round trip with a loss, so random loss lowers the bounds in each of the sixty
-//! round trips between two probes. On 100 Mbit/s and 40 ms that used 89 % of the path at
-//! 0.1 % loss and 81 % at 1 %; one threshold for both uses 97 % and 91 %. It also gives
-//! the knob one meaning: 100 is off. Beside CUBIC or NewReno, BBR takes the same share of
-//! a queue with either rule.
+//! round trips between two probes. On a path of 100 Mbit/s and 40 ms, the draft's rule
+//! used 89 % of the rate at 0.1 % loss and 81 % at 1 %; with one threshold at all times,
+//! BBR uses 97 % and 91 %. The knob then has one meaning, too: 100 switches the response
+//! to loss off. Beside CUBIC or NewReno, BBR takes the same share of a queue with either
+//! rule.
 
 use super::{
     model::INFINITE,
@@ -110,8 +111,8 @@ impl Bbr {
         self.undo.is_saved = self.in_recovery;
     }
 
-    /// SaveStateUponLoss. §5.5.11.1. The bounds are saved once a recovery: later they are
-    /// values that the first loss has lowered.
+    /// SaveStateUponLoss. §5.5.11.1. The bounds are saved only at the first loss of a
+    /// recovery, because that loss lowers them.
     pub(super) fn save_state_upon_loss(&mut self) {
         self.save_cwnd();
         if self.undo.is_saved {

@@ -9,13 +9,13 @@
 //! sections.
 //!
 //! Differences from the draft:
-//! - `BBR.LossThresh` is a knob, and 100 % switches off every response to loss
-//!   except that to a retransmission timeout.
+//! - `BBR.LossThresh` is a knob, and 100 % switches off every response to loss except the
+//!   response to a retransmission timeout.
 //! - Loss below that threshold does not lower the short-term bounds either (see
 //!   `bounds`).
 //! - An application-limited round trip can still show a full pipe if enough was in flight
-//!   (see `startup`). Otherwise a send buffer of two bandwidth-delay products and some
-//!   loss would keep Startup going.
+//!   (see `startup`). Otherwise a connection with a send buffer of two bandwidth-delay
+//!   products and some loss would stay in Startup.
 //! - A connection without SACK is not treated specially.
 //! - The state for an undo is saved once in a recovery, not in each of its round trips.
 //! - A congestion mark counts as a round trip with too much loss; the draft says only
@@ -128,9 +128,10 @@ impl Bbr {
         self.pacing_rate = rate.max(least);
     }
 
-    /// The smallest window over a round trip, in bytes a second. With less the rate that ACKs
-    /// measure is the pacing rate itself, and each mark or loss lowers it further: the draft
-    /// has no bound, and a connection was silent for half an hour.
+    /// Returns the lower bound of the pacing rate in bytes a second: the smallest window over
+    /// a round trip. At a lower rate, ACKs measure the pacing rate itself, and each mark or
+    /// loss lowers it further. The draft has no such bound; without it, a connection was
+    /// silent for half an hour.
     fn least_pacing_rate(&self) -> u64 {
         let window = u64::from(self.min_pipe_cwnd());
         let per_second = (window * 1_000_000).checked_div(self.srtt_us.into());

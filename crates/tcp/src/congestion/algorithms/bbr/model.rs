@@ -1,9 +1,9 @@
 //! BBR's model of the path: bandwidth, round-trip time, ACK aggregation.
 //! draft-ietf-ccwg-bbr-06 §5.5.1 to §5.5.9.
 //!
-//! Rule: filters only. The bandwidth is the maximum over two probing cycles, the
-//! round-trip time the minimum over ten seconds, the aggregation the maximum over ten
-//! round trips. Nothing is decided here.
+//! Rule: the model only filters measurements and decides nothing. The bandwidth is the
+//! maximum over two probing cycles, the round-trip time the minimum over ten seconds,
+//! the aggregation the maximum over ten round trips.
 
 use fullpipe_pool::Instant;
 
@@ -29,8 +29,8 @@ pub struct Model {
     pub min_rtt_stamp: Instant,
     /// Round trips over the connection's lifetime.
     pub round_count: u32,
-    /// The round trip ends with the ACK of a range that left after this many bytes were
-    /// delivered.
+    /// The round trip ends with the ACK of a range that left after this many bytes had
+    /// been delivered.
     next_round_delivered: u64,
     /// The present ACK began a round trip.
     pub round_start: bool,
@@ -109,7 +109,7 @@ impl Model {
         self.extra_acked[0].max(self.extra_acked[1])
     }
 
-    /// Restarts the measurement of ACK aggregation: nothing was in flight.
+    /// Restarts the measurement of ACK aggregation after a time with nothing in flight.
     pub fn restart_aggregation(&mut self, now: Instant) {
         self.extra_acked_interval_start = now;
         self.extra_acked_delivered = 0;

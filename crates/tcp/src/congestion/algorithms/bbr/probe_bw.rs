@@ -1,10 +1,10 @@
 //! ProbeBW: the cycle of sending more than, less than and at the path's rate.
 //! draft-ietf-ccwg-bbr-06 §5.3.3.
 //!
-//! Rule: DOWN makes headroom, CRUISE keeps it, REFILL fills it, UP probes for more. The
-//! time between probes is random between 2 and 3 seconds, and at most 63 round trips, so
-//! that Reno flows have time to grow and BBR flows do not synchronise. After a probe that
-//! lost too much, the next probe is cautious.
+//! Rule: DOWN creates headroom, CRUISE keeps it, REFILL uses it up, UP probes for more
+//! bandwidth. The time between probes is random between 2 and 3 seconds, and at most 63
+//! round trips, so that Reno flows have time to grow and BBR flows do not synchronise.
+//! After a probe that lost too much, the next probe is cautious.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -115,8 +115,8 @@ impl Bbr {
             return true;
         }
         if sample.cwnd_limited && self.cwnd >= longterm {
-            // `inflight_longterm` limits the delivery rate, so the rate says nothing of
-            // the path.
+            // `inflight_longterm` limits the delivery rate, so the rate does not show the
+            // bandwidth of the path.
             self.full_pipe.reset(sample.rate.rate());
             return false;
         }
@@ -158,7 +158,7 @@ impl Bbr {
         }
     }
 
-    /// AdaptLongTermModel. Returns whether it changed the state. §5.3.3.9.
+    /// AdaptLongTermModel. Returns true if the state changed. §5.3.3.9.
     fn adapt_long_term_model(&mut self, sample: &AckSample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.model.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;

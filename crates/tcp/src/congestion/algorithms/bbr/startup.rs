@@ -38,9 +38,8 @@ impl Bbr {
         self.full_pipe.reached |= self.full_pipe.now;
     }
 
-    /// Returns true if the sample is application-limited and cannot show a full pipe. It
-    /// can show one if the bytes in flight would have sufficed for a quarter more
-    /// bandwidth.
+    /// Returns true if the sample is application-limited and cannot show a full pipe,
+    /// because fewer bytes were in flight than a quarter more bandwidth would need.
     fn is_starved(&self, sample: &AckSample) -> bool {
         let needed = self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) / 100;
         let filled = self
@@ -66,7 +65,7 @@ impl Bbr {
             return;
         };
         // `loss_round_start` counts round trips from the first loss, so recovery has
-        // lasted one.
+        // lasted a round trip.
         let is_high = loss_events >= STARTUP_FULL_LOSS_COUNT
             && self
                 .bounds

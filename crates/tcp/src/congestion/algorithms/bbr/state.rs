@@ -13,7 +13,8 @@ pub(super) const BETA: u64 = 70;
 /// Value of the loss threshold that switches off the response to loss.
 pub(super) const OFF: u32 = 100;
 
-/// Shortest time between two probes, and the most that is added to it at random.
+/// Shortest time between two probes, and the most that is added to it at random, in
+/// microseconds.
 pub(super) const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
 
 /// BBR.state. §5.1.1.
@@ -203,19 +204,19 @@ pub struct SavedBounds {
     pub(super) inflight_longterm: u32,
 }
 
-/// BBR.ack_phase: the phase of the cycle in which the ranges left that are now
-/// acknowledged.
+/// BBR.ack_phase: the phase of the cycle in which the ranges that are acknowledged now
+/// were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
     /// No probe.
     Init,
     /// REFILL.
     Refilling,
-    /// UP has begun; the ranges acknowledged left before.
+    /// UP has begun; the ranges acknowledged now were sent before it.
     ProbeStarting,
-    /// The ranges acknowledged left in UP.
+    /// The ranges acknowledged now were sent in UP.
     ProbeFeedback,
-    /// UP is over; the ranges acknowledged left in it.
+    /// UP is over; the ranges acknowledged now were sent in it.
     ProbeStopping,
 }
 
@@ -283,7 +284,7 @@ pub struct ProbeRtt {
     pub(super) min_stamp: Instant,
     /// The interval ended without a shorter round trip.
     pub(super) expired: bool,
-    /// End of the phase; `None` until little enough is in flight.
+    /// End of the phase; `None` until few enough bytes are in flight.
     pub(super) done_stamp: Option<Instant>,
     pub(super) round_done: bool,
     /// Samples of ranges that left before this many bytes were delivered measure

@@ -1,5 +1,6 @@
-//! BBR on a path: the draft's appendix A in small, and the effect of loss. `steps`,
-//! `losses`, `probe_rtt` and `model` hold each step against the draft's formulas.
+//! BBR on a path: a small version of the draft's appendix A, and the effect of
+//! loss. `steps`, `losses`, `probe_rtt` and `model` compare each step with the
+//! draft's formulas.
 
 mod losses;
 mod model;
@@ -116,7 +117,7 @@ fn startup_ends_when_the_delivery_rate_stops_growing() {
     let cycle = [
         BbrState::Startup,
         BbrState::Drain,
-        // DOWN ends with the ACK that starts it: Drain has left no queue.
+        // DOWN ends with the ACK that starts DOWN, because Drain has left no queue.
         BbrState::ProbeBwCruise,
         BbrState::ProbeBwRefill,
         BbrState::ProbeBwUp,
@@ -184,7 +185,7 @@ fn bbr_follows_a_change_of_the_path_rate() {
 
 #[test]
 fn bbr_does_not_keep_a_shallow_queue_overflowing() {
-    // An eighth of a bandwidth-delay product.
+    // The queue holds an eighth of a bandwidth-delay product.
     let mut world = world(Path {
         buffer: 62_500,
         ..Path::wide()
@@ -278,8 +279,8 @@ fn probing_too_high() -> Bbr {
 fn a_probe_that_lost_too_much_bounds_the_bytes_in_flight() {
     let bbr = probing_too_high();
     assert_eq!(bbr.state, BbrState::ProbeBwDown);
-    // 99 segments came before the one that crossed the threshold, but 0.7 of the
-    // target is kept: 140 segments.
+    // 99 segments came before the one that crossed the threshold, but at least 0.7
+    // of the target is kept: 140 segments.
     assert_eq!(bbr.bounds.inflight_longterm, 200 * MSS / 10 * 7);
 }
 

@@ -1,4 +1,4 @@
-//! CUBIC's window against the formulas of RFC 9438, and on a path.
+//! CUBIC's window compared with the formulas of RFC 9438, and on a path.
 
 use std::vec::Vec;
 
@@ -91,7 +91,7 @@ fn the_window_follows_the_cubic_function() {
             ms = until_ms;
             let t = seconds as f64;
             let formula = 0.4 * (t - k).powi(3) + f64::from(w_max);
-            // Between W(t) and W(t + RTT), the target.
+            // The window is between W(t) and W(t + RTT), which is the target.
             let next = 0.4 * (t + 0.1 - k).powi(3) + f64::from(w_max);
             let slack = 0.003 * formula;
             assert!(
@@ -107,8 +107,8 @@ fn a_small_window_grows_as_renos() {
     let mut cubic = self::cubic(20);
     cubic.on_loss(&flight(20));
     assert_eq!(cubic.cwnd(), 14 * MSS);
-    // At 20 ms a round trip W_cubic hardly grows; here a whole round trip
-    // passes between ACKs that are 1 ms apart.
+    // Each ACK, 1 ms after the one before, stands for a whole round trip, so W_cubic
+    // hardly grows.
     for round in 0..11 {
         cubic.on_ack(&AckSample {
             srtt_us: 1_000,
@@ -232,7 +232,8 @@ fn slow_start_ends_at_its_threshold_and_not_beyond() {
     assert_eq!(cubic.cwnd(), 25 * MSS);
 }
 
-/// RFC 9406 §4.2: a quarter of the growth in CSS, and its end sets ssthresh.
+/// RFC 9406 §4.2: in CSS the window grows a quarter as fast, and the end of CSS sets
+/// ssthresh.
 #[test]
 fn conservative_slow_start_grows_a_quarter_as_fast_and_then_ends() {
     let mut cubic = Cubic::new(&CongestionStart {
@@ -278,7 +279,8 @@ fn hystart_runs_only_in_the_first_slow_start_and_if_the_knob_says_so() {
     }
 }
 
-/// RFC 9438 §4.7: fast convergence if the window is below W_max, not at it.
+/// RFC 9438 §4.7: fast convergence applies if the window is below W_max, and not if it
+/// equals W_max.
 #[test]
 fn a_loss_at_w_max_keeps_w_max() {
     for (cwnd, marked, w_max) in [
@@ -349,7 +351,8 @@ fn the_cubic_function_is_that_of_the_rfc() {
     assert_eq!(curve.at(Duration::ZERO, 65_535), 0);
 }
 
-/// RFC 9438 §4.4: per ACK, (target - cwnd) / cwnd segments a segment acknowledged.
+/// RFC 9438 §4.4: each segment acknowledged grows the window by (target - cwnd) / cwnd
+/// segments.
 #[test]
 fn an_ack_moves_the_window_by_its_share_of_the_way_to_the_target() {
     let now = Instant::from_secs(1);
@@ -474,8 +477,8 @@ fn start(hystart: bool, bdps: u64) -> (u64, Limit) {
 
 #[test]
 fn hystart_leaves_slow_start_before_a_queue_with_room_for_css_overflows() {
-    // The growth is detected in the round trip after the one that began to
-    // queue, near four BDP; five rounds of CSS at a quarter lead to eleven.
+    // HyStart++ detects the growth one round trip after the queue began, at nearly four
+    // BDP. Five rounds of CSS, a quarter as fast, lead to eleven BDP.
     assert_eq!(start(true, 12), (0, Limit::CwndSteady));
     assert!(start(false, 12).0 > 1_000);
     let (with, without) = (start(true, 2).0, start(false, 2).0);
@@ -493,10 +496,9 @@ fn cubic_fills_a_path_without_loss_and_drains_its_queue_at_times() {
 
 #[test]
 fn random_loss_leaves_at_least_what_the_response_function_allows() {
-    // RFC 9438 §5.1: the Reno-friendly region decides at 40 ms; its average
-    // window is √(3/2p) segments.
-    // At 3 % the window is too small to be an average: a round trip of recovery
-    // without growth counts.
+    // RFC 9438 §5.1: the Reno-friendly region decides at 40 ms; its average window is
+    // √(3/2p) segments. At 3 % the window is so small that each round trip of recovery,
+    // which has no growth, lowers the average.
     for (loss, share) in [(0.001, 0.9), (0.01, 0.9), (0.03, 0.75)] {
         let path = Path {
             loss,

@@ -1,4 +1,4 @@
-//! NewReno's window against RFC 5681.
+//! NewReno's window compared with RFC 5681.
 
 use super::*;
 use crate::congestion::RateSample;
@@ -171,7 +171,7 @@ fn the_window_does_not_grow_during_recovery() {
 }
 
 /// At `ssthresh` the sender is in congestion avoidance, where half a window in flight does
-/// not test it. RFC 7661 §4.2.
+/// not validate the window. RFC 7661 §4.2.
 #[test]
 fn half_a_window_in_flight_suffices_below_ssthresh_only() {
     for (cwnd, ssthresh, grown) in [(20, 21, 21), (20, 20, 20), (20, 19, 20)] {

@@ -41,7 +41,8 @@ fn after(prior: u64, lost: u32) -> AckSample {
     sample
 }
 
-/// §5.5.10.3: a round trip of loss ends with a range that left after it began.
+/// §5.5.10.3: a round trip of loss ends with the ACK of a range that left after the
+/// round trip began.
 #[test]
 fn a_round_trip_of_loss_is_counted_in_bytes_delivered() {
     let mut bbr = at(BbrState::ProbeBwCruise);
@@ -147,7 +148,8 @@ fn the_first_loss_begins_a_round_trip_of_loss_and_saves_the_bounds() {
     assert_eq!(bbr.undo.inflight_longterm, 150_000, "saved once");
 }
 
-/// §5.5.10.2: 2 % of the bytes in flight, or 0.7 of the target if that is more.
+/// §5.5.10.2: more than 2 % of the bytes in flight is too much. The bound is the bytes
+/// in flight when the loss crossed 2 %, or 0.7 of the target if that is more.
 #[test]
 fn a_probe_with_too_much_loss_sets_the_long_term_bound() {
     use BbrState::{ProbeBwCruise as Cruise, ProbeBwDown as Down, ProbeBwUp as Up};
@@ -235,7 +237,8 @@ fn a_loss_saves_the_window_and_the_bounds_of_before() {
     assert_eq!(undo.state, None);
 }
 
-/// §5.5.11.2: the larger of each bound, and the state that the loss ended.
+/// §5.5.11.2: an undo sets each bound to the larger of the values before and after the
+/// loss, and returns to the state that the loss ended.
 #[test]
 fn a_spurious_loss_restores_the_bounds_and_the_state_that_it_ended() {
     use BbrState::*;
@@ -285,7 +288,8 @@ fn a_spurious_loss_restores_the_bounds_and_the_state_that_it_ended() {
     }
 }
 
-/// UpdateOnACK, §5.2.3: model and state first, then rate and window from them.
+/// UpdateOnACK, §5.2.3: an ACK first updates model and state, then rate and window from
+/// them.
 #[test]
 fn an_ack_updates_the_model_then_the_rate_then_the_window() {
     let mut bbr = fresh();

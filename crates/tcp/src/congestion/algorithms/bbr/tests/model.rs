@@ -128,7 +128,7 @@ fn the_aggregation_is_forgotten_after_ten_round_trips() {
     }
 }
 
-/// §5.6.1, and §5.1.1 for the groups of states.
+/// §5.6.1 has the gains, and §5.1.1 the groups of states.
 #[test]
 fn each_state_has_the_gains_of_the_draft() {
     use BbrState::*;
@@ -163,7 +163,7 @@ fn each_of_the_three_bounds_alone_is_a_bound() {
     }
 }
 
-/// §5.5.10.3: BBR.Beta is 0.7, and what was delivered is a floor.
+/// §5.5.10.3: BBR.Beta is 0.7, and the bounds stay at or above the values delivered.
 #[test]
 fn a_round_trip_with_too_much_loss_keeps_seven_tenths_or_what_was_delivered() {
     let mut bounds = Bounds::new(2);
@@ -211,7 +211,7 @@ fn the_inflight_at_loss_is_where_the_threshold_was_crossed() {
         (2, 100_000, 5_000, 5_000, 96_938),
         // (1,900 - 1,000) / 0.98 = 918
         (2, 100_000, 6_000, 5_000, 95_918),
-        // Crossed before this range.
+        // The threshold was crossed before this range.
         (2, 100_000, 8_000, 5_000, 95_000),
         // The whole range is below the threshold.
         (50, 100_000, 10_000, 10_000, 100_000),
@@ -226,7 +226,8 @@ fn the_inflight_at_loss_is_where_the_threshold_was_crossed() {
     }
 }
 
-/// §5.3.3.8: 2 to 3 seconds, and 0 or 1 round trips counted already.
+/// §5.3.3.8: the wait is 2 to 3 seconds, and starts with 0 or 1 round trips counted
+/// already.
 #[test]
 fn the_wait_for_a_probe_is_random_and_differs_between_connections() {
     let draw = |seed| {

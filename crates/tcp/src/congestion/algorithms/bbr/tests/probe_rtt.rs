@@ -16,7 +16,7 @@ fn rtt(ms: u64, rtt_us: u32) -> AckSample {
     sample
 }
 
-/// §5.3.4.3: a minimum over 10 s, of minima over 5 s.
+/// §5.3.4.3: the estimate is a minimum over 10 s, of minima over 5 s.
 #[test]
 fn the_round_trip_is_the_least_of_ten_seconds() {
     let mut bbr = fresh();
@@ -84,8 +84,8 @@ fn probe_rtt_begins_when_its_interval_is_over_and_the_sender_was_not_idle() {
     }
 }
 
-/// BBR.ProbeRTTDuration is 200 ms, from the time when half a BDP is in flight, and at
-/// least a round trip.
+/// ProbeRTT lasts BBR.ProbeRTTDuration, 200 ms, and at least a round trip, from the
+/// time when only half a BDP is in flight.
 #[test]
 fn probe_rtt_lasts_200_ms_with_half_a_bdp_in_flight_and_a_round_trip() {
     for (reached, ended) in [(true, BbrState::ProbeBwCruise), (false, BbrState::Startup)] {

@@ -61,7 +61,8 @@ fn phase(bbr: &mut Bbr, ms: u64, in_flight: u32) -> BbrState {
     bbr.state
 }
 
-/// §5.6.2: 2.77 times the initial window over the round trip, or over 1 ms before one.
+/// §5.6.2: 2.77 times the initial window over the round trip, or over 1 ms before the first RTT
+/// sample.
 #[test]
 fn the_first_pacing_rate_is_the_startup_gain_times_the_window_over_the_round_trip() {
     let mut bbr = fresh();
@@ -100,7 +101,8 @@ fn a_window_is_never_as_large_as_the_mark_of_no_bound() {
     assert!(!bbr.bounds.are_loose());
 }
 
-/// §5.6.2: 99 % of gain times bandwidth; not lowered before the pipe is full.
+/// §5.6.2: the rate is 99 % of gain times bandwidth, and is not lowered before the pipe is
+/// full.
 #[test]
 fn the_pacing_rate_has_a_margin_of_one_percent_and_is_not_lowered_in_startup() {
     let mut bbr = at(BbrState::ProbeBwUp);
@@ -119,8 +121,8 @@ fn the_pacing_rate_has_a_margin_of_one_percent_and_is_not_lowered_in_startup() {
     assert_eq!(bbr.pacing_rate, 1, "never 0");
 }
 
-/// A thin path of ACKs with a mark for every segment lowered the rate to one segment in half an
-/// hour.
+/// Without this bound, a path with little bandwidth for ACKs and a mark on every segment
+/// lowered the rate to one segment in half an hour.
 #[test]
 fn the_pacing_rate_is_never_less_than_the_smallest_window_over_a_round_trip() {
     let mut bbr = at(BbrState::ProbeBwCruise);
@@ -393,7 +395,7 @@ fn six_losses_above_the_threshold_in_a_round_trip_end_startup() {
     assert_eq!(found.bounds.inflight_longterm, INFINITE, "full before");
 }
 
-/// §5.3.2: until the queue is drained, or for three round trips.
+/// §5.3.2: Drain lasts until the queue is drained, or for three round trips.
 #[test]
 fn drain_ends_at_one_bdp_in_flight_or_after_three_round_trips() {
     use BbrState::*;
@@ -424,8 +426,8 @@ fn drain_begins_in_the_present_round_trip() {
     assert_eq!(bbr.full_pipe.drain_start_round, 9);
 }
 
-/// §5.3.3.8: after the random wait, or after as many round trips as Reno would need for
-/// the window, at most 63.
+/// §5.3.3.8: a probe is due after the random wait, or after as many round trips as Reno would
+/// need for the window, at most 63.
 #[test]
 fn a_probe_is_due_after_its_wait_or_the_round_trips_of_reno() {
     use BbrState::*;
@@ -568,7 +570,7 @@ fn up_raises_its_bound_exponentially_while_the_window_is_used() {
     assert_eq!(ack(9_000, true, false), (152_000, 1_000, 4_000));
     assert_eq!(ack(9_000, false, false), (152_000, 1_000, 4_000));
     assert_eq!(ack(3_000, true, false), (153_000, 0, 4_000));
-    // A quarter of a window of 153,000 from the next round trip on.
+    // From the next round trip on: a quarter of a window of 153,000 bytes.
     assert_eq!(ack(1_000, true, true), (153_000, 1_000, 38_250));
     assert_eq!(ack(1_000, true, true), (153_000, 2_000, 19_125));
     bbr.cycle.probe_up_rounds = 29;
@@ -609,8 +611,8 @@ fn bytes_in_flight_that_lost_little_raise_the_long_term_bound() {
     }
 }
 
-/// §5.3.3.9: the feedback of a probe ends a round trip after the probe, and with it a
-/// cycle of the bandwidth filter.
+/// §5.3.3.9: a round trip after a probe, its feedback ends, and with it a cycle of the
+/// bandwidth filter.
 #[test]
 fn the_round_trip_after_a_probe_ends_its_feedback() {
     use AckPhase::*;
