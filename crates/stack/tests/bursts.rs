@@ -1,5 +1,5 @@
-//! Bursts: the frames are those of a stack that polls a connection for each segment and
-//! receives frames one by one.
+//! A stack with bursts sends the same frames as a stack that polls a connection for each segment
+//! and receives frames one by one.
 //!
 //! Rule: each case runs with and without bursts (knob `stack.bursts`), and both runs must
 //! have the same frames on the cable, the same bytes read and the same counters.
@@ -145,7 +145,7 @@ fn bursts_change_neither_frames_nor_counters() {
 /// IP packets of this length arrive in two fragments, of which the last one has eight bytes.
 const FRAGMENTED: usize = 20 + 20 + 1_436;
 
-/// The frame, or its two fragments.
+/// Returns the frame, or two fragments if the packet has the length [`FRAGMENTED`].
 fn fragments(frame: &[u8]) -> Vec<Vec<u8>> {
     if frame.len() != 14 + FRAGMENTED {
         return vec![frame.to_vec()];
@@ -167,8 +167,8 @@ fn fragments(frame: &[u8]) -> Vec<Vec<u8>> {
     vec![piece(&frame[34..last], more), piece(&frame[last..], place)]
 }
 
-/// B receives six frames of `len` bytes of payload in one turn, after `change`. Returns the
-/// bytes that B reads, and its counters.
+/// B receives six frames of `len` bytes of payload in one turn, after `change` has edited them.
+/// Returns the bytes that B reads, and its counters.
 fn received(len: usize, change: fn(usize, &mut Vec<u8>)) -> (usize, String) {
     let mut config = config();
     config.tcp.timestamps = false;

@@ -259,7 +259,7 @@ fn a_new_incarnation_opens_only_if_it_cannot_accept_old_segments() {
         },
         ..header
     };
-    // Without timestamps sequence numbers decide.
+    // Without timestamps, sequence numbers decide.
     let mut plain = config();
     plain.set("tcp.timestamps", "false").unwrap();
     let with = config();
@@ -314,7 +314,7 @@ fn a_new_incarnation_opens_only_if_it_cannot_accept_old_segments() {
 #[test]
 fn a_new_incarnation_without_memory_for_its_window_leaves_time_wait_as_it_was() {
     let mut config = config();
-    // One handshake is always possible; its window takes the share of all of them.
+    // One handshake is always possible; its window uses up the share of all handshakes.
     config.set("pool.blocks", "100").unwrap();
     config.set("stack.half_open_share", "1").unwrap();
     config.set("stack.syn_cookies", "off").unwrap();
@@ -361,7 +361,7 @@ fn a_port_can_be_used_again_after_time_wait_and_not_before() {
         .stack
         .tcp_connect(server(), Some(local), options, now);
     assert_eq!(refused, Err(OpenError::AddressInUse));
-    // To another destination the same port is another connection.
+    // The same port may be used for a connection to another destination.
     let other = SocketAddr::from((B, PORT + 1));
     assert!(
         pair.a
@@ -426,7 +426,7 @@ fn without_time_wait_entries_a_connection_stays_in_its_slot() {
 fn segments_without_a_connection_are_answered_with_resets_within_limits() {
     let mut pair = Pair::new(&config());
     let stray = segment(9_000, 100, 900, TcpFlags::ACK);
-    // For the first one B sends an ARP request; the reset waits for the reply.
+    // B sends an ARP request for the first segment; the reset waits for the reply.
     pair.b.port.inject(&frame(Side::A, &stray, b"data"));
     pair.settle();
     let answered = answer(&mut pair, &stray).expect("a reset");

@@ -155,7 +155,7 @@ fn a_registered_algorithm_sizes_the_window_of_connections_that_choose_it() {
 
     let payload = vec![7; 60_000];
     let mut out = [0; 4_096];
-    // Chosen by name for one connection.
+    // One connection chooses the algorithm by name.
     let tuning = Tuning {
         congestion: pair.a.stack.congestion("few"),
         ..Tuning::from_config(&config().tcp)
@@ -168,7 +168,7 @@ fn a_registered_algorithm_sizes_the_window_of_connections_that_choose_it() {
     assert!(most <= WINDOW * info.mss, "{most} bytes in flight");
     close(&mut pair, ends);
 
-    // Not chosen: the knob applies.
+    // No algorithm is chosen, so the knob applies.
     let ends = open(&mut pair, None);
     transfer(&mut pair, ends, &payload, &mut out);
     let info = pair.a.stack.tcp_info(ends.0, pair.now).expect("it is open");
@@ -179,7 +179,7 @@ fn a_registered_algorithm_sizes_the_window_of_connections_that_choose_it() {
     );
     assert!(info.cwnd > WINDOW * info.mss);
 
-    // Changed on an open connection, to it and back.
+    // An open connection changes to the algorithm and back.
     let set = |pair: &mut Pair, choice: CongestionChoice| {
         let option = SocketOption::Congestion(choice);
         let now = pair.now;

@@ -20,7 +20,7 @@ fn always() -> Config {
     with(&[("stack.syn_cookies", "always")])
 }
 
-/// Sends SYNs of unknown hosts to B, from as many ports.
+/// Sends B a SYN of an unknown host from each of `ports`.
 fn flood(pair: &mut Pair, ports: std::ops::Range<u16>) {
     for port in ports {
         let header = TcpHeader {
@@ -139,7 +139,7 @@ fn a_forged_or_old_cookie_is_refused_with_a_reset() {
         pair.b.port.inject(&frame(Side::A, &header, &[]));
         pair.settle();
     }
-    // 200 s after the last cookie, no ACK is checked for one.
+    // 200 s after the last cookie, ACKs are no longer checked for cookies.
     assert_eq!(mib(&pair, "TcpExtSyncookiesFailed"), 1);
     assert_eq!(pair.b.stack.tcp_counters().out_rsts, 2);
     assert_eq!(pair.b.stack.tcp_counts(), (0, 0, 0));
@@ -148,7 +148,7 @@ fn a_forged_or_old_cookie_is_refused_with_a_reset() {
 
 #[test]
 fn a_valid_cookie_without_memory_is_dropped_and_retransmitted() {
-    // A window takes two blocks, and writers leave one.
+    // A window takes two blocks, and writers leave one block free.
     let knobs = [
         ("stack.syn_cookies", "always"),
         ("pool.blocks", "8"),
@@ -185,7 +185,7 @@ fn a_valid_cookie_without_memory_is_dropped_and_retransmitted() {
 
 #[test]
 fn any_later_segment_replaces_a_lost_last_ack() {
-    // Payload, or a keepalive of a client that only listens.
+    // The client sends payload, or only listens and sends a keepalive.
     for (says, knobs) in [(true, vec![]), (false, vec![("tcp.keepalive_time", "5s")])] {
         let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
         let mut acks = 0;

@@ -1,9 +1,9 @@
-//! The public face: a program that uses `fullpipe` alone can name every type
-//! that its calls, configuration, events, errors and records contain.
+//! The public interface: a program that uses `fullpipe` alone can name every type that its calls,
+//! configuration, events, errors and records contain.
 //!
-//! Rule: nothing is imported but from `fullpipe`, every struct is destructured
-//! without `..`, and every enum is matched without `_`. A new field or variant
-//! stops this file from compiling until its type can be named here, too.
+//! Rule: everything is imported from `fullpipe`, every struct is destructured without `..`, and
+//! every enum is matched without `_`. A new field or variant stops this file from compiling until
+//! its type can be named here, too.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -284,7 +284,7 @@ fn name_option(option: SocketOption) {
     }
 }
 
-/// A congestion control algorithm of somebody else's.
+/// A congestion control algorithm that a program defines.
 struct Fixed(u32);
 
 impl CongestionControl for Fixed {

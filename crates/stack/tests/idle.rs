@@ -15,10 +15,10 @@ use pair::{B, PORT, Pair, Seen, Side, ethernet};
 const CONNECTIONS: usize = 10_000;
 /// Connections opened at the same time, unless a test says otherwise.
 const AT_ONCE: usize = 100;
-/// Pauses in which connections that are opened at the same time must be accepted: SYNs
-/// that a full queue of cookies drops are retransmitted meanwhile.
+/// Number of [`PAUSE`]s within which connections that are opened at the same time must be
+/// accepted. A full queue of cookies drops SYNs, which are retransmitted meanwhile.
 const PATIENCE: usize = 6;
-/// Longer than any retransmission timeout here: a peer that pauses for this time was idle.
+/// Longer than any retransmission timeout here, so a peer that pauses for this time was idle.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Connections from A to B, which has the default pool.
@@ -30,7 +30,7 @@ struct Crowd {
     flights: Rc<Cell<u32>>,
 }
 
-/// Counts the flights of payload from A: segments without one from B between them.
+/// Counts the flights of payload from A. A segment of B ends a flight.
 fn counter(flights: Rc<Cell<u32>>) -> pair::Watch {
     let mut in_flight = false;
     Box::new(move |seen: &Seen| {
@@ -54,7 +54,7 @@ impl Crowd {
     fn open(most: usize, at_once: usize, knobs: &[(&str, &str)]) -> Self {
         let mut configs = [Config::default(), Config::default()];
         let [client, server] = &mut configs;
-        // A's own pool is no part of the test. It uses every byte of a window at once.
+        // A's own pool is not under test. A uses every byte of a window at once.
         for (name, value) in [
             ("pool.blocks", "64K"),
             ("tcp.receive_buffer", "1024"),
@@ -153,7 +153,7 @@ impl Crowd {
         }
     }
 
-    /// Checks that every promise of B is backed and that nothing in a window was refused.
+    /// Checks that every promise of B is backed and that no payload in a window was refused.
     fn check(&self) {
         self.pair.verify();
         let stack = &self.pair.b.stack;
@@ -308,7 +308,7 @@ fn peers_that_do_not_read_leave_memory_for_the_answers_to_all_others() {
     crowd.pair.pass(PAUSE);
     let strangers = 100;
     for index in strangers..CONNECTIONS {
-        // A reads nothing of this, and its receive buffers are 1,024 bytes.
+        // A reads none of this payload, and its receive buffers are 1,024 bytes.
         for stranger in 0..strangers {
             crowd
                 .pair
@@ -360,7 +360,8 @@ fn unfinished_handshakes_neither_use_up_the_pool_nor_make_an_honest_window_small
     crowd.pair.settle();
     let pool = crowd.pair.b.stack.pool();
     println!("set aside: {} blocks", pool.promised());
-    // 57 windows of 9 blocks are an eighth of the pool; each other needs a block for its cell.
+    // 57 windows of 9 blocks are an eighth of the pool; each other connection needs a block for
+    // its cell.
     assert!(pool.promised() <= 57 * 9 + strangers - 57);
     assert!(!pool.is_short());
     crowd.pair.watch = None;
@@ -396,7 +397,7 @@ fn unfinished_handshakes_leave_memory_for_the_answers_to_idle_connections() {
     crowd.check();
 }
 
-/// A block is set aside for each of these handshakes, and memory is completely promised to them.
+/// A block is reserved for each of these handshakes, and together they reserve all memory.
 #[test]
 fn handshakes_that_take_up_all_memory_with_cells_are_completed_in_cells() {
     let knobs = [
@@ -418,7 +419,7 @@ fn handshakes_that_take_up_all_memory_with_cells_are_completed_in_cells() {
     }
     crowd.pair.settle();
     let begun = crowd.pair.b.stack.tcp_counters().out_segs - before;
-    // What is left goes to a writer, whose peer does not acknowledge.
+    // The remaining memory goes to a writer, whose peer does not acknowledge.
     let taken = crowd.pair.write(Side::B, server, &[7; 1 << 16]);
     crowd.pair.watch = Some(Box::new(move |seen: &Seen| {
         seen.from == Side::B || seen.header.src_port != local.port()

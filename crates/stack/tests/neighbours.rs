@@ -34,7 +34,7 @@ fn ip(n: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a01_0000 + n)
 }
 
-/// The station address of station `n`.
+/// The MAC address of station `n`.
 fn mac(n: u32) -> MacAddress {
     let [_, a, b, c] = n.to_be_bytes();
     MacAddress([2, 1, 0, a, b, c])
@@ -178,7 +178,7 @@ impl Lan {
         self.flying.push_back((self.now + DELAY, frame));
     }
 
-    /// Runs the host until it rests, and lets the stations answer.
+    /// Runs the host until it has no work, and lets the stations answer.
     fn turn(&mut self) {
         while self.flying.front().is_some_and(|next| next.0 <= self.now) {
             let (_, frame) = self.flying.pop_front().expect("it is there");
@@ -254,7 +254,7 @@ fn connect_all(lan: &mut Lan, count: u32) -> Vec<ConnectionId> {
 
 #[test]
 fn connects_to_more_neighbours_than_entries_all_come_up() {
-    // Entries, connects, seconds: 100 requests leave in a second.
+    // Cache entries, connections, and the longest time in seconds: 100 requests leave in a second.
     for (entries, count, most_s) in [("64", 128, 3), ("64", 250, 4), ("2", 20, 3), ("1", 2, 2)] {
         let mut lan = Lan::new(&[("arp.entries", entries)], count);
         let ids = connect_all(&mut lan, count);
@@ -281,8 +281,8 @@ fn connects_to_silent_neighbours_fail_by_their_timers_however_many_there_are() {
     let one = alone.connect(0);
     let took_alone = alone.until(Duration::from_secs(1_000), |lan| lan.closed(one).is_some());
     assert_eq!(alone.closed(one), Some(CloseReason::TimedOut));
-    // 1 + 2 + 4 + 8 + 16 s, 3 s before the first SYN could be given up, and up to 3 s
-    // for each of the others.
+    // SYNs leave at intervals of 1, 2, 4, 8 and 16 s. ARP takes 3 s before the first SYN fails,
+    // and up to 3 s for each of the others.
     assert!(took_alone <= Duration::from_secs(46), "{took_alone}");
 
     let mut lan = Lan::new(&knobs, 0);
@@ -293,7 +293,7 @@ fn connects_to_silent_neighbours_fail_by_their_timers_however_many_there_are() {
     for id in &ids {
         assert_eq!(lan.closed(*id), Some(CloseReason::TimedOut), "after {took}");
     }
-    // Each SYN that is given up, after a wait in turn, starts the timer anew.
+    // A SYN that waits in turn and then fails starts the timer anew.
     assert!(took <= Duration::from_secs(60), "{took}");
     assert!(lan.delivered.is_empty());
 }
@@ -319,14 +319,14 @@ fn silent_neighbours_do_not_keep_others_from_being_reached() {
         lan.are_established(&ids) == 8
     });
     assert_eq!(lan.are_established(&ids), 8, "{took}");
-    // Eight at a time fail after three seconds; the others wait in turn.
+    // Eight lookups at a time fail after three seconds; the other connections wait in turn.
     assert!(took <= Duration::from_secs(16), "{took}");
     assert_eq!(silent.len(), 40);
 }
 
-/// Time until a client that was unknown before a flood of `per_ms` frames a
-/// millisecond from invented addresses gets the SYN-ACK; it asks for the host's
-/// station address first, or knows it.
+/// Returns the time until a client gets the SYN-ACK. The client is unknown before a flood of
+/// `per_ms` frames a millisecond from invented addresses. If `asks_first`, the client sends an ARP
+/// request for the host; otherwise it knows the host's MAC address.
 fn served_beside(flood: fn(u32) -> Vec<u8>, per_ms: f64, asks_first: bool) -> Option<Duration> {
     let mut lan = Lan::new(&[], 0);
     let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
@@ -340,7 +340,7 @@ fn served_beside(flood: fn(u32) -> Vec<u8>, per_ms: f64, asks_first: bool) -> Op
         sent += per_ms;
         while sent >= 1.0 {
             sent -= 1.0;
-            // Invented addresses, never the same.
+            // Each invented address is used once.
             let n = 1_000 + (ms as u32 * 64 + sent as u32);
             lan.send(flood(n));
         }
@@ -394,8 +394,8 @@ fn answers_to_unknown_hosts_ask_for_no_neighbour() {
     assert_eq!(lan.requests, 0);
 }
 
-/// A connection to station 0, which sent `window` and fell silent long ago: the host has
-/// forgotten its station address.
+/// A connection to station 0, which sent `window` and fell silent long ago: the host has forgotten
+/// its MAC address.
 fn to_a_vanished_neighbour(knobs: &[(&str, &str)], window: u16) -> (Lan, ConnectionId) {
     let mut all = vec![
         ("arp.reachable_time", "10ms"),
@@ -423,7 +423,7 @@ fn to_a_vanished_neighbour(knobs: &[(&str, &str)], window: u16) -> (Lan, Connect
     };
     lan.send(segment(0, &update));
     lan.until(Duration::from_secs(1), |_| false);
-    // A datagram makes the host ask for the station, in vain.
+    // A datagram makes the host send ARP requests for the station, which does not answer.
     let udp = lan
         .stack
         .udp_bind(SocketAddr::from((HOST, 9)))
@@ -469,7 +469,7 @@ fn a_short_keepalive_time_does_not_busy_wait_for_a_neighbour() {
         ("tcp.keepalive_time", "1ms"),
         ("tcp.keepalive_interval", "1s"),
     ];
-    // About 100 are those of ARP requests.
+    // The bound of 300 turns includes about 100 turns for ARP requests.
     let (mut lan, id) = to_a_vanished_neighbour(&knobs, 65_535);
     assert_eq!(lan.stack.tcp_write(id, b"?", lan.now), Ok(1));
     let mut turns = 0;
@@ -480,8 +480,8 @@ fn a_short_keepalive_time_does_not_busy_wait_for_a_neighbour() {
     assert!(turns < 300, "{turns} turns in a second");
 }
 
-/// A datagram of unknown hosts' making may await the last entry; a connection's last ACK
-/// takes its place.
+/// A datagram that an unknown host caused may await the last cache entry; the last ACK of a
+/// connection evicts that entry.
 #[test]
 fn an_ack_in_time_wait_is_no_datagram_to_the_neighbour_cache() {
     let mut lan = Lan::new(&[("arp.entries", "2")], 10);

@@ -279,7 +279,7 @@ fn a_knob_out_of_range_is_refused() {
 
 #[test]
 fn packets_to_other_networks_go_to_the_gateway() {
-    // B is the gateway: frames for another network go to its station address.
+    // B is the gateway: frames for another network go to its MAC address.
     let mut pair = Pair::new(&config());
     let with_gateway = Interface {
         gateway: Some(B.into()),

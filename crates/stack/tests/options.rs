@@ -1,6 +1,7 @@
 //! Settings that a listener passes on, and settings that are refused.
 //!
-//! Rule: what one option puts on the wire is a conformance script (`conformance/scripts/options`).
+//! Rule: conformance scripts (`conformance/scripts/options`) test what an option changes on the
+//! wire.
 
 mod pair;
 

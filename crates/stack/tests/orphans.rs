@@ -69,7 +69,7 @@ fn stalled_orphans_are_aborted_for_connections_that_need_memory() {
         pair.b.stack.tcp_close(server, now).expect("open");
     }
     pair.settle();
-    // Too early: they are not stalled yet.
+    // The orphans are not stalled yet, so none is aborted.
     while pair.write(Side::B, writer, &[2; 16_384]) > 0 {}
     pair.settle();
     assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (0, 3));
@@ -95,7 +95,7 @@ fn stalled_orphans_time_out_although_their_probes_are_answered() {
     pair.verify();
 }
 
-/// Before, an orphan with a closed window kept everybody out until it timed out.
+/// Before this rule, an orphan with a zero window kept all others out until it timed out.
 #[test]
 fn with_every_slot_held_by_orphans_one_ends_for_a_new_connection() {
     let knobs = [
@@ -137,7 +137,7 @@ fn a_finishing_orphan_keeps_its_slot_beside_connections_in_use() {
     pair.connect(Side::A, SocketAddr::from((B, PORT)));
     pair.settle();
     assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (0, 1));
-    // Its peer reads nothing: after `tcp.retries1` probes it is stalled.
+    // The orphan's peer reads nothing: after `tcp.retries1` probes the orphan is stalled.
     pair.pass(Duration::from_secs(30));
     assert_eq!((aborted(&pair), pair.b.stack.tcp_orphans()), (1, 0));
     pair.verify();

@@ -1,11 +1,10 @@
-//! Attackers that read shared state of a host from the answers that they get: the three
-//! observations of a scan for a client's port, of a resolver's port and of sequence
-//! numbers (CVE-2016-5696, CVE-2020-25705, CVE-2020-36516).
+//! Attackers that infer shared state of a host from the answers that they get. The cases are scans
+//! for a client's port (CVE-2016-5696), for a resolver's port (CVE-2020-25705) and for sequence
+//! numbers (CVE-2020-36516).
 //!
-//! Rule: the attacker sends any packet from any address, knows the code and every
-//! setting, and sees only what the host sends to the attacker's own addresses. What it
-//! sees must not depend on whether a guess was right, or no more than chance allows.
-//! Seeds are fixed.
+//! Rule: the attacker sends any packet from any address, knows the code and every setting, and
+//! sees only what the host sends to the attacker's own addresses. These packets must not depend on
+//! whether a guess was right, or no more than chance allows. Seeds are fixed.
 
 mod port;
 
@@ -25,7 +24,7 @@ use fullpipe_wire::{
 use port::Port;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// The client, or the server of a resolver: the attacker sends in its name.
+/// The client, or the resolver's server. The attacker forges this source address.
 const VICTIM: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PORT: u16 = 80;
 const CLOSED: u16 = 81;
@@ -81,7 +80,7 @@ fn echo_request(src: Ipv4Addr) -> Vec<u8> {
     packet(src, Protocol::Icmp, &bytes)
 }
 
-/// The host, and what it sent since the last look.
+/// The host, and the frames that it sent since they were last taken.
 struct Scene {
     stack: Stack,
     wire: Port,
@@ -155,7 +154,7 @@ impl Scene {
         1_001
     }
 
-    /// A segment in the victim's name.
+    /// A segment with the victim's address as its source.
     fn forged(port: u16) -> Vec<u8> {
         let header = TcpHeader {
             src_port: port,
@@ -182,7 +181,7 @@ fn a_scan_of_all_ports_of_a_client_sees_the_same_answers_for_the_right_one() {
         let mut scene = Scene::new(seed);
         let right = rng.between(32_768, 65_535) as u16;
         scene.connect_victim(right);
-        // 512 batches of 64 ports; before, the batch with the right one left a reset more.
+        // 512 batches of 64 ports, of which one contains the right port. All get the same resets.
         let seen: Vec<usize> = (0..512_u32)
             .map(|batch| {
                 scene.now += Duration::from_secs(10);
@@ -191,7 +190,7 @@ fn a_scan_of_all_ports_of_a_client_sees_the_same_answers_for_the_right_one() {
             })
             .collect();
         assert!(seen.iter().all(|resets| *resets == 64), "{seen:?}");
-        // Nor does one guess that is repeated.
+        // A guess that is repeated gets no other number of resets.
         for port in [right, right ^ 1] {
             scene.now += Duration::from_secs(10);
             assert_eq!(scene.resets_after([port; 200]), 64);
@@ -209,7 +208,7 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
     for trial in 0..TRIALS {
         scene.now += Duration::from_secs(10);
         let is_right = trial % 2 == 0;
-        // Two thirds of the 1,000 accounts are taken in other names.
+        // Other source addresses use two thirds of the 1,000 accounts.
         let crowd = (0..1_000).map(|n| probe(Ipv4Addr::from_bits(0x0a05_0000 + n), 9));
         scene.exchange(crowd);
         let port = if is_right { right } else { right + 1 };
@@ -268,7 +267,7 @@ fn a_scan_for_the_port_of_a_resolver_sees_the_same_errors_for_the_right_one() {
         let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let socket = scene.stack.udp_bind(any).expect("a free port");
         let right = scene.stack.udp_local(socket).expect("it is open").port();
-        // Batches of as many ports as there were errors at once, for all sources.
+        // A batch has 16 ports, so that the victim gets no more errors than a burst allows.
         let seen: Vec<(u32, usize)> = (0..1_024_u32)
             .map(|batch| {
                 scene.now += Duration::from_secs(10);

@@ -15,15 +15,15 @@ fn worlds_of_random_scripts_break_no_rule() {
 
 #[test]
 fn worlds_that_broke_a_rule_break_none_now() {
-    // What waits for a vanished neighbour: a window probe, a reset; a short keepalive time; a
+    // A window probe and a reset that wait for a vanished neighbour; a short keepalive time; a
     // write that does not fit into the rest of a block.
     for seed in [1296, 1604, 2025, 7219] {
         live(&script_of(seed));
     }
 }
 
-/// In these worlds two connections of the same ends follow each other at the same moment, with
-/// the same number, or a reset that the model believed was none.
+/// In these worlds, two connections between the same ends follow each other at the same instant
+/// with the same sequence number, or the model overlooked a reset.
 #[test]
 fn worlds_in_which_the_model_took_one_connection_for_another_break_no_rule() {
     let seeds = [

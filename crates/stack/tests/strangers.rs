@@ -86,7 +86,7 @@ proptest! {
         let (client, server) = pair.connected();
         let port = pair.a.stack.tcp_ends(client).unwrap().0.port();
         for ((mut header, payload), pause_ms) in script {
-            // Half of them are for the open connection, near its window.
+            // Half of the segments are for the open connection, near its window.
             if header.seq % 2 == 0 {
                 header.src_port = port;
                 header.dst_port = PORT;

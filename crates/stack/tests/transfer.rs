@@ -324,7 +324,8 @@ fn many_connections_in_a_tiny_pool_all_complete() {
     }
 }
 
-/// The window has two blocks of three: one is left for the writer, whose writes are taken whole.
+/// The window takes two of three blocks. One block is left for the writer, and each of its writes
+/// is accepted whole.
 #[test]
 fn whole_writes_with_one_block_are_all_taken() {
     let mut config = config();

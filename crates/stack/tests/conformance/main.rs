@@ -1,7 +1,8 @@
 //! Conformance scripts: segments in, segments out, in virtual time, each line checked against an RFC.
 //!
-//! Rule: a script is the RFC's reading of what must happen, written without looking at the stack's
-//! output. Each file below `scripts/` is one test; its first line cites the section that it checks.
+//! Rule: a script states what the RFC requires, and is written without looking at the stack's
+//! output. Each file below `scripts/` is one test; its first line cites the section that it
+//! checks.
 //!
 //! The language is described in `scripts/README.md`. This file only finds scripts and reports.
 

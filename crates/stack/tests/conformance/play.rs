@@ -1,7 +1,7 @@
 //! Plays a script against one stack, in virtual time.
 //!
 //! Rule: time moves from deadline to deadline, and everything that the stack sends is compared in
-//! order; a segment that no line expects is a failure at the next line. The peer is the script.
+//! order; a segment that no line expects is a failure at the next line. The script plays the peer.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,7 +27,8 @@ const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const SERVICE: u16 = 80;
 /// The port that the peer connects from.
 const PEER_PORT: u16 = 40_000;
-/// The peer's timestamp clock at the start of a script, so that 0 is nothing special.
+/// The peer's timestamp clock at the start of a script. It is not 0, so that 0 has no special
+/// meaning.
 const PEER_CLOCK: u32 = 1_000_000;
 /// Deadlines that may pass while a script waits for one line.
 const MOST_DEADLINES: usize = 100_000;
@@ -47,12 +48,12 @@ struct Player {
     /// Unreachable messages that the stack sent, with their times.
     errors: VecDeque<(u64, IcmpKind)>,
     peer_isn: u32,
-    /// Our initial sequence number, once a SYN has left.
+    /// The stack's initial sequence number, once a SYN has left.
     iss: Option<u32>,
-    /// Our first timestamp, and our last.
+    /// First and last timestamp that the stack sent.
     first_stamp: Option<u32>,
     last_stamp: u32,
-    /// Our port, and the peer's.
+    /// The stack's port, and the peer's.
     ports: (u16, u16),
     listener: Option<ListenerId>,
     connection: Option<ConnectionId>,
@@ -98,7 +99,7 @@ impl Sent {
     }
 }
 
-/// Knobs that make a script short: no options, no pacing, no probes beyond what it sets itself.
+/// Knobs that keep scripts short: no options, pacing or probes, unless the script sets them.
 const PLAIN: [(&str, &str); 10] = [
     ("tcp.timestamps", "false"),
     ("tcp.sack", "false"),
@@ -208,7 +209,7 @@ impl Player {
         }
     }
 
-    /// Lets time pass up to `until_us`; with `until_sent` only until something was sent.
+    /// Lets time pass up to `until_us`; if `until_sent`, stops when something was sent.
     fn advance(&mut self, until_us: u64, until_sent: bool) {
         for _ in 0..MOST_DEADLINES {
             self.turn();
@@ -244,7 +245,7 @@ impl Player {
         self.stack.verify(self.now());
     }
 
-    /// Files one packet of the stack.
+    /// Records one packet that the stack sent.
     fn note_sent(&mut self, packet: &[u8]) {
         let (ip, payload) = Ipv4Header::parse(packet, Default::default()).expect("a sound packet");
         if ip.protocol == Protocol::Icmp {
@@ -308,7 +309,7 @@ impl Player {
         });
     }
 
-    /// Files one ICMP message of the stack, if it is an error.
+    /// Records one ICMP message that the stack sent, if it is an error.
     fn note_error(&mut self, payload: &[u8]) {
         let (message, _) =
             Icmpv4Message::parse(payload, Default::default()).expect("a sound message");
@@ -423,7 +424,7 @@ impl Player {
         }
     }
 
-    /// Reads, or with `consume` false peeks.
+    /// Reads; peeks if `consume` is false.
     fn read(&mut self, reading: &Reading, consume: bool) -> Result<(), String> {
         let mut out = vec![0; 1 << 20];
         let wanted = match reading {
@@ -538,7 +539,7 @@ impl Player {
         self.inject_packet((src, &segment.ip_options), Protocol::Tcp, ecn, &bytes);
     }
 
-    /// Puts an ICMP error on the wire that quotes our segment at `seq`.
+    /// Puts an ICMP error on the wire that quotes the stack's segment at `seq`.
     fn inject_icmp(&mut self, kind: IcmpKind, seq: u32) {
         let message = match kind {
             IcmpKind::TooBig(mtu) => Icmpv4Message::Unreachable {

@@ -1,6 +1,6 @@
 //! Reads a script into steps.
 //!
-//! Rule: a line is a time, a verb and its words; what they do to a stack is `play`'s business.
+//! Rule: a line is a time, a verb and its words; `play` applies them to a stack.
 
 use crate::segment::{Segment, number};
 
@@ -18,7 +18,7 @@ pub struct Script {
     pub mtu: usize,
     /// The peer's initial sequence number.
     pub peer_isn: u32,
-    /// By how much an expected time may be missed, in microseconds.
+    /// Tolerance of expected times, in microseconds.
     pub tolerance_us: u64,
     pub steps: Vec<Step>,
 }
@@ -48,7 +48,7 @@ pub enum Action {
     Option(String, String),
     /// A segment from the peer.
     Inject(Segment),
-    /// An ICMP error that quotes our segment at this relative sequence number.
+    /// An ICMP error that quotes the stack's segment at this relative sequence number.
     Icmp(IcmpKind, u32),
     /// A packet of this protocol from the peer, with this many bytes of payload.
     Datagram(u8, usize),
@@ -94,7 +94,7 @@ pub enum Comparison {
     Within(f64, f64),
 }
 
-/// Reads the whole text.
+/// Parses a script.
 pub fn parse(text: &str) -> Result<Script, Mistake> {
     let mut script = Script {
         mtu: 1_500,
@@ -136,7 +136,7 @@ pub fn parse(text: &str) -> Result<Script, Mistake> {
     Ok(script)
 }
 
-/// Handles the lines that come before the first step; `false` for any other.
+/// Handles a line before the first step; returns false for any other line.
 fn set_up(script: &mut Script, line: usize, words: &[&str]) -> Result<bool, String> {
     match words {
         ["set", knob, value @ ..] => {
@@ -161,7 +161,7 @@ fn set_up(script: &mut Script, line: usize, words: &[&str]) -> Result<bool, Stri
     }
 }
 
-/// A time in seconds, `+` for relative to the line before.
+/// Parses a time in seconds; with `+` it is relative to the line before.
 fn time(word: &str, clock_us: u64) -> Option<u64> {
     let (base, digits) = match word.strip_prefix('+') {
         Some(digits) => (clock_us, digits),
@@ -174,7 +174,7 @@ fn time(word: &str, clock_us: u64) -> Option<u64> {
     Some(base + (seconds * 1e6).round() as u64)
 }
 
-/// The actions of a line, each with the time that passes before it.
+/// Returns the actions of a line, each with the time that passes before it.
 fn actions(words: &[&str]) -> Result<Vec<(u64, Action)>, String> {
     let one = |action| Ok(vec![(0, action)]);
     match words {
@@ -300,7 +300,7 @@ fn comparison(word: &str) -> Result<Comparison, String> {
 }
 
 impl Comparison {
-    /// Returns true if `actual` satisfies it.
+    /// Returns true if `actual` satisfies the condition.
     pub fn holds(&self, actual: &str) -> bool {
         let number = actual.parse::<f64>();
         match self {

@@ -1,4 +1,4 @@
-//! A segment in a script's notation, and how it compares with one on the wire.
+//! A segment in a script's notation, and its comparison with a segment on the wire.
 //!
 //! Rule: sequence numbers are relative to the initial sequence number of their sender, so SYN is 0
 //! and the first byte of payload is 1. A field that is not written is not compared.
@@ -27,7 +27,7 @@ pub struct Segment {
     pub ecn: Option<Ecn>,
     /// The peer's port, if it is not the usual one.
     pub port: Option<u16>,
-    /// DF of the packet, of an expected segment.
+    /// DF flag that the packet of an expected segment must have.
     pub dont_fragment: Option<bool>,
     /// The source address of an injected segment, if it is not the peer's.
     pub src: Option<Ipv4Addr>,
@@ -40,9 +40,11 @@ pub struct Segment {
 /// The timestamps option, in milliseconds relative to each side's first.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamp {
-    /// `None`: not compared; in an injected segment, the peer's clock now.
+    /// TSval. If it is `None`, an expected value is not compared, and an injected segment carries
+    /// the peer's clock.
     pub value: Option<u32>,
-    /// `None`: not compared; in an injected segment, the last value that the stack sent.
+    /// TSecr. If it is `None`, an expected value is not compared, and an injected segment carries
+    /// the last value that the stack sent.
     pub echo: Option<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! Two hosts and a cable, in virtual time.
 //!
-//! Rule: all memory is preallocated, and time advances only when neither host has
-//! work. A test may watch each frame on the cable, and lose it.
+//! Rule: all memory is preallocated, and time advances only when neither host has work. A test may
+//! watch each frame on the cable, and drop it.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
@@ -317,8 +317,8 @@ impl Pair {
             if done(self) {
                 return;
             }
-            // Frames of the application's calls move before time does, and may
-            // give the application more to do.
+            // Frames that the application's calls made due are carried before time advances. They
+            // may give the application more to do.
             self.settle();
             idle = if self.advance() { 0 } else { idle + 1 };
             assert!(idle < 3, "nothing left to wait for, but not: {what}");

@@ -1,7 +1,7 @@
 //! A device without a link: the test puts in the frames that arrive, and takes out those
 //! that were sent.
 //!
-//! Rule: it loses, changes and delays nothing.
+//! Rule: the device loses, changes and delays nothing.
 
 use std::collections::VecDeque;
 
