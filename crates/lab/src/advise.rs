@@ -1,8 +1,8 @@
-//! Runs a row, makes the change that its verdict names, and runs it again.
+//! Runs a row, makes the change that its verdict advises, and runs it again.
 //!
-//! Rule: a step changes what the verdict names and nothing else, and the predicted result
-//! stands beside the measured one. The advice ends when the path or an application is the
-//! limit, when nothing is advised, or when the given memory is used up.
+//! Rule: a step makes exactly the advised change, and the predicted result is printed beside the
+//! measured one. The advice ends when the path or an application is the limit, when the verdict
+//! advises nothing, or when the given memory is used up.
 
 mod text;
 
@@ -24,28 +24,27 @@ use crate::{
 
 /// Most steps of advice.
 pub const MOST_STEPS: usize = 16;
-/// A step whose goodput grows by less than this share has gained nothing.
+/// A step whose goodput grows by less than this share counts as a step without gain.
 const GAIN: f64 = 0.02;
-/// A smaller relative difference counts as rounding.
+/// Relative differences below this share count as rounding errors.
 const NOTHING: f64 = 0.001;
 
-/// The advice on one row, followed to its end.
+/// The advice for one row, followed step by step until it ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The experiment's name.
     pub experiment: String,
     /// The row's label.
     pub row: String,
-    /// The seed that repeats it.
+    /// Seed with which the runs can be repeated.
     pub seed: u64,
-    /// The runs: the first of the row as given, each later one after the change that the
-    /// verdict before it advised.
+    /// The runs: first the row as given, then one run after each advised change.
     pub steps: Vec<AdviceStep>,
-    /// Reason for which the advice ended.
+    /// Reason that the advice ended.
     pub end: AdviceEnd,
-    /// The end and its proof in words, without a full stop.
+    /// The reason and its proof in words, without a full stop.
     pub ends_with: String,
-    /// True if the transfer ends by itself, so that its duration is the result.
+    /// True if the transfer ends after an amount of data, so that its duration is the result.
     #[serde(skip)]
     pub(crate) has_end: bool,
 }
@@ -53,9 +52,9 @@ pub struct Advice {
 /// One run of the row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceStep {
-    /// Settings changed before this run; none before the first.
+    /// Settings changed before this run; empty for the first run.
     pub changes: Vec<Change>,
-    /// Result that the previous verdict predicted.
+    /// Result that the verdict on the previous run predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted: Option<Predicted>,
     /// Outcome of the transfer.
@@ -70,29 +69,29 @@ pub struct AdviceStep {
     pub verdict: Explanation,
 }
 
-/// Reason for which the advice ended.
+/// Reason that the advice ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceEnd {
-    /// The path carries no more: a link, a host's processor, losses, or too few round
-    /// trips.
+    /// The path carries no more data: the limit is a link, a host's processor, losses, or the
+    /// number of round trips.
     Path,
-    /// An application writes or reads no more.
+    /// The limit is an application, which writes or reads no faster.
     Application,
-    /// No known setting raises the limit, or several connections share it.
+    /// No known setting raises the limit, or several connections share the limit.
     NoKnob,
     /// The next step would need more packet memory than was given.
     MemorySpent,
-    /// The last step gained less than 2 %, and the next would change the same setting.
+    /// The last step gained less than 2 %, and the next step would change the same setting again.
     NoGain,
-    /// The advice cannot be followed on this host.
+    /// The host refuses the advised change.
     Refused,
-    /// The largest number of steps was reached.
+    /// The largest number of steps was taken.
     StepsSpent,
 }
 
 impl AdviceEnd {
-    /// The end in words.
+    /// The reason in words.
     const fn words(self) -> &'static str {
         match self {
             Self::Path => "Nothing left to tune",
@@ -106,11 +105,11 @@ impl AdviceEnd {
     }
 }
 
-/// Runs a row and follows the advice until it ends, in at most `most` steps. No host is
-/// given more packet memory than `memory` bytes.
+/// Runs a row and follows the advice until it ends, in at most `most` steps. No host gets more
+/// packet memory than `memory` bytes.
 ///
 /// # Errors
-/// The error of a run.
+/// The error of the run that failed.
 pub fn advise(
     experiment: &Experiment,
     row: &Row,
@@ -125,7 +124,7 @@ pub fn advise(
         let report = run_row(experiment, row, &setup, &bounded)?;
         steps.push(step(report, steps.last()));
         if let Some(end) = ended(&steps, most) {
-            // Memory is scarce only if more of it, without the bound, would be advised.
+            // Memory is the reason only if more memory would be advised without the bound.
             let is_near = memory.is_some_and(|bytes| has_used(&setup, bytes));
             if is_near && steps[steps.len() - 1].verdict.advice.is_empty() {
                 let free = run_row(experiment, row, &setup, options)?;
@@ -155,7 +154,7 @@ pub fn advise(
     })
 }
 
-/// The advice on several rows as a JSON array, indented.
+/// Returns the advice for several rows as a JSON array, indented.
 pub fn advice_json(advice: &[Advice]) -> String {
     pretty(&versioned_each(advice))
 }
@@ -191,7 +190,7 @@ fn step(report: RowReport, before: Option<&AdviceStep>) -> AdviceStep {
     }
 }
 
-/// Returns the end of the advice, if the last step is the final one.
+/// Returns the reason for the end if the last step is the final one.
 fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
     let [before @ .., last] = steps else {
         return None;
@@ -204,7 +203,7 @@ fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
             Some(LeverKind::Resource | LeverKind::Rule) | None => AdviceEnd::NoKnob,
         });
     }
-    // Another knob may raise the same limit.
+    // Advice continues if the next step changes another knob, which may raise the same limit.
     let same = |before: &AdviceStep| {
         let is_same =
             before.verdict.limit == last.verdict.limit && before.verdict.knob == last.verdict.knob;
@@ -221,7 +220,7 @@ fn has_gained_nothing(before: &AdviceStep, last: &AdviceStep) -> bool {
     is_complete && last.goodput_mbps <= before.goodput_mbps * (1.0 + GAIN)
 }
 
-/// The end in words, and the gain of the last step if it was small.
+/// Returns the reason for the end in words, with the gain of the last step if it was small.
 fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     let [before @ .., last] = steps else {
         return end.words().to_string();
@@ -234,7 +233,7 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
         ),
         _ => end.words().to_string(),
     };
-    // For a peer that is gone memory is freed: that does not aim at goodput.
+    // Advice about a vanished peer frees memory; its aim is not goodput.
     let is_of_rate = |before: &&AdviceStep| {
         before.verdict.limit != Cause::PEER_GONE && has_gained_nothing(before, last)
     };
@@ -258,12 +257,12 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
     )
 }
 
-/// True if a host has more than half of `most` bytes of packet memory.
+/// Returns true if a host has more than half of `most` bytes of packet memory.
 fn has_used(setup: &Setup, most: u64) -> bool {
     setup.hosts.iter().any(|host| host.pool_bytes() > most / 2)
 }
 
-/// True if the advice of `report` gives a host more packet memory than `most` bytes.
+/// Returns true if the advice of `report` gives a host more packet memory than `most` bytes.
 fn needs_memory(setup: &Setup, report: &RowReport, most: Option<u64>) -> bool {
     let advice = report.verdict.iter().map(|verdict| &verdict.advice);
     let next = advice.filter_map(|advice| changed(setup, advice)).next();
@@ -271,7 +270,7 @@ fn needs_memory(setup: &Setup, report: &RowReport, most: Option<u64>) -> bool {
         .is_some_and(|(next, bytes)| outgrows(setup, &next, bytes))
 }
 
-/// True if a host would be given more packet memory than `most` bytes.
+/// Returns true if a host would get more packet memory than `most` bytes.
 fn outgrows(present: &Setup, next: &Setup, most: u64) -> bool {
     let mut hosts = present.hosts.iter().zip(&next.hosts);
     hosts.any(|(before, after)| {

@@ -1,8 +1,8 @@
 //! All experiments: files of the checkout, and those built into the program.
 //!
-//! Rule: a file in the checkout's `experiments` folder replaces the built-in experiment
-//! of the same name, so an edited file is the one that runs. Outside a checkout the
-//! built-in ones are used.
+//! Rule: a file in the checkout's `experiments` folder replaces the built-in experiment of the
+//! same name, so that an edited file takes effect. Outside a checkout, the built-in experiments
+//! are used.
 
 use std::{
     fmt, fs,
@@ -13,14 +13,14 @@ use std::{
 use fullpipe_pool::knobs::nearest;
 use fullpipe_scenario::{Mistake, experiment::Experiment};
 
-/// The folder that holds experiments, at the top of a checkout.
+/// Folder of experiments at the top of a checkout.
 const FOLDER: &str = "experiments";
-/// Bytes of the largest experiment that is read.
+/// Size of the largest experiment file that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
-/// The file that marks the top of a checkout.
+/// File whose presence marks the top of a checkout.
 const LANDMARK: &str = "crates/lab/Cargo.toml";
 
-/// Name and text of the experiments that are part of the program.
+/// Names and texts of the experiments that are part of the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("autotune", include_str!("../experiments/autotune.toml")),
     ("ecn", include_str!("../experiments/ecn.toml")),
@@ -62,18 +62,18 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("unet3", include_str!("../experiments/unet3.toml")),
 ];
 
-/// An experiment's text and its source.
+/// An experiment's text and the file it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentFile {
     /// The experiment's name.
     pub name: String,
-    /// The file name in messages.
+    /// Name of the file in messages.
     pub file: String,
     /// The text.
     pub text: String,
 }
 
-/// Reason for which an experiment is not available.
+/// Reason that an experiment is not available.
 #[derive(Debug)]
 pub enum CatalogueError {
     /// No experiment and no file has this name.
@@ -87,7 +87,7 @@ pub enum CatalogueError {
     Unreadable {
         /// The file.
         file: String,
-        /// The system's error.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The file has mistakes, at least one.
@@ -116,24 +116,24 @@ impl fmt::Display for CatalogueError {
 impl std::error::Error for CatalogueError {}
 
 impl ExperimentFile {
-    /// Reads the text as an experiment.
+    /// Parses the text as an experiment.
     ///
     /// # Errors
-    /// Every mistake in it.
+    /// Every mistake in the text.
     pub fn parse(&self) -> Result<Experiment, CatalogueError> {
         self.check().map_err(CatalogueError::Mistakes)
     }
 
-    /// Reads the text and collects every mistake.
+    /// Parses the text and collects every mistake.
     ///
     /// # Errors
-    /// The mistakes, in the order of the file; those about the whole file come last.
+    /// The mistakes, in the order of the file; mistakes about the whole file come last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }
 }
 
-/// Every experiment, sorted by name. `from` is the current folder.
+/// Returns every experiment, sorted by name. `from` is the current folder.
 ///
 /// # Errors
 /// If a file of the checkout cannot be read.
@@ -164,11 +164,11 @@ pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
     Ok(found)
 }
 
-/// The experiment called `name`, or in the file called `name`. `from` is the current
+/// Returns the experiment called `name`, or the one in the file `name`. `from` is the current
 /// folder.
 ///
 /// # Errors
-/// If there is none, or its file cannot be read.
+/// If there is no such experiment, or its file cannot be read.
 pub fn find(name: &str, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         return read(&from.join(name), from);
@@ -202,7 +202,7 @@ fn read(path: &Path, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     Ok(ExperimentFile { name, file, text })
 }
 
-/// The text of an experiment, which may come from a pipe.
+/// Reads the text of an experiment, which may come from a pipe.
 fn text_of(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     let file = fs::File::open(path)?;
@@ -216,7 +216,7 @@ fn text_of(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// `path` relative to the folder `from`, if it is inside that folder.
+/// Returns `path` relative to the folder `from` if the path is inside that folder.
 fn shown(path: &Path, from: &Path) -> String {
     path.strip_prefix(from)
         .unwrap_or(path)
@@ -224,7 +224,7 @@ fn shown(path: &Path, from: &Path) -> String {
         .to_string()
 }
 
-/// The folder of experiments in the checkout that contains `from`.
+/// Returns the folder of experiments in the checkout that contains `from`.
 fn folder_above(from: &Path) -> Option<PathBuf> {
     from.ancestors()
         .find(|folder| folder.join(LANDMARK).is_file())

@@ -1,16 +1,16 @@
-//! A report as facts, for the page and other graphs.
+//! Converts a report to facts for the report page and other graphs.
 //!
-//! Rule: nothing is computed here. Every value has the value and the name of the report,
-//! so that a page and a table cannot disagree. Observations may be large, so they are
-//! moved and not copied.
+//! Rule: nothing is computed here. Every value has the same number and name as in the report, so
+//! that a page and a table cannot disagree. Observations may be large, so they are moved instead
+//! of copied.
 
 use fullpipe_diagnose::facts::{Coordinate, Figure, Peer, Row, Run, ShownBy};
 use fullpipe_scenario::{measured::Quantity, units::Amount};
 
 use crate::report::{Report, RowReport};
 
-/// The facts of `report`, from which the observations are moved. A row has series if it
-/// was observed ([`RunOptions::observe`](crate::RunOptions)).
+/// Returns the facts of `report`, out of which the observations are moved. Only rows that were
+/// observed ([`RunOptions::observe`](crate::RunOptions)) have series.
 pub fn facts(report: &mut Report) -> Run {
     Run {
         experiment: report.experiment.clone(),

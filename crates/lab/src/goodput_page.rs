@@ -1,7 +1,6 @@
-//! The page `docs/goodput.md`: goodput, and the limits of rows that do not fill
-//! their path.
+//! Writes the page `docs/goodput.md`: goodput, and the limits of rows that do not fill their path.
 //!
-//! Rule: nothing is computed here. Values and verdicts are those of the reports.
+//! Rule: nothing is computed here. Values and verdicts come from the reports.
 
 use std::fmt::Write;
 
@@ -14,7 +13,7 @@ use crate::report::{Report, RowReport};
 #[cfg(test)]
 mod tests;
 
-/// A row fills its path if its busiest link was in use for this share of the time.
+/// Busy share of the busiest link from which on a row counts as filling its path.
 const FULL: f64 = 0.95;
 
 const HEAD: &str = "\
@@ -32,7 +31,7 @@ of the rows whose link is less than 95 % busy, with the proof for one row of eac
 `cargo xtask test --only lab` compares this page with a new run.
 ";
 
-/// The page for `reports`, with a chapter for each.
+/// Returns the page for `reports`, with a chapter for each report.
 pub fn goodput_markdown(reports: &[&Report]) -> String {
     let mut page = HEAD.to_string();
     for report in reports {
@@ -90,7 +89,7 @@ fn chapter(page: &mut String, report: &Report) {
     }
 }
 
-/// Heading of the verdict.
+/// Returns the cause that the row's verdict names, in words.
 fn limit(row: &RowReport) -> &str {
     row.verdict
         .as_ref()
@@ -109,8 +108,8 @@ enum PageColumn<'a> {
     Peer(&'a str, &'static Quantity),
 }
 
-/// The label, and for each quantity the measured value, the published one and each
-/// peer's.
+/// Returns the columns: the label, and for each quantity the measured value, the published value
+/// and the value of each other stack.
 fn columns(report: &Report) -> Vec<PageColumn<'_>> {
     let mut columns = vec![PageColumn::Label];
     for quantity in report.quantities() {

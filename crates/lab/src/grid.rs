@@ -1,13 +1,13 @@
-//! Lines of a table: columns with two spaces between them, below headings.
+//! Lines of a table: columns below headings, with two spaces between columns.
 //!
-//! Rule: a column has the width that it was given. A cell that is longer is refused and
-//! never cut. Every column except the last is padded. Cells may have several lines.
+//! Rule: each column keeps its given width. A cell that is longer is refused, never cut. Every
+//! column except the last is padded. A cell may have several lines.
 
 use crate::layout::{Layout, Tone, columns};
 
 const GAP: usize = 2;
 
-/// Side that cells are aligned to.
+/// Alignment of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -18,14 +18,14 @@ pub(crate) enum Align {
 #[derive(Clone, Debug)]
 pub(crate) struct GridColumn {
     heading: Vec<String>,
-    /// Width in characters of the terminal.
+    /// Width in terminal columns.
     pub width: usize,
     align: Align,
 }
 
 impl GridColumn {
-    /// A column as wide as its heading, which may have several lines, and at least
-    /// `width`.
+    /// Creates a column that is as wide as its heading, and at least `width` wide. The heading may
+    /// have several lines.
     pub fn new(heading: &[&str], width: usize, align: Align) -> Self {
         let widest = heading.iter().map(|line| columns(line)).max().unwrap_or(0);
         Self {
@@ -42,22 +42,22 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Characters of the terminal that these columns take together.
+    /// Returns the total width of these columns in terminal columns.
     pub fn width_of(columns: &[GridColumn]) -> usize {
         let widths: usize = columns.iter().map(|column| column.width).sum();
         widths + GAP * columns.len().saturating_sub(1)
     }
 
-    /// Characters of the terminal that a line takes.
+    /// Returns the width of a line in terminal columns.
     pub fn width(&self) -> usize {
         Self::width_of(&self.columns)
     }
 
-    /// The headings and the line below them.
+    /// Returns the headings and the line below them.
     pub fn head(&self, layout: Layout) -> String {
         let most = self.columns.iter().map(|column| column.heading.len()).max();
         let most = most.unwrap_or(0);
-        // A heading of one line is printed on the last line of the headings.
+        // A heading with one line is printed in the last line of the headings.
         let cells: Vec<_> = self
             .columns
             .iter()
@@ -73,7 +73,7 @@ impl Grid {
         format!("{}{rule}\n", self.lines(&cells))
     }
 
-    /// The lines of a row; `None` if a cell is longer than its column.
+    /// Returns the lines of a row; `None` if a cell is longer than its column.
     pub fn row(&self, cells: &[Vec<String>]) -> Option<String> {
         let mut sizes = self.columns.iter().zip(cells).flat_map(|(column, lines)| {
             let lines = lines.iter();

@@ -1,7 +1,7 @@
-//! The result of a row on hosts of a kernel, in real time.
+//! The result of a row on hosts that the kernel runs, in real time.
 //!
-//! Rule: plain values. `fullpipe-kernels` measures them; a value that the kernel does not give
-//! is absent, and a setting that it does not have is named.
+//! Rule: this file has only plain values, which `fullpipe-kernels` measures. A value that the
+//! kernel does not report is absent. A setting that the kernel does not have is listed by name.
 
 use fullpipe_diagnose::{
     account::{Shares, Times},
@@ -10,13 +10,13 @@ use fullpipe_diagnose::{
 use fullpipe_tcp::Limit;
 use serde::Serialize;
 
-/// A row on kernel hosts: its result, or the reason for which it has none.
+/// A row on kernel hosts: its result, or the reason that it was skipped.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum KernelRow {
-    /// It ran.
+    /// The row was run.
     Ran(Box<KernelMeasured>),
-    /// It cannot run on kernel hosts.
+    /// The row cannot run on kernel hosts.
     Skipped {
         /// The reasons.
         skipped: String,
@@ -33,14 +33,14 @@ impl KernelRow {
     }
 }
 
-/// The end of a transfer on kernel hosts.
+/// Outcome of a transfer on kernel hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelOutcome {
-    /// The flow's duration was over, or everything arrived.
+    /// The flow's duration passed, or all bytes arrived.
     #[default]
     Complete,
-    /// The bound on real time was reached; the results are those until then.
+    /// The bound on real time was reached; the results cover the time until then.
     Cut,
     /// The connection was dropped.
     Dropped,
@@ -60,18 +60,18 @@ impl KernelOutcome {
 /// Results of a row on kernel hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KernelMeasured {
-    /// Release of the kernel.
+    /// Release number of the kernel.
     pub kernel: String,
-    /// Congestion control of the first flow's sender, by the kernel's name.
+    /// Congestion control of the first flow's sender, by the kernel's name for it.
     pub congestion_control: String,
-    /// The end of the row.
+    /// Outcome of the row.
     pub outcome: KernelOutcome,
     /// Bytes that the receiving applications read, divided by `elapsed_s`, in Mbit/s.
     pub goodput_mbps: f64,
-    /// Time from the first call to connect to the last byte read, or to the end of the flow's
-    /// duration.
+    /// Time from the first call to connect until the last byte was read, or until the end of the
+    /// flow's duration.
     pub elapsed_s: f64,
-    /// Time from the first to the last byte of the answer that was read. Only if the receiver
+    /// Time from the first to the last byte that was read of the answer. Only if the receiver
     /// sends a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_s: Option<f64>,
@@ -81,19 +81,19 @@ pub struct KernelMeasured {
     pub retransmitted_segments: u64,
     /// Smoothed round-trip time of the first sender at the end.
     pub srtt_ms: f64,
-    /// Largest number of bytes in flight of the first sender, by the capture.
+    /// Largest number of bytes that the first sender had in flight, according to the capture.
     pub largest_flight_bytes: u64,
-    /// 99 of 100 frames left the link at most this late, in the worse direction, in
-    /// microseconds. A large value means that the machine was busy.
+    /// Delay, in microseconds, by which 99 % of frames were at most late when they left the link,
+    /// in the worse direction. A large value means that the machine was busy.
     pub link_late_p99_us: u64,
-    /// Account of the senders from the kernel's answers about their sockets.
+    /// Account of the senders, from the kernel's information about their sockets.
     pub by_socket: KernelAccount,
-    /// Account of the first flow's sender from a capture at its host.
+    /// Account of the first flow's sender, from a capture at its host.
     pub by_capture: KernelAccount,
-    /// Settings of the row that the kernel does not have or that cannot be made in a network
+    /// Settings of the row that the kernel does not have, or that cannot be made in a network
     /// namespace.
     pub not_applied: Vec<String>,
-    /// Facts about the run that a reader of the result must know.
+    /// Facts that a reader needs to interpret the result.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -101,11 +101,11 @@ pub struct KernelMeasured {
 /// An account of a sender on a kernel host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KernelAccount {
-    /// Limit with the longest time, and its share of the time; handshake and closing count
-    /// only if there is no other.
+    /// The limit with the longest time. Handshake and closing count only if no other limit had
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub main: Option<MainLimit>,
-    /// Time and bytes by limit.
+    /// Time and bytes for each limit.
     pub limits: Times<SeenLimit>,
 }
 
@@ -114,12 +114,12 @@ pub struct KernelAccount {
 pub struct MainLimit {
     /// The limit.
     pub limit: SeenLimit,
-    /// Its share of the time, from 0 to 1.
+    /// The limit's share of the time, from 0 to 1.
     pub share: f64,
 }
 
 impl MainLimit {
-    /// The main limit of `times`; `None` if no time has passed.
+    /// Returns the main limit of `times`; `None` if no time has passed.
     pub fn of<L: Into<SeenLimit>>(
         times: impl IntoIterator<Item = (L, fullpipe_pool::Duration)>,
     ) -> Option<Self> {
@@ -137,17 +137,17 @@ impl MainLimit {
 }
 
 impl KernelAccount {
-    /// Most by which a limit's share may be below the largest one and still be the main limit:
-    /// two accounts of such a time may name either.
+    /// Largest distance of a limit's share from the largest share at which it also counts as a
+    /// main limit: two accounts may differ by as much.
     const NEAR: f64 = 0.05;
 
-    /// Returns true if the two accounts have a main limit in common.
+    /// Returns true if both accounts have a main limit in common.
     pub fn agrees(&self, other: &Self) -> bool {
         let [own, its] = [self, other].map(Self::main_limits);
         own.iter().any(|limit| its.contains(limit))
     }
 
-    /// The main limit, and those whose share is nearly as large.
+    /// Returns the main limit, and the limits whose shares are nearly as large.
     fn main_limits(&self) -> Vec<SeenLimit> {
         let Some(main) = self.main else {
             return Vec::new();
@@ -159,7 +159,7 @@ impl KernelAccount {
         near.map(|(limit, _)| limit).collect()
     }
 
-    /// The account of these times.
+    /// Creates the account of `limits`.
     pub fn of(limits: Times<SeenLimit>) -> Self {
         Self {
             main: MainLimit::of(limits.times()),

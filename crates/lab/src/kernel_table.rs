@@ -1,6 +1,7 @@
-//! The rows of a report on fullpipe's stack and on this machine's kernel, in one table.
+//! A table of the rows of a report with the results of fullpipe's stack and of this machine's
+//! kernel.
 //!
-//! Rule: a row that the kernel did not run has its reason below the table, and so has every
+//! Rule: below the table are the reason for each row that the kernel did not run, and every
 //! setting that was not applied.
 
 use fullpipe_scenario::units::three_digits;
@@ -12,8 +13,8 @@ use crate::{
     report::{Report, RowReport},
 };
 
-/// The table, the settings that were not applied, and the notes; empty if no row was to run on
-/// a kernel.
+/// Returns the table, the settings that were not applied, and the notes; empty if no row was
+/// requested on the kernel.
 pub fn kernel_text(report: &Report, layout: Layout) -> String {
     let rows: Vec<_> = report
         .rows
@@ -44,10 +45,10 @@ pub fn kernel_text(report: &Report, layout: Layout) -> String {
     out
 }
 
-/// A cell without a value.
+/// Text of a cell without a value.
 const NONE: &str = "-";
 
-/// The headings: pairs of fullpipe's own value and the kernel's.
+/// Headings: each quantity has a column of fullpipe's values and one of the kernel's.
 const HEADINGS: [(&[&str], Align); 8] = [
     (&["row"], Align::Left),
     (&["Mbit/s", "fullpipe"], Align::Right),
@@ -108,7 +109,7 @@ fn limit_text(main: MainLimit) -> String {
     format!("{name} {:.0} %", main.share * 100.0)
 }
 
-/// The cells of a row as lines, where the table is too wide.
+/// Returns the cells of a row as lines, for a terminal that is too narrow for the table.
 fn record(cells: &[String]) -> Vec<(&'static str, String)> {
     let [
         _,
@@ -139,7 +140,7 @@ fn record(cells: &[String]) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// The lines about a row below the table; `lines` come first.
+/// Returns the lines about a row below the table, with `lines` first.
 fn below(
     out: &mut String,
     row: &RowReport,

@@ -1,6 +1,6 @@
-//! The knobs as a page of documentation, a list and JSON.
+//! The knobs as a page of documentation, as a list and as JSON.
 //!
-//! Rule: every word comes from the row of a knob or of a preset.
+//! Rule: every text comes from the declaration of a knob or of a preset.
 
 mod list;
 
@@ -25,7 +25,7 @@ use crate::report::JSON_SCHEMA;
 pub use list::knobs_table;
 use list::range;
 
-/// The page `docs/knobs.md`.
+/// Returns the page `docs/knobs.md`.
 pub fn knobs_markdown() -> String {
     let mut page = String::from(
         "# Knobs\n\n\
@@ -80,7 +80,7 @@ pub fn knobs_markdown() -> String {
     page
 }
 
-/// Other systems' names for knobs.
+/// Returns the table of other systems' names for knobs.
 fn aliases_markdown() -> String {
     let mut page = String::from(
         "\n# Names of other systems\n\n\
@@ -142,7 +142,7 @@ fn aliases_markdown() -> String {
 struct KnobValue<'a> {
     schema: u32,
     name: &'a str,
-    /// Names in the preset's own system.
+    /// Names of the knob in the preset's own system.
     aliases: Vec<&'static str>,
     value: String,
     default: &'a str,
@@ -152,8 +152,8 @@ struct KnobValue<'a> {
     doc: &'a str,
 }
 
-/// The knobs of `preset`, or those whose name contains `filter`, as a JSON array with one
-/// object a knob.
+/// Returns the knobs of `preset`, or only those whose name contains `filter`, as a JSON array with
+/// one object for each knob.
 ///
 /// # Errors
 /// One line with the nearest name, if no knob's name contains `filter`.
@@ -179,7 +179,7 @@ pub fn knobs_json(preset: &Preset, filter: Option<&str>) -> Result<String, Strin
     Ok(serde_json::to_string_pretty(&values).expect("strings only"))
 }
 
-/// Text for a cell of a Markdown table.
+/// Escapes text for a cell of a Markdown table.
 fn escaped(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()

@@ -1,19 +1,19 @@
-//! Text that fits a terminal: lines wrapped with a hanging indent, and colour.
+//! Formats text for a terminal: wraps lines with a hanging indent, and adds colour.
 //!
-//! Rule: no line is longer than the width. Lines break at spaces, but not between a
-//! number and its unit; a word that is longer than a line breaks after one of `/ _ . , =
-//! -`, or at the width. Colour sequences take no columns. Callers supply the text.
+//! Rule: no line is longer than the width. Lines break at spaces, but not between a number and its
+//! unit. A word that is longer than a line is broken after one of `/ _ . , = -`, or else at the
+//! width. Colour sequences take no columns. This file contains no texts.
 
 #[cfg(test)]
 mod tests;
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Columns that the key of a [`Layout::field`] takes, its gap included.
+/// Columns of the key of a [`Layout::field`], including the gap after it.
 pub const KEY_COLUMNS: usize = 12;
-/// A narrower terminal is treated as one of this width.
+/// Smallest supported width; a narrower terminal is treated as this wide.
 pub const NARROWEST: usize = 40;
-/// Width of output that does not go to a terminal.
+/// Width of output to a pipe or a file.
 pub const PIPED: usize = 120;
 
 /// Width of the output in columns, and whether it is coloured.
@@ -62,7 +62,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// No colour, and at least [`NARROWEST`] columns.
+    /// Creates a layout without colour, at least [`NARROWEST`] columns wide.
     pub fn plain(width: usize) -> Self {
         Self {
             width: width.max(NARROWEST),
@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// `text` in the colour of `tone`, if the layout has colours.
+    /// Returns `text` in the colour of `tone`; unchanged if the layout has no colours.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", tone.code())
@@ -79,8 +79,8 @@ impl Layout {
         }
     }
 
-    /// Appends `text`: its first line begins with `first`, every other line with `indent`
-    /// spaces. Ends with a line break.
+    /// Appends `text` with a line break at its end. The first line begins with `first`, every
+    /// other line with `indent` spaces.
     pub fn paragraph(self, out: &mut String, first: &str, indent: usize, text: &str) {
         out.push_str(first);
         let mut column = columns(first);
@@ -107,7 +107,7 @@ impl Layout {
         self.paragraph(out, &first, 2 + KEY_COLUMNS, text);
     }
 
-    /// `text` in lines of at most `width` columns.
+    /// Divides `text` into lines of at most `width` columns.
     pub fn lines(self, text: &str, width: usize) -> Vec<String> {
         let mut out = String::new();
         let narrow = Self { width, ..self };
@@ -115,8 +115,8 @@ impl Layout {
         out.lines().map(str::to_string).collect()
     }
 
-    /// Appends a word at `column`, in pieces if it is longer than a line. Returns the
-    /// column after it.
+    /// Appends a word at `column`; a word that is longer than a line is broken. Returns the column
+    /// after the word.
     fn word(self, out: &mut String, mut column: usize, indent: usize, word: &str) -> usize {
         let mut rest = word;
         while column + columns(rest) > self.width {
@@ -134,13 +134,13 @@ impl Layout {
     }
 }
 
-/// Units that stay on the line of their number.
+/// Units that stay on the same line as their number.
 const UNITS: [&str; 12] = [
     "%", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "bytes", "blocks", "segments", "s", "ms", "us",
     "ns",
 ];
 
-/// The words of `text`, a number and its unit as one.
+/// Returns the words of `text`; a number with its unit is one word.
 fn glued(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -161,8 +161,9 @@ fn ends_with_digit(word: &str) -> bool {
     without_colour(word).ends_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// Bytes of the longest beginning of `word` that fits `room` columns and ends after a
-/// character at which words break; without such a character, of the longest that fits.
+/// Number of bytes of the longest beginning of `word` that fits `room` columns and ends after a
+/// character at which words may break. If there is no such character, the longest beginning that
+/// fits.
 fn piece(word: &str, room: usize) -> usize {
     let (mut fits, mut good, mut seen) = (0, 0, 0);
     let mut in_colour = false;
@@ -186,12 +187,12 @@ fn piece(word: &str, room: usize) -> usize {
     if good > 0 { good } else { fits }
 }
 
-/// Columns that `text` takes on a terminal. Colour sequences take none.
+/// Returns the terminal columns that `text` takes. Colour sequences take none.
 pub fn columns(text: &str) -> usize {
     without_colour(text).chars().count()
 }
 
-/// `text` without colour sequences.
+/// Returns `text` without colour sequences.
 fn without_colour(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return Cow::Borrowed(text);

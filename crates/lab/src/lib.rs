@@ -1,12 +1,12 @@
-//! The laboratory: experiments in files, run in virtual time, explained.
+//! The laboratory: reads experiments from files, runs them in virtual time, and explains the
+//! results.
 //!
-//! One TOML file describes hosts with every knob, switches, the links between
-//! them, flows, and rows that change them and carry published results. [`run`] returns a
-//! [`Report`]: measured and published results, the share of time of each limit, and a
-//! verdict for each row.
+//! One TOML file describes hosts with every knob, switches, links, and flows. Its rows change
+//! these settings and contain published results. [`run`] returns a [`Report`]: measured and
+//! published results, the share of time of each limit, and a verdict for each row.
 //!
-//! Rule: a file and a seed are the whole input, so the same file and seed give the same
-//! bytes of output. Nothing here depends on a terminal, a clock or a device.
+//! Rule: a file and a seed are the complete input, so the same file and seed give the same bytes
+//! of output. Nothing in this crate depends on a terminal, a clock or a device.
 //!
 //! ```
 //! use fullpipe_lab::{Experiment, RunOptions, layout::Layout, report_text, run};
@@ -39,9 +39,9 @@
 //! assert!(report.rows.iter().all(|row| limit(row) == Some(fullpipe_lab::Cause::SEND_BUFFER)));
 //! ```
 //!
-//! # From file to sentence
+//! # Steps from a file to a verdict
 //!
-//! | step | where |
+//! | step | module |
 //! | --- | --- |
 //! | read the whole file, or refuse it with line, column and the nearest key | [`experiment`], [`Mistake`] |
 //! | build the world of each row and seed: hosts with their knobs, links, flows | `fullpipe-scenario`, over `fullpipe-sim` |
@@ -49,12 +49,12 @@
 //! | find the cause, its proof, the setting to change and the predicted result | [`Explanation`], by `fullpipe-explain` |
 //! | print a table for people, JSON for programs | [`report_text`], [`Report`] |
 //!
-//! With [`RunOptions::observe`] the hosts' traces are read while the rows run;
-//! [`facts()`] then has every segment and every series. With [`RunOptions::watch`] a row
-//! also has its events, sockets and counters.
+//! With [`RunOptions::observe`], the hosts' traces are read while the rows run; [`facts()`] then
+//! returns every segment and every series. With [`RunOptions::watch`], a row also has its events,
+//! sockets and counters.
 //!
-//! [`catalogue`] finds an experiment by name: those of the checkout, and those that are
-//! built in. [`knobs_markdown`] makes `docs/knobs.md` from the table of knobs.
+//! [`catalogue`] finds an experiment by name, in the checkout or among the built-in ones.
+//! [`knobs_markdown`] writes `docs/knobs.md` from the table of knobs.
 #![forbid(unsafe_code)]
 
 mod advise;

@@ -1,4 +1,4 @@
-//! The matrix of levers as text and as JSON.
+//! The matrix of levers (settings that could be changed, each with its gain) as text and as JSON.
 
 use fullpipe_explain::{LeverKind, Matrix, MatrixLine, Tried};
 use fullpipe_scenario::units::{rate_text, three_digits};
@@ -8,18 +8,18 @@ use crate::{
     report::{pretty, versioned_each},
 };
 
-/// Columns of both gains, and the gaps after them.
+/// Columns of the two gains, including the gaps after them.
 const INDENT: usize = 40;
-/// A gain below this share is printed as none.
+/// Gains below this share are printed as no gain.
 const NOTHING: f64 = 0.0005;
 
-/// The matrices as a JSON array, indented.
+/// Returns the matrices as a JSON array, indented.
 pub fn matrix_json(matrices: &[Matrix]) -> String {
     pretty(&versioned_each(matrices))
 }
 
-/// The matrix as a table: each lever with its gain at twice and at ample, then the levers
-/// that change nothing.
+/// Returns the matrix as a table: each lever with its gain at twice the amount and at the ample
+/// amount, then the levers that change nothing.
 pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     let mut text = String::new();
     let head = format!(
@@ -69,7 +69,8 @@ pub fn matrix_text(matrix: &Matrix, layout: Layout) -> String {
     text
 }
 
-/// Returns true if a run with the lever had, or by chance may have had, another goodput.
+/// Returns true if a run with the lever changed the goodput, or may have changed it within its
+/// error.
 fn changes_something(line: &MatrixLine) -> bool {
     let all = line.twice.iter().chain([&line.ample]);
     all.into_iter().any(|tried| {
@@ -80,7 +81,7 @@ fn changes_something(line: &MatrixLine) -> bool {
 fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
     let twice = line.twice.as_ref().map_or_else(|| "-".to_string(), gain);
     let mut words = match line.ample.changes.first() {
-        // A link's property is one of several fields: the verdict names the one that is set.
+        // A link's property consists of several fields; the field that is set is printed.
         Some(change) if line.kind == LeverKind::Path => format!("{} = {}", change.set, change.to),
         Some(change) if !line.lever.contains('=') => format!("{} = {}", line.lever, change.to),
         _ => line.lever.clone(),
@@ -95,7 +96,7 @@ fn figures(twice: &str, ample: &str) -> String {
     format!("{twice:>18}  {ample:>18}  ")
 }
 
-/// The gain in percent, with its standard error.
+/// Returns the gain in percent, with its standard error.
 fn gain(tried: &Tried) -> String {
     if !tried.is_complete {
         return "does not end".to_string();

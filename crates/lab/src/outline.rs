@@ -1,8 +1,8 @@
-//! The parts of a report that are known before anything runs: its rows' labels,
-//! their published figures, and the quantities that a table shows.
+//! The parts of a report that are known before anything runs: the rows' labels, their published
+//! figures, and the quantities that a table shows.
 //!
-//! Rule: a table is laid out from an outline alone, so its first row can be printed
-//! before the last row has run. An outline has no results.
+//! Rule: a table is laid out from an outline alone, so that its first row can be printed before
+//! the last row has run. An outline contains no results.
 
 use fullpipe_scenario::{
     Coordinate,
@@ -17,43 +17,43 @@ use crate::report::{Report, RowReport};
 pub struct Outline {
     /// The experiment's name.
     pub experiment: String,
-    /// Its title.
+    /// Title of the experiment.
     pub title: String,
     /// Source of the published figures.
     pub source: Option<String>,
-    /// Settings that `--set` made.
+    /// Settings made by `--set`.
     pub overrides: Vec<String>,
     /// Origins of the values in the file.
     pub origins: Origins,
     /// The rows, in the order of the file.
     pub rows: Vec<OutlineRow>,
-    /// Quantities that the file asks for; if empty, the table shows those with published
-    /// figures, or goodput.
+    /// Quantities that the file requests. If empty, the table shows the quantities with published
+    /// figures, or goodput if there are none.
     columns: Vec<&'static str>,
 }
 
 /// A row without its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlineRow {
-    /// The label, with the settings that replaced the row's own, and a mark if the row
-    /// was fitted.
+    /// The label, with the settings that replaced the row's own settings, and a mark if a
+    /// parameter was fitted to the row.
     pub label: String,
-    /// The point of a sweep to which the row belongs.
+    /// Point of a sweep that the row belongs to.
     pub point: Vec<Coordinate>,
-    /// Figures of the source.
+    /// Published figures of the source.
     pub published: Published,
-    /// Figures of other stacks.
+    /// Published figures of other stacks.
     pub peers: Vec<Peer>,
-    /// Parameters that were fitted to published figures of this row, each with the
-    /// values tried.
+    /// Parameters that were fitted to published figures of this row, each with the values that
+    /// were tried.
     pub fitted: Vec<String>,
-    /// Number of seeds that it is run with.
+    /// Number of seeds with which the row is run.
     pub seeds: u32,
-    /// This row is the baseline for the goodput of the other rows.
+    /// True if this row is the baseline for the goodput of the other rows.
     pub baseline: bool,
 }
 
-/// The label that a table shows.
+/// Returns the label that a table shows.
 pub(crate) fn row_label(label: &str, overridden: &[String], fitted: &[String]) -> String {
     let label = title(label, &[], overridden);
     match fitted {
@@ -63,7 +63,7 @@ pub(crate) fn row_label(label: &str, overridden: &[String], fitted: &[String]) -
 }
 
 impl Outline {
-    /// The outline of `experiment`, which was changed by `overrides`.
+    /// Returns the outline of `experiment`, to which `overrides` were applied.
     pub fn of(experiment: &Experiment, overrides: &[String]) -> Self {
         let rows = experiment.rows.iter().map(|row| OutlineRow {
             label: row_label(&row.label, &row.overridden, &row.fitted),
@@ -85,7 +85,7 @@ impl Outline {
         }
     }
 
-    /// The outline of a finished report.
+    /// Returns the outline of a finished report.
     pub fn of_report(report: &Report) -> Self {
         let row = |row: &RowReport| OutlineRow {
             label: row_label(&row.label, &row.overridden, &row.fitted),
@@ -107,7 +107,7 @@ impl Outline {
         }
     }
 
-    /// Quantities that a table shows.
+    /// Returns the quantities that a table shows.
     pub fn quantities(&self) -> Vec<&'static Quantity> {
         Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
     }
@@ -117,12 +117,13 @@ impl Outline {
         is_published(self.rows.iter().map(|row| &row.published), quantity)
     }
 
-    /// Other stacks with a figure for `quantity` in some row, in the file's order.
+    /// Returns the other stacks that have a figure for `quantity` in some row, in the file's
+    /// order.
     pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
         peers_with(self.rows.iter().map(|row| row.peers.as_slice()), quantity)
     }
 
-    /// Settings that were swept, in the order in which they were given.
+    /// Returns the swept settings, in the order in which they were given.
     pub fn axes(&self) -> Vec<&str> {
         let point = self.rows.first().map_or(&[][..], |row| &row.point);
         point.iter().map(|at| at.path.as_str()).collect()
@@ -133,7 +134,7 @@ impl Outline {
         self.rows.first().is_some_and(|row| !row.point.is_empty())
     }
 
-    /// The largest number of seeds of a row.
+    /// Returns the largest number of seeds of any row.
     pub fn most_seeds(&self) -> u32 {
         self.rows.iter().map(|row| row.seeds).max().unwrap_or(1)
     }

@@ -1,8 +1,7 @@
 //! The path of a row's first flow, for graphs.
 //!
-//! Rule: nothing is measured or judged here. Capacity and round-trip time are those of
-//! the idle path, and the setting that bounds the flow is the one that the explanation
-//! names.
+//! Rule: nothing is measured or judged here. Capacity and round-trip time are those of the idle
+//! path. The setting that bounds the flow is the one that the explanation names.
 
 use fullpipe_diagnose::facts::{PathFacts, SettingBound};
 use fullpipe_explain::Explanation;
@@ -12,15 +11,15 @@ use fullpipe_scenario::{
 };
 use fullpipe_sim::link::Direction;
 
-/// The path of the first flow of `setup`, with the setting that `found` names.
+/// Returns the path of the first flow of `setup`, with the setting that `found` names.
 pub fn path_facts(setup: &Setup, played: &Played, found: Option<&Explanation>) -> PathFacts {
     let flow = setup.flow();
     let path = Path::of(
         setup,
         full_segment(setup).max(played.measured.segment_bytes),
     );
-    // A radio can carry more than `payload_bps`, which assumes the worst case: an ACK for
-    // every second segment.
+    // `payload_bps` assumes the worst case, an ACK for every second segment, so a radio can carry
+    // more.
     let active_bps = match played.activity.share {
         0.0 => 0.0,
         share => played.measured.goodput_mbps * 1e6 / share,

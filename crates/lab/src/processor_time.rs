@@ -1,7 +1,7 @@
-//! The processor time of a run: that of its rows, and that of their explanations.
+//! Processor time of a run, separately for its rows and for their explanations.
 //!
-//! Rule: it differs from run to run, so no result depends on it, and a report has it only if
-//! the caller asks for it.
+//! Rule: processor time differs from run to run, so no result depends on it. A report contains it
+//! only if the caller requests it.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -11,10 +11,10 @@ use std::{
 use cpu_time::ThreadTime;
 use serde::Serialize;
 
-/// Processor time so far. Threads add to it.
+/// Processor time so far, as the sum over all threads.
 #[derive(Debug, Default)]
 pub struct ProcessorClock {
-    /// In nanoseconds.
+    /// Time of the rows, in nanoseconds.
     rows: AtomicU64,
     explanations: AtomicU64,
 }
@@ -22,24 +22,24 @@ pub struct ProcessorClock {
 /// Processor time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ProcessorTime {
-    /// Time of the rows.
+    /// Processor time of the rows.
     pub rows_s: f64,
-    /// Time of the explanations.
+    /// Processor time of the explanations.
     pub explanations_s: f64,
 }
 
 impl ProcessorClock {
-    /// Calls `work`, which runs a row, in this thread.
+    /// Calls `work`, which runs a row, in this thread, and adds its processor time.
     pub(crate) fn of_row<T>(&self, work: impl FnOnce() -> T) -> T {
         timed(&self.rows, work)
     }
 
-    /// Calls `work`, which explains a row, in this thread.
+    /// Calls `work`, which explains a row, in this thread, and adds its processor time.
     pub(crate) fn of_explanation<T>(&self, work: impl FnOnce() -> T) -> T {
         timed(&self.explanations, work)
     }
 
-    /// The time so far.
+    /// Returns the time so far.
     pub fn total(&self) -> ProcessorTime {
         let secs =
             |nanos: &AtomicU64| Duration::from_nanos(nanos.load(Ordering::Relaxed)).as_secs_f64();
@@ -50,8 +50,8 @@ impl ProcessorClock {
     }
 }
 
-/// Calls `work`, and adds the processor time of this thread to `sum`. Where the system has no
-/// such clock, nothing is added.
+/// Calls `work`, and adds this thread's processor time to `sum`. Adds nothing if the operating
+/// system has no clock for it.
 fn timed<T>(sum: &AtomicU64, work: impl FnOnce() -> T) -> T {
     let start = ThreadTime::try_now().ok();
     let result = work();

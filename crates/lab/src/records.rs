@@ -1,8 +1,8 @@
 //! A report as flat columns, for further computation.
 //!
-//! Rule: a record for each row, with the same columns in every format, each of one type
-//! and with its unit in its name. A swept setting is a column of numbers if all its
-//! values are numbers of one unit, otherwise of text. Nothing is computed here.
+//! Rule: there is one record for each row. Every format has the same columns, each with one type
+//! and with its unit in its name. A swept setting is a column of numbers if all its values are
+//! numbers with one unit, otherwise a column of text. Nothing is computed here.
 
 #[cfg(test)]
 mod tests;
@@ -26,18 +26,18 @@ use crate::{
 pub enum Values {
     /// Text.
     Text(Vec<String>),
-    /// Whole numbers; `None` where a record has no value.
+    /// Whole numbers; `None` if a record has no value.
     Whole(Vec<Option<u64>>),
-    /// Numbers; `None` where a record has no value.
+    /// Numbers with decimals; `None` if a record has no value.
     Decimal(Vec<Option<f64>>),
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its values.
+    /// Values of the column.
     pub values: Values,
 }
 
@@ -50,11 +50,11 @@ pub struct Records {
     pub count: usize,
 }
 
-/// One record, for JSON.
+/// One record with its index, for JSON.
 struct JsonRecord<'a>(&'a [Column], usize);
 
 impl Records {
-    /// The rows of `report`: settings, results, limits.
+    /// Returns the rows of `report` as columns: settings, results, limits.
     pub fn of(report: &Report) -> Self {
         let rows = &report.rows;
         let words = |name: &str, of: &dyn Fn(&RowReport) -> String| Column {
@@ -112,8 +112,8 @@ impl Records {
         }
     }
 
-    /// A line of names, then a line for each record (RFC 4180). A missing value is an
-    /// empty field.
+    /// Returns a line of names, followed by one line for each record (RFC 4180). A missing value
+    /// is an empty field.
     pub fn csv(&self) -> String {
         let names: Vec<_> = self.columns.iter().map(|at| quoted(&at.name)).collect();
         let mut text = names.join(",") + "\n";
@@ -125,7 +125,7 @@ impl Records {
         text
     }
 
-    /// A JSON array with an object for each record. A missing value is left out.
+    /// Returns a JSON array with an object for each record. A missing value is omitted.
     pub fn json(&self) -> String {
         let records: Vec<_> = (0..self.count)
             .map(|record| JsonRecord(&self.columns, record))
@@ -166,8 +166,8 @@ impl Serialize for JsonRecord<'_> {
     }
 }
 
-/// The column of a swept setting: numbers, with the unit in the column's name, if all
-/// values have the same unit; otherwise the values as they were written.
+/// Returns the column of a swept setting. If all values have the same unit, the column contains
+/// numbers and has the unit in its name; otherwise it contains the values as they were written.
 fn axis(path: &str, values: &[&str]) -> Column {
     let amounts: Option<Vec<_>> = values
         .iter()
@@ -176,7 +176,8 @@ fn axis(path: &str, values: &[&str]) -> Column {
     let unit = |amounts: &[Amount]| {
         let first = amounts.first()?.unit;
         let same = amounts.iter().all(|amount| amount.unit == first);
-        // A lone `m` means minutes in one setting and 2²⁰ in another.
+        // A number followed only by `m` means minutes in one setting and 2²⁰ in another, so it
+        // stays text.
         let clear = values.iter().all(|text| !text.trim_end().ends_with('m'));
         (same && clear).then_some(first)
     };
@@ -228,7 +229,7 @@ fn share<R: Reason>(
     decimal(rows, &name, &|row| Some(of(row).share(limit)))
 }
 
-/// The columns of rows on kernel hosts.
+/// Returns the columns of rows on kernel hosts.
 fn of_kernels(rows: &[RowReport]) -> Vec<Column> {
     let ran = |row: &RowReport| Some(row.kernel.as_ref()?.measured()?.clone());
     let number = |name: &str, of: fn(&KernelMeasured) -> Option<f64>| {
@@ -289,7 +290,7 @@ fn whole(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<u64>)
     }
 }
 
-/// A column of numbers, rounded to six decimals.
+/// Returns a column of numbers, rounded to six decimals.
 fn decimal(rows: &[RowReport], name: &str, of: &dyn Fn(&RowReport) -> Option<f64>) -> Column {
     let rounded = |row| of(row).map(|value| (value * 1e6).round() / 1e6);
     Column {

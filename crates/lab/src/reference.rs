@@ -1,8 +1,8 @@
-//! The published figures of an experiment beside its results: those to which a parameter was
-//! fitted, those that settings imply, and the predictions with their deviations.
+//! The published figures of an experiment, compared with its results. Figures are of three kinds:
+//! fitted ones, ones that settings imply, and predictions with their deviations.
 //!
-//! Rule: a figure is a prediction unless the file's [`Origins`] say otherwise. Everything
-//! is counted from the file and the results; the sentences contain no other number.
+//! Rule: a figure is a prediction unless the file's [`Origins`] classify it as fitted or implied.
+//! All counts come from the file and the results; the sentences contain no other number.
 
 use fullpipe_scenario::{
     experiment::{Chosen, Fitted, Implied, OUTCOME, Origins, OwnSetting, Published, RowFigure},
@@ -13,22 +13,23 @@ use serde::Serialize;
 #[cfg(test)]
 mod tests;
 
-/// Published figures of one experiment and their results.
+/// Published figures of one experiment, with their results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reference {
     /// Number of published figures.
     pub published: usize,
-    /// Number of them to which a parameter was fitted.
+    /// Number of published figures to which a parameter was fitted.
     pub fitted: usize,
-    /// Number of them that follow from a setting or from another figure.
+    /// Number of published figures that follow from a setting or from another figure.
     pub implied: usize,
-    /// Number of the others.
+    /// Number of published figures that are predictions.
     pub predicted: usize,
-    /// Predicted outcomes that are as published; deviations do not include outcomes.
+    /// Number of predicted outcomes that agree with the published ones; deviations do not include
+    /// outcomes.
     pub outcomes_as_published: usize,
-    /// Predicted outcomes that differ.
+    /// Number of predicted outcomes that differ from the published ones.
     pub outcomes_not_as_published: usize,
-    /// Median size of the predictions' deviations, as a share of the published figure.
+    /// Median of the predictions' absolute deviations, as a share of the published figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_deviation: Option<f64>,
     /// The prediction with the largest deviation.
@@ -36,11 +37,11 @@ pub struct Reference {
     pub worst: Option<FigureResult>,
     /// Every published figure, in the order of the file.
     pub results: Vec<FigureResult>,
-    /// Parameters that were fitted.
+    /// Parameters that were fitted to published figures.
     pub fitted_parameters: Vec<Fitted>,
-    /// Settings that were chosen, with the reasons.
+    /// Settings that were chosen freely, with the reasons.
     pub chosen_settings: Vec<Chosen>,
-    /// Reasons for which figures are implied.
+    /// Figures that follow from settings, with the reasons.
     pub implied_figures: Vec<Implied>,
     /// Settings that the source gives.
     pub stated_settings: Vec<OwnSetting>,
@@ -51,7 +52,7 @@ pub struct Reference {
 pub struct PublishedRow<'a> {
     /// The row's label.
     pub label: &'a str,
-    /// Figures of the source.
+    /// Published figures of the source.
     pub published: &'a Published,
     /// Results.
     pub measured: &'a Measured,
@@ -61,11 +62,11 @@ pub struct PublishedRow<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureKind {
-    /// A parameter was fitted to it.
+    /// A parameter was fitted to the figure.
     Fitted,
-    /// It follows from a setting or from another figure.
+    /// The figure follows from a setting or from another figure.
     Implied,
-    /// Neither: the result could have been another.
+    /// The figure is neither fitted nor implied, so the result could have differed from it.
     Predicted,
 }
 
@@ -75,15 +76,15 @@ pub struct FigureResult {
     /// The figure.
     #[serde(flatten)]
     pub figure: RowFigure,
-    /// Its relation to the settings.
+    /// The figure's relation to the settings.
     pub kind: FigureKind,
-    /// The published value in its printed form. The row's JSON has the number.
+    /// The published value in its printed form. The row's JSON contains the number.
     #[serde(skip)]
     pub published: String,
-    /// The result in its printed form; `None` if the row has none.
+    /// The result in its printed form; `None` if the row has no such result.
     #[serde(skip)]
     pub measured: Option<String>,
-    /// The result divided by the published value, less one; absent for outcomes.
+    /// The result divided by the published value, minus one; absent for outcomes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
 }
@@ -100,12 +101,12 @@ impl FigureKind {
 }
 
 impl FigureResult {
-    /// Heading of its quantity, and its row: ``Mbit/s of `TCP send, default` ``.
+    /// Heading of the quantity, with the row: ``Mbit/s of `TCP send, default` ``.
     pub fn named(&self) -> String {
         named(&self.figure)
     }
 
-    /// The deviation in percent, with its sign; a dash for an outcome.
+    /// The deviation in percent, with a sign; a dash for an outcome.
     pub fn deviation_text(&self) -> String {
         let percent = |share: f64| format!("{:+.1} %", share * 100.0);
         self.deviation
@@ -118,8 +119,8 @@ impl FigureResult {
 }
 
 impl Reference {
-    /// The published figures of `rows`; `None` if there are none or if the file declares
-    /// no origins.
+    /// Compares the published figures of `rows` with the results; `None` if there are no figures
+    /// or if the file declares no origins.
     pub fn of<'a>(origins: &Origins, rows: impl Iterator<Item = PublishedRow<'a>>) -> Option<Self> {
         let results: Vec<_> = rows.flat_map(|row| of_row(origins, row)).collect();
         if results.is_empty() || !origins.is_declared() {
@@ -159,7 +160,7 @@ impl Reference {
         settings.map(|chosen| chosen.settings.len()).sum()
     }
 
-    /// The counts and deviations in sentences.
+    /// Returns sentences with the counts and deviations.
     pub fn summary(&self) -> String {
         let mut text = format!(
             "{}: {} fitted{}, {} implied, {} predicted.",
@@ -198,7 +199,7 @@ impl Reference {
         text
     }
 
-    /// A sentence for each fitted parameter.
+    /// Returns a sentence for each fitted parameter.
     pub fn fitted_lines(&self) -> Vec<String> {
         let parameters = self.fitted_parameters.iter();
         parameters
@@ -217,7 +218,7 @@ impl Reference {
             .collect()
     }
 
-    /// A sentence for each choice.
+    /// Returns a sentence for each choice.
     pub fn chosen_lines(&self) -> Vec<String> {
         let choices = self.chosen_settings.iter();
         choices
@@ -233,7 +234,7 @@ impl Reference {
             .collect()
     }
 
-    /// A sentence for each reason for which figures are implied.
+    /// Returns a sentence for each reason that figures are implied.
     pub fn implied_lines(&self) -> Vec<String> {
         let implied = self.implied_figures.iter();
         implied
@@ -245,7 +246,7 @@ impl Reference {
     }
 }
 
-/// The published figures of one row.
+/// Returns the published figures of one row, with their results.
 fn of_row(origins: &Origins, row: PublishedRow<'_>) -> Vec<FigureResult> {
     let names = row.published.names().into_iter();
     names
@@ -311,7 +312,7 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     }
 }
 
-/// The middle of `sizes`, or the mean of the two in the middle; `None` if it is empty.
+/// Returns the median of `sizes`; `None` if there are none.
 pub(crate) fn median(mut sizes: Vec<f64>) -> Option<f64> {
     sizes.sort_by(f64::total_cmp);
     let middle = sizes.len() / 2;

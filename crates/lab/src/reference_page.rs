@@ -1,7 +1,7 @@
-//! The page `docs/references.md`: published figures, the parameters behind the results,
-//! and the predictions.
+//! Writes the page `docs/references.md`: published figures, the parameters behind the results, and
+//! the predictions.
 //!
-//! Rule: nothing is computed here. Counts and deviations are those of [`Reference`].
+//! Rule: nothing is computed here. Counts and deviations come from [`Reference`].
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ keeps this page checks that each setting of these files is stated, fitted or cho
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// The page for those of `reports` that have published figures.
+/// Returns the page for those of `reports` that have published figures.
 pub fn reference_markdown(reports: &[&Report]) -> String {
     let mut page = HEAD.to_string();
     let with_figures: Vec<_> = reports
@@ -51,7 +51,7 @@ pub fn reference_markdown(reports: &[&Report]) -> String {
     page
 }
 
-/// An experiment's line of the first table.
+/// Appends an experiment's line of the first table.
 fn line(page: &mut String, report: &Report, reference: &Reference) {
     let dash = || "\u{2013}".to_string();
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
@@ -73,7 +73,7 @@ fn line(page: &mut String, report: &Report, reference: &Reference) {
     );
 }
 
-/// The last line of the first table: the sums, and the median over all predictions.
+/// Appends the last line of the first table: the sums, and the median over all predictions.
 fn sum(page: &mut String, references: &[&Reference]) {
     let total = |of: fn(&Reference) -> usize| -> usize {
         references.iter().map(|reference| of(reference)).sum()

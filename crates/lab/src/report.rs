@@ -1,8 +1,8 @@
 //! The result of an experiment, and its JSON.
 //!
-//! Rule: the JSON is a stable interface (`docs/json.md`). Keys are added; a key that is
-//! renamed, removed or changes its meaning needs a new [`JSON_SCHEMA`]. A quantity has its
-//! unit in its name; shares add up to 1.
+//! Rule: the JSON is a stable interface (`docs/json.md`). New keys may be added. Renaming or
+//! removing a key, or changing its meaning, needs a new [`JSON_SCHEMA`]. A quantity has its unit
+//! in its name; shares add up to 1.
 
 use fullpipe_diagnose::facts::{Observed, PathFacts, VerdictParts};
 use fullpipe_explain::{Explanation, waits_for};
@@ -19,37 +19,37 @@ use crate::{
     reference::{PublishedRow, Reference},
 };
 
-/// Version of the JSON that this crate prints, in `schema` of each object.
-/// Incremented when a key is renamed or removed or changes its meaning, not when one is
-/// added. `docs/json.md` lists the changes of each version.
+/// Version of the JSON that this crate prints, as `schema` in each object. Incremented when a key
+/// is renamed, removed or changes its meaning; unchanged when a key is added. `docs/json.md` lists
+/// the changes of each version.
 pub const JSON_SCHEMA: u32 = 2;
 
-/// One experiment's result. An array of these is the result of several.
+/// Result of one experiment. Several experiments are an array of these.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// [`JSON_SCHEMA`].
+    /// The value of [`JSON_SCHEMA`].
     pub schema: u32,
     /// The experiment's name.
     pub experiment: String,
-    /// Its title.
+    /// Title of the experiment.
     pub title: String,
     /// Source of the published figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The seed that repeats it.
+    /// First seed, with which the run can be repeated.
     pub seed: u64,
-    /// Settings that `--set` made.
+    /// Settings made by `--set`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
-    /// The published figures with the parameters behind the results, counted. Absent if
-    /// there are none or if `--set` changed the experiment.
+    /// Counts of the published figures, and the parameters behind the results. Absent if there are
+    /// no published figures or if `--set` changed the experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// Origins of the values in the file, for tables.
+    /// Origins of the values in the file; for tables.
     #[serde(skip)]
     pub origins: Origins,
-    /// Quantities that the table shows; if empty, those with published figures, or
-    /// goodput.
+    /// Quantities that the table shows. If empty, the table shows the quantities with published
+    /// figures, or goodput if there are none.
     #[serde(skip)]
     pub columns: Vec<&'static str>,
     /// The rows, in the order of the file.
@@ -61,64 +61,64 @@ pub struct Report {
 pub struct RowReport {
     /// The row's label.
     pub label: String,
-    /// Point of a sweep to which the row belongs: settings and their values.
+    /// Point of a sweep that the row belongs to: settings with their values.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_path")]
     pub point: Vec<Coordinate>,
-    /// Settings of `--set` that replaced settings by which rows differ.
+    /// Settings of `--set` that replaced a setting in which rows differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<String>,
-    /// Number of seeds that it was run with, from the report's seed on; with several, the
-    /// measured values are medians.
+    /// Number of seeds with which the row was run, from the report's seed on. With several seeds,
+    /// the measured values are medians.
     #[serde(skip_serializing_if = "is_one")]
     pub seeds: u32,
-    /// Figures of the source.
+    /// Published figures of the source.
     pub published: Published,
-    /// Figures of other stacks, by name.
+    /// Published figures of other stacks, by name.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
     pub peers: Vec<Peer>,
     /// Results.
     pub measured: Measured,
     /// Share of the connections' lifetime charged to each limit.
     pub limits: Limits,
-    /// Time charged to each limit, and the bytes that moved in that time.
+    /// Time charged to each limit, and the bytes carried in that time.
     pub account: Account,
-    /// The cause of the limit with its proof, the smallest settings that free it, and their
-    /// result; absent if no explanation was asked for.
+    /// The cause of the limit with its proof, the smallest settings that remove the limit, and
+    /// their predicted result. Absent if no explanation was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Explanation>,
-    /// Parameters that were fitted to published figures of this row, each with the
-    /// values tried.
+    /// Parameters that were fitted to published figures of this row, each with the values that
+    /// were tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fitted: Vec<String>,
-    /// This row is the baseline: other rows are compared with it.
+    /// True if this row is the baseline, with which other rows are compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub baseline: bool,
     /// The file's note about the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Events, sockets and counters, if they were asked for.
+    /// Events, sockets and counters, if they were requested.
     #[serde(flatten)]
     pub watched: Watched,
-    /// The same row on hosts of this machine's kernel, if that was asked for.
+    /// Result of the same row on hosts that this machine's kernel runs, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelRow>,
-    /// Every segment and every series, if the row was observed. For pages, not for the
+    /// Every segment and every series, if the row was observed. Used by pages, omitted from the
     /// JSON.
     #[serde(skip)]
     pub observed: Option<Observed>,
-    /// The path of the first flow, if the row was observed. For pages, not for the JSON.
+    /// The path of the first flow, if the row was observed. Used by pages, omitted from the JSON.
     #[serde(skip)]
     pub path: Option<PathFacts>,
 }
 
 impl RowReport {
-    /// The label, with the row's point of a sweep and the settings of `--set` that
-    /// replaced the row's own.
+    /// Returns the label, with the row's point of a sweep and with the settings of `--set` that
+    /// replaced the row's own settings.
     pub fn title(&self) -> String {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// The published figures and the results.
+    /// Returns the published figures with the results.
     pub fn published_row(&self) -> PublishedRow<'_> {
         PublishedRow {
             label: &self.label,
@@ -127,7 +127,7 @@ impl RowReport {
         }
     }
 
-    /// The verdict as text; without an explanation, the limit with the most time.
+    /// Returns the verdict as text; without an explanation, the limit with the longest time.
     pub fn verdict_parts(&self) -> VerdictParts {
         let known = self.verdict.as_ref().map(|verdict| verdict.parts.clone());
         known.unwrap_or_else(|| {
@@ -142,7 +142,7 @@ impl RowReport {
         })
     }
 
-    /// Returns the result of the other stack named `peer`, or `None` if none is given.
+    /// Returns the published figure of the other stack named `peer`; `None` if there is none.
     pub fn peer_figure(&self, peer: &str, quantity: &Quantity) -> Option<f64> {
         let found = self.peers.iter().find(|known| known.name == peer)?;
         found.figures.figure(quantity.name)
@@ -162,13 +162,13 @@ fn by_name<S: Serializer>(peers: &[Peer], serializer: S) -> Result<S::Ok, S::Err
 }
 
 impl Report {
-    /// Quantities that a table of the report shows.
+    /// Returns the quantities that a table of the report shows.
     pub fn quantities(&self) -> Vec<&'static Quantity> {
         Quantity::shown(&self.columns, &|quantity| self.is_published(quantity))
     }
 
-    /// Notes that `--set` made the settings `overrides`. The file's origins are about the
-    /// experiment without them.
+    /// Stores that `--set` made the settings `overrides`. Removes the comparison with published
+    /// figures, because the file's origins do not apply to the changed experiment.
     pub fn set_overrides(&mut self, overrides: Vec<String>) {
         if !overrides.is_empty() {
             self.reference = None;
@@ -176,7 +176,7 @@ impl Report {
         self.overrides = overrides;
     }
 
-    /// The settings that were swept, in the order in which they were given.
+    /// Returns the swept settings, in the order in which they were given.
     pub fn axes(&self) -> Vec<&str> {
         let point = self.rows.first().map_or(&[][..], |row| &row.point);
         point.iter().map(|at| at.path.as_str()).collect()
@@ -187,23 +187,24 @@ impl Report {
         is_published(self.rows.iter().map(|row| &row.published), quantity)
     }
 
-    /// Other stacks with a figure for `quantity` in some row, in the file's order.
+    /// Returns the other stacks that have a figure for `quantity` in some row, in the file's
+    /// order.
     pub fn peers_with(&self, quantity: &Quantity) -> Vec<&str> {
         peers_with(self.rows.iter().map(|row| row.peers.as_slice()), quantity)
     }
 
-    /// This result as JSON, indented.
+    /// Returns the report as JSON, indented.
     pub fn json(&self) -> String {
         pretty(self)
     }
 }
 
-/// Several results as a JSON array, indented.
+/// Returns several reports as a JSON array, indented.
 pub fn json_array(reports: &[Report]) -> String {
     pretty(&reports)
 }
 
-/// `value` with [`JSON_SCHEMA`] as its first key.
+/// Returns `value` with [`JSON_SCHEMA`] as its first key.
 pub(crate) fn versioned<T: Serialize>(value: &T) -> impl Serialize {
     #[derive(Serialize)]
     struct Versioned<'a, T> {
@@ -217,7 +218,7 @@ pub(crate) fn versioned<T: Serialize>(value: &T) -> impl Serialize {
     }
 }
 
-/// `values`, each with [`JSON_SCHEMA`] as its first key.
+/// Returns `values`, each with [`JSON_SCHEMA`] as its first key.
 pub(crate) fn versioned_each<T: Serialize>(values: &[T]) -> impl Serialize {
     values.iter().map(versioned).collect::<Vec<_>>()
 }

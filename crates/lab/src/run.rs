@@ -1,8 +1,8 @@
 //! Runs an experiment: one world for each row and seed, in virtual time.
 //!
-//! Rule: every row has the same seeds and its own worlds, so rows differ only by what the
-//! file says. Rows may run in parallel; the result does not depend on how many do. A row
-//! is handed to the caller as soon as it and all rows above it have run and are explained.
+//! Rule: every row has the same seeds and its own worlds, so rows differ only in what the file
+//! sets. Rows may run in parallel; the result does not depend on the number of threads. The caller
+//! receives a row as soon as this row and all rows above it have run and are explained.
 
 use std::{
     fmt,
@@ -34,16 +34,15 @@ use crate::{
     whole_file::WholeFile,
 };
 
-/// Share of a row's work that its worlds are, if it is explained.
+/// Share of a row's work that its worlds take if the row is also explained.
 const PLAYED: f64 = 0.3;
 
 /// Options of a run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
-    /// The first seed of every row; a row of several seeds uses the numbers that follow
-    /// it.
+    /// First seed of every row; a row with several seeds also uses the following numbers.
     pub seed: u64,
-    /// An existing folder for one capture a row, of the row's first seed.
+    /// Existing folder for one capture of each row, of the row's first seed.
     pub captures: Option<&'a Path>,
     /// True to keep every segment and every series of the first seed.
     pub observe: bool,
@@ -51,14 +50,14 @@ pub struct RunOptions<'a> {
     pub watch: Watch,
     /// True to explain each row: cause, proof, smallest settings and their result.
     pub explain: bool,
-    /// Most packet memory that an explanation may give a host, in bytes.
+    /// Largest packet memory that an explanation may give a host, in bytes.
     pub memory: Option<u64>,
-    /// Called from any thread with a row's index and the share of its work that is done,
-    /// from 0 to 1.
+    /// Function that is called from any thread with a row's index and the finished share of its
+    /// work, from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
-    /// Measures the processor time.
+    /// Clock that measures the processor time.
     pub clock: Option<&'a ProcessorClock>,
-    /// Ends the run with [`RunError::Interrupted`] once it returns true.
+    /// Function that ends the run with [`RunError::Interrupted`] by returning true.
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -71,7 +70,7 @@ impl RunOptions<'_> {
         }
     }
 
-    /// Options for the report alone, without captures, series or progress.
+    /// Options for a report with explanations, without captures, series or progress.
     pub const fn plain(seed: u64) -> Self {
         Self {
             seed,
@@ -87,31 +86,31 @@ impl RunOptions<'_> {
     }
 }
 
-/// Reason for which a run has no result.
+/// Reason that a run has no result.
 #[derive(Debug)]
 pub enum RunError {
-    /// A checker of the simulator found a violation: the stack is wrong.
+    /// A checker of the simulator found a violation, that is, an error of the stack.
     World {
-        /// The row.
+        /// Title of the row.
         row: String,
         /// The violation.
         failure: WorldFailure,
     },
-    /// A checker found a violation while the row was explained.
+    /// A checker found a violation in a run for the explanation of a row.
     Twin {
-        /// The row.
+        /// Title of the row.
         row: String,
         /// The changed settings and the violation.
         failure: Box<TwinFailure>,
     },
-    /// A capture could not be written.
+    /// A capture file could not be written.
     Capture {
-        /// The capture.
+        /// Path of the capture file.
         file: PathBuf,
-        /// The system's error.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// [`RunOptions::cancel`] returned true, or the caller wanted no further row.
+    /// [`RunOptions::cancel`] returned true, or the caller of the run stopped it.
     Interrupted,
 }
 
@@ -128,21 +127,21 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs every row of `experiment` with each of its seeds, as many worlds at a time as
-/// there are processors.
+/// Runs every row of `experiment` with each of its seeds, with as many parallel worlds as there
+/// are processors.
 ///
 /// # Errors
-/// The error of the first row, in the order of the file, that has no result. No capture
-/// of such a row is left behind.
+/// The error of the first row, in the order of the file, that has no result. The captures of
+/// failed rows are removed.
 pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, RunError> {
     run_by_row(experiment, options, &mut |_row| ControlFlow::Continue(()))
 }
 
-/// Runs as [`run`] does, and calls `each` with a row as soon as that row and all rows
-/// above it have run. If the experiment has a baseline, the baseline must have run too.
+/// Runs as [`run`] does. Calls `each` with a row as soon as the row, all rows above it, and the
+/// baseline of the experiment have run.
 ///
 /// # Errors
-/// Those of [`run`]; [`RunError::Interrupted`] if `each` breaks.
+/// As [`run`]; [`RunError::Interrupted`] if `each` returns `ControlFlow::Break`.
 pub fn run_by_row(
     experiment: &Experiment,
     options: &RunOptions<'_>,
@@ -180,30 +179,30 @@ pub fn run_by_row(
     }
 }
 
-/// Each row's index with the number of each of its seeds.
+/// Returns a list of all worlds: each row's index with the number of each of its seeds.
 fn worlds(rows: &[Row]) -> Vec<(usize, u32)> {
     let all = rows.iter().enumerate();
     all.flat_map(|(place, row)| (0..row.seeds).map(move |number| (place, number)))
         .collect()
 }
 
-/// The worlds of a row that have run, by the number of their seed.
+/// Finished worlds of a row, by the number of their seed.
 type RowWorlds = Vec<Option<Result<Played, RunError>>>;
-/// A row's results, and its explanation if one was asked for.
+/// A row's results, and its explanation if one was requested.
 type ExplainedRow = (Played, Option<Explanation>);
 /// A row's index and results.
 type RowResult = (usize, Result<ExplainedRow, RunError>);
 
-/// The work of all threads: worlds are run in the order of the file, and whoever runs the last
-/// world of a row explains the row.
+/// Work of all threads. Worlds run in the order of the file; the thread that runs the last world
+/// of a row explains the row.
 struct RowWorkers<'a> {
     experiment: &'a Experiment,
     options: &'a RunOptions<'a>,
-    /// A row's index and the number of one of its seeds.
+    /// All worlds: a row's index and the number of one of its seeds.
     worlds: Vec<(usize, u32)>,
-    /// The world that nobody has begun yet.
+    /// Index of the next world that no thread has begun.
     next: AtomicUsize,
-    /// Set once the caller wants no further row.
+    /// True after the caller has stopped the run.
     is_over: AtomicBool,
     progress: Vec<RowProgress>,
     played: Mutex<Vec<RowWorlds>>,
@@ -224,7 +223,7 @@ impl<'a> RowWorkers<'a> {
         }
     }
 
-    /// Runs and explains until no world is left, and sends the rows.
+    /// Runs worlds and explains rows until no world is left. Sends each finished row.
     fn work(&self, results: mpsc::Sender<RowResult>) {
         while let Some(&(place, number)) =
             self.worlds.get(self.next.fetch_add(1, Ordering::Relaxed))
@@ -237,7 +236,7 @@ impl<'a> RowWorkers<'a> {
                 continue;
             };
             let row = worlds.and_then(|worlds| self.explain(place, worlds));
-            // Sending fails if the run has ended early and dropped the receiver.
+            // Sending fails if the run ended early and dropped the receiver.
             let _ = results.send((place, row));
         }
     }
@@ -255,7 +254,7 @@ impl<'a> RowWorkers<'a> {
         let reported = AtomicU64::new(0);
         let advance = |share| {
             let share = self.progress[place].advance(share, &reported);
-            // An explanation is the other part of a row's work.
+            // The remaining part of a row's work is its explanation.
             let part = if options.explain { PLAYED } else { 1.0 };
             (options.progress)(place, share * part);
             self.go_on()
@@ -272,8 +271,8 @@ impl<'a> RowWorkers<'a> {
         }
     }
 
-    /// Stores the result of world `number` of a row. Returns all worlds of the row if this was
-    /// the last one, or the first of their errors.
+    /// Stores the result of world `number` of a row. If this was the row's last world, returns all
+    /// its worlds, or the first of their errors.
     fn finished(
         &self,
         place: usize,
@@ -299,7 +298,7 @@ impl<'a> RowWorkers<'a> {
     }
 }
 
-/// Summarises the worlds of a row and explains it, if that was asked for.
+/// Summarises the worlds of a row, and explains the row if requested.
 fn explained(
     row: &Row,
     worlds: Vec<Played>,
@@ -325,12 +324,11 @@ fn explained(
     Ok((played, Some(found)))
 }
 
-/// Worlds that have run, and the rows that are built from them.
+/// Finished rows, and the reports that are built from them.
 struct Gathered<'a> {
     experiment: &'a Experiment,
     seed: u64,
-    /// Results of finished rows. A row stays here until the rows above it are finished
-    /// too.
+    /// Results of finished rows. A result stays here until the rows above it are finished too.
     played: Vec<Option<Result<ExplainedRow, RunError>>>,
     /// Goodput of the baseline in Mbit/s; `None` until it has run.
     baseline_mbps: Option<f64>,
@@ -356,14 +354,14 @@ impl<'a> Gathered<'a> {
         self.played[place] = Some(result);
     }
 
-    /// Builds the finished rows in the order of the file, up to the first unfinished one,
-    /// and calls `each` with each.
+    /// Builds the finished rows in the order of the file, up to the first unfinished one, and
+    /// calls `each` with each row.
     fn hand_on(&mut self, each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>) -> ControlFlow<()> {
         let has_baseline = self.experiment.rows.iter().any(|row| row.baseline);
         if has_baseline && self.baseline_mbps.is_none() {
             return ControlFlow::Continue(());
         }
-        // Rows below a failed row are not handed over.
+        // Rows below a failed row do not reach the caller.
         while let Some(Some(Ok(_))) = self.played.get(self.rows.len()) {
             let place = self.rows.len();
             let Some(Some(Ok(played))) = self.played.get_mut(place).map(Option::take) else {
@@ -417,7 +415,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// Progress of all worlds of a row.
+/// Progress of all worlds of one row.
 struct RowProgress {
     seeds: f64,
     /// Sum of the finished shares of all worlds, in millionths.
@@ -432,8 +430,8 @@ impl RowProgress {
         }
     }
 
-    /// Adds the progress of one world, which has done `share` of its work; `reported` has
-    /// the millionths that it reported before. Returns the finished share of the row's
+    /// Adds the progress of one world, which has finished `share` of its work. `reported` holds
+    /// the millionths that this world reported before. Returns the finished share of the row's
     /// work.
     fn advance(&self, share: f64, reported: &AtomicU64) -> f64 {
         let now = (share * 1e6) as u64;
@@ -488,7 +486,7 @@ fn row_report(row: &Row, played: Played, verdict: Option<Explanation>) -> RowRep
 struct OneWorld<'a> {
     experiment: &'a Experiment,
     place: usize,
-    /// The number of the row's seed, from 0.
+    /// Number of the row's seed, from 0.
     number: u32,
     progress: &'a dyn Fn(f64) -> ControlFlow<()>,
 }
@@ -525,7 +523,7 @@ impl OneWorld<'_> {
     }
 }
 
-/// A row's capture.
+/// Capture file of a row.
 struct CaptureFile {
     path: PathBuf,
     file: WholeFile,

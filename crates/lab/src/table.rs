@@ -1,9 +1,9 @@
 //! A report as text: a table, or a record of a few lines for each row.
 //!
-//! Rule: nothing is computed here except deviations and rounding. The form depends only
-//! on the [`Outline`], so each row is printed as soon as it has run. A table needs a width
-//! at which no label and no number is cut, and [`WIDE`] columns unless it shows a sweep or
-//! chosen columns; otherwise each row is a record. The verdicts of a sweep are not printed
+//! Rule: only deviations and rounding are computed here. The form depends only on the [`Outline`],
+//! so that each row can be printed as soon as it has run. A table requires a terminal on which no
+//! label and no number is cut, and at least [`WIDE`] columns unless it shows a sweep or chosen
+//! columns; otherwise each row is printed as a record. The verdicts of a sweep are not printed
 //! here, because they would be too many.
 
 mod columns;
@@ -22,8 +22,7 @@ use crate::{
 };
 use columns::{ResultTable, Shown};
 
-/// Least width of a table that shows no sweep and whose columns are not chosen with
-/// `--columns`.
+/// Smallest width of a table that shows no sweep and no columns chosen with `--columns`.
 pub const WIDE: usize = 120;
 
 /// Prints a report row by row.
@@ -31,13 +30,13 @@ pub struct TablePrinter {
     outline: Outline,
     layout: Layout,
     shown: Vec<Shown>,
-    /// The table's columns; `None` if rows are records.
+    /// The table's columns; `None` if rows are printed as records.
     table: Option<ResultTable>,
 }
 
 impl TablePrinter {
-    /// Creates a printer for the report of `outline`; `columns` are those that were
-    /// chosen, if any.
+    /// Creates a printer for the report of `outline`. `columns` are the columns that the user
+    /// chose.
     pub fn new(outline: Outline, layout: Layout, columns: Option<&Columns>) -> Self {
         let shown = columns::shown(&outline, columns);
         let is_wanted = layout.width >= WIDE || columns.is_some() || outline.is_sweep();
@@ -54,7 +53,7 @@ impl TablePrinter {
         }
     }
 
-    /// The lines above the first row.
+    /// Returns the lines above the first row.
     pub fn head(&self) -> String {
         let mut out = words::head(&self.outline, self.layout);
         if let Some(table) = &self.table {
@@ -63,7 +62,7 @@ impl TablePrinter {
         out
     }
 
-    /// A row's lines, which follow those of its predecessor.
+    /// Returns a row's lines, to follow those of the previous row.
     pub fn row(&self, row: &RowReport) -> String {
         let cells = self.table.as_ref().and_then(|table| {
             let cells = table.cells(row, self.layout);
@@ -75,7 +74,7 @@ impl TablePrinter {
         }
     }
 
-    /// The lines below the last row.
+    /// Returns the lines below the last row.
     pub fn tail(&self, rows: &[RowReport]) -> String {
         let mut out = String::new();
         if self.table.is_some() && !self.outline.is_sweep() {
@@ -88,7 +87,7 @@ impl TablePrinter {
         out
     }
 
-    /// A row as a record of a few lines.
+    /// Returns a row as a record of a few lines.
     fn record(&self, row: &RowReport) -> String {
         let mut out = String::new();
         self.title(&mut out, row);
@@ -117,7 +116,7 @@ impl TablePrinter {
     fn explanation(&self, out: &mut String, row: &RowReport) {
         words::verdict(out, row, self.layout);
         words::flows(out, row, self.layout);
-        // The file's note is about the row without changes by `--set`.
+        // The file's note applies to the row as written, without changes by `--set`.
         if let Some(note) = row.note.as_ref().filter(|_| self.is_as_written()) {
             self.layout.field(out, "Note", note);
         }
@@ -128,7 +127,7 @@ impl TablePrinter {
     }
 }
 
-/// The whole report.
+/// Returns the whole report.
 pub fn text(report: &Report, layout: Layout) -> String {
     let printer = TablePrinter::new(Outline::of_report(report), layout, None);
     let rows = report.rows.iter().map(|row| printer.row(row));

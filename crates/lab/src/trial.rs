@@ -1,8 +1,8 @@
 //! One transfer from a few flags: a host, its peer and the path between them.
 //!
-//! Rule: the flags become an experiment file, and that file is what runs, so a saved file
-//! gives the same result. The peer is an unchanged Linux host, so that the host or the
-//! path is the limit. `verdict` makes the verdict.
+//! Rule: the flags become an experiment file, and that file is run. Therefore a saved file gives
+//! the same result. The peer is an unchanged Linux host, so that the limit is the host or the
+//! path. `verdict` makes the verdict.
 
 mod text;
 
@@ -29,22 +29,22 @@ use crate::{
 
 /// Bytes of each write of the sending application.
 const WRITE: u64 = 16_384;
-/// Longest duration of a transfer that has neither bytes nor duration.
+/// Longest duration of a transfer for which neither bytes nor duration are given.
 const LONGEST: Duration = Duration::from_secs(10);
-/// On a fast path such a transfer is shorter: it takes the time of this many bytes at the
-/// path's rate.
+/// Bytes of a transfer without a given end: on a fast path its duration is the time of this many
+/// bytes at the path's rate.
 const BYTES: u64 = 1_000_000_000;
-/// Fewest round trips of such a transfer, within the longest duration.
+/// Fewest round trips of a transfer without a given end, within the longest duration.
 const ROUND_TRIPS: u64 = 50;
-/// Time after which a transfer is given up if not all bytes have arrived.
+/// Time after which an incomplete transfer is given up.
 const GIVE_UP: &str = "600s";
 
-/// The end of the transfer.
+/// Condition at which the transfer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialEnd {
-    /// After this many bytes.
+    /// The transfer ends after this many bytes.
     Bytes(u64),
-    /// After this time.
+    /// The transfer ends after this time.
     Time(Duration),
 }
 
@@ -53,24 +53,24 @@ pub enum TrialEnd {
 pub struct TrialPlan {
     /// The host under study.
     pub preset: &'static Preset,
-    /// Role of that host.
+    /// Role of the host under study.
     pub role: HostRole,
-    /// Settings as `--set` takes them: of the host, or, with the prefix `peer.`, `link.`
-    /// or `workload.`, of the other end, the path or the application.
+    /// Settings as `--set` takes them. A setting applies to the host, or, with the prefix `peer.`,
+    /// `link.` or `workload.`, to the other end, the path or the application.
     pub settings: Vec<(String, String)>,
-    /// Rate of the path, in bits a second.
+    /// Rate of the path, in bit/s.
     pub rate_bps: u64,
-    /// Base round-trip time.
+    /// Round-trip time of the idle path.
     pub rtt: Duration,
     /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// Queue of the link, as an experiment writes it; `None` for the default.
+    /// Queue of the link, in the form of an experiment file; `None` for the default.
     pub queue: Option<String>,
-    /// Congestion control of the sender; `None` for its preset's.
+    /// Congestion control of the sender; `None` for that of its preset.
     pub congestion: Option<String>,
-    /// The end of the transfer; `None` for a duration that suits the path.
+    /// Condition at which the transfer ends; `None` for a duration that suits the path.
     pub end: Option<TrialEnd>,
-    /// Seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
@@ -81,22 +81,22 @@ pub struct Trial {
     pub preset: &'static str,
     /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// Rate of the path, in bits a second.
+    /// Rate of the path, in bit/s.
     pub rate_bps: u64,
-    /// Base round-trip time, in milliseconds.
+    /// Round-trip time of the idle path, in milliseconds.
     pub rtt_ms: f64,
     /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// The seed that repeats it.
+    /// Seed with which the run can be repeated.
     pub seed: u64,
-    /// Other settings that were given.
+    /// Further settings of the command line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// Payload that the path carries in full segments, less losses, in Mbit/s.
+    /// Payload that the path carries in full segments, minus losses, in Mbit/s.
     pub path_mbps: f64,
     /// Goodput as a share of `path_mbps`.
     pub of_path: f64,
-    /// All packet memory of the host, in bytes.
+    /// Size of the host's packet memory, in bytes.
     pub pool_bytes: u64,
     /// Bytes of the transfer, if it ends after an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct Trial {
     pub result: RowReport,
 }
 
-/// Reason for which there is no result.
+/// Reason that a transfer has no result.
 #[derive(Debug)]
 pub enum TrialError {
     /// A setting was refused.
@@ -137,7 +137,7 @@ impl std::fmt::Display for TrialError {
 impl std::error::Error for TrialError {}
 
 impl TrialPlan {
-    /// The experiment file of this transfer.
+    /// Returns the experiment file of this transfer.
     ///
     /// # Errors
     /// A refused setting, or a refused part of the path.
@@ -162,7 +162,7 @@ impl TrialPlan {
         self.parse(&text).map(|_| text)
     }
 
-    /// Runs the transfer. `progress` is called with the finished share.
+    /// Runs the transfer. Calls `progress` with the finished share.
     ///
     /// # Errors
     /// A refused setting or path, or a violation that a checker of the simulator found.
@@ -184,7 +184,8 @@ impl TrialPlan {
             .map_err(|mistake| TrialError::Refused(Box::new(mistake)))
     }
 
-    /// The settings, each with the flag that made it; later ones win.
+    /// Returns the settings, each with the flag that made it; of two equal settings, the later one
+    /// applies.
     fn all_settings(&self) -> Vec<(&'static str, String, String)> {
         let mut all: Vec<(&'static str, String, String)> = Vec::new();
         if let Some(queue) = &self.queue {
@@ -195,7 +196,7 @@ impl TrialPlan {
                 HostRole::Send => "host",
                 HostRole::Receive => "peer",
             };
-            // Linux's name for NewReno.
+            // Linux calls NewReno `reno`.
             let value = if congestion == "reno" {
                 "newreno"
             } else {
@@ -268,8 +269,7 @@ label = "as given"
         )
     }
 
-    /// Returns a duration in which the path carries enough payload and which is simulated
-    /// quickly.
+    /// Returns a duration in which the path carries enough payload and whose simulation is fast.
     fn usual_end(&self) -> TrialEnd {
         let by_bytes = Duration::from_micros(BYTES * 8 * 1_000_000 / self.rate_bps);
         let by_trips = Duration::from_micros(self.rtt.as_micros() * ROUND_TRIPS);
@@ -279,8 +279,8 @@ label = "as given"
 
 impl Trial {
     /// Runs the first row of `experiment`, in which `settings` were changed. The host is the
-    /// subject, and sends unless it is the first flow's receiver. `progress` is called with the
-    /// finished share.
+    /// subject of the experiment; it is the sender unless it is the first flow's receiver. Calls
+    /// `progress` with the finished share.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -332,13 +332,13 @@ impl Trial {
         })
     }
 
-    /// This as JSON, indented.
+    /// Returns the result as JSON, indented.
     pub fn json(&self) -> String {
         pretty(&versioned(self))
     }
 }
 
-/// Text as a TOML string or key.
+/// Returns text as a TOML string or key.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")

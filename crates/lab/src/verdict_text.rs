@@ -1,7 +1,7 @@
-//! Layout of a verdict: one part a line, its name in the margin.
+//! Layout of a verdict: one line for each part, with the part's name in the margin.
 //!
-//! Rule: the layout depends only on the parts and on a [`Layout`]. The explanation
-//! has the words.
+//! Rule: the layout depends only on the parts and on a [`Layout`]. The words come from the
+//! explanation.
 
 #[cfg(test)]
 mod tests;
@@ -13,8 +13,8 @@ use crate::layout::{KEY_COLUMNS, Layout, Tone};
 /// Columns before the text of a part.
 const INDENT: usize = 2 + KEY_COLUMNS;
 
-/// The verdict, each part on its own lines: its name in the margin, the text wrapped
-/// beside it. Ends with a line break.
+/// Returns the verdict. Each part begins on a new line, with its name in the margin and its text
+/// wrapped beside it. The last line ends with a line break.
 pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
     let VerdictParts {
         limited_by,
@@ -24,7 +24,7 @@ pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
         then,
     } = parts;
     let mut text = String::new();
-    // The limit's name is highlighted, because most readers look only for it.
+    // The name of the limit is highlighted, because most readers look only for this name.
     let limit = limited_by.split_once(": ");
     let limited_by = match limit.filter(|_| layout.colour) {
         Some((limit, figure)) => format!("{}: {figure}", layout.paint(Tone::Limit, limit)),
@@ -47,7 +47,7 @@ pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
     text
 }
 
-/// A setting on a line of its own, and notes about it below.
+/// Appends a setting on its own line, with notes about it below.
 fn setting(text: &mut String, layout: Layout, key: &str, line: &ChangeLine) {
     let mut key = key;
     for piece in pasted(&line.paste, layout.width.saturating_sub(INDENT)) {
@@ -78,8 +78,8 @@ fn is_risk(note: &str) -> bool {
     note.starts_with("Risky")
 }
 
-/// The lines of a setting. A shell command that does not fit is continued with a
-/// backslash; other text is wrapped.
+/// Returns the lines of a setting. A shell command that is too long is continued with a backslash;
+/// other text is wrapped.
 fn pasted(paste: &str, width: usize) -> Vec<String> {
     let is_shell = paste.starts_with("sysctl ") || paste.starts_with("ip ");
     if !is_shell || paste.len() <= width {

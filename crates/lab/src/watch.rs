@@ -1,7 +1,7 @@
 //! Events, sockets and counters as text, and events as lines of JSON.
 //!
-//! Rule: a line is one event or one counter, for `grep` and `jq`; a socket has two lines,
-//! as in `ss`. Every record is printed.
+//! Rule: each line is one event or one counter, for `grep` and `jq`; a socket has two lines, as in
+//! `ss`. Every record is printed.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use fullpipe_scenario::watch::{events::WatchEvent, sockets::Socket};
 
 use crate::report::{Report, RowReport};
 
-/// Every record of `report`, row by row; empty without records.
+/// Returns every record of `report`, row by row; empty without records.
 pub fn watched_text(report: &Report) -> String {
     let mut text = String::new();
     for row in &report.rows {
@@ -49,7 +49,7 @@ pub fn watched_text(report: &Report) -> String {
     text
 }
 
-/// The events of `report`, row by row.
+/// Returns the events of `report`, row by row.
 pub fn events_text(report: &Report) -> String {
     let mut text = String::new();
     for row in &report.rows {
@@ -68,7 +68,7 @@ fn add_events(text: &mut String, row: &RowReport) {
     }
 }
 
-/// The events as JSON, one line each.
+/// Returns the events as JSON, one line each.
 pub fn events_json_lines(report: &Report) -> String {
     #[derive(Serialize)]
     struct Line<'a> {

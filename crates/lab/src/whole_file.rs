@@ -1,9 +1,9 @@
-//! A file of results: it appears whole, or not at all.
+//! Writes a file of results either completely or not at all.
 //!
-//! Rule: every file that a command writes is written here. A regular file is
-//! written beside its destination and renamed, so a failed write leaves the old
-//! file as it was and nothing else. Symbolic links are followed. A FIFO or a
-//! character device is written in place and stays what it is.
+//! Rule: every file that a command writes is written by this module. A regular file is written
+//! beside its destination under another name and then renamed, so a failed write leaves the old
+//! file unchanged and no other file. Symbolic links are followed. A FIFO or a character device is
+//! written in place.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,26 +17,26 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Symbolic links that may follow one another, as in Linux.
+/// Largest number of symbolic links in a chain, as in Linux.
 const MOST_LINKS: usize = 40;
-/// Names tried for a part, because parts of an earlier process with the same process id
-/// may remain.
+/// Number of names that are tried for a temporary file: files of an earlier process with the same
+/// process id may still exist.
 const MOST_NAMES: u32 = 100;
 
-/// A file that is being written. Dropped before [`WholeFile::finish`], it leaves
-/// nothing behind.
+/// A file that is being written. If it is dropped before [`WholeFile::finish`], its temporary file
+/// is removed.
 #[derive(Debug)]
 pub struct WholeFile {
     writer: WholeFileWriter,
     destination: Destination,
 }
 
-/// Place that the bytes go to.
+/// Destination of the bytes.
 #[derive(Debug)]
 enum Destination {
-    /// The file `part`, which becomes `whole` at the end.
+    /// The temporary file `part`, which is renamed to `whole` at the end.
     Part { part: PathBuf, whole: PathBuf },
-    /// A FIFO, a device or the standard output, in place.
+    /// A FIFO, a device or the standard output, which is written in place.
     InPlace,
 }
 
@@ -44,16 +44,16 @@ enum Destination {
 #[derive(Clone, Debug)]
 pub struct WholeFileWriter {
     file: Arc<File>,
-    /// The first error; after one, the file is not put in its place.
+    /// The first error. After an error, the file is not renamed to its destination.
     failed: Arc<Mutex<Option<io::Error>>>,
 }
 
 impl WholeFile {
-    /// Begins to write `path`. An existing regular file keeps its content until the
-    /// end, and its permissions.
+    /// Begins to write `path`. An existing regular file keeps its content until the end, and keeps
+    /// its permissions.
     ///
     /// # Errors
-    /// `path` is a directory or a block device, or cannot be written.
+    /// If `path` is a directory or a block device, or cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(found) if is_standard_output(&found) => {
@@ -61,8 +61,8 @@ impl WholeFile {
                 Ok(Self::new(own.into(), Destination::InPlace))
             }
             Ok(found) if found.is_file() => {
-                // Renaming does not check that the caller may write the old file; opening
-                // it does.
+                // Renaming does not check that the caller may write the old file; opening the file
+                // does.
                 OpenOptions::new().write(true).open(path)?;
                 let file = Self::beside(fs::canonicalize(path)?)?;
                 file.writer.file.set_permissions(found.permissions())?;
@@ -81,15 +81,15 @@ impl WholeFile {
         }
     }
 
-    /// Begins to write `path`, which must not exist.
+    /// Begins to write `path`, which must not exist yet.
     ///
     /// # Errors
     /// [`ErrorKind::AlreadyExists`] if `path` exists, even as a dangling link; any other
     /// error if it cannot be written.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         let file = File::create_new(path)?;
-        // The file is in its place from the start; `finish` renames it to itself, which
-        // does nothing.
+        // The file has its final name from the start; in `finish`, renaming it to its own name has
+        // no effect.
         let [part, whole] = [path.to_owned(), path.to_owned()];
         Ok(Self::new(file, Destination::Part { part, whole }))
     }
@@ -100,14 +100,14 @@ impl WholeFile {
         fs::metadata(path).is_ok_and(|found| is_standard_output(&found) || !found.is_file())
     }
 
-    /// Opens a part in the folder of `whole`.
+    /// Creates a temporary file in the folder of `whole`.
     fn beside(whole: PathBuf) -> io::Result<Self> {
         if whole.file_name().is_none() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "is no file name"));
         }
         let mut number = 0;
         loop {
-            // Not the file's own name with an ending, which might be too long for a name.
+            // A short name of its own: the destination's name with a suffix might be too long.
             let name = format!(".fullpipe-{}-{number}.part", process::id());
             let part = whole.with_file_name(name);
             match File::create_new(&part) {
@@ -131,16 +131,16 @@ impl WholeFile {
         }
     }
 
-    /// A writer that may outlive this value, but must be flushed before
+    /// Returns a writer, which may outlive this value but must be flushed before
     /// [`WholeFile::finish`].
     pub fn writer(&self) -> WholeFileWriter {
         self.writer.clone()
     }
 
-    /// Puts the file in its place.
+    /// Renames the file to its destination.
     ///
     /// # Errors
-    /// A write failed before, or the file cannot be renamed.
+    /// If an earlier write failed, or the file cannot be renamed.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(error) = self.writer.failed().take() {
             return Err(error);
@@ -156,7 +156,7 @@ impl WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let Destination::Part { part, .. } = &self.destination {
-            // Nothing can be done about a part that cannot be removed.
+            // A temporary file that cannot be removed remains; the error is ignored.
             let _ = fs::remove_file(part);
         }
     }
@@ -169,7 +169,7 @@ impl WholeFileWriter {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Remembers the first error that is not to be tried again.
+    /// Stores the first error, unless the write should be tried again.
     fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result
             && error.kind() != ErrorKind::Interrupted
@@ -197,27 +197,27 @@ impl Write for WholeFileWriter {
 /// Writes `bytes` to `path` as a [`WholeFile`].
 ///
 /// # Errors
-/// The file cannot be written; what was there is unchanged.
+/// If the file cannot be written; an existing file is unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = WholeFile::create(path)?;
     file.writer().write_all(bytes)?;
     file.finish()
 }
 
-/// Returns true if `found` is the file that standard output goes to. A second open file
-/// description has its own offset and would overwrite what the first wrote.
+/// Returns true if `found` is the file that standard output is redirected to. A second open file
+/// description would have its own offset, and would overwrite the output of the first.
 fn is_standard_output(found: &fs::Metadata) -> bool {
     let own = io::stdout().as_fd().try_clone_to_owned();
     let own = own.and_then(|own| File::from(own).metadata());
     own.is_ok_and(|own| (own.dev(), own.ino()) == (found.dev(), found.ino()))
 }
 
-/// The file that the symbolic links of `path` lead to, which does not exist.
+/// Returns the destination of the symbolic links of `path`, which does not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
-            // An absolute target replaces the folder.
+            // An absolute target replaces the whole path.
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
             Err(_) => return Ok(path),
         }

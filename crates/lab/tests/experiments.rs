@@ -1,9 +1,8 @@
-//! The experiments of the checkout, run and compared with the claims about them.
+//! Tests that run the experiments of the checkout and compare them with the claims about them.
 //!
-//! Rule: readers of the documentation rely on the committed reports, so a change of
-//! behaviour shows up here as a changed report, printed for 80 columns. To accept
-//! one: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab`, and look at the
-//! difference.
+//! Rule: readers of the documentation rely on the committed reports. A change of behaviour
+//! therefore fails here with the changed report, printed for 80 columns. To accept a change, run
+//! `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab` and examine the difference.
 
 mod widths;
 
@@ -34,19 +33,19 @@ fn experiment(name: &str) -> Experiment {
     catalogue::find(name, &root()).unwrap().parse().unwrap()
 }
 
-/// Without explanations, which take most of the time.
+/// Runs without explanations, which take most of the time.
 fn run_with_seed(experiment: &Experiment, seed: u64) -> Report {
     run(experiment, &RunOptions::quick(seed)).unwrap()
 }
 
-/// The report of experiment `name` as it stands, run once for all tests. Only the reports of
-/// the first seed have explanations.
+/// Returns the report of the unchanged experiment `name`, which is run once for all tests. Only
+/// the reports of seed 1 have explanations.
 fn report(name: &str, seed: u64) -> Arc<Report> {
     type Reports = BTreeMap<(String, u64), Arc<OnceLock<Arc<Report>>>>;
     static REPORTS: Mutex<Reports> = Mutex::new(BTreeMap::new());
     let mut reports = REPORTS.lock().unwrap();
     let place = Arc::clone(reports.entry((name.to_owned(), seed)).or_default());
-    // Other experiments can run meanwhile.
+    // The lock is released, so that other tests can run other experiments meanwhile.
     drop(reports);
     let options = RunOptions {
         explain: seed == 1,
@@ -82,7 +81,7 @@ impl Drop for Folder {
     }
 }
 
-/// Experiments of many seeds or connections; `tables.rs` runs them.
+/// Experiments with many seeds or connections, which `tables.rs` runs.
 const LARGE: &[&str] = &["autotune", "fairness", "loss", "shallow"];
 
 #[test]
@@ -144,12 +143,14 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         );
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
-        // 96 blocks hold 16,384 bytes and their headers: then one write waits for the other.
+        // 96 blocks are enough for 16,384 bytes and their headers, but then one write must wait
+        // for the previous one.
         let Some(verdict) = &stalled.verdict else {
             continue;
         };
         assert_eq!(verdict.knob.as_deref(), Some("CONFIG_IOB_NBUFFERS"));
-        // With 110 blocks the row has 1.4 Mbit/s, with 115 it has 5.0, with any number 5.1.
+        // With 110 blocks the row has 1.4 Mbit/s, with 115 blocks 5.0 Mbit/s, with more at most
+        // 5.1 Mbit/s.
         let needed = verdict.needed.as_deref().and_then(|text| text.parse().ok());
         assert!(
             needed.is_some_and(|blocks: u32| (111..=128).contains(&blocks)),
@@ -158,8 +159,8 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
     }
 }
 
-/// Reference system 3: segmentation offload sends the same bytes in the same time
-/// with 2.6 times fewer packets through the stack.
+/// Reference system 3: with segmentation offload, the same bytes take the same time, with 2.6
+/// times fewer packets through the stack.
 #[test]
 fn tso_sends_as_much_with_a_third_of_the_packets_through_the_stack() {
     let report = report("tso", 1);
@@ -191,11 +192,11 @@ fn tso_sends_as_much_with_a_third_of_the_packets_through_the_stack() {
     );
     assert!(write.ip_out_requests >= 560, "{}", write.ip_out_requests);
     assert!(write.ip_in_receives >= 560, "{}", write.ip_in_receives);
-    // Each super-segment has one IP header where its segments have one each.
+    // A super-segment has one IP header instead of one for each segment.
     assert!(transmit.ip_ext_out_octets < write.ip_ext_out_octets);
 }
 
-/// Measured over published `quantity`, for each row with a published figure.
+/// Returns the measured divided by the published `quantity`, for each row with a published figure.
 fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
     let json: Value = serde_json::from_str(&report.json()).unwrap();
     let rows = json["rows"].as_array().unwrap().iter();
@@ -238,8 +239,8 @@ fn unet3_waits_for_delayed_acks_as_delivered_and_is_as_fast_as_published_when_tu
     }
 }
 
-/// Reference system 4: buffers raise goodput until the processor or the path is the
-/// limit, and no further.
+/// Reference system 4: larger buffers raise goodput only until the processor or the path is the
+/// limit.
 #[test]
 fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
     let report = report("netburner", 1);
@@ -256,7 +257,7 @@ fn netburner_gains_by_buffers_until_its_processor_or_the_path_is_used_up() {
     assert!((0.99..=1.01).contains(&more), "{more}");
 }
 
-/// Memory for out-of-order payload saves retransmissions.
+/// A larger buffer for out-of-order payload avoids retransmissions.
 #[test]
 fn netburner_repairs_losses_sooner_the_more_it_keeps_out_of_order() {
     let report = report("netburner", 1);
@@ -290,8 +291,8 @@ fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
     }
 }
 
-/// Reference system 5: goodput is the least that the two buffers, the path's rate
-/// and its round-trip time allow.
+/// Reference system 5: goodput is the smallest value that the two buffers, the path's rate and its
+/// round-trip time allow.
 #[test]
 fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
     for (name, count) in [
@@ -311,8 +312,8 @@ fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
     }
 }
 
-/// A reader that pauses costs nothing but time. A sender waits for one that stops as
-/// long as its answers to window probes arrive.
+/// A reader that pauses only costs time. A sender waits for a stopped reader as long as its window
+/// probes are answered.
 #[test]
 fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     let stalled = report("linux-buffers-c", 1);
@@ -335,14 +336,14 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     assert_eq!(lost.outcome, Outcome::Dropped);
     assert_eq!((lost.window_probes, lost.resets), (15, 1));
     let (dropped, reset) = (lost.dropped_s.unwrap(), lost.reset_s.unwrap());
-    // Ten timeouts, each twice the one before, from 200 ms and a round trip of 2 ms; then
-    // six of 120 s.
+    // Ten timeouts, each twice the previous one, starting with 200 ms plus a round trip of 2 ms;
+    // then six timeouts of 120 s.
     assert!((924.6..=928.0).contains(&dropped), "{dropped} s");
     assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }
 
-/// Share of the allowed rate that a memory of `bytes` can give: a segment is
-/// acknowledged once it is complete, and headers take their part of the rate.
+/// Returns the share of the allowed rate that is possible with a memory of `bytes`: a segment is
+/// acknowledged only after it has arrived completely, and headers use part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {
     let (rate, rtt) = setup.bare_path();
     let (frame, ack, payload) = (1_514.0, 66.0, 1_448.0);
@@ -350,7 +351,7 @@ fn possible(setup: &Setup, bytes: f64) -> f64 {
     (rate * payload / frame).min((bytes - 512.0) * 8.0 / cycle) / setup.allowed_bps().unwrap()
 }
 
-/// Each memory gives the goodput that is possible with it, in both directions.
+/// With each memory, goodput is what that memory allows, in both directions.
 #[test]
 fn seven_kilobytes_and_more_give_what_is_possible_in_both_directions() {
     let experiment = experiment("memory");
@@ -583,7 +584,7 @@ rows = [{ label = "shared", seeds = 3 }, { label = "alone", set.two.start = "0s"
         panic!("two rows");
     };
     let measured = &shared.measured;
-    // 1,448 of 1,514 bytes are payload.
+    // A frame of 1,514 bytes carries 1,448 bytes of payload.
     assert!(
         (8.5..9.57).contains(&measured.goodput_mbps),
         "{}",

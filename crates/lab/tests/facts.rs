@@ -1,12 +1,12 @@
-//! Observations of a row agree with its measurements, and observing a row does not
-//! change its results.
+//! Tests that the observations of a row agree with its measurements, and that observing a row does
+//! not change its results.
 
 use std::path::Path;
 
 use fullpipe_diagnose::facts::{Episode, Mark, Observed};
 use fullpipe_lab::{Report, RunOptions, catalogue, facts, run};
 
-/// `nuttx` for a short time, with `settings` applied to every row.
+/// Runs `nuttx` for a short time, with `settings` applied to every row.
 fn report(settings: &[(&str, &str)], observe: bool) -> Report {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let found = catalogue::find("nuttx", &root).unwrap();
@@ -85,7 +85,7 @@ fn the_bands_add_up_to_the_shares_of_the_limits() {
         };
         let bands = &connection.first.limits;
         let closing = fullpipe_tcp::Limit::Closing as u8;
-        // The account ends when the connection closes, the observation when the run ends.
+        // The account ends when the connection closes; the observation ends when the run ends.
         let limited_ns = |reason: u8| -> u64 {
             let places = (0..bands.len()).filter(|place| bands.reason[*place] == reason);
             places

@@ -1,8 +1,7 @@
-//! Experiment files with extreme values.
+//! Tests with experiment files that contain extreme values.
 //!
-//! Rule: a file that the check accepts is run, and one that cannot be run is refused by the
-//! check. The files are drawn from legal and absurd values of every field; long runs are
-//! cut short.
+//! Rule: every file that the check accepts can be run; the check refuses the others. Files are
+//! drawn from legal and absurd values of every field; long runs are cut short.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -68,7 +67,7 @@ const LINK: &[&str] = &[
     "codel = { target = \"0s\", interval = \"1us\" }",
 ];
 
-/// Lines of the workload.
+/// Lines of the workload's table.
 const WORKLOAD: &[&str] = &[
     "write = 1",
     "write = 100",
@@ -97,7 +96,7 @@ const WORKLOAD: &[&str] = &[
     "reverse = true",
 ];
 
-/// Ends of the workload.
+/// Lines that end the workload.
 const ENDS: &[&str] = &[
     "duration = \"50ms\"",
     "duration = \"3s\"",
@@ -107,7 +106,7 @@ const ENDS: &[&str] = &[
     "bytes = \"16000000000G\"",
 ];
 
-/// Draws up to `most` lines that set different keys.
+/// Draws up to `most` lines, each of which sets a different key.
 fn lines(rng: &mut Rng, from: &[&str], most: u64) -> String {
     let key = |line: &str| {
         line.split(['.', ' '])
@@ -139,7 +138,7 @@ fn file(number: u64) -> String {
     )
 }
 
-/// Runs `experiment` until its end, or until it has reported progress several times.
+/// Runs `experiment` until its end, or until it has reported progress `REPORTS` times.
 fn run_cut_short(experiment: &Experiment) -> Result<(), RunError> {
     let reports = AtomicU32::new(0);
     let progress = |_row: usize, _share: f64| {
@@ -176,7 +175,7 @@ fn a_file_that_the_check_accepts_is_run() {
     assert!(accepted > 150, "only {accepted} accepted");
 }
 
-/// A file with a link of `link` and this workload.
+/// Checks a file with a link with the fields `link` and with this workload.
 fn checked(link: &str, workload: &str) -> Result<Experiment, String> {
     let text = format!(
         "title = \"odd\"\nhosts.client = {{}}\nhosts.server = {{}}\n[links.wire]\nbetween = [\"client\", \
@@ -191,7 +190,7 @@ fn checked(link: &str, workload: &str) -> Result<Experiment, String> {
     })
 }
 
-/// A segment with timestamps and SACK blocks is as long as the packet, or would be longer.
+/// At these MTUs, timestamps and SACK blocks leave little or no space for payload in a packet.
 #[test]
 fn packets_too_short_for_all_options_carry_a_transfer_with_losses() {
     for mtu in 68..=80 {

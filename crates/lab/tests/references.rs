@@ -1,9 +1,9 @@
-//! Published figures: the page that counts them, and the claims of the experiment files
+//! Tests of published figures: the page that counts them, and the claims of the experiment files
 //! about fitted, chosen and unknown parameters.
 //!
-//! Rule: a sentence of an experiment file that says what another setting would give is
-//! checked here by running it. To accept a changed page:
-//! `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab --test references`.
+//! Rule: if a sentence of an experiment file states the result of another setting, a test here
+//! runs that setting. To accept a changed page: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab
+//! --test references`.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
@@ -17,7 +17,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Every experiment with published figures.
+/// Returns every experiment with published figures.
 fn references() -> Vec<Experiment> {
     let all = catalogue::all(root()).unwrap();
     let all = all.into_iter().map(|found| found.parse().unwrap());
@@ -34,7 +34,7 @@ fn run_plain(experiment: &Experiment) -> Report {
     run(experiment, &RunOptions::quick(1)).unwrap()
 }
 
-/// The rows `labels` of experiment `name` with `settings`.
+/// Runs the rows `labels` of experiment `name` with `settings`.
 fn measured(name: &str, labels: &[&str], settings: &[(&str, &str)]) -> Vec<Measured> {
     let mut experiment = catalogue::find(name, root()).unwrap().parse().unwrap();
     experiment
@@ -77,8 +77,8 @@ fn each_setting_of_an_experiment_with_published_figures_has_an_origin() {
     }
 }
 
-/// Knobs of hosts that an experiment fits or chooses: the knob, and `true` if the entry
-/// explains other values in other experiments.
+/// Returns the knobs of hosts that an experiment fits or chooses. The second value is true if the
+/// entry explains different values in other experiments.
 fn declared(origins: &Origins) -> Vec<(String, bool)> {
     let fitted = origins.fitted.iter();
     let fitted = fitted.map(|fitted| (&fitted.parameter.setting, fitted.elsewhere.is_some()));
@@ -94,8 +94,8 @@ fn declared(origins: &Origins) -> Vec<(String, bool)> {
     fitted.chain(chosen).filter_map(knob).collect()
 }
 
-/// Values of `knob` at the senders or the receivers of `experiments` that have the preset
-/// of a host that sets it.
+/// Returns the values of `knob` at the senders or the receivers of `experiments`. Only hosts whose
+/// preset is that of a host that sets the knob are included.
 fn values(knob: &str, experiments: &[Experiment], sends: bool) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for experiment in experiments {
@@ -111,7 +111,7 @@ fn values(knob: &str, experiments: &[Experiment], sends: bool) -> BTreeMap<Strin
     all
 }
 
-/// The document of an experiment: its source up to the colon.
+/// Returns the document of an experiment: its source up to the colon.
 fn document(experiment: &Experiment) -> &str {
     let source = experiment.source.as_deref().unwrap();
     source.split(": ").next().unwrap()
@@ -155,7 +155,7 @@ fn within(share: f64, value: u64, of: u64) -> bool {
     (value as f64 / of as f64 - 1.0).abs() <= share
 }
 
-/// The reasons and the note of experiment `tso`.
+/// Tests the reasons and the note of experiment `tso`.
 #[test]
 fn the_packets_of_tso_depend_on_the_largest_super_segment_and_on_nothing_else_that_was_tried() {
     let labels = ["sizing=transmit"];
@@ -187,8 +187,8 @@ fn the_packets_of_tso_depend_on_the_largest_super_segment_and_on_nothing_else_th
     assert!(within(0.02, received, 221), "{received}");
 }
 
-/// The second try at the published rate of fragments, and the reason of the cost of a
-/// received packet.
+/// Tests the second value that was tried for the published rate of fragments, and the reason for
+/// the cost of a received packet.
 #[test]
 fn no_cost_per_packet_and_per_byte_gives_the_published_rates_with_and_without_fragments() {
     let labels = [
@@ -205,7 +205,7 @@ fn no_cost_per_packet_and_per_byte_gives_the_published_rates_with_and_without_fr
         let [receive, whole, fragments] = [0, 1, 2].map(|row| measured[row].goodput_mbps);
         assert!((515.0..525.0).contains(&whole), "{costs:?}: {whole}");
         assert!(fragments > whole, "{costs:?}: {fragments} and {whole}");
-        // The published 948 Mbit/s leave no time for sending ACKs.
+        // At the published 948 Mbit/s, the processor has no time left for sending ACKs.
         assert_eq!(receive > 940.0, packet == "0us", "{costs:?}: {receive}");
     }
     let slower = measured(
@@ -216,7 +216,7 @@ fn no_cost_per_packet_and_per_byte_gives_the_published_rates_with_and_without_fr
     assert!(slower.iter().all(|row| row.goodput_mbps < 800.0));
 }
 
-/// The reason of `workload.low_water` of experiment `netburner`.
+/// Tests the reason of `workload.low_water` in experiment `netburner`.
 #[test]
 fn a_writer_that_resumes_at_a_third_is_a_third_faster_than_netburner_published() {
     let row = measured(
@@ -228,7 +228,7 @@ fn a_writer_that_resumes_at_a_third_is_a_third_faster_than_netburner_published()
     assert!((0.64..0.69).contains(&share), "{share}");
 }
 
-/// The reason of `wifi.radio.access` of experiment `nuttx`.
+/// Tests the reason of `wifi.radio.access` in experiment `nuttx`.
 #[test]
 fn the_access_time_of_nuttx_is_the_nearest_that_misses_no_row_by_a_tenth() {
     let labels = ["128 x 196, whole writes", "128 x 196, chunked"];
@@ -244,8 +244,8 @@ fn the_access_time_of_nuttx_is_the_nearest_that_misses_no_row_by_a_tenth() {
     assert!(nearer[0] > 0.1 && used[0] < 0.1, "{nearer:?} {used:?}");
 }
 
-/// The sentence of case A about other text shares, and its note about a connection that
-/// is kept open: without slow start, and without the handshake's round trip of 20 ms.
+/// Tests the sentence of case A about other shares of payload in buffers, and its note about a
+/// connection that stays open: it saves slow start and the handshake's round trip of 20 ms.
 #[test]
 fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
     let rows = ["SO_SNDBUF 16K", "256K, wmem_max raised"];
@@ -269,7 +269,7 @@ fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
     assert!((0.075..0.095).contains(&saved), "{saved} s");
 }
 
-/// The reason of `workload.think` of case E.
+/// Tests the reason of `workload.think` in case E.
 #[test]
 fn half_a_second_of_think_time_makes_case_e_longer_than_published() {
     let rows = ["RTT 5 ms", "RTT 1 ms"];

@@ -1,9 +1,8 @@
-//! The experiments whose rows have many seeds, compared with the claims about them.
+//! Tests that compare the experiments with many seeds with the claims about them.
 //!
-//! Rule: each experiment runs once, and all tests use that one report: the committed
-//! table, the page made of several reports, and the required figures. They take
-//! minutes without optimisation, so `cargo xtask test` runs them in a separate step,
-//! optimised. To accept a change:
+//! Rule: each experiment runs once, and all tests use its report: the committed table, the page
+//! made of several reports, and the required figures. The runs take minutes without optimisation,
+//! so `cargo xtask test` runs them optimised, in a separate step. To accept a change:
 //! `UPDATE_SNAPSHOTS=1 cargo test --release -p fullpipe-lab --test tables -- --ignored`.
 
 mod widths;
@@ -71,7 +70,7 @@ fn the_page_of_many_seeds_is_as_committed() {
     );
 }
 
-/// The required goodput with each kind of impairment.
+/// Tests the required goodput with each kind of impairment.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn loss_over_many_seeds_costs_no_more_than_these_figures() {
@@ -108,8 +107,8 @@ fn loss_over_many_seeds_costs_no_more_than_these_figures() {
     }
 }
 
-/// The response function models neither timeouts nor lost retransmissions, so goodput
-/// is somewhat below it.
+/// Goodput is somewhat below the response function, which models neither timeouts nor lost
+/// retransmissions.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn loss_over_many_seeds_leaves_four_fifths_of_the_response_function() {
@@ -177,8 +176,8 @@ fn flows_of_one_algorithm_share_a_queue_evenly_over_many_seeds() {
     }
 }
 
-/// RFC 9438 §4.3: in the Reno-friendly region CUBIC is as fast as Reno; here neither
-/// has more than twice the goodput of the other.
+/// RFC 9438 §4.3: in the Reno-friendly region CUBIC is as fast as Reno. The test requires that
+/// neither has more than twice the goodput of the other.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn cubic_and_newreno_share_a_queue_evenly_over_many_seeds() {
@@ -210,12 +209,12 @@ fn a_thousand_connections_share_the_memory_without_a_stall() {
     let each = &all.flows[0].connections_mbps;
     let least = each.iter().copied().fold(f64::MAX, f64::min);
     assert_eq!(each.len(), 1_000);
-    // An even share of the path is 0.95 Mbit/s.
+    // The fair share of each connection is 0.95 Mbit/s.
     assert!(least >= 0.1, "{least} Mbit/s");
 }
 
-/// A part of a transfer that began in slow start once foretold 1.9 Gbit/s here, and one more
-/// connection was advised where both buffers were small.
+/// A cut run that ended shortly after slow start once predicted 1.9 Gbit/s here, and the verdict
+/// advised one more connection although both buffers were small.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn advice_over_many_seeds_is_faster_and_no_faster_than_a_shallow_link() {

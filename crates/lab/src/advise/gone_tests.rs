@@ -1,4 +1,4 @@
-//! The built-in experiments in which peers vanish or are not heard.
+//! Tests with the built-in experiments in which peers vanish or become unreachable.
 
 use fullpipe_explain::{Cause, Explanation};
 use fullpipe_scenario::experiment::Experiment;
@@ -62,8 +62,7 @@ fn retries_that_run_out_hold_it_for_a_quarter_of_an_hour() {
             .line()
             .contains("`device` gave up after 926 s")
     );
-    // No connection waits for the memory, so the advice is the outage that RFC 9293
-    // allows for.
+    // No connection waits for the memory, so the advice is the shortest timeout of RFC 9293.
     assert_eq!(verdict.needed.as_deref(), Some("100s"));
 }
 

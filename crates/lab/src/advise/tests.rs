@@ -1,4 +1,4 @@
-//! Advice is followed step by step, until it ends.
+//! Tests that advice is followed step by step until it ends.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn windows_that_help_only_together_are_one_step_and_then_the_path_is_the_limit()
     assert_foretold(&advice, 0.02);
 }
 
-/// Checks that each step's result is within `most` of its prediction.
+/// Checks that each step's result differs from its prediction by at most `most`.
 fn assert_foretold(advice: &Advice, most: f64) {
     for step in &advice.steps[1..] {
         let predicted = step.predicted.unwrap();
@@ -52,7 +52,7 @@ fn assert_foretold(advice: &Advice, most: f64) {
     }
 }
 
-/// The window of a receiver that has received nothing has ten segments.
+/// The initial window of a receiver has ten segments.
 #[test]
 fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     let opening = |bytes, initial_window| {
@@ -71,10 +71,10 @@ fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     assert_eq!(first.verdict.limit, Cause::INITIAL_RECEIVE_WINDOW);
     let change = &raised.changes[0];
     assert_eq!(change.set, "far.tcp.initial_receive_window");
-    // 28 segments hold 40,000 bytes; a value is precise to 5 %.
+    // 28 segments carry 40,000 bytes; a value is precise to 5 %.
     assert!(["28", "29"].contains(&&*change.to), "{change:?}");
     assert!(raised.elapsed_s < first.elapsed_s * 0.8, "{raised:?}");
-    // A SYN's window cannot hold more than 65,535 bytes: 45 segments.
+    // The window in a SYN is at most 65,535 bytes: 45 segments.
     let advice = opening("300000", "250");
     let change = &advice.steps[1].changes[0];
     assert_eq!(
@@ -84,8 +84,8 @@ fn a_window_that_holds_the_transfer_is_not_named_but_the_first_one_is() {
     assert_eq!(advice.end, AdviceEnd::Path, "{}", advice.ends_with);
 }
 
-/// A queue of 1,000 packets overflows at the end of slow start and drops every second
-/// segment of 2 MB in flight.
+/// A queue of 1,000 packets that overflows at the end of slow start and drops every second segment
+/// of 2 MB in flight.
 const OVERFLOW: &[(&str, &str)] = &[
     ("near.pool.blocks", "8192"),
     ("far.pool.blocks", "8192"),
@@ -97,7 +97,7 @@ const OVERFLOW: &[(&str, &str)] = &[
     ("workload.bytes", "40000000"),
 ];
 
-/// The explanation of the row, which is not followed.
+/// Returns the explanation of the row without following its advice.
 fn explained(changes: &[(&str, &str)]) -> Explanation {
     let mut experiment = Experiment::parse("t", "t.toml", FILE).unwrap();
     for (path, value) in changes {
@@ -170,7 +170,7 @@ fn row<'a>(experiment: &'a Experiment, label: &str) -> &'a Row {
     row.unwrap_or_else(|| panic!("{label} is no row"))
 }
 
-/// Goodput of a row as given, in Mbit/s.
+/// Returns the goodput of a row as given, in Mbit/s.
 fn as_given(experiment: &Experiment, label: &str) -> f64 {
     let alone = Experiment {
         rows: vec![row(experiment, label).clone()],
@@ -180,7 +180,7 @@ fn as_given(experiment: &Experiment, label: &str) -> f64 {
     report.rows[0].measured.goodput_mbps
 }
 
-/// Goodput of a row as given, and at the end of its advice, in Mbit/s.
+/// Returns the goodput of a row as given, and at the end of its advice, in Mbit/s.
 fn at_the_end(experiment: &Experiment, label: &str) -> (f64, f64) {
     let row = row(experiment, label);
     let advice = advise(experiment, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();
@@ -191,8 +191,7 @@ fn at_the_end(experiment: &Experiment, label: &str) -> (f64, f64) {
     (first.goodput_mbps, last.goodput_mbps)
 }
 
-/// Following the advice step by step gives the goodput of the tuned rows in the
-/// documents.
+/// Following the advice step by step gives the same goodput as the tuned rows in the documents.
 #[test]
 fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
     let mut unet3 = known("unet3");
@@ -216,7 +215,7 @@ fn advice_for_what_is_delivered_ends_as_well_as_what_was_tuned() {
     }
 }
 
-/// End of the advice for a row, and the limit that is left.
+/// Returns the reason for the end of the advice for a row, and the remaining limit.
 fn end_of(experiment: &str, label: &str) -> (AdviceEnd, &'static str) {
     let experiment = known(experiment);
     let row = row(&experiment, label);
@@ -280,7 +279,7 @@ fn people_read_one_line_a_step_within_the_width() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!text.contains("Because"), "{text}");
-    // Each setting has one value in the end.
+    // The final list contains each setting once, with one value.
     let last = text.split("Settings:").nth(1).unwrap();
     let mut named: Vec<_> = ["SO_RCVBUF", "SO_SNDBUF", "initcwnd", "initrwnd", "rmem_max"]
         .iter()

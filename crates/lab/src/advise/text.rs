@@ -1,7 +1,7 @@
-//! Advice in words: one line a step, the predicted result beside the measured one.
+//! The advice as text: one line for each step, with the predicted result beside the measured one.
 //!
-//! Rule: nothing is computed here except rounding. A risky setting is marked as risky,
-//! and the settings of all steps are printed once more at the end, ready to paste.
+//! Rule: only rounding is computed here. A risky setting is marked as risky. At the end, the
+//! settings of all steps are listed once more, ready to paste.
 
 use std::fmt::Write;
 
@@ -20,15 +20,15 @@ use crate::{
 
 /// Columns of a measured or a predicted result.
 const RESULT: usize = 11;
-/// Columns before the settings, for the number of a step.
+/// Columns before the settings, which contain the number of the step.
 const NUMBER: usize = 6;
-/// Least and most columns of the settings.
+/// Fewest and most columns of the settings.
 const SETTINGS: (usize, usize) = (16, 48);
-/// Columns reserved for the limit's name.
+/// Columns reserved for the name of the limit.
 const LIMIT: usize = 24;
 
-/// The advice on each row: one line a step. `verbose` adds each step's verdict, and the
-/// limits of both ends in seconds and bytes.
+/// Returns the advice for each row, with one line for each step. `verbose` adds each step's
+/// verdict, and the limits of both ends in seconds and bytes.
 pub fn advice_text(advice: &[Advice], layout: Layout, verbose: bool) -> String {
     let mut text = String::new();
     for (place, advice) in advice.iter().enumerate() {
@@ -84,7 +84,7 @@ fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
     }
 }
 
-/// One step; each of several settings has a line of its own.
+/// Appends one step. If it has several settings, each has its own line.
 fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: Layout) {
     let step = &advice.steps[number];
     let settings = described(step, number);
@@ -117,7 +117,7 @@ fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: 
     }
 }
 
-/// The settings of a step, each with its new value.
+/// Returns the settings of a step, each with its new value.
 fn described(step: &AdviceStep, number: usize) -> Vec<String> {
     if number == 0 {
         return vec!["as it is".to_string()];
@@ -128,7 +128,8 @@ fn described(step: &AdviceStep, number: usize) -> Vec<String> {
         .collect()
 }
 
-/// Columns of the settings: as many as the longest needs, if the limit keeps its columns.
+/// Columns of the settings: the length of the longest setting, unless the limit then lacks
+/// columns.
 fn settings_columns(advice: &Advice, layout: Layout) -> usize {
     let steps = advice.steps.iter().enumerate();
     let all = steps.flat_map(|(number, step)| described(step, number));
@@ -146,7 +147,7 @@ fn measured(advice: &Advice, step: &AdviceStep) -> String {
     result(advice, step.goodput_mbps, step.elapsed_s)
 }
 
-/// The duration of a transfer that ends by itself, otherwise the goodput.
+/// Returns the duration of a transfer that ends after an amount of data, otherwise the goodput.
 fn result(advice: &Advice, goodput_mbps: f64, elapsed_s: f64) -> String {
     if advice.has_end {
         seconds_text(elapsed_s)
@@ -156,7 +157,8 @@ fn result(advice: &Advice, goodput_mbps: f64, elapsed_s: f64) -> String {
     }
 }
 
-/// The last value of each setting, ready to paste, and the step that sets it.
+/// Returns the last value of each setting, ready to paste, with the number of the step that sets
+/// it.
 fn settings(advice: &Advice) -> Vec<(&Advised, usize)> {
     let worth = match advice.end {
         AdviceEnd::NoGain => advice.steps.len() - 1,
@@ -177,12 +179,12 @@ fn settings(advice: &Advice) -> Vec<(&Advised, usize)> {
     last
 }
 
-/// True for a note that must be read before the setting is made.
+/// Returns true for a note that the user must read before making the setting.
 fn is_warning(note: &str) -> bool {
     note.starts_with("Risky")
 }
 
-/// Every limit with its time and its bytes.
+/// Returns every limit with its time and its bytes.
 fn account<R: Reason>(times: &Times<R>) -> String {
     let parts = times
         .parts()

@@ -1,4 +1,4 @@
-//! The page of a small experiment with a known limit in each row.
+//! Tests of the page for a small experiment with a known limit in each row.
 
 use fullpipe_scenario::Experiment;
 

@@ -1,4 +1,4 @@
-//! A row on kernel hosts stands beside fullpipe's own, in tables, lines and columns.
+//! Tests that a row on kernel hosts is beside fullpipe's own row, in tables, lines and columns.
 
 use fullpipe_diagnose::observe::SeenLimit;
 use fullpipe_pool::Duration;
@@ -54,7 +54,7 @@ fn a_report_without_kernel_hosts_has_no_such_table() {
 fn both_stacks_stand_in_one_line_and_what_is_not_applied_below() {
     let text = kernel_text(&on_kernels(), Layout::plain(200));
     let line = text.lines().find(|line| line.starts_with("ran")).unwrap();
-    // Closing counts only if nothing else does.
+    // Closing is a main limit only if no other limit has time.
     assert!(
         line.contains("12.5") && line.contains("send buffer 10 %"),
         "{line}"
@@ -79,7 +79,8 @@ fn a_narrow_terminal_gets_lines() {
 #[test]
 fn columns_have_the_kernels_values_and_the_reason_of_a_skipped_row() {
     let csv = Records::of(&on_kernels()).csv();
-    // The verdict before these columns has a comma; from the end no cell has one.
+    // The verdict in front of these columns contains a comma; no cell after it does, so lines are
+    // split from the end.
     let lines: Vec<Vec<_>> = csv.lines().map(|line| line.rsplit(',').collect()).collect();
     let [names, ran, skipped] = &lines[..] else {
         panic!("a line of names and two records");

@@ -1,8 +1,8 @@
-//! The knobs of a preset on a terminal: a table, or a record for each knob if the
-//! terminal is narrow.
+//! The knobs of a preset for a terminal: a table, or one record for each knob if the terminal is
+//! narrow.
 //!
-//! Rule: the first column of a table has the names in the preset's own system, because
-//! its users look for those. Names, ranges, units and descriptions come from each knob's
+//! Rule: the first column of the table has the names in the preset's own system, because its users
+//! search for these names. Names, ranges, units and descriptions come from each knob's
 //! declaration.
 
 use std::fmt::Write;
@@ -19,16 +19,16 @@ use crate::{
     layout::{Layout, Tone, columns},
 };
 
-/// Least columns of a knob's doc in a table.
+/// Fewest columns of a knob's description in a table.
 const LEAST_DOC: usize = 40;
-/// Most columns of a knob's doc in a table.
+/// Most columns of a knob's description in a table.
 const MOST_DOC: usize = 80;
-/// A table is shown from this width on.
+/// Smallest width at which a table is printed.
 const WIDE: usize = 120;
 
-/// A printed knob of a preset.
+/// A knob of a preset, as it is printed.
 struct Listed {
-    /// Names in the preset's own system.
+    /// Names of the knob in the preset's own system.
     own: Vec<&'static str>,
     value: String,
     info: KnobInfo,
@@ -39,14 +39,14 @@ impl Listed {
         self.value != self.info.default
     }
 
-    /// The value, marked if it differs from the default.
+    /// The value, with a mark if it differs from the default.
     fn marked(&self) -> String {
         let mark = if self.is_changed() { " *" } else { "" };
         format!("{}{mark}", self.value)
     }
 
-    /// Returns true if the knob's name, or one of its names in the preset's system,
-    /// contains `filter`.
+    /// Returns true if `filter` occurs in the knob's name, or in one of its names in the preset's
+    /// system.
     fn matches(&self, filter: &str) -> bool {
         let filter = filter.to_ascii_lowercase();
         let mut names = self.own.iter().copied().chain([self.info.name.as_str()]);
@@ -54,7 +54,7 @@ impl Listed {
     }
 }
 
-/// The knobs of `preset`, or those whose name contains `filter`, as text.
+/// Returns the knobs of `preset`, or only those whose name contains `filter`, as text.
 ///
 /// # Errors
 /// One line with the nearest name, if no knob's name contains `filter`.
@@ -91,8 +91,8 @@ pub fn knobs_table(
     Ok(text)
 }
 
-/// Names of the knobs of `preset`, or of those with a name that contains `filter`: the
-/// knob's own or one in the preset's system.
+/// Returns the names of the knobs of `preset`. With a `filter`, returns the names that contain it,
+/// both the knobs' own and those in the preset's system.
 ///
 /// # Errors
 /// One line with the nearest name, if no name contains `filter`.
@@ -139,7 +139,7 @@ fn listed(preset: &Preset, filter: Option<&str>) -> Result<Vec<Listed>, String> 
     Ok(found)
 }
 
-/// The table; `None` if it does not fit.
+/// Returns the table; `None` if it is wider than the terminal.
 fn table(knobs: &[Listed], preset: &Preset, layout: Layout) -> Option<String> {
     let widest = |of: &dyn Fn(&Listed) -> usize| knobs.iter().map(of).max().unwrap_or(0);
     let has_own = knobs.iter().any(|knob| !knob.own.is_empty());
@@ -218,7 +218,7 @@ fn records(knobs: &[Listed], layout: Layout) -> String {
     out
 }
 
-/// `low to high`, or the value if both are equal.
+/// Returns `low to high`, or one value if both are equal.
 pub(super) fn range((low, high): &(String, String)) -> String {
     if low == high {
         low.clone()

@@ -1,4 +1,4 @@
-//! Wrapping: nothing is longer than the width, nothing is lost.
+//! Tests that no wrapped line is longer than the width, and that no text is lost.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The processor time of a thread.
+//! Tests of a thread's processor time.
 
 use super::*;
 use crate::{Experiment, RunOptions, run};

@@ -1,4 +1,4 @@
-//! A column has one type, and the same columns are in every format.
+//! Tests that each column has one type, and that every format has the same columns.
 
 use fullpipe_scenario::Experiment;
 

@@ -1,7 +1,7 @@
-//! The payload that a host's buffers hold, from all knobs that affect it.
+//! Payload that fits into a host's buffers, computed from all knobs that affect it.
 //!
-//! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has
-//! the size that was set, at most the cap. Payload may use its share of that size.
+//! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has the size
+//! that was set, limited by the cap. Payload may use its percentage of that size.
 
 use fullpipe_scenario::experiment::HostPlan;
 
@@ -10,29 +10,29 @@ use fullpipe_scenario::experiment::HostPlan;
 pub struct Buffer {
     /// The size that was set, in bytes.
     pub set: u64,
-    /// Its maximum, if it has autotuning.
+    /// Maximum size; `None` without autotuning.
     pub tuned_to: Option<u64>,
-    /// Cap on the size that was set.
+    /// Cap on the size that may be set.
     pub limit: u64,
-    /// Percent of the buffer that payload may use.
+    /// Percentage of the buffer that payload may use.
     share: u64,
-    /// Names of its knobs.
+    /// Names of the buffer's knobs.
     pub knobs: Knobs,
 }
 
 /// The knobs of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knobs {
-    /// Its size.
+    /// Knob of the size.
     pub set: &'static str,
-    /// Its maximum.
+    /// Knob of the maximum.
     pub max: &'static str,
-    /// The cap on what may be set.
+    /// Knob of the cap on what may be set.
     pub limit: &'static str,
 }
 
 impl Buffer {
-    /// The send buffer of `host`.
+    /// Returns the send buffer of `host`.
     pub fn sending(host: &HostPlan) -> Self {
         let tcp = &host.config.tcp;
         let max = Some(tcp.send_buffer_max).filter(|max| *max > tcp.send_buffer);
@@ -49,7 +49,7 @@ impl Buffer {
         }
     }
 
-    /// The receive buffer of `host`.
+    /// Returns the receive buffer of `host`.
     pub fn receiving(host: &HostPlan) -> Self {
         let tcp = &host.config.tcp;
         let tuned = tcp.receive_tuning && tcp.receive_buffer_max > tcp.receive_buffer;
@@ -66,13 +66,13 @@ impl Buffer {
         }
     }
 
-    /// Most bytes of payload that it holds.
+    /// Largest payload that fits into the buffer, in bytes.
     pub fn text(&self) -> u64 {
         self.text_of(self.tuned_to.unwrap_or(self.set.min(self.limit)))
     }
 
-    /// The size that holds `text` bytes of payload: the cap, if `text` is what the cap
-    /// allows.
+    /// Returns the buffer size for `text` bytes of payload. If `text` is the payload that the cap
+    /// allows, returns the cap.
     pub fn size_for(&self, text: u64) -> u64 {
         if text == self.text_of(self.limit) {
             return self.limit;

@@ -1,27 +1,27 @@
-//! Errors of a search.
+//! Errors of a search for sufficient settings.
 //!
-//! Rule: each error names what the caller can change, except a violation in the
+//! Rule: each error names something that the caller can change, except for a violation in the
 //! simulator.
 
 use fullpipe_scenario::{Mistake, experiment::SettingError, units::grouped};
 
 use crate::run::RunError;
 
-/// Largest buffer in bytes that a search tries.
+/// Largest buffer that a search tries, in bytes.
 pub const LARGEST: u64 = 1 << 30;
 
-/// Reason for which there is no result.
+/// Reason that a search has no result.
 #[derive(Debug)]
 pub enum SizeError {
     /// A setting was refused.
     Setting(SettingError),
-    /// The given memory is too little for any setting.
+    /// The given memory is too small for every setting.
     Memory(SettingError),
-    /// The bandwidth-delay product exceeds the largest buffer.
+    /// The bandwidth-delay product, in bytes, exceeds the largest buffer.
     TooLong(u64),
-    /// The path was refused.
+    /// The description of the path was refused.
     Path(Mistake),
-    /// No payload arrived, for this reason.
+    /// No payload arrived; contains the reason.
     Nothing(String),
     /// A run failed: a checker of the simulator found a violation.
     Run(RunError),

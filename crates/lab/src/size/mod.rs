@@ -1,11 +1,11 @@
-//! Smallest sufficient value of each knob on a path, found by simulation.
+//! Finds the smallest sufficient value of each knob on a path, by simulation.
 //!
-//! Rule: one knob is searched at a time while the host has ample amounts of every other
-//! resource. A goodput is sufficient if it is a given share of what the path carries. If
-//! the host's best goodput is below that, the same share of its best is sufficient. The
-//! text shows each result also as a multiple of the bandwidth-delay product.
+//! Rule: one knob is searched at a time, while the host has ample amounts of every other resource.
+//! A goodput is sufficient if it reaches a given share of what the path carries. If the host
+//! cannot reach that with any value, the same share of its best goodput is sufficient. The text
+//! shows each result also as a multiple of the bandwidth-delay product.
 //!
-//! | question | where |
+//! | content | module |
 //! | --- | --- |
 //! | the host, its peer, the path, and the length of a run | `world` |
 //! | goodput over seeds, and its confidence interval | `sample` |
@@ -43,37 +43,37 @@ pub use text::size_text;
 use crate::report::{pretty, versioned};
 use runs::Runs;
 
-/// The path, the host, and the share that is sufficient.
+/// Request of a search: the path, the host, and the sufficient share.
 #[derive(Clone, Debug)]
 pub struct SizeRequest {
-    /// Rate of the path, in bits a second.
+    /// Rate of the path, in bit/s.
     pub rate_bps: u64,
-    /// Base round-trip time.
+    /// Round-trip time of the idle path.
     pub rtt: Duration,
     /// Probability that a frame with payload is lost.
     pub loss: f64,
-    /// All packet memory of the host in bytes; `None` for ample memory.
+    /// Size of the host's packet memory in bytes; `None` for ample memory.
     pub memory: Option<u64>,
     /// Preset of the host.
     pub preset: &'static Preset,
-    /// Settings as `--set` takes them: of the host, or, with the prefix `peer.`, `link.`
-    /// or `workload.`, of the other end, the path or the application.
+    /// Settings as `--set` takes them. A setting applies to the host, or, with the prefix `peer.`,
+    /// `link.` or `workload.`, to the other end, the path or the application.
     pub settings: Vec<(String, String)>,
-    /// Percent of the send buffer that must be free before a blocked writer continues.
+    /// Percentage of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Sufficient share of what the path carries; of the host's best goodput if the host does
-    /// not reach that share of the path.
+    /// Sufficient share of what the path carries. If the host does not reach it, the same share of
+    /// the host's best goodput is sufficient.
     pub share: f64,
-    /// Seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
 }
 
 /// The path of a transfer, and the preset of its host under study.
 #[derive(Clone, Copy, Debug)]
 pub struct SizedPath {
-    /// Rate of the slowest link, in bits a second.
+    /// Rate of the slowest link, in bit/s.
     pub rate_bps: u64,
-    /// Base round-trip time.
+    /// Round-trip time of the idle path.
     pub rtt: Duration,
     /// Probability that a frame with payload is lost.
     pub loss: f64,
@@ -82,7 +82,7 @@ pub struct SizedPath {
 }
 
 impl SizedPath {
-    /// Those of the first flow of `setup`; `None` if no link has a rate.
+    /// Returns the path of the first flow of `setup`; `None` if no link has a rate.
     pub fn of(setup: &Setup) -> Option<Self> {
         let (rate_bps, rtt_s) = setup.bare_path();
         rate_bps.is_finite().then(|| Self {
@@ -99,32 +99,32 @@ impl SizedPath {
 pub struct Size {
     /// The preset's name.
     pub preset: &'static str,
-    /// Rate of the path, in bits a second.
+    /// Rate of the path, in bit/s.
     pub rate_bps: u64,
-    /// Base round-trip time, in milliseconds.
+    /// Round-trip time of the idle path, in milliseconds.
     pub rtt_ms: f64,
     /// Probability that a frame with payload is lost, from 0 to 1.
     pub loss: f64,
-    /// All packet memory of the host in bytes, if it was given.
+    /// Size of the host's packet memory in bytes, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// Settings that were given.
+    /// The settings of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
-    /// Percent of the send buffer that must be free before a blocked writer continues.
+    /// Percentage of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
     /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// Sufficient share of what the path carries; of the host's best goodput if the host does
-    /// not reach that share of the path.
+    /// Sufficient share of what the path carries. If the host does not reach it, the same share of
+    /// the host's best goodput is sufficient.
     pub share: f64,
-    /// The seed that repeats it.
+    /// First seed, with which the search can be repeated.
     pub seed: u64,
-    /// The host's results with ample resources, sending and receiving.
+    /// Results of the host with ample resources, as sender and as receiver.
     pub best: Vec<AmpleResult>,
-    /// The searched knobs.
+    /// Results for each searched knob.
     pub knobs: Vec<KnobSize>,
-    /// Best division of the given memory between both directions.
+    /// Best division of the given memory between sending and receiving.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
 }
@@ -132,9 +132,9 @@ pub struct Size {
 /// Role of a host in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostRole {
-    /// It sends to the peer.
+    /// The host sends to the peer.
     Send,
-    /// It receives from the peer.
+    /// The host receives from the peer.
     Receive,
 }
 
@@ -142,7 +142,7 @@ impl HostRole {
     /// Both roles.
     pub const ALL: [Self; 2] = [Self::Send, Self::Receive];
 
-    /// Its name in tables and JSON.
+    /// The role's name in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Send => "send",
@@ -151,20 +151,20 @@ impl HostRole {
     }
 }
 
-/// Result of a host with ample amounts of every resource that was not given.
+/// Result of a host with ample amounts of every resource that the request does not fix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AmpleResult {
-    /// Its role: `send` or `receive`.
+    /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// Payload that the path carries in full segments, less losses, in Mbit/s.
+    /// Payload that the path carries in full segments, minus losses, in Mbit/s.
     pub path_mbps: f64,
     /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
     /// Goodput as a share of what the path carries.
     pub of_path: f64,
-    /// True if that share is sufficient.
+    /// True if `of_path` is sufficient.
     pub reaches_path: bool,
-    /// The explanation of this run, if it does not reach the path.
+    /// Explanation of this run, if it does not reach the sufficient share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Explanation>,
 }
@@ -172,58 +172,58 @@ pub struct AmpleResult {
 /// A knob and its smallest sufficient value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KnobSize {
-    /// Its name in the host's system.
+    /// Name of the knob in the host's system.
     pub knob: String,
     /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// The highest goodput that any setting certainly gave, in Mbit/s; at least the mean with
-    /// ample resources.
+    /// Highest goodput in Mbit/s that any setting reached with 95 % confidence; at least the mean
+    /// with ample resources.
     pub best_mbps: f64,
     /// Sufficient goodput, in Mbit/s.
     pub enough_mbps: f64,
-    /// True if `enough_mbps` is a share of what the path carries, false if it is a share
-    /// of the best.
+    /// True if `enough_mbps` is a share of what the path carries; false if it is a share of the
+    /// best goodput.
     pub reaches_path: bool,
-    /// Width of the 95 % confidence interval of a ratio, as a share of the ratio: the goodput
-    /// of `smallest` divided by that with ample resources. Absent without losses.
+    /// Width of the 95 % confidence interval of a ratio, as a share of the ratio. The ratio is the
+    /// goodput of `smallest` divided by the goodput with ample resources. Absent without losses.
     #[serde(rename = "interval_share", skip_serializing_if = "Option::is_none")]
     pub interval: Option<f64>,
     /// Number of seeds with which `smallest` was run.
     pub seeds: usize,
-    /// The smallest sufficient setting, if there is one.
+    /// The smallest sufficient setting; `None` if no setting suffices.
     pub smallest: Option<CurvePoint>,
-    /// Every setting tried, the smallest first. For a buffer or memory, ample resources are
-    /// last.
+    /// Every setting that was tried, the smallest first. For a buffer or memory, the last point is
+    /// the run with ample resources.
     pub curve: Vec<CurvePoint>,
 }
 
 /// A setting and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// The value as the host's system writes it.
+    /// The value in the form of the host's system.
     pub value: String,
-    /// The value in bytes; for a buffer, its payload.
+    /// The value in bytes; for a buffer, the bytes of payload.
     pub bytes: u64,
     /// Goodput, in Mbit/s.
     pub goodput_mbps: f64,
     /// Quartiles over the seeds, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quartiles_mbps: Option<[f64; 2]>,
-    /// Goodput as a share of the best.
+    /// Goodput as a share of the best goodput.
     pub share: f64,
     /// Goodput as a share of what the path carries.
     pub of_path: f64,
-    /// The sender's limit with the most time at this setting.
+    /// The limit for which the sender waited longest at this setting.
     pub limit: &'static str,
 }
 
-/// Expected number of steps of the search of one knob.
+/// Expected number of steps in the search of one knob.
 const STEPS_EACH: usize = 7;
-/// Expected number of steps with ample resources, before the first knob.
+/// Expected number of steps with ample resources, which precede the first knob.
 const STEPS_BEFORE: usize = 4;
 
-/// Searches the knobs of a host that sends and receives over a path. `progress` is called
-/// with the finished share.
+/// Searches the knobs of a host that sends and receives over a path. Calls `progress` with the
+/// finished share.
 ///
 /// # Errors
 /// A refused setting or path, too little memory, a bandwidth-delay product above the largest
@@ -245,7 +245,7 @@ pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Si
         let ample = &mut ample_by_role[searched.role as usize];
         knobs.extend(search::search(request, searched, ample, &runs)?);
     }
-    // The searches have run ample resources with more seeds.
+    // The searches ran ample resources with more seeds, so the reported values are updated.
     ample_by_role
         .iter_mut()
         .for_each(|ample| ample.update(request));
@@ -273,14 +273,14 @@ pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Si
 }
 
 impl Size {
-    /// This as JSON, indented.
+    /// Returns the result as JSON, indented.
     pub fn json(&self) -> String {
         pretty(&versioned(self))
     }
 }
 
 impl AmpleResult {
-    /// The result of a world before it has run.
+    /// Creates the entry of a world that has not run yet.
     fn of(role: HostRole, setup: &Setup) -> Self {
         let path = Path::of(setup, full_segment(setup));
         Self {
@@ -301,7 +301,7 @@ impl AmpleResult {
 }
 
 impl SizeRequest {
-    /// Seeds that each world runs with at first.
+    /// Number of seeds with which each world first runs.
     fn fewest_seeds(&self) -> usize {
         match self.loss > 0.0 {
             true => search::SEEDS.0,
@@ -309,7 +309,7 @@ impl SizeRequest {
         }
     }
 
-    /// Most seeds that a world runs with: one if `loss` is 0.
+    /// Largest number of seeds of a world: one if `loss` is 0.
     fn most_seeds(&self) -> usize {
         match self.loss > 0.0 {
             true => search::SEEDS.1,
@@ -322,7 +322,7 @@ impl SizeRequest {
         best_mbps >= self.share * path_mbps
     }
 
-    /// Sufficient goodput, if the best is `best_mbps`.
+    /// Returns the sufficient goodput if the best goodput is `best_mbps`.
     fn enough_mbps(&self, best_mbps: f64, path_mbps: f64) -> f64 {
         let of = match self.reaches(best_mbps, path_mbps) {
             true => path_mbps,
@@ -331,7 +331,7 @@ impl SizeRequest {
         self.share * of
     }
 
-    /// Sets the part of the send buffer that the host's writer waits for.
+    /// Sets the free part of the send buffer that the host's writer waits for.
     fn set_low_water(&self, setup: &mut Setup) {
         let flow = setup.flows.iter_mut().find(|flow| flow.from == 0);
         let set = flow.map(|flow| flow.set("low_water", &format!("{}%", self.low_water)));

@@ -1,7 +1,7 @@
-//! Runs of a search, and its progress.
+//! Runs the worlds of a search, and estimates its progress.
 //!
-//! Rule: the number of runs is not known before the search ends, so progress is an
-//! estimate. It never decreases, and it stays below 1.
+//! Rule: the number of runs is unknown until the search ends, so progress is an estimate. The
+//! estimate never decreases, and stays below 1.
 
 use std::{
     ops::ControlFlow,
@@ -25,20 +25,20 @@ use crate::{
 
 use super::error::SizeError;
 
-/// Largest progress before the end.
+/// Largest reported progress before the search ends.
 const ALMOST: f64 = 0.99;
 
 /// Runs worlds and reports progress.
 pub struct Runs<'a> {
     seed: u64,
     progress: &'a (dyn Fn(f64) + Sync),
-    /// Number of steps that a search takes, from experience.
+    /// Usual number of steps of such a search.
     expected: usize,
     done: AtomicUsize,
 }
 
 impl<'a> Runs<'a> {
-    /// Begins a search of about `expected` steps.
+    /// Creates the runner of a search with about `expected` steps.
     pub fn new(seed: u64, expected: usize, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
         Self {
             seed,
@@ -51,7 +51,7 @@ impl<'a> Runs<'a> {
     /// Runs `rows` as one step and returns their reports.
     ///
     /// # Errors
-    /// The error of a run.
+    /// The error of the run that failed.
     pub fn rows(
         &self,
         experiment: &Experiment,
@@ -63,7 +63,8 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Reports of a row's worlds may arrive in another order than they were made.
+            // Reports from the worlds of a row may arrive in a different order than they were
+            // sent.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             (self.progress)(self.share(done as f64 + step));
@@ -80,7 +81,7 @@ impl<'a> Runs<'a> {
         Ok(report.rows)
     }
 
-    /// Runs each setup with the seed of its number, from 0 on, as one step. The results have
+    /// Runs each setup with the seed of its number, from 0 on, as one step. Returns the results in
     /// the order of `all`.
     ///
     /// # Errors
@@ -126,7 +127,7 @@ impl<'a> Runs<'a> {
         played.collect()
     }
 
-    /// Explains the result of the only row of `experiment`, after the searched runs.
+    /// Explains the result of the only row of `experiment`. Called after the runs of the search.
     ///
     /// # Errors
     /// A failed run.
@@ -136,7 +137,7 @@ impl<'a> Runs<'a> {
         Ok(report.rows.swap_remove(0))
     }
 
-    /// The share of the search that `steps` steps are.
+    /// Estimated share of the search that `steps` steps are.
     fn share(&self, steps: f64) -> f64 {
         (steps / self.expected as f64).min(ALMOST)
     }

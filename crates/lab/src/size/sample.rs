@@ -1,10 +1,11 @@
 //! Goodput over several seeds, and its confidence interval.
 //!
-//! Rule: two settings are compared over the seeds that both have run with. Equal seeds lose
-//! the same frames, so the ratio of two settings varies much less than each of them. A sample
-//! of one seed is exact, because then nothing is random.
+//! Rule: two settings are compared over the seeds with which both ran. Runs with equal seeds lose
+//! the same frames, so the ratio of two settings varies much less than each of them. A sample of
+//! one seed is exact: one seed is used only if nothing is random.
 
-/// Student's t for 95 % confidence, by degrees of freedom; between two rows the first one counts.
+/// Student's t for 95 % confidence, by degrees of freedom. For values between two rows, the first
+/// of the two rows is used.
 const STUDENT: &[(usize, f64)] = &[
     (1, 12.71),
     (2, 4.31),
@@ -27,20 +28,21 @@ pub struct Sample {
 /// An estimate, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The value.
+    /// The estimated value.
     pub value: f64,
     /// Width of its 95 % confidence interval, as a share of the value.
     pub interval: f64,
 }
 
 impl Sample {
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(&self) -> Estimate {
         let mean = self.mbps.iter().sum::<f64>() / self.mbps.len().max(1) as f64;
         Estimate::of(mean, self.mbps.iter().map(|mbps| mbps - mean), mean)
     }
 
-    /// The mean goodput over that of `other`, from the seeds that both have run with.
+    /// Returns the ratio of the mean goodput to that of `other`, over the seeds with which both
+    /// ran.
     pub fn over(&self, other: &Self) -> Estimate {
         let pairs = || self.mbps.iter().zip(&other.mbps);
         let own: f64 = pairs().map(|(own, _)| own).sum();
@@ -50,7 +52,7 @@ impl Sample {
         Estimate::of(ratio, apart, own / pairs().count().max(1) as f64)
     }
 
-    /// The quartiles, if there are several seeds.
+    /// Returns the quartiles; `None` for a single seed.
     pub fn quartiles(&self) -> Option<[f64; 2]> {
         let mut sorted = self.mbps.clone();
         sorted.sort_by(f64::total_cmp);
@@ -60,7 +62,8 @@ impl Sample {
 }
 
 impl Estimate {
-    /// A value whose samples are `apart` from it, in units of which `mean` is the mean.
+    /// Creates an estimate of `value`. `apart` are the deviations of the samples, in units whose
+    /// mean is `mean`.
     fn of(value: f64, apart: impl Iterator<Item = f64>, mean: f64) -> Self {
         let squares: Vec<_> = apart.map(|apart| apart * apart).collect();
         let count = squares.len() as f64;
@@ -75,7 +78,7 @@ impl Estimate {
         Self { value, interval }
     }
 
-    /// The lower end of the interval.
+    /// Returns the lower end of the interval.
     pub fn least(&self) -> f64 {
         self.value * (1.0 - self.interval / 2.0)
     }

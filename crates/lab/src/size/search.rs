@@ -1,10 +1,10 @@
-//! Search of one knob: the value is doubled until it is sufficient, and then the smallest
-//! sufficient value is approached.
+//! Searches one knob: doubles its value until it is sufficient, then approaches the smallest
+//! sufficient value.
 //!
-//! Rule: a value is one that the host's system can express, so the result can be set. The
-//! points of a step run in parallel, two at a time on every machine, so the result does
-//! not depend on the machine. With losses, a value runs with more and more seeds until its
-//! goodput is known well enough, or is certainly sufficient or insufficient.
+//! Rule: only values that the host's system can express are tried, so that the result can be set.
+//! Two points of a step run in parallel on every machine, so that the result does not depend on
+//! the machine. With losses, a value runs with more and more seeds until its goodput is known
+//! precisely enough, or is certainly sufficient or insufficient.
 
 use fullpipe::presets::alias;
 use fullpipe_explain::{NamedSetting, setting};
@@ -25,11 +25,11 @@ use super::{
 
 /// A knob that is searched.
 pub struct Searched {
-    /// Its name.
+    /// Name of the knob.
     knob: &'static str,
     /// The host's role during the search.
     pub role: HostRole,
-    /// The kind of knob.
+    /// Kind of the knob.
     pub what: KnobKind,
 }
 
@@ -38,16 +38,16 @@ pub struct Searched {
 pub enum KnobKind {
     /// Payload in a buffer.
     Buffer,
-    /// All packet memory, in blocks.
+    /// Size of the packet memory, in blocks.
     Memory,
-    /// Unacknowledged payload, if the host's system counts it separately.
+    /// Unacknowledged payload, if the host's system limits it separately.
     Unacknowledged,
-    /// Out-of-order payload, if the host's system counts it separately; it occurs only
-    /// with losses.
+    /// Out-of-order payload, if the host's system limits it separately. Searched only with losses,
+    /// without which there is none.
     OutOfOrder,
 }
 
-/// Every knob that a path may require to be large.
+/// Every knob for which a path may require a large value.
 pub const SEARCHED: &[Searched] = &[
     Searched {
         knob: "tcp.send_buffer",
@@ -81,69 +81,69 @@ pub const SEARCHED: &[Searched] = &[
     },
 ];
 
-/// The first value tried is the bandwidth-delay product divided by this, but at least two
+/// The first value is the bandwidth-delay product divided by this number, but at least two
 /// segments.
 const FIRST_PART: u64 = 32;
 const TWO_SEGMENTS: u64 = 3_000;
-/// Ample resources start at this many times the bandwidth-delay product, but at least at
-/// the memory of a small system.
+/// Ample resources begin at this multiple of the bandwidth-delay product, but at least at the
+/// memory of a small system.
 const AMPLE: u64 = 4;
 const AT_LEAST: u64 = 128 << 10;
-/// Smallest buffer in bytes that a search tries.
+/// Smallest buffer that a search tries, in bytes.
 const SMALLEST: u64 = 128;
-/// A host whose goodput reaches this share of what the path carries has ample resources.
+/// Resources are ample if the host's goodput reaches this share of what the path carries.
 const ALL_OF_IT: f64 = 0.99;
-/// Doubling has gained nothing if the gain is below the first share, or, with losses,
-/// below the second, because every result is then uncertain. This must happen twice in a
-/// row, because a curve may have a flat part.
+/// Smallest gain, as a share, that counts when resources are doubled: the first share without
+/// losses, the second with losses, which make every result uncertain. Doubling ends after two
+/// consecutive steps without gain, because a curve may have a flat part.
 const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = PRECISE;
-/// A goodput is known well enough if its 95 % confidence interval is narrower than this share.
+/// Goodput is known precisely enough if its 95 % confidence interval is narrower than this share.
 pub const PRECISE: f64 = 0.03;
-/// Fewest and most seeds of a value with losses. Each further step doubles them.
+/// Fewest and most seeds of a value with losses. Each further step doubles their number.
 pub const SEEDS: (usize, usize) = (4, 128);
-/// A value runs with no further seeds once the search of its knob has carried so many bytes.
+/// Bytes carried in the search of a knob after which no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
 const WITHOUT_GAIN: u32 = 2;
-/// Points that run in parallel.
+/// Number of points that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
-/// If fewer bytes than this are in flight, values beyond the first sufficient one are
-/// tried too, because the first may be a peak.
+/// If fewer bytes than this are in flight, values beyond the first sufficient one are tried as
+/// well, because the first one may be a peak.
 const FAR: u64 = 1 << 20;
-/// Every larger value must give at least this share of the sufficient goodput.
+/// Share of the sufficient goodput that every larger value must reach.
 const NEARLY: f64 = 0.97;
-/// Most steps of the approach. The first step tries values around the point where a
-/// straight line reaches the sufficient goodput, within these percentages; the others try
-/// thirds of the interval. The search ends when the interval is smaller than the value
-/// divided by `CLOSE`.
+/// Most steps of the approach. The first step tries values around the point at which a straight
+/// line reaches the sufficient goodput, within the percentages of `AROUND`. The other steps divide
+/// the interval into thirds. The search ends when the interval is smaller than the value divided
+/// by `CLOSE`.
 const STEPS: u32 = 5;
 const AROUND: (u64, u64) = (98, 101);
 const CLOSE: u64 = 50;
 const CLOSE_WITH_LOSSES: u64 = 20;
 
-/// Result of a host that has ample resources.
+/// Result of a host with ample resources.
 pub struct Ample {
     /// The world with ample resources.
     pub world: Experiment,
     /// The run with the first seed.
     first: Played,
-    /// Its goodput with each seed.
+    /// Goodput with each seed.
     sample: Sample,
-    /// Its values for the report.
+    /// Values for the report.
     pub best: AmpleResult,
 }
 
-/// Doubles every resource of the host until nothing is gained.
+/// Doubles every resource of the host until goodput grows no further.
 ///
 /// # Errors
-/// A refused setting, a failed run, or no arriving payload even with ample memory.
+/// A refused setting, a failed run, or a path over which nothing arrives even with ample memory.
 pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
     let mut length = request.length(request.rate_bps as f64, None);
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // The time to fill the path, and to see enough losses, is known only after this
-        // run.
+        // Only this run shows how long filling the path takes and how long a run with enough
+        // losses is.
         let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
@@ -171,7 +171,7 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
         found.extend(seeds, runs)?;
     }
     found.update(request);
-    // A path that loses everything carries nothing, and is reached by nothing.
+    // A path that loses every frame carries nothing, so no goodput reaches it.
     if found.best.reaches_path && found.best.goodput_mbps > 0.0 {
         return Ok(found);
     }
@@ -218,14 +218,14 @@ fn goodput_mbps(played: &Played) -> f64 {
     played.measured.goodput_mbps
 }
 
-/// The sender's limit with the most time.
+/// Returns the limit for which the sender waited longest.
 fn longest_limit(played: &Played) -> &'static str {
     let longest = Shares::of(played.sender.times()).largest_first();
     longest.first().map_or("none", |(limit, _)| limit.name())
 }
 
 impl Ample {
-    /// Runs with further seeds, up to `seeds`.
+    /// Runs further seeds, up to `seeds` in total.
     fn extend(&mut self, seeds: usize, runs: &Runs<'_>) -> Result<(), SizeError> {
         let setup = &only(&self.world).setup;
         let known = self.sample.mbps.len();
@@ -237,17 +237,17 @@ impl Ample {
         Ok(())
     }
 
-    /// Brings the reported values up to date.
+    /// Updates the reported values from the sample.
     pub fn update(&mut self, request: &SizeRequest) {
         self.best.set_goodput(request, self.sample.mean().value);
     }
 }
 
-/// Searches a knob of the host while all other resources are `ample`; `None` if its
+/// Searches a knob of the host while all other resources are `ample`. Returns `None` if the host's
 /// system has no such knob.
 ///
 /// # Errors
-/// A failed run.
+/// The error of the run that failed.
 pub fn search(
     request: &SizeRequest,
     searched: &Searched,
@@ -298,9 +298,8 @@ pub fn search(
 }
 
 impl Searched {
-    /// Returns true if the knob is searched. Not searched are memory that was given,
-    /// out-of-order payload without losses, and a separate count for which the system has
-    /// no name.
+    /// Returns true if the knob is searched. Three kinds are not: memory that was given,
+    /// out-of-order payload without losses, and a separate limit for which the system has no name.
     pub fn is_wanted(&self, request: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(request.preset.name, self.knob).is_empty();
         match self.what {
@@ -312,7 +311,7 @@ impl Searched {
     }
 }
 
-/// Present value in bytes: a buffer's payload, or all memory.
+/// Returns the present value in bytes: the payload of a buffer, or the size of the memory.
 fn present(host: &HostPlan, searched: &Searched) -> u64 {
     match (searched.what, searched.role) {
         (KnobKind::Memory, _) => host.pool_bytes(),
@@ -323,7 +322,8 @@ fn present(host: &HostPlan, searched: &Searched) -> u64 {
     }
 }
 
-/// The knob set to `bytes`, rounded up to a value that the host's system can express.
+/// Returns the setting of the knob for `bytes`, rounded up to a value that the host's system can
+/// express.
 pub fn named_setting(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedSetting {
     let wanted = match (searched.what, searched.role) {
         (KnobKind::Memory, _) => bytes.div_ceil(host.config.pool.block_size.into()),
@@ -334,7 +334,7 @@ pub fn named_setting(host: &HostPlan, searched: &Searched, bytes: u64) -> NamedS
     setting(host, searched.knob, &wanted.to_string())
 }
 
-/// The buffer of a direction.
+/// Returns the searched buffer for a role.
 pub fn buffer(role: HostRole) -> &'static Searched {
     let knob = SEARCHED
         .iter()
@@ -342,21 +342,21 @@ pub fn buffer(role: HostRole) -> &'static Searched {
     knob.expect("both are searched")
 }
 
-/// A value and its runs.
+/// A value, with its runs.
 struct Point {
-    /// The value as the host's system writes it.
+    /// The value in the form of the host's system.
     value: String,
     /// The value in bytes.
     bytes: u64,
-    /// The world with it; `None` for the one with ample resources.
+    /// The world with this value; `None` for the run with ample resources.
     setup: Option<Setup>,
-    /// Goodput by seed; empty for the one with ample resources.
+    /// Goodput by seed; empty for the run with ample resources.
     sample: Sample,
-    /// The sender's limit with the most time.
+    /// The limit for which the sender waited longest.
     limit: &'static str,
 }
 
-/// Values tried so far.
+/// The values tried so far.
 struct Curve<'a> {
     request: &'a SizeRequest,
     searched: &'a Searched,
@@ -368,8 +368,8 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Doubles from `first` on until a value is sufficient or the host allows no more;
-    /// halves if `first` is sufficient.
+    /// Doubles the value from `first` on until one is sufficient or the host refuses it. If
+    /// `first` is already sufficient, halves the value instead.
     fn double(&mut self, first: u64) -> Result<(), SizeError> {
         let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
         let host = &only(&self.ample.world).setup.hosts[0];
@@ -388,8 +388,9 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Tries `sizes` until one of them is sufficient if `is_enough`, otherwise until one
-    /// is insufficient. Rising sizes on a path below [`FAR`] go one step further.
+    /// Tries `sizes` in turn: if `is_enough`, until one is sufficient, otherwise until one is
+    /// insufficient. If sizes rise and the bandwidth-delay product is below [`FAR`], tries one
+    /// more size.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,
@@ -417,8 +418,7 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Runs the values that were not tried yet and that the host allows. Returns their
-    /// results.
+    /// Runs the values that are new and that the host allows. Returns their goodputs.
     fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
         let host = only(&self.ample.world).setup.hosts[0].clone();
         let mut new: Vec<Point> = Vec::new();
@@ -461,8 +461,8 @@ impl Curve<'_> {
         Ok(gave)
     }
 
-    /// Runs `points` with further seeds, up to `seeds`, and the world with ample resources
-    /// with as many.
+    /// Runs `points` with further seeds, up to `seeds` in total, and the world with ample
+    /// resources with the same seeds.
     fn extend(&mut self, points: &mut [Point], seeds: usize) -> Result<(), SizeError> {
         if points.is_empty() {
             return Ok(());
@@ -494,15 +494,15 @@ impl Curve<'_> {
         seeds < self.request.most_seeds() && self.carried < MOST_BYTES
     }
 
-    /// Returns true if the goodput of `point` is known well enough, or certainly on one side
-    /// of `enough`.
+    /// Returns true if the goodput of `point` is known precisely enough, or certainly above or
+    /// below `enough`.
     fn is_settled(&self, point: &Point, enough: f64) -> bool {
         let estimate = self.estimate(point);
         estimate.interval <= PRECISE || estimate.excludes(enough)
     }
 
-    /// The place of the smallest sufficient value, whose goodput is known well enough if its
-    /// most seeds suffice for that.
+    /// Returns the index of the smallest sufficient value. Its goodput is known precisely enough,
+    /// unless even the largest number of seeds leaves it uncertain.
     fn precise_smallest(&mut self) -> Result<Option<usize>, SizeError> {
         loop {
             let Some(place) = self.first_enough() else {
@@ -521,7 +521,7 @@ impl Curve<'_> {
         }
     }
 
-    /// The runs of `point`.
+    /// Returns the sample of `point`.
     fn sample<'b>(&'b self, point: &'b Point) -> &'b Sample {
         match point.setup {
             Some(_) => &point.sample,
@@ -529,8 +529,8 @@ impl Curve<'_> {
         }
     }
 
-    /// Goodput of `point` in Mbit/s: its ratio to that with ample resources, times the
-    /// latter's mean over more seeds. The interval is that of the ratio.
+    /// Returns the goodput of `point` in Mbit/s: its ratio to the goodput with ample resources,
+    /// multiplied by the mean of the latter over more seeds. The interval is that of the ratio.
     fn estimate(&self, point: &Point) -> Estimate {
         let base = &self.ample.sample;
         let ratio = self.sample(point).over(base);
@@ -540,7 +540,7 @@ impl Curve<'_> {
         }
     }
 
-    /// Every value as it is reported.
+    /// Returns every value in its reported form.
     fn reported(&self) -> Vec<CurvePoint> {
         let best = self.best_mbps();
         let points = self.points.iter().map(|point| {
@@ -558,12 +558,12 @@ impl Curve<'_> {
         points.collect()
     }
 
-    /// Adds the result with ample resources as the end of the curve.
+    /// Adds the result with ample resources as the last point of the curve.
     fn add_ample(&mut self) {
         let host = &only(&self.ample.world).setup.hosts[0];
         let bytes = match self.searched.what {
             KnobKind::Buffer | KnobKind::Memory => present(host, self.searched),
-            // Without a cap these are unbounded.
+            // Without a cap, these two kinds are unlimited and have no last point.
             KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
         self.points.push(Point {
@@ -575,7 +575,7 @@ impl Curve<'_> {
         });
     }
 
-    /// The world with a value of the knob; `None` if the host does not allow it.
+    /// Returns the world with this value of the knob; `None` if the host refuses it.
     fn with(&self, setting: &NamedSetting) -> Option<Setup> {
         let mut setup = only(&self.ample.world).setup.clone();
         setup
@@ -584,8 +584,8 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
-    /// The highest goodput that any setting certainly gave, ample resources included: with
-    /// losses, or with a slow processor, more is not always better.
+    /// Returns the highest goodput that any setting, ample resources included, reached with 95 %
+    /// confidence. With losses, or with a slow processor, a larger value is not always better.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| self.estimate(point).least());
         points.fold(self.ample.sample.mean().value, f64::max)
@@ -596,8 +596,8 @@ impl Curve<'_> {
             .enough_mbps(self.best_mbps(), self.ample.best.path_mbps)
     }
 
-    /// The first sufficient value after which no value is much worse; if there is none,
-    /// the first sufficient one.
+    /// Returns the index of the first sufficient value after which no value is much worse. If
+    /// there is none, returns the first sufficient one.
     fn first_enough(&self) -> Option<usize> {
         let enough = self.enough_mbps();
         let goodputs = || self.points.iter().map(|point| self.estimate(point).value);
@@ -608,9 +608,9 @@ impl Curve<'_> {
         lasting.or_else(|| goodputs().position(|goodput| goodput >= enough))
     }
 
-    /// Values between the last insufficient and the first sufficient one: thirds, or
-    /// values around the point where a straight line from zero through the last
-    /// insufficient result reaches the sufficient goodput.
+    /// Returns values between the last insufficient and the first sufficient value. These are
+    /// thirds, or, if `by_line`, values around the point at which a straight line from zero
+    /// through the last insufficient result reaches the sufficient goodput.
     fn between(&self, by_line: bool) -> Option<Vec<u64>> {
         let enough = self.first_enough()?;
         let (last, first) = (

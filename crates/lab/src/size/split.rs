@@ -1,8 +1,8 @@
-//! Best division of given memory between sending and receiving.
+//! Finds the best division of the given memory between sending and receiving.
 //!
-//! Rule: the host sends and receives at the same time, as a server does. Each direction
-//! keeps a share of the goodput that it has alone with all of the memory; the best
-//! division has the largest share for its worse direction.
+//! Rule: the host sends and receives at the same time, as a server does. For each direction, the
+//! result is a share of the goodput that this direction has alone with all memory. The best
+//! division is the one whose worse direction has the largest share.
 
 use fullpipe_explain::NamedSetting;
 use fullpipe_scenario::experiment::{Row, Setup};
@@ -16,40 +16,40 @@ use super::{
 };
 use crate::report::RowReport;
 
-/// Parts that the memory is divided into.
+/// Number of parts into which the memory is divided.
 const PARTS: u64 = 10;
 
-/// The divisions tried.
+/// The divisions that were tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Split {
-    /// The send buffer's name in the host's system.
+    /// Name of the send buffer in the host's system.
     pub send_knob: String,
-    /// The receive buffer's name.
+    /// Name of the receive buffer in the host's system.
     pub receive_knob: String,
-    /// The best division, by its place in the curve.
+    /// Index of the best division in the curve.
     pub best: usize,
     /// Every division, the smallest send buffer first.
     pub curve: Vec<Divided>,
-    /// Result if both buffers may use all of the memory.
+    /// Result if each buffer may use all memory.
     pub undivided: Divided,
 }
 
 /// A division and its result when sending and receiving at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divided {
-    /// The send buffer, as the host's system writes it.
+    /// Size of the send buffer, in the form of the host's system.
     pub send: String,
-    /// The receive buffer.
+    /// Size of the receive buffer, in the form of the host's system.
     pub receive: String,
     /// Goodput sent, in Mbit/s.
     pub sent_mbps: f64,
     /// Goodput received, in Mbit/s.
     pub received_mbps: f64,
-    /// Share of its goodput alone with all of the memory that the worse direction keeps.
+    /// Share of its goodput alone, with all memory, that the worse direction keeps.
     pub kept: f64,
 }
 
-/// Tries divisions in tenths. `alone` has the result of each direction without the other.
+/// Tries divisions in tenths. `alone` contains the result of each direction without the other.
 ///
 /// # Errors
 /// A failed run, or memory that cannot be divided.
@@ -82,7 +82,7 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
             format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
         return Err(SizeError::Nothing(why));
     };
-    // The setting in which both buffers may use all of the memory runs in the same batch.
+    // The setting in which each buffer may use all memory runs in the same batch.
     settings.push(all_to_both);
     rows.push(undivided);
     let reports = runs.rows(world, rows)?;
@@ -108,8 +108,8 @@ fn both_ways(request: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
     std::mem::swap(&mut back.from, &mut back.to);
-    // The low water is a setting of the host; the peer's writer continues as soon as
-    // there is room.
+    // `low_water` is a setting of the host; the peer's writer continues as soon as any space is
+    // free.
     back.set("low_water", "0").map_err(SizeError::Setting)?;
     setup.flows.push(back);
     let loss = request.loss.to_string();

@@ -1,4 +1,4 @@
-//! Sufficient settings match the bandwidth-delay product, and have each system's names.
+//! Tests that sufficient settings match the bandwidth-delay product and have each system's names.
 
 use fullpipe::presets;
 
@@ -20,18 +20,18 @@ fn request(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
     }
 }
 
-/// The limit of a result that does not reach the path.
+/// Returns the cause in the explanation of a result that does not reach the path.
 fn limit_of(best: &AmpleResult) -> Option<Cause> {
     best.verdict.as_ref().map(|verdict| verdict.limit)
 }
 
-/// Returns the best result of a direction.
+/// Returns the result of a role with ample resources.
 fn best(request: &SizeRequest, role: HostRole) -> AmpleResult {
     let runs = Runs::new(request.seed, 1, &|_share| ());
     search::ample(request, role, &runs).unwrap().best
 }
 
-/// Returns the best result of a direction and the searched buffer.
+/// Returns the result of a role with ample resources, and the searched buffer.
 fn buffer(request: &SizeRequest, role: HostRole) -> (AmpleResult, KnobSize) {
     let runs = Runs::new(request.seed, 1, &|_share| ());
     let mut ample = search::ample(request, role, &runs).unwrap();
@@ -39,12 +39,12 @@ fn buffer(request: &SizeRequest, role: HostRole) -> (AmpleResult, KnobSize) {
     (ample.best, found.unwrap().unwrap())
 }
 
-/// Returns both of each direction.
+/// Returns the results of both roles.
 fn buffers(request: &SizeRequest) -> [(AmpleResult, KnobSize); 2] {
     HostRole::ALL.map(|role| buffer(request, role))
 }
 
-/// Returns netburner's sufficient numbers of buffers to send and to receive.
+/// Returns netburner's sufficient numbers of buffers for sending and for receiving.
 fn netburner(request: &SizeRequest) -> [u64; 2] {
     buffers(request).map(|(best, found)| {
         assert!(best.reaches_path, "{best:?}");
@@ -53,8 +53,8 @@ fn netburner(request: &SizeRequest) -> [u64; 2] {
     })
 }
 
-/// Checks that on a path of this rate and round-trip time both of Linux's sufficient
-/// buffers are the bandwidth-delay product.
+/// Checks that on a path with this rate and round-trip time, both of Linux's sufficient buffers
+/// equal the bandwidth-delay product.
 fn assert_linux_buffers_hold_the_bdp(rate_bps: u64, rtt_us: u64) {
     let request = request(rate_bps, Duration::from_micros(rtt_us), "linux");
     let found = buffers(&request);
@@ -117,7 +117,7 @@ fn below_ten_segments_whole_segments_are_added() {
     }
 }
 
-/// Checks that the page of verdicts has this row in one of its tables.
+/// Checks that one of the tables on the page of verdicts has this row.
 fn assert_documented(row: &str) {
     let page = include_str!("../../../../docs/verdicts.md");
     assert!(
@@ -151,8 +151,8 @@ fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
     ));
 }
 
-/// The paths of the experiment's first rows, to which parameters were fitted: a writer
-/// waits for half of its buffers, and a frame costs 152 microseconds.
+/// Returns results for the path of the experiment's first rows, to which two parameters were
+/// fitted: a writer waits for half of its buffers, and a frame costs 152 microseconds.
 fn fitted(rate_bps: u64, rtt_us: u64) -> (AmpleResult, KnobSize) {
     let mut request = request(rate_bps, Duration::from_micros(rtt_us), "netburner");
     request.low_water = 50;
@@ -306,7 +306,8 @@ fn with_losses_there_are_medians_and_out_of_order_memory_is_searched() {
     assert!(points.all(|point| point.quartiles_mbps.is_some()));
 }
 
-/// Mean goodput with each send buffer, over seeds and a time that the search does not use.
+/// Returns the mean goodput with each send buffer, over seeds and a duration that the search does
+/// not use.
 fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
     let length = world::Length {
         omit_s: 5.0,
@@ -328,7 +329,7 @@ fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
     sizes.iter().map(of_size).collect()
 }
 
-/// Nine runs of ten losses each had given 126,708 bytes.
+/// With nine runs of only ten losses each, the search had returned 126,708 bytes.
 #[test]
 fn with_losses_a_buffer_is_no_larger_than_needed_and_its_interval_is_narrow() {
     let mut request = request(20_000_000, Duration::from_millis(33), "default");
@@ -375,7 +376,7 @@ fn a_senseless_request_is_refused_with_the_reason() {
     let mut tiny = plain();
     tiny.memory = Some(100);
     assert!(matches!(refused(tiny), SizeError::Memory(_)));
-    // Two blocks of 196 bytes: one for the sender, and one for windows, which need two.
+    // Two blocks of 196 bytes: one for the sender and one for windows, although windows need two.
     let mut small = plain();
     small.memory = Some(500);
     let why = refused(small);

@@ -1,7 +1,6 @@
 //! The sufficient settings as text.
 //!
-//! Rule: the settings come first and their curves after them. Nothing is computed here
-//! except rounding.
+//! Rule: the settings are printed first, their curves after them. Only rounding is computed here.
 
 use std::fmt::Write;
 
@@ -13,21 +12,20 @@ use crate::{layout::Layout, verdict_text::verdict_text};
 
 /// Most and fewest columns of a curve's bar.
 const BAR: (usize, usize) = (40, 8);
-/// Columns of a curve's line without its value and its bar: bytes, rate, share, limit.
+/// Columns of a curve's line besides its value and its bar: bytes, rate, share, limit.
 const BESIDE_BAR: usize = 2 + 1 + 13 + 1 + 8 + 1 + 8 + 1 + 1 + 24;
-/// Columns of a division's line without its bar.
+/// Columns of a division's line besides its bar.
 const BESIDE_DIVISION: usize = 62;
 
-/// Below this bandwidth-delay product, in bytes, the text warns that buffers need whole
-/// segments.
+/// Bandwidth-delay product, in bytes, below which the text warns that buffers need whole segments.
 const FEW: u64 = 10 * 1_460;
 
-/// The whole text: the path, the settings, each knob with its curve, and the division of
-/// given memory.
+/// Returns the whole text: the path, the settings, each knob with its curve, and the division of
+/// the given memory.
 pub fn size_text(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     layout.paragraph(&mut text, "", 2, &head(size));
-    // With little memory the memory limits, not whole segments.
+    // With little memory, the memory is the limit instead of whole segments.
     if size.bdp_bytes < FEW && size.memory.is_none() {
         let few =
             "That is less than ten segments, so a buffer needs two or three whole segments more.";
@@ -64,7 +62,7 @@ fn head(size: &Size) -> String {
     )
 }
 
-/// The result with ample resources, and its limit if it does not reach the path.
+/// Appends the result with ample resources, and its limit if the result does not reach the path.
 fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     let AmpleResult {
         direction,
@@ -95,7 +93,7 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
     }
 }
 
-/// One line for each knob.
+/// Returns one line for each knob.
 fn answers(size: &Size) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
@@ -170,7 +168,7 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
     }
 }
 
-/// The precision of the smallest setting's goodput.
+/// Describes the precision of the smallest setting's goodput.
 fn certainty(interval: f64, seeds: usize) -> String {
     let wide = percent(interval);
     match interval <= PRECISE {
@@ -230,7 +228,7 @@ fn divisions(text: &mut String, split: &Split, layout: Layout) {
     row(undivided, " undivided");
 }
 
-/// Columns that are left for a bar if the other columns take `others`.
+/// Returns the columns that remain for a bar if the other columns take `others`.
 fn bar_columns(layout: Layout, others: usize) -> usize {
     let (most, least) = BAR;
     layout.width.saturating_sub(others).clamp(least, most)
@@ -240,7 +238,7 @@ fn hashes(share: f64, most: usize) -> String {
     "#".repeat((share.clamp(0.0, 1.0) * most as f64).round() as usize)
 }
 
-/// A share in percent, without the sign.
+/// Returns a share in percent, without the percent sign.
 fn percent(share: f64) -> String {
     three_digits(share * 100.0)
 }

@@ -1,8 +1,8 @@
 //! The world of a search: a host, its peer, and the path between them.
 //!
-//! Rule: the host has ample amounts of every resource that was not given, and its peer
-//! has ample buffers and memory, so only the searched knob is scarce. Slow start is
-//! excluded from the measurement.
+//! Rule: the host has ample amounts of every resource that was not given, and its peer has ample
+//! buffers and memory, so that only the searched knob is scarce. Slow start is excluded from the
+//! measurement.
 
 use fullpipe_scenario::experiment::{Experiment, HostPlan, Row};
 
@@ -12,42 +12,45 @@ use super::{HostRole, SizeError, SizeRequest};
 const FRAME_BITS: f64 = 1_514.0 * 8.0;
 /// Payload of a full segment, in bytes.
 const SEGMENT: f64 = 1_460.0;
-/// Segments of the initial window (RFC 6928). Their transmission time is excluded too,
-/// because it is long on a slow path.
+/// Segments of the initial window (RFC 6928). The time to transmit them is also excluded, because
+/// it is long on a slow path.
 const INITIAL_SEGMENTS: f64 = 10.0;
-/// Round trips in which a window doubles: with an ACK for every second segment it grows
+/// Round trips in which a window doubles. With an ACK for every second segment, the window grows
 /// by half in one round trip (RFC 5681 §3.1).
 const TRIPS_TO_DOUBLE: f64 = 2.0;
-/// Bytes to simulate for each point on a path of many round trips, and with losses.
+/// Bytes that determine the length of a point's run: the first number on a path with a small
+/// bandwidth-delay product, the second at most with losses.
 const BYTES: f64 = 8e6;
 const BYTES_WITH_LOSSES: f64 = 40e6;
-/// Losses of one run. After fewer, the window with which slow start ended still counts.
+/// Losses in one run. With fewer losses, the window at the end of slow start would still affect
+/// the result.
 const LOSSES: f64 = 50.0;
-/// Losses before the measurement, so that it begins with a usual window.
+/// Losses before the measurement, so that it begins with a typical window.
 const SETTLING: f64 = 5.0;
-/// Number of seeds of an explained run with losses; without losses nothing is random.
+/// Number of seeds of an explained run with losses. Without losses nothing is random, and one seed
+/// suffices.
 const SEEDS: u32 = 9;
 /// Fewest and most round trips that are measured.
 const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
 /// Fewest frames that are measured.
 const FRAMES: f64 = 300.0;
 
-/// Packet memory counts as ample if it is this many times the buffers, because a window
-/// gets only part of it.
+/// Packet memory is ample if it is this multiple of the buffers, because a window gets only a part
+/// of the memory.
 const MEMORY: u64 = 4;
-/// Bytes of a block of the peer's pool.
+/// Size of a block of the peer's pool, in bytes.
 const BLOCK: u64 = 2_048;
 
-/// Longest excluded time, if the path was full: this multiple of the time until it was
-/// full, plus this many round trips.
+/// Longest excluded time if the path was full: this multiple of the time until it was full, plus
+/// this number of round trips.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
-/// The length of a point's run.
+/// Length of the run of one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
     /// Excluded time, in seconds.
     pub omit_s: f64,
-    /// Measured time after it, in seconds.
+    /// Measured time after the excluded time, in seconds.
     pub measure_s: f64,
 }
 
@@ -57,8 +60,8 @@ impl SizeRequest {
         (self.rate_bps as f64 * self.rtt.as_secs_f64() / 8.0).ceil() as u64
     }
 
-    /// Length of a run on a path that gives at most `goodput_bps` and that was full after
-    /// `full_s`; `None` if it was never full.
+    /// Returns the length of a run on a path with a goodput of at most `goodput_bps`. The path was
+    /// full after `full_s` seconds; `None` if it was never full.
     pub(super) fn length(&self, goodput_bps: f64, full_s: Option<f64>) -> Length {
         let (rate, rtt_s) = (self.rate_bps as f64, self.rtt.as_secs_f64());
         let frame_s = FRAME_BITS / rate;
@@ -84,8 +87,8 @@ impl SizeRequest {
         Length { omit_s, measure_s }
     }
 
-    /// The path between a host with resources of `ample` bytes each and a peer with the
-    /// same resources, which acknowledges every second segment from the start.
+    /// Returns an experiment with a host and a peer, each with resources of `ample` bytes. The
+    /// peer acknowledges every second segment from the start.
     pub(super) fn world(
         &self,
         role: HostRole,
@@ -95,14 +98,14 @@ impl SizeRequest {
         let mut experiment =
             Experiment::parse("size", "size.toml", &self.file(role, ample, length))
                 .map_err(SizeError::Path)?;
-        // The settings are applied first, because the ample resources depend on some of
-        // them, and once more at the end, because they take precedence.
+        // The settings are applied twice: here, because the ample resources depend on some of
+        // them, and at the end, because they take precedence.
         self.apply_settings(&mut experiment)?;
         let [host, peer] = &experiment.rows[0].setup.hosts[..] else {
             unreachable!("the file has two hosts");
         };
         let block = u64::from(host.config.pool.block_size);
-        // A window that cannot be advertised would not be used.
+        // A window larger than the ends can advertise would have no effect.
         let window = ample.min(most_window(host, peer));
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
             set(&mut experiment, limit, "1G")?;
@@ -170,12 +173,12 @@ fn set(experiment: &mut Experiment, knob: &str, value: &str) -> Result<(), SizeE
     experiment.set(&path, value).map_err(SizeError::Setting)
 }
 
-/// The only row of `experiment`.
+/// Returns the only row of `experiment`.
 pub fn only(experiment: &Experiment) -> &Row {
     &experiment.rows[0]
 }
 
-/// The largest window that the ends can advertise. RFC 7323 §2.3.
+/// Returns the largest window that the ends can advertise. RFC 7323 §2.3.
 fn most_window(host: &HostPlan, peer: &HostPlan) -> u64 {
     let mut ends = [host, peer].into_iter();
     match ends.all(|end| end.config.tcp.window_scaling) {

@@ -1,8 +1,8 @@
-//! Sweeps: every row with every combination of several settings' values.
+//! Sweeps: runs every row with every combination of the values of several settings.
 //!
-//! Rule: each value is set by the code of `--set`, so every setting can be swept, and a
-//! wrong value is refused before anything runs. Swept rows have no published figures,
-//! because those belong to the row of the file.
+//! Rule: each value is set by the code of `--set`. Therefore every setting can be swept, and a
+//! wrong value is refused before anything runs. Swept rows have no published figures, because
+//! these apply to the row in the file.
 
 mod values;
 
@@ -17,7 +17,7 @@ use fullpipe_scenario::{
     measured::Quantity,
 };
 
-/// Most rows of one experiment after a sweep.
+/// Largest number of rows of one experiment after a sweep.
 const MOST_ROWS: usize = 100_000;
 
 /// A setting and the values that it takes.
@@ -29,7 +29,7 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// Reason for which a sweep was refused, with its remedy, in one line.
+/// Reason that a sweep was refused, with its remedy, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepError(String);
 
@@ -42,8 +42,8 @@ impl fmt::Display for SweepError {
 impl std::error::Error for SweepError {}
 
 impl Axis {
-    /// Reads the values of `path`: a list `1ms,10ms`, a range `4K..1M*2` or
-    /// `10..100+10`, or a list of both.
+    /// Parses the values of `path`: a list `1ms,10ms`, a range `4K..1M*2` or `10..100+10`, or a
+    /// list that contains ranges.
     ///
     /// # Errors
     /// A range that is malformed or has no end.
@@ -97,8 +97,8 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     Ok(())
 }
 
-/// Stores the quantities that the table shows because of published figures, which a
-/// sweep drops.
+/// Stores the quantities that the table shows because they have published figures; a sweep drops
+/// these figures.
 fn keep_columns(experiment: &mut Experiment) {
     if experiment.columns.is_empty() {
         let published = |name| {

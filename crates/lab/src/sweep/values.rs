@@ -1,13 +1,13 @@
 //! The values of a swept setting: `1,2,4`, `4K..1M*2`, `1ms..10ms+1ms`.
 //!
-//! Rule: the values of a list are passed on unchanged. The values of a range are computed
-//! in the unit of its ends and printed in a unit that needs no rounding.
+//! Rule: the values of a list are used unchanged. The values of a range are computed in the unit
+//! of its ends, and printed in a unit in which they are exact.
 
 use fullpipe_scenario::units::{Amount, Unit};
 
 use super::SweepError;
 
-/// Most values of one range.
+/// Largest number of values in one range.
 const MOST_VALUES: usize = 10_000;
 
 /// Step of a range.
@@ -16,7 +16,7 @@ enum Step {
     Plus(f64),
 }
 
-/// Every value of a list, in the order in which it was written.
+/// Parses every value of a list, in the order in which the values are written.
 pub(super) fn parse(path: &str, text: &str) -> Result<Vec<String>, SweepError> {
     let mut values = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -85,7 +85,7 @@ fn count(
     last: f64,
     values: &mut Vec<String>,
 ) -> Result<(), SweepError> {
-    // A rounding error must not drop the last value.
+    // The end is enlarged slightly, so that a rounding error does not drop the last value.
     let end = last * (1.0 + 1e-9);
     let mut written: Option<String> = None;
     for place in 0.. {

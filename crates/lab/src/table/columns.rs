@@ -1,8 +1,8 @@
-//! The columns of a result table: the choice of columns, their widths and their contents.
+//! The columns of a result table: their choice, widths and contents.
 //!
-//! Rule: a width follows from headings, labels and the form of a quantity, never from a
-//! result. If a result is longer than its column, its row becomes a record (see `grid`),
-//! so no number is ever cut.
+//! Rule: a width follows from headings, labels and the form of a quantity, never from a result. If
+//! a result is longer than its column, its row is printed as a record (see `grid`), so that no
+//! number is ever cut.
 
 use std::fmt;
 
@@ -20,20 +20,20 @@ use crate::{
     report::RowReport,
 };
 
-/// Fewest columns for the text of the limits.
+/// Fewest columns for the text with the limits.
 const LEAST_LIMITS: usize = 34;
-/// Most columns for the text of the limits.
+/// Most columns for the text with the limits.
 const MOST_LIMITS: usize = 72;
-/// Name of the column of limits.
+/// Name of the column with the limits.
 const LIMITS: &str = "limits";
-/// Columns of a deviation such as `+1234.5 %`.
+/// Width of a deviation such as `+1234.5 %`.
 const DEVIATION: usize = 9;
 
 /// Columns that were chosen with `--columns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(Vec<&'static str>);
 
-/// A name that is no column.
+/// Error for a name that is not a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnError(String);
 
@@ -48,7 +48,7 @@ impl std::error::Error for ColumnError {}
 impl std::str::FromStr for Columns {
     type Err = ColumnError;
 
-    /// Reads names with commas between them: `goodput_mbps,srtt_ms,limits`.
+    /// Parses names separated by commas: `goodput_mbps,srtt_ms,limits`.
     fn from_str(text: &str) -> Result<Self, ColumnError> {
         let names = Quantity::ALL.iter().map(|quantity| quantity.name);
         let known = names.chain([LIMITS]);
@@ -71,7 +71,7 @@ pub(super) enum Shown {
     Limits,
 }
 
-/// The chosen parts; without a choice, the quantities of the report, the share of
+/// Returns the chosen parts. Without a choice, returns the quantities of the report, the share of
 /// full-sized segments, the packet memory, and the limits.
 pub(super) fn shown(outline: &Outline, chosen: Option<&Columns>) -> Vec<Shown> {
     if let Some(Columns(names)) = chosen {
@@ -96,11 +96,10 @@ pub(super) fn shown(outline: &Outline, chosen: Option<&Columns>) -> Vec<Shown> {
 /// One column of a result table.
 enum Content {
     Label,
-    /// The value of a swept setting, by the index of its axis.
+    /// Value of a swept setting, by the index of its axis.
     Axis(usize),
     Published(&'static Quantity),
-    /// The measured result; `true` for the first quantity, whose column may show an
-    /// outcome.
+    /// Measured result. True for the first quantity, whose column may show an outcome instead.
     Ours(&'static Quantity, bool),
     Deviation(&'static Quantity),
     Peer(String, &'static Quantity),
@@ -110,12 +109,12 @@ enum Content {
 /// A table of results that fits its width.
 pub(super) struct ResultTable {
     contents: Vec<Content>,
-    /// Its lines.
+    /// Lines of the table.
     pub grid: Grid,
 }
 
 impl ResultTable {
-    /// The table of what is `shown`; `None` if it is wider than `layout`.
+    /// Creates the table of the `shown` parts; `None` if it is wider than `layout`.
     pub fn fitting(outline: &Outline, shown: &[Shown], layout: Layout) -> Option<Self> {
         let contents = contents(outline, shown);
         let mut columns: Vec<_> = contents.iter().map(|at| at.column(outline)).collect();
@@ -129,7 +128,7 @@ impl ResultTable {
         (grid.width() <= layout.width).then_some(Self { contents, grid })
     }
 
-    /// The row's cells, each of one line or more.
+    /// Returns the cells of a row, each with one or more lines.
     pub fn cells(&self, row: &RowReport, layout: Layout) -> Vec<Vec<String>> {
         let columns = self.contents.iter().zip(&self.grid.columns);
         columns
@@ -244,7 +243,7 @@ impl Content {
     }
 }
 
-/// The value, and the quartiles of the seeds below it.
+/// Returns the value, and below it the quartiles over the seeds.
 fn ours(quantity: &Quantity, measured: &Measured) -> Vec<String> {
     let Some(value) = words::value(quantity, measured) else {
         return vec![words::dash()];
@@ -253,7 +252,7 @@ fn ours(quantity: &Quantity, measured: &Measured) -> Vec<String> {
     [value].into_iter().chain(spread).collect()
 }
 
-/// Columns that a result of this form takes; with several seeds, its spread included.
+/// Width of a result of this form, including its spread if there are several seeds.
 fn result_width(form: Form, seeds: u32) -> usize {
     match (form, seeds > 1) {
         (Form::Whole, false) => "9,999,999,999".len(),

@@ -1,7 +1,7 @@
 //! A row as a record: the figures and the limits below the label.
 //!
-//! Rule: if at least two figures are compared with others, each of them has a line of its
-//! own; the other figures share a line.
+//! Rule: if at least two results are compared with other figures, each of these results has its
+//! own line; the remaining results share a line.
 
 use fullpipe_scenario::measured::{Outcome, Quantity};
 
@@ -13,7 +13,7 @@ use crate::{
     report::RowReport,
 };
 
-/// Appends the figures and the limits of `row`.
+/// Appends the results and the limits of `row`.
 pub(super) fn figures(
     out: &mut String,
     outline: &Outline,
@@ -52,8 +52,8 @@ pub(super) fn figures(
     }
 }
 
-/// A quantity in words, `4.98 Mbit/s (published 5.35: -6.8 %)`, and `true` if it is
-/// compared with another figure.
+/// Returns a quantity in words, `4.98 Mbit/s (published 5.35: -6.8 %)`, and true if it is compared
+/// with another figure.
 fn figure(
     outline: &Outline,
     quantity: &Quantity,

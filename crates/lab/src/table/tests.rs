@@ -1,1 +1,1 @@
-//! Tables.
+//! Tests of result tables.

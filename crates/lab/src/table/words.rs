@@ -1,7 +1,7 @@
 //! Texts that the table and the records share.
 //!
-//! Rule: a text is made for one row or for the whole report, without regard to the width;
-//! the layout wraps it.
+//! Rule: a text is made for one row or for the whole report, independently of the width; the
+//! layout wraps it.
 
 use fullpipe_scenario::{
     Shares,
@@ -18,18 +18,18 @@ use crate::{
     verdict_text::verdict_text,
 };
 
-/// Limits shown for each end; all of them are in the JSON.
+/// Number of limits shown for each end; the JSON contains all of them.
 const LIMITS_SHOWN: usize = 3;
 /// Smallest share of the time that is shown.
 const SMALLEST_SHOWN: f64 = 0.005;
-/// Connections of a flow that are listed one by one.
+/// Largest number of connections of a flow that are listed individually.
 const EACH_SHOWN: usize = 8;
 /// A deviation of at most this share counts as agreement.
 const CLOSE: f64 = 0.1;
 /// A deviation above this share counts as a contradiction.
 const FAR: f64 = 0.25;
 
-/// The lines above the rows.
+/// Returns the lines above the rows.
 pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     let mut out = String::new();
     let name = layout.paint(Tone::Heading, &outline.experiment);
@@ -53,10 +53,10 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
     out
 }
 
-/// Appends the count of published figures, the parameters behind the results, and the
-/// deviations of the predictions.
+/// Appends the counts of published figures, the parameters behind the results, and the deviations
+/// of the predictions.
 pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport], layout: Layout) {
-    // The file's origins of figures and settings hold only without changes by `--set`.
+    // The file's origins apply only without changes by `--set`.
     if !outline.overrides.is_empty() {
         return;
     }
@@ -78,7 +78,7 @@ pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport],
     }
 }
 
-/// The verdict below its row.
+/// Appends the verdict below its row.
 pub(super) fn verdict(out: &mut String, row: &RowReport, layout: Layout) {
     out.push_str(&verdict_text(&row.verdict_parts(), layout));
 }
@@ -92,7 +92,7 @@ pub(super) fn flows(out: &mut String, row: &RowReport, layout: Layout) {
     }
 }
 
-/// A flow's goodput, its share, and its connections.
+/// Returns a flow's goodput, its share, and its connections.
 fn flow(flow: &FlowMeasured) -> String {
     let mut each = flow.connections_mbps.clone();
     let connections = if each.len() <= EACH_SHOWN {
@@ -118,7 +118,7 @@ fn flow(flow: &FlowMeasured) -> String {
     )
 }
 
-/// Largest limits of both ends, the sender's first: `memory 88 %, pacing 12 %`.
+/// Returns the largest limits of both ends, the sender's first: `memory 88 %, pacing 12 %`.
 pub(super) fn limits(row: &RowReport) -> String {
     let sender = largest(&row.limits.sender);
     let receiver = &row.limits.receiver;
@@ -141,7 +141,7 @@ fn largest<R: Reason>(shares: &Shares<R>) -> String {
     words.join(", ")
 }
 
-/// The result divided by the published figure, less one.
+/// Returns the result divided by the published figure, minus one.
 pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) -> Option<String> {
     let published = row.published.figure(quantity.name);
     let published = published.filter(|figure| *figure != 0.0)?;
@@ -155,9 +155,9 @@ pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) ->
     Some(layout.paint(tone, &text))
 }
 
-/// The result in its printed form; `None` if there is none.
+/// Returns the result in its printed form; `None` if there is none.
 pub(super) fn value(quantity: &Quantity, measured: &Measured) -> Option<String> {
-    // Without segments their share has no meaning.
+    // Without segments, their share has no meaning.
     if quantity.name == "full_sized_share" && measured.data_segments == 0 {
         return None;
     }

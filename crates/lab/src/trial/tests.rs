@@ -1,4 +1,4 @@
-//! One transfer from flags: vendors' names, a saved file, refusals.
+//! Tests of one transfer from flags: vendors' names, a saved file, refusals.
 
 use fullpipe::presets;
 

@@ -1,7 +1,6 @@
 //! The result of one transfer, on one screen.
 //!
-//! Rule: the scenario first, then the result, then the verdict. Nothing is computed here
-//! except rounding.
+//! Rule: the order is scenario, result, verdict. Only rounding is computed here.
 
 use fullpipe_scenario::{
     measured::Outcome,
@@ -15,7 +14,7 @@ use crate::{
     verdict_text::verdict_text,
 };
 
-/// The scenario, its result and the verdict, within `layout`.
+/// Returns the scenario, its result and the verdict, within the width of `layout`.
 pub fn trial_text(trial: &Trial, layout: Layout) -> String {
     let mut text = String::new();
     layout.paragraph(

@@ -1,4 +1,4 @@
-//! A verdict at several widths.
+//! Tests of a verdict at several widths.
 
 use super::*;
 

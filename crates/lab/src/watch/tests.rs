@@ -1,4 +1,4 @@
-//! The text and the JSON lines show every kind of record.
+//! Tests that the text and the JSON lines show every kind of record.
 
 use fullpipe_pool::Duration;
 use fullpipe_scenario::Experiment;
@@ -6,16 +6,15 @@ use fullpipe_scenario::Experiment;
 use super::{Watch, events_json_lines, watched_text};
 use crate::{Report, RunOptions, run, template};
 
-/// A writer that waits for its send buffer, and a reader that stalls until its window is
-/// full.
+/// A writer that waits for its send buffer, and a reader that stops until its window is full.
 const STREAM: &[(&str, &str)] = &[
     ("workload.bytes", "1M"),
     ("workload.read.stall_after", "100ms"),
     ("workload.read.stall_for", "2s"),
 ];
 
-/// Bursts of eight datagrams, a receiver that takes ten times as long for each as the link,
-/// and a receive queue of one.
+/// Bursts of eight datagrams, with a receive queue of one. The receiver takes ten times as long
+/// for each datagram as the link.
 const DATAGRAMS: &[(&str, &str)] = &[
     ("workload.protocol", "udp"),
     ("workload.write", "1000"),
@@ -32,7 +31,7 @@ const ALL: Watch = Watch {
     counters: true,
 };
 
-/// The template of `lab new`, with `settings` in every row.
+/// Runs the template of `lab new`, with `settings` in every row.
 fn report(settings: &[(&str, &str)]) -> Report {
     let mut experiment = Experiment::parse("t", "t.toml", &template("t")).unwrap();
     for (path, value) in settings {

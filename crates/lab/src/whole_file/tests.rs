@@ -1,4 +1,4 @@
-//! Files of every kind, as destinations.
+//! Tests with files of every kind as destinations.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use std::{
 
 use super::*;
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -105,7 +105,7 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     drop(begun);
     let mut begun = WholeFile::create(&file).unwrap();
     begun.writer.file = Arc::new(OpenOptions::new().write(true).open("/dev/full").unwrap());
-    // A writer that ignores its error, as one in another thread may.
+    // The writer ignores its error, as a writer in another thread may.
     let _ = begun.writer().write_all(b"new");
     assert_eq!(begun.finish().unwrap_err().kind(), ErrorKind::StorageFull);
     assert_eq!(fs::read_to_string(&file).unwrap(), "old");

@@ -1,6 +1,6 @@
 //! Checks that a report fits terminals of every usual width.
 //!
-//! Rule: a report is rendered at each width from one run.
+//! Rule: the experiment runs once, and its report is printed at each width.
 
 use fullpipe_lab::{
     Report, RowReport,
@@ -10,8 +10,8 @@ use fullpipe_lab::{
 
 const WIDTHS: [usize; 5] = [60, 80, 100, 140, 200];
 
-/// Asserts that no line of `report` is longer than the width, and that each
-/// label and each number is whole.
+/// Asserts that no line of `report` is longer than the width, and that no label and no number is
+/// cut.
 pub fn assert_fits(report: &Report) {
     let name = &report.experiment;
     for width in WIDTHS {

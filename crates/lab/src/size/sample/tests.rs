@@ -1,4 +1,4 @@
-//! Means, ratios of pairs and their intervals.
+//! Tests of means, ratios of pairs, and their intervals.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn an_interval_is_that_of_student_and_pairs_make_it_narrow() {
             interval: 0.0
         }
     );
-    // Mean 10, standard deviation 2, standard error 1, t = 3.19 for four values.
+    // The mean is 10, the standard deviation 2, the standard error 1; t = 3.19 for four values.
     let four = Sample {
         mbps: vec![8.0, 10.0 - 2f64.sqrt(), 10.0 + 2f64.sqrt(), 12.0],
     };
