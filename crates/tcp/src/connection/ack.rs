@@ -1,7 +1,7 @@
 //! The acknowledgment field: RFC 9293 §3.10.7.4, fifth step.
 //!
-//! Rule: recovery takes an ACK first, then the send buffer frees acknowledged
-//! payload, then congestion control responds. Nothing is sent from here.
+//! Rule: recovery takes an ACK first, then the send buffer frees acknowledged payload, then
+//! congestion control responds. This file sends nothing.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::TcpFlags;
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Connection {
-    /// Takes the fifth step.
+    /// Fifth step: processes the acknowledgment field.
     pub(super) fn check_ack(
         &mut self,
         segment: &Segment<'_>,
@@ -47,7 +47,7 @@ impl Connection {
         // An ACK that a later ACK overtook may still report payload in its SACK blocks.
         let reports = self.agreed.sack && !segment.options.sack.is_empty();
         let is_old = ack.before(self.send.snd_una);
-        // A DSACK may come after the ACK of everything, and undoes the recovery.
+        // A DSACK may arrive after the ACK of everything, and undoes the recovery.
         let may_undo = reports && self.recovery.may_be_spurious();
         if (self.send.outstanding() > 0 || may_undo) && (!is_old || reports) {
             self.on_ack(segment, env);
@@ -137,9 +137,9 @@ impl Connection {
             srtt_us: self.rtt.srtt().as_micros() as u32,
             cwnd_limited: self.window_use.on_ack(sample.round_start),
             recovering,
-            // One response a window of data (RFC 3168 §6.1.2): with nothing outstanding
-            // there is no such window, and no flight to base a reduction on. An ACK that
-            // was overtaken echoes what a later one has reported.
+            // One response a window of data (RFC 3168 §6.1.2): with nothing outstanding there
+            // is no window of data, and no FlightSize from which to reduce. An ACK that was
+            // overtaken echoes a mark that a later ACK has reported.
             ece: self.reports_congestion_mark(segment, out.delivered, env)
                 && flight_size > 0
                 && !segment.ack.before(self.send.snd_una),
@@ -227,7 +227,7 @@ impl Connection {
         env: &mut Env<'_>,
     ) {
         match change {
-            // The retransmission of a lost probe counts its loss.
+            // The loss of a probe is counted when its payload is retransmitted.
             RecoveryChange::Unchanged | RecoveryChange::MtuProbeLost => {}
             RecoveryChange::LossFound => {
                 env.record(TraceEvent::Recovery(RecoveryEvent::FastRecovery));
@@ -322,8 +322,9 @@ impl Connection {
         // `poll_segment` sets the persist timer again if it is still needed.
         self.timers.persist.clear();
         self.wants_output = true;
-        // The persist timer had stopped the retransmission timer (RFC 6298 §5.2). An undo
-        // may have put bytes, such as a probe's, back in flight, and they need it again.
+        // The persist timer had stopped the retransmission timer (RFC 6298 §5.2). An undo may
+        // have put bytes, such as those of a probe, back in flight, and they need the
+        // retransmission timer.
         if self.recovery.board().in_flight() > 0 {
             self.arm_retransmit(env);
         }
@@ -336,9 +337,9 @@ impl Connection {
         self.timers.retransmit.set(deadline);
     }
 
-    /// Starts the timer that finds an ACK overdue. With SACK a tail loss probe then leaves:
-    /// no loss is known (RFC 8985 §7.2), or the last retransmission may be lost and nothing
-    /// sent after it could show that.
+    /// Starts the timer at whose end an ACK is overdue. With SACK, a tail loss probe then
+    /// leaves, in two cases: no loss is known (RFC 8985 §7.2), or the last retransmission may
+    /// be lost and nothing was sent after it that could show its loss.
     pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
         let in_flight = self.recovery.board().in_flight();
@@ -348,8 +349,8 @@ impl Connection {
             && in_flight > 0;
         if useful {
             let mss = self.mss(env);
-            // A peer may delay the ACK of less than two segments (RFC 9293 §3.8.6.3); a probe
-            // waits that long only for the ACK of one (RFC 8985 §7.2).
+            // A peer may delay the ACK of less than two segments (RFC 9293 §3.8.6.3). A probe
+            // allows for this delay only while one segment is in flight (RFC 8985 §7.2).
             let may_be_delayed = if self.probes_tails(env) {
                 in_flight <= mss
             } else {

@@ -1,9 +1,9 @@
 //! The send allowance: bytes that may leave now, and the bound that lets no more leave.
 //!
 //! Rule: the bound that gave the minimum is the limit, for a retransmission as for new
-//! payload. Lost ranges go first, so while one waits to be retransmitted, its bounds are
-//! those of the sender. This file decides nothing about sizes of segments (`segmentize`)
-//! and sets no timer (`output`).
+//! payload. Lost ranges go first, so while a lost range waits to be retransmitted, the
+//! bounds of its retransmission limit the sender. This file decides nothing about sizes of
+//! segments (`segmentize`) and sets no timer (`output`).
 
 use core::ops::Range;
 
@@ -12,7 +12,8 @@ use crate::{Allowance, Limit, SeqNum, limit::tightest, recovery::RecoveryPhase};
 
 impl Connection {
     /// Returns the tightest of the bounds on new payload, which names the limit. While a
-    /// lost range goes first, the room is 0 and the limit is that of its retransmission.
+    /// lost range goes first, the room is 0 and the limit is the limit of its
+    /// retransmission.
     pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
         if let Some(lost) = self.due_repair(env) {
             let repair = self.repair_allowance(&lost, env);
@@ -42,8 +43,7 @@ impl Connection {
     }
 
     /// Returns the tightest of the bounds on the retransmission of `lost`. The congestion
-    /// window, or PRR, lets whole segments leave, and one whatever its size while nothing
-    /// is in flight.
+    /// window, or PRR, must have room for a full segment, or nothing may be in flight.
     pub(super) fn repair_allowance(&self, lost: &Range<SeqNum>, env: &Env<'_>) -> Allowance {
         let edge = self.send.snd_una + self.send.snd_wnd;
         let nothing_in_flight = self.recovery.board().in_flight() == 0;
@@ -68,9 +68,9 @@ impl Connection {
         }
     }
 
-    /// Returns the limit to which the time is charged while `limit` stops the sender: that
-    /// is recovery while an ACK is overdue and would change `limit`. The sender then waits
-    /// for its retransmission timer, or for the ACK of what a timer has sent.
+    /// Returns the limit to which the time is charged while `limit` stops the sender:
+    /// recovery, if an ACK is overdue that would change `limit`. The sender then waits for
+    /// its retransmission timer, or for the ACK of a segment that a timer has sent.
     pub(super) fn charged_to(&self, limit: Limit) -> Limit {
         let is_overdue = self.ack_is_overdue || self.recovery.timeouts() > 0;
         if !is_overdue || self.recovery.board().in_flight() == 0 {
@@ -98,14 +98,14 @@ impl Connection {
         }
     }
 
-    /// Returns true if F-RTO retransmits nothing before the next ACK. While nothing is in
-    /// flight no ACK can resolve F-RTO.
+    /// Returns true if F-RTO retransmits nothing before the next ACK. That requires bytes
+    /// in flight, because without them no ACK can resolve F-RTO.
     pub(super) fn frto_awaits_ack(&self) -> bool {
         self.recovery.frto_awaits_new_data() && self.recovery.board().in_flight() > 0
     }
 
-    /// Returns the lost range that goes before new payload: the lowest, unless F-RTO sends
-    /// new data first.
+    /// Returns the lost range that goes before new payload: the lowest one. Returns `None`
+    /// while F-RTO sends new data first.
     fn due_repair(&self, env: &Env<'_>) -> Option<Range<SeqNum>> {
         if self.recovery.frto_prefers_new_data() {
             return None;

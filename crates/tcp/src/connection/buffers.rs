@@ -1,8 +1,8 @@
 //! Autotuning of the two buffers.
 //!
 //! Rule: congestion control and the application's reads ask for a size; packet memory
-//! decides whether it can be had. The advertised window is never withdrawn: a smaller
-//! buffer takes effect as payload is acknowledged or read.
+//! decides how much of it is granted. The advertised window is never withdrawn: a
+//! smaller buffer takes effect as payload is acknowledged or read.
 
 use fullpipe_pool::Stream;
 
@@ -29,8 +29,8 @@ impl Connection {
             .receive
             .sizing
             .on_read(bytes as u32, env.now, min_rtt, full);
-        // Never shrinks here: a slow peer may be fast again before the next round trip
-        // ends.
+        // The buffer does not shrink here, because a slow peer may be fast again
+        // before the next round trip ends.
         let goal = goal.unwrap_or(0).max(self.receive_size.get());
         let fair = fair(&self.receive.stream, env);
         self.receive_size.follow(goal, env.pool.pressure(), fair);

@@ -1,11 +1,11 @@
 //! Bursts: segments of one size that follow each other in one turn.
 //!
-//! Rule: a burst sends what [`poll_segment`](Connection::poll_segment) would send. It
-//! continues only while the decision is known: the size is that of the segments that leave
-//! now, all bounds have room for one more, and its headers differ from those of the segment
-//! before only in the sequence number and in PSH. Debug builds compare each segment with
-//! the decision in `output`. Everything else, the last segment of the payload too, leaves
-//! through `poll_segment`.
+//! Rule: a burst sends exactly the segments that [`poll_segment`](Connection::poll_segment)
+//! would send. A burst continues only while the decision about the next segment is known:
+//! its size is that of the segment before, all bounds have room for it, and its headers
+//! differ from those of the segment before only in the sequence number and in PSH. Debug
+//! builds compare each segment with the decision in `output`. All other segments, and the
+//! last segment of the payload, leave through `poll_segment`.
 
 use fullpipe_wire::TcpFlags;
 
@@ -37,9 +37,10 @@ impl Connection {
         self.send.snd_nxt
     }
 
-    /// Returns the burst that `segment` begins, which `poll_segment` has just returned;
-    /// `None` if the next segment may differ in more than its sequence number. `snd_nxt` is
-    /// the value before that: no retransmission begins a burst.
+    /// Returns the burst that begins with `segment`, which `poll_segment` has just
+    /// returned. Returns `None` if the next segment may differ in more than its sequence
+    /// number. `snd_nxt` is the value before `segment` left; it shows a retransmission,
+    /// which begins no burst.
     ///
     /// The device must not cut frames, and must not report completions.
     #[inline]
@@ -79,7 +80,7 @@ impl Connection {
         })
     }
 
-    /// Returns the bytes of new payload that may leave, in addition to a last byte that is
+    /// Returns the bytes of new payload that a burst may send. The last byte written is
     /// left to `poll_segment`.
     fn burst_room(&self, env: &Env<'_>) -> u32 {
         let unacknowledged = env.config.unacknowledged;
@@ -91,8 +92,8 @@ impl Connection {
             .min(self.cwnd_room())
     }
 
-    /// Returns true if nothing but new payload is due, and if sending it changes neither
-    /// the size of segments nor a bound other than by the bytes sent.
+    /// Returns true if only new payload is due, and if sending it leaves the size of
+    /// segments unchanged and reduces the bounds only by the bytes sent.
     fn is_steady(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Open
             && self.recovery.board().lost() == 0
@@ -102,7 +103,7 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // A tail loss probe leaves these as they are, and the next segment ends them.
+            // A tail loss probe leaves these two set, and the next segment ends them.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()
@@ -143,8 +144,8 @@ impl Connection {
         Some(&burst.segment)
     }
 
-    /// Counts and records the last segment of a burst, as `on_sent` does for one that is
-    /// plain and new, behind payload in flight.
+    /// Counts and records the last segment of a burst, as `on_sent` does for a segment of
+    /// new payload that leaves while payload is in flight.
     fn account_burst(&mut self, burst: &Burst, env: &mut Env<'_>) {
         let segment = &burst.segment;
         let len = segment.payload_len();

@@ -1,19 +1,20 @@
 //! The time for which a connection has been busy: some payload, or FIN, is not acknowledged.
 //!
-//! Rule: busy as `tcp_info` of Linux means it, whatever the limit is. Eight bytes a connection.
+//! Rule: busy means the same as in `tcpi_busy_time` of Linux, whatever the limit. Eight bytes a
+//! connection.
 
 use fullpipe_pool::{Duration, Instant};
 
 /// Set while the clock runs.
 const RUNS: u64 = 1 << 63;
 
-/// Clock of the busy time. It holds the time so far while it stands. While it runs it holds the
-/// time at which it would have started without its pauses, and [`RUNS`].
+/// Clock of the busy time. A stopped clock holds the busy time so far. A running clock holds
+/// [`RUNS`] and the time at which it would have started without its pauses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyClock(u64);
 
 impl BusyClock {
-    /// Starts or stops the clock, or lets it be.
+    /// Starts or stops the clock, unless it is in the state `busy` already.
     pub(super) fn set(&mut self, busy: bool, now: Instant) {
         if busy != (self.0 & RUNS != 0) {
             let total = self.total(now);

@@ -1,8 +1,8 @@
 //! Explicit congestion notification. RFC 3168 §6.1.
 //!
-//! Rule: a mark is echoed on every ACK until the peer reports with CWR that it
-//! has reduced its window, and the window is reduced once for a window of data.
-//! Congestion control decides by how much.
+//! Rule: a mark is echoed on every ACK until the peer reports with CWR that it has
+//! reduced its window. This side reduces its own window at most once for a window of
+//! data; congestion control decides by how much.
 
 use fullpipe_wire::{Ecn, TcpFlags};
 

@@ -18,15 +18,15 @@ pub(super) struct EcnState {
     pub(super) requested: bool,
     /// A SYN of this side did not: no packet may be ECN-capable.
     pub(super) sent_plain_syn: bool,
-    /// ECE is set on ACKs: a mark was seen, and no CWR since.
+    /// ECE is set on ACKs: a mark was received, and no CWR since.
     pub(super) echo: bool,
     /// CWR is due: the window was reduced.
     pub(super) cwr: bool,
 }
 
 impl EcnState {
-    /// Returns true if `syn` requests ECN and `config` allows it. A SYN that is
-    /// itself ECN-capable comes from a path that changes the field.
+    /// Returns true if `syn` requests ECN and `config` allows it. A SYN that is itself
+    /// ECN-capable shows a path that changes the field.
     pub(super) fn are_requested_by(syn: &Segment<'_>, config: &TcpConfig) -> bool {
         let both = syn.has(TcpFlags::ECE) && syn.has(TcpFlags::CWR);
         both && syn.ecn == Ecn::NotEct && config.ecn != EcnMode::Off

@@ -33,7 +33,7 @@ use crate::{
 /// After one loss, which may be chance, RFC 6928 §2 lets a sender keep the larger window.
 const LOST_SYNS: u32 = 2;
 
-/// Inputs of an open.
+/// Inputs of an active open.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveOpen {
     /// Initial send sequence number. RFC 6528.
@@ -134,8 +134,8 @@ impl HalfOpen {
         }
     }
 
-    /// Returns the blocks that back the advertised window: one for a cell. The host reserves
-    /// them until the ACK arrives.
+    /// Returns the blocks that back the advertised window: one block for a window in a cell.
+    /// The host reserves them until the ACK arrives.
     pub fn blocks(&self, pool: &Pool) -> u32 {
         if self.fits_cell(pool) {
             return 1;
@@ -185,11 +185,12 @@ impl HalfOpen {
     }
 
     /// Returns true if `segment` begins inside the window that the SYN-ACK advertised, or
-    /// comes from a peer that has filled it.
+    /// comes from a peer that has filled this window.
     pub fn is_in_window(&self, segment: &Segment<'_>) -> bool {
         let (next, window) = (self.irs + 1, u32::from(self.window));
         let inside = segment.seq.at_or_after(next) && segment.seq.before(next + window.max(1));
-        // A client whose ACK and first payload were lost answers a repeated SYN-ACK so.
+        // The right edge: a client whose ACK and first payload were lost answers a repeated
+        // SYN-ACK with this sequence number.
         inside || is_at_right_edge(segment, next + window)
     }
 
@@ -309,8 +310,9 @@ impl Connection {
         Some(connection)
     }
 
-    /// Backs the `window` that the SYN-ACK advertised, or after a window of zero the first
-    /// one that will be. Returns false if memory does not suffice.
+    /// Reserves memory for the `window` that the SYN-ACK advertised. After a window of zero,
+    /// reserves memory for the first window to advertise. Returns false if memory does not
+    /// suffice.
     fn back_first_window(&mut self, window: u16, env: &mut Env<'_>) -> bool {
         let scale = self.agreed.rcv_wscale;
         if self.receive.begin_idle(window.into(), scale, env.pool) {
@@ -325,7 +327,7 @@ impl Connection {
             return true;
         }
         self.receive.release(env.pool);
-        // For such a window no more was set aside than a cell needs.
+        // If the window fits a cell, no more was set aside than the cell needs.
         self.receive.begin_in_cell(window.into(), scale, env.pool)
     }
 

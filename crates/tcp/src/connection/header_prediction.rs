@@ -1,10 +1,10 @@
-//! Header prediction: the short path of payload that arrives in order.
+//! Header prediction: a short path for payload that arrives in order.
 //!
-//! Rule: the short path has the effect of [`on_segment`](Connection::on_segment). It is for
-//! a segment whose headers equal those of the segment before it, which `on_segment` has
-//! accepted at the same time, except for sequence number and PSH. The checks of that
-//! segment then hold for this one, and its ACK and timestamp say nothing new. Nothing may
-//! be outstanding, because each ACK counts then.
+//! Rule: the short path has the same effect as [`on_segment`](Connection::on_segment). It
+//! takes a segment whose headers equal those of the segment before, except for sequence
+//! number and PSH. `on_segment` has accepted that earlier segment at the same time, so its
+//! checks are valid for both, and the ACK and the timestamp report nothing new. Nothing may
+//! be outstanding, because otherwise each ACK counts.
 
 use fullpipe_wire::TcpFlags;
 
@@ -12,8 +12,8 @@ use super::{Connection, Env, TcpState};
 use crate::{Segment, SeqNum, trace::TraceEvent};
 
 impl Connection {
-    /// Processes `segment` as `on_segment` does. Returns true if a segment with the same
-    /// headers, but for sequence number and PSH, may be predicted at this time.
+    /// Processes `segment` as `on_segment` does. Returns true if a segment that has the
+    /// same headers, except for sequence number and PSH, may be predicted at this time.
     pub fn on_segment_of_run(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) -> bool {
         let is_next = segment.seq == self.receive.rcv_nxt;
         self.on_segment(segment, env);
@@ -56,7 +56,8 @@ impl Connection {
             len: segment.payload.len() as u32,
             flags: segment.flags,
         });
-        // The window of the segment before was old if a segment behind a hole came first.
+        // If a segment behind a hole came first, the window of the segment before was old
+        // and was not stored.
         self.take_window(segment, window, env);
         self.take_payload_and_fin(segment, env);
         self.note_readiness(env);

@@ -165,8 +165,8 @@ impl Connection {
         };
         if self.timestamps.is_old(stamp.value, env.now) && !segment.has(TcpFlags::RST) {
             env.counters.paws_estab_rejected += 1;
-            // A retransmission may carry an older timestamp than the segment that
-            // overtook it. Its sender must learn that it was a duplicate, for an undo.
+            // A retransmission may carry an older timestamp than the segment that overtook
+            // it. A DSACK must report the duplicate to the sender, for an undo.
             if self.is_repeated(segment) {
                 self.report_repeated(segment, env);
             } else {
@@ -177,9 +177,9 @@ impl Connection {
         Ok(())
     }
 
-    /// Updates TS.Recent (RFC 7323 §4.3). It follows the ACK check: otherwise one forged
-    /// segment with a timestamp far ahead would make PAWS reject the peer's segments for
-    /// 24 days (RFC 5961 §5.2).
+    /// Updates TS.Recent (RFC 7323 §4.3) after the ACK check: otherwise one forged segment
+    /// with a timestamp far ahead would make PAWS reject the peer's segments for 24 days
+    /// (RFC 5961 §5.2).
     fn remember_timestamp(&mut self, segment: &Segment<'_>, env: &Env<'_>) {
         if let Some(stamp) = segment.options.timestamps
             && self.agreed.timestamps
@@ -220,8 +220,8 @@ impl Connection {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
         self.answer_unacceptable(segment, env);
-        // A segment into a closed window may still carry a valid ACK. If the ACK is not
-        // valid, it is the reason, as it would be with an open window.
+        // A segment into a closed window may still carry a valid ACK. An invalid ACK is the
+        // reason for the discard, as it would be with an open window.
         if window == 0 && segment.seq == self.receive.rcv_nxt && segment.has(TcpFlags::ACK) {
             self.check_ack(segment, env)?;
         }
@@ -312,9 +312,9 @@ impl Connection {
         }
     }
 
-    /// Processes an ICMP error that quotes sequence number `seq` of a segment of this
-    /// side. It counts only if that number is in flight (RFC 5927 §4.1) or is that of an
-    /// ACK too long for the path, and it never ends an established connection.
+    /// Processes an ICMP error that quotes sequence number `seq` of a segment of this side.
+    /// The error counts only if `seq` is in flight (RFC 5927 §4.1) or is the number of an
+    /// ACK too long for the path. It never ends an established connection.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
         let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
         let is_possible = in_flight || self.is_about_sack_ack(error, seq);

@@ -2,7 +2,7 @@
 //!
 //! Rule: a probe is new payload in a segment larger than the known path MTU, sent only if
 //! enough payload follows to detect its loss. The loss of a probe is not a sign of
-//! congestion. `send/path_mtu.rs` stores what is known of the path.
+//! congestion. `send/path_mtu.rs` keeps the state of the search.
 
 use fullpipe_wire::TcpOptions;
 
@@ -42,8 +42,8 @@ impl Connection {
         };
         match outcome {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
-            // The ACK that was too big is lost: another reports fewer blocks, or may be
-            // fragmented.
+            // The ACK that was too big is lost. Another ACK reports fewer SACK blocks, or
+            // may be fragmented.
             PtbOutcome::Accepted if is_about_ack => self.demand_ack(),
             PtbOutcome::Accepted => {
                 // The segment that was too big is lost: retransmit it in
@@ -54,10 +54,10 @@ impl Connection {
         }
     }
 
-    /// Returns true if `error` may be about an ACK with SACK blocks, which has the next
-    /// sequence number: no other segment without payload exceeds 68 bytes, the smallest
-    /// MTU. The MTU that it reports is then below the 80 bytes of the longest headers, or
-    /// below `ip.path_mtu_min`, so that packets may be fragmented.
+    /// Returns true if `error` may be about an ACK with SACK blocks, which has the
+    /// sequence number SND.NXT: no other segment without payload exceeds 68 bytes, the
+    /// smallest MTU. The MTU in the error is then below the 80 bytes of the longest
+    /// headers, or below `ip.path_mtu_min`, so that packets may be fragmented.
     pub(super) fn is_about_sack_ack(&self, error: IcmpError, seq: SeqNum) -> bool {
         let is_small = match error {
             IcmpError::FragmentationNeeded {
@@ -69,7 +69,7 @@ impl Connection {
         is_small && self.agreed.sack && seq == self.send.snd_nxt
     }
 
-    /// Returns whether routers may not fragment the packets of `segment`.
+    /// Returns true if routers must not fragment the packets of `segment`.
     pub(super) fn forbids_fragments(&self, segment: &SegmentOut) -> bool {
         let payload = match segment.segment_size {
             0 => segment.payload_len(),
@@ -88,7 +88,7 @@ impl Connection {
             .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
     }
 
-    /// Notes that `segment`, with payload, leaves.
+    /// Notes that `segment`, which has payload, leaves.
     pub(super) fn note_size(&mut self, segment: &SegmentOut, env: &mut Env<'_>) {
         let (start, end) = (segment.seq, segment.seq + segment.len());
         if start.before(self.send.snd_nxt) {
@@ -125,7 +125,7 @@ impl Connection {
         let in_order =
             self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
         let loss_is_detectable = self.agreed.sack && in_order && !self.recovery.is_probing();
-        // A blocked writer will fill the room that ACKs make.
+        // A blocked writer will fill the space that ACKs free in the send buffer.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
         let coming = if self.send.blocked.is_some() {
             unsent + outstanding

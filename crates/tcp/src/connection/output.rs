@@ -1,5 +1,5 @@
-//! The only output: every segment of a connection is made here. `burst` repeats one with the
-//! payload that follows it.
+//! The only output: every segment of a connection is made here. `burst` copies a segment for
+//! the payload that follows it.
 //!
 //! Rule: segments are tried in the order of their importance, and each carries the latest
 //! ACK and window. When nothing may leave, the bound that stops the connection becomes
@@ -128,14 +128,14 @@ impl Connection {
         Some(self.data_segment(lost.start, len, env))
     }
 
-    /// Returns a tail loss probe: a new segment if there is one, otherwise the
-    /// last one. RFC 8985 §7.3.
+    /// Returns a tail loss probe: a segment with new payload if there is any, otherwise the
+    /// last segment. RFC 8985 §7.3.
     fn poll_tail_probe(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !core::mem::take(&mut self.pending.tail_probe) {
             return None;
         }
-        // The probe ran in place of the timeout, which must run again even if no probe
-        // leaves.
+        // The probe's timer ran in place of the retransmission timer, which must run again
+        // even if no probe leaves.
         self.arm_retransmit(env);
         if self.is_repairing() {
             return self.poll_repair_probe(env);
@@ -280,7 +280,7 @@ impl Connection {
             Limit::Pacing => {
                 self.timers.pacing.set(self.pacer.release_at());
                 if self.recovery.board().lost() > 0 {
-                    // The window is in use: its rate delays the repair.
+                    // The window is fully used: its pacing rate delays the retransmission.
                     self.window_use.on_full();
                 }
             }
@@ -291,7 +291,7 @@ impl Connection {
             | Limit::CwndAfterIdle
             | Limit::Recovery => {
                 self.window_use.on_full();
-                // The pacer may delay a repair although another bound is as tight.
+                // The pacer may delay a retransmission although another bound is as tight.
                 if self.recovery.board().lost() > 0 && !self.pacer.may_send(env.now) {
                     self.timers.pacing.set(self.pacer.release_at());
                 }
@@ -308,7 +308,8 @@ impl Connection {
             | Limit::Processor => {}
         }
         let nothing_in_flight = self.recovery.board().in_flight() == 0;
-        // Device and pacer end their waits themselves, and the retransmission timer runs on.
+        // A wait for the device or the pacer ends without the persist timer, and the
+        // retransmission timer keeps running.
         let ends_itself = matches!(limit, Limit::Device | Limit::Pacing);
         if nothing_in_flight && !self.pending.probe && !ends_itself && self.has_data() {
             self.arm_persist(env);
@@ -334,8 +335,7 @@ impl Connection {
         }
     }
 
-    /// Starts the persist timer, because without bytes in flight no ACK will come
-    /// unasked.
+    /// Starts the persist timer, because with nothing in flight no ACK will come unasked.
     fn arm_persist(&mut self, env: &mut Env<'_>) {
         let wait = if self.send.snd_wnd == 0 || self.send.window_room() == 0 {
             self.rtt.rto(env.config)
@@ -343,8 +343,8 @@ impl Connection {
             self.limit.current(),
             Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
         ) {
-            // A window smaller than a segment, or the end of a write whose writer was
-            // woken and may not write again.
+            // The window is smaller than a segment, or this is the end of a write whose
+            // writer was woken and may not write again.
             env.config.sws_override
         } else {
             return;
@@ -464,8 +464,9 @@ impl Connection {
         }
     }
 
-    /// Returns the number of SACK blocks for which a packet without payload has room.
-    /// With an MTU of 68 bytes, the smallest of RFC 791, that is one beside timestamps.
+    /// Returns the number of SACK blocks for which a packet without payload has room. With
+    /// an MTU of 68 bytes, the smallest of RFC 791, there is room for one block beside
+    /// timestamps.
     fn most_sack_blocks(&self) -> usize {
         let room = u32::from(self.path.limit()).min(TcpOptions::MAX_LEN as u32);
         TcpOptions::sack_blocks_in(room.saturating_sub(self.agreed.options_len()) as usize)
@@ -513,7 +514,7 @@ impl Connection {
         let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
         let nothing_outstanding = self.send.outstanding() == 0;
-        // The user timeout of an attempt runs from the application's call.
+        // The user timeout of an attempt to connect runs from the application's call.
         if nothing_outstanding && self.state.is_synchronized() {
             self.progress_at = env.now;
         }
@@ -563,7 +564,7 @@ impl Connection {
         // transmission. It gets a full timeout, otherwise it could be sent a third time
         // before its ACK arrives.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
-        // Without anything outstanding the timer was that of a wait for the next hop.
+        // If nothing was outstanding, the timer ran for a wait for the next hop.
         if is_oldest_again || nothing_outstanding || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
@@ -606,7 +607,7 @@ impl Connection {
         } else if self.pending.probe {
             self.arm_persist(env);
         } else {
-            // The tail loss probe that waits has stopped the timer.
+            // A tail loss probe that waits for the next hop has stopped the timer.
             self.arm_retransmit(env);
         }
     }

@@ -46,7 +46,7 @@ impl Connection {
             return env.discard(DiscardReason::PayloadAfterFin);
         }
         if self.orphan && segment.end().after(self.receive.rcv_nxt) {
-            // No application will read it, so the peer gets a reset. RFC 1122
+            // No application will read the payload, so the peer gets a reset. RFC 1122
             // §4.2.2.13.
             env.counters.abort_on_data += 1;
             env.discard(DiscardReason::AfterClose);

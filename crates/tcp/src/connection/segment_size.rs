@@ -1,8 +1,8 @@
 //! The size of new segments: the full size, unless memory holds only a few segments and
 //! the path could carry more.
 //!
-//! Rule: only the cutting of payload into segments changes here. Congestion control and
-//! recovery count full segments.
+//! Rule: this file changes only how payload is cut into segments. Congestion control
+//! and recovery count full segments.
 
 use super::{Connection, Env};
 use crate::fit::even_fit;
@@ -23,7 +23,8 @@ impl Connection {
         even_fit(mss, self.payload_room(env), env.config.fit_segments)
     }
 
-    /// Returns the size of the next segment, given the fitting one.
+    /// Returns the size of the next segment; `fitting` is the
+    /// [fitting size](Self::fitting_size).
     pub(super) fn cut(&self, fitting: u32, mss: u32) -> u32 {
         if fitting == mss {
             return mss;

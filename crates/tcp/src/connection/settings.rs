@@ -1,7 +1,7 @@
-//! The settings of a connection as it keeps them: packed, because every connection has them and
-//! few applications change them.
+//! The settings of a connection in packed form, because every connection has them and few
+//! applications change them.
 //!
-//! Rule: [`Tuning`] is what an application sees; nothing is decided here.
+//! Rule: applications see [`Tuning`]; this file only packs and unpacks it.
 
 use fullpipe_pool::Duration;
 
@@ -16,7 +16,7 @@ mod tests;
 pub(super) struct Millis(u32);
 
 impl Millis {
-    /// Rounds `time` up: a short time is not 0, which means no limit.
+    /// Rounds `time` up, so that a short time does not become 0, which means no limit.
     pub(super) fn new(time: Duration) -> Self {
         Self(time.as_nanos().div_ceil(1_000_000).min(u32::MAX.into()) as u32)
     }
@@ -47,7 +47,7 @@ pub(super) struct Settings {
     pub(super) nagle: bool,
     pub(super) corked: bool,
     pub(super) quick_ack: bool,
-    /// The application reads no more: what arrives is discarded.
+    /// The application reads no more: payload that arrives is discarded.
     pub(super) reads_closed: bool,
 }
 
@@ -77,13 +77,15 @@ impl Settings {
         }
     }
 
-    /// Returns the payload that the send buffer may hold, now and at most.
+    /// Returns the bytes of payload that the send buffer may hold: its present and its largest
+    /// size.
     pub(super) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
         let (limit, share) = (config.send_buffer_limit, config.send_text_share);
         TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
     }
 
-    /// Returns the payload that the receive buffer may hold, now and at most.
+    /// Returns the bytes of payload that the receive buffer may hold: its present and its
+    /// largest size.
     pub(super) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
         receive_size(self.receive_buffer, self.receive_buffer_max, config)
     }
@@ -112,8 +114,8 @@ impl Settings {
     }
 }
 
-/// Returns the payload that a receive buffer of `bytes` may hold, now and at most: it grows to
-/// `max` if the knobs let it.
+/// Returns the bytes of payload that a receive buffer of `bytes` may hold, and the size to
+/// which it may grow: that of a buffer of `max` bytes, if the knobs allow growth.
 pub(super) const fn receive_size(bytes: u32, max: u32, config: &TcpConfig) -> TunedSize {
     let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
     let max = if config.receive_tuning { max } else { 0 };

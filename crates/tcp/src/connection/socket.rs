@@ -13,7 +13,7 @@ use crate::{
 /// Most bytes of a setting that has no knob.
 const MOST_BYTES: u32 = TcpConfig::HIGHEST.send_buffer;
 
-/// Settings of one connection. A listener passes its own on to its connections.
+/// Settings of one connection. A listener passes its settings on to its connections.
 ///
 /// Start from [`from_config`](Self::from_config) and change fields; an open connection is changed
 /// by a [`SocketOption`]. A field with a knob's name has that knob's legal range.
@@ -27,9 +27,8 @@ pub struct Tuning {
     pub receive_buffer: u32,
     /// `tcp.receive_buffer_max` of this connection, in bytes.
     pub receive_buffer_max: u32,
-    /// Room in bytes that a writer waits for after it found the send buffer full, at most
-    /// the buffer's size. 0 stands for a third of the buffer, or less when little is left
-    /// to send.
+    /// Free bytes of the send buffer for which a writer waits after it found the buffer full; at
+    /// most the buffer's size. 0 means a third of the buffer, or less when little is left to send.
     pub send_low_water: u32,
     /// Largest number of bytes written and not sent: a write that reaches it is cut short. With 0
     /// only the send buffer bounds a write.
@@ -96,7 +95,7 @@ impl Tuning {
         (self.receive_buffer, self.receive_buffer_max) = (bytes, 0);
     }
 
-    /// Checks every setting against its legal range, which is its knob's where it has one.
+    /// Checks every setting against its legal range: the range of its knob, if it has one.
     ///
     /// # Errors
     /// The first setting that is refused.
@@ -137,8 +136,8 @@ impl Tuning {
     }
 }
 
-/// A setting of one open connection, by the name that sockets have for it. Values have the legal
-/// range of the knob that is named, otherwise 0 to 1 GiB.
+/// A setting of one open connection, by its name in the sockets interface. The legal range of a
+/// value is that of the knob in its description, otherwise 0 to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketOption {
     /// `TCP_NODELAY`: true switches Nagle's algorithm off. RFC 9293 §3.7.4.
@@ -146,10 +145,10 @@ pub enum SocketOption {
     /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment, for `tcp.cork_timeout` at most.
     Cork(bool),
     /// `SO_SNDBUF`: send buffer in bytes (`tcp.send_buffer`), at most `tcp.send_buffer_limit`.
-    /// Switches its autotuning off. The value is not doubled, under no preset.
+    /// Switches its autotuning off. Unlike in Linux, the value is not doubled, whatever the preset.
     SendBuffer(u32),
-    /// `SO_SNDLOWAT`: free room in bytes at which a writer that found the send buffer full
-    /// continues; 0 is a third of the buffer, or less when little is unsent.
+    /// `SO_SNDLOWAT`: free bytes at which a writer that found the send buffer full continues; 0
+    /// means a third of the buffer, or less when little is unsent.
     SendLowWater(u32),
     /// `TCP_NOTSENT_LOWAT`: largest number of bytes written and not sent. A write that reaches it
     /// is cut short, and the writer continues at half of it. With 0 only the send buffer bounds a
@@ -160,8 +159,8 @@ pub enum SocketOption {
     /// application reads, because the right edge of the window does not retreat.
     ReceiveBuffer(u32),
     /// `SO_RCVLOWAT`: bytes received in order that make the connection readable. A read that asks
-    /// for less succeeds with less. What arrived before the end of the stream, or fills the window,
-    /// is readable whatever its size. 0 is like 1.
+    /// for less succeeds with less. Payload before the end of the stream, and payload that fills
+    /// the window, is readable whatever its size. 0 is like 1.
     ReceiveLowWater(u32),
     /// `TCP_MAXSEG`: payload of the largest segment sent from now on, in bytes (`tcp.mss_max`),
     /// TCP options included. The MSS offered is set before the open, by [`Tuning::mss_max`].
@@ -181,11 +180,11 @@ pub enum SocketOption {
     SynRetries(u32),
     /// `TCP_USER_TIMEOUT` (`tcp.user_timeout`); zero leaves it to `retries2`. RFC 9293 §3.8.3.
     UserTimeout(Duration),
-    /// `TCP_QUICKACK`: true acknowledges every segment with payload at once, and what waits for a
-    /// delayed ACK now; false follows `tcp.ack_every` again. RFC 9293 §3.8.6.3.
+    /// `TCP_QUICKACK`: true acknowledges at once every segment with payload, and also the payload
+    /// whose ACK is delayed now; false follows `tcp.ack_every` again. RFC 9293 §3.8.6.3.
     QuickAck(bool),
-    /// `TCP_CONGESTION`: congestion control algorithm. It starts with the
-    /// congestion window and the slow-start threshold of the one it replaces.
+    /// `TCP_CONGESTION`: congestion control algorithm. It starts with the congestion window and the
+    /// slow-start threshold of the algorithm that it replaces.
     Congestion(CongestionChoice),
     /// Everything written so far is urgent. RFC 9293 §3.8.5.
     Urgent,
@@ -279,9 +278,10 @@ fn time_in_range(
 pub enum Read {
     /// This many bytes.
     Data(usize),
-    /// Nothing to read now, or less than the low water.
+    /// Nothing to read now, or less than the low-water mark.
     Empty,
-    /// The peer closed its direction and everything was read, or the application closed this one.
+    /// The peer closed its direction and everything was read, or the application closed the
+    /// receiving direction.
     End,
 }
 
@@ -290,7 +290,7 @@ pub enum Read {
 pub struct Ready {
     /// The handshake is complete.
     pub connected: bool,
-    /// A read returns data, the end or an error. Less than the low water
+    /// A read returns data, the end or an error. Less than the low-water mark
     /// ([`SocketOption::ReceiveLowWater`]) does not count.
     pub readable: bool,
     /// A write would accept at least one byte, or the connection has ended. After a blocked

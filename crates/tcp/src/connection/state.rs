@@ -1,7 +1,7 @@
 //! The states of a connection and the transitions that RFC 9293 allows.
 //!
-//! Rule: a pair that is not in the table is an error. LISTEN is missing:
-//! listeners are in crate `fullpipe`.
+//! Rule: a pair of state and event that is not in the table is an error. LISTEN
+//! is missing: listeners are in crate `fullpipe`.
 
 use TcpState::{
     CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived, SynSent,
@@ -26,7 +26,8 @@ pub enum TcpState {
     CloseWait,
     /// Both closed at the same time; this side's FIN is not yet acknowledged.
     Closing,
-    /// The peer closed first, then this side; its FIN is not yet acknowledged.
+    /// The peer closed first, then this side; this side's FIN is not yet
+    /// acknowledged.
     LastAck,
     /// Both closed; waits until old segments have left the network.
     TimeWait,

@@ -1,11 +1,10 @@
-//! Frames that the device cuts into segments: their size, and the wait for a
-//! fuller one.
+//! Frames that the device cuts into segments: their size, and the wait for a fuller frame.
 //!
 //! Rule: frame size, deferral and the bound of the device backlog follow from one goal,
 //! which is computed after congestion control has set the rate. A frame that could be
 //! fuller waits for the next ACK, at most half a round trip; the time is charged to the
 //! bound that left too little room. If the device does not cut frames, a frame is one
-//! segment and none waits.
+//! segment and never waits.
 
 use super::{Connection, Env};
 use crate::{
@@ -40,7 +39,7 @@ impl Connection {
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
         // CWR would be repeated in each segment that the device cuts from the frame. F-RTO
-        // counts what leaves in segments.
+        // counts the segments that leave.
         if is_urgent || self.ecn.owes_cwr() || self.recovery.frto_prefers_new_data() {
             return mss;
         }
@@ -67,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// Decides what leaves now.
+    /// Decides which payload leaves now, or which limit stops it.
     pub(super) fn decide(&mut self, situation: &Situation, env: &Env<'_>) -> Decision {
         if self.should_defer(situation, env) {
             let wait = self.rtt.srtt() / 2;

@@ -266,8 +266,8 @@ impl Connection {
         let buffer = self.send_size.get().min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
         let payload = negotiated.saturating_sub(self.agreed.options_len()).max(1);
-        // A window below two segments has the same effect as a buffer below two segments,
-        // but the peer must first have shown how large its windows get.
+        // A window below two segments has the same effect as a buffer below two segments, but
+        // counts only after the peer has shown how large its windows get.
         let room = if self.send.max_snd_wnd == 0 {
             buffer
         } else {
@@ -325,7 +325,7 @@ impl Connection {
     /// Enters the state that `trigger` leads to.
     ///
     /// # Panics
-    /// If RFC 9293 has no such transition: a mistake of this crate, since the
+    /// If RFC 9293 has no such transition. This would be a mistake of this crate, since the
     /// callers check the state first.
     pub(super) fn transition(&mut self, trigger: Trigger, env: &mut Env<'_>) {
         let next = self.state.next(trigger).expect("a transition of RFC 9293");
@@ -382,7 +382,8 @@ impl Connection {
         self.set_receive_limit(ReceiveLimit::None, env);
     }
 
-    /// Starts or stops the clock of the busy time, after a change of what is unacknowledged.
+    /// Starts or stops the clock of the busy time, after a change of the unacknowledged
+    /// bytes.
     pub(super) fn note_busy(&mut self, now: Instant) {
         self.busy.set(!self.send.is_idle(), now);
     }
@@ -454,8 +455,8 @@ impl Connection {
         });
     }
 
-    /// Makes a challenge ACK due, at a limited rate: it lets a genuine peer correct
-    /// itself. RFC 5961 §7.
+    /// Makes a challenge ACK due, at a limited rate. A genuine peer corrects itself when it
+    /// receives the challenge ACK. RFC 5961 §7.
     pub(super) fn challenge(&mut self, env: &mut Env<'_>) {
         if env.now < self.challenge_after {
             return;

@@ -208,9 +208,9 @@ impl Connection {
         }
         if !self.send.is_idle() {
             // Unacknowledged or unsent data needs no keepalive probe: the retransmission or
-            // persist timer finds a dead peer. Check again after the keepalive time, and not
-            // before the next timer. While the device is full no timer may run; the interval
-            // then keeps a short keepalive time from checking too often.
+            // persist timer finds a dead peer. The next check is after the keepalive time,
+            // but not before the next timer. While the device is full no timer may run; then
+            // at least the keepalive interval passes before the next check.
             let pause = self.settings.keepalive_time.get();
             let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);

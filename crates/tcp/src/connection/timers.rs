@@ -13,29 +13,29 @@ impl Deadline {
     /// Not set.
     pub const NEVER: Self = Self(Instant::from_nanos(u64::MAX));
 
-    /// Returns true if it is set.
+    /// Returns true if the deadline is set.
     pub fn is_set(self) -> bool {
         self != Self::NEVER
     }
 
-    /// Sets it to `at`.
+    /// Sets the deadline to `at`.
     pub fn set(&mut self, at: Instant) {
         self.0 = at;
     }
 
-    /// Sets it to `at` unless it is set.
+    /// Sets the deadline to `at` unless it is set already.
     pub fn set_once(&mut self, at: Instant) {
         if !self.is_set() {
             self.set(at);
         }
     }
 
-    /// Clears it.
+    /// Clears the deadline.
     pub fn clear(&mut self) {
         *self = Self::NEVER;
     }
 
-    /// Clears it and returns true if it has expired.
+    /// Clears the deadline and returns true if it has passed.
     pub fn take_if_due(&mut self, now: Instant) -> bool {
         let due = self.0 <= now && self.is_set();
         if due {
@@ -44,7 +44,7 @@ impl Deadline {
         due
     }
 
-    /// Returns the point in time, if set.
+    /// Returns the deadline, if it is set.
     pub fn get(self) -> Option<Instant> {
         self.is_set().then_some(self.0)
     }

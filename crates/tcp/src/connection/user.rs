@@ -1,7 +1,7 @@
 //! The application's calls.
 //!
-//! Rule: a full buffer and an empty one are outcomes; only calls that can never
-//! succeed are errors. After a call the owner calls `poll_segment`.
+//! Rule: a full send buffer and an empty receive buffer are outcomes; only calls that can
+//! never succeed are errors. After a call the owner calls `poll_segment`.
 
 use super::{
     Connection, Env, Events, Read, Ready, SocketOption, TcpState, Trigger, settings::Millis,
@@ -36,7 +36,8 @@ impl Connection {
         }
     }
 
-    /// Returns true if a read returns data or the end: enough has arrived, or no more can.
+    /// Returns true if a read returns data or the end: enough payload has arrived, or no more
+    /// can arrive.
     pub(super) fn is_readable(&self) -> bool {
         if self.holds_early_payload() {
             return self.settings.reads_closed;
@@ -50,7 +51,8 @@ impl Connection {
     }
 
     /// Returns true if payload received so far waits for ESTABLISHED: anybody can send a SYN
-    /// with payload, and only the handshake shows that it was the peer. RFC 9293 §3.10.7.3.
+    /// with payload, and only the handshake shows that the peer has sent it. RFC 9293
+    /// §3.10.7.3.
     fn holds_early_payload(&self) -> bool {
         matches!(self.state, TcpState::SynSent | TcpState::SynReceived)
     }
@@ -154,8 +156,8 @@ impl Connection {
         }
     }
 
-    /// Returns the result of a read of `asked` bytes that changes nothing; `None` if a
-    /// read returns payload.
+    /// Returns the result of a read of `asked` bytes if it returns no payload; otherwise
+    /// `None`. Changes nothing.
     pub fn reads_nothing(&self, asked: usize) -> Option<Result<Read, ConnectionError>> {
         (!self.has_for_read_of(asked)).then(|| self.read_nothing())
     }
@@ -163,7 +165,7 @@ impl Connection {
     /// Copies received payload into `out`.
     ///
     /// # Errors
-    /// [`ConnectionError::Ended`] if the connection ended in any way but by FINs and
+    /// [`ConnectionError::Ended`] if the connection ended otherwise than by FINs, and
     /// everything that had arrived was read.
     pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
         if let Some(nothing) = self.reads_nothing(out.len()) {
@@ -243,8 +245,8 @@ impl Connection {
         }
     }
 
-    /// Closes the receiving direction: unread payload is discarded, and what arrives later is
-    /// acknowledged and discarded. The peer does not learn of it. RFC 9293 has no such call;
+    /// Closes the receiving direction: unread payload is discarded, and later payload is
+    /// acknowledged and discarded. The peer gets no notification. RFC 9293 has no such call;
     /// this is `SHUT_RD` of BSD.
     pub fn shutdown_read(&mut self, env: &mut Env<'_>) {
         self.settings.reads_closed = true;
@@ -316,8 +318,8 @@ impl Connection {
             | TcpState::FinWait1
             | TcpState::FinWait2
             | TcpState::CloseWait => {
-                // A byte that was sent as a window probe and not accepted does not count:
-                // the peer discards even a reset that lies beyond its window.
+                // A byte that was sent as a window probe and not accepted does not count,
+                // because the peer discards even a reset beyond its window.
                 let edge = self.send.snd_una + self.send.snd_wnd;
                 let seq = self.send.snd_nxt.earliest(edge);
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));

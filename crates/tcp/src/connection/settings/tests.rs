@@ -1,4 +1,4 @@
-//! Settings as a connection keeps them.
+//! The packed settings of a connection.
 
 use super::*;
 

@@ -106,14 +106,14 @@ fn pressure_shrinks_grown_buffers_and_the_right_edge_stays() {
     }
     let left = pair.at(SERVER, |connection, env| connection.info(env).rcv_wnd);
     assert!(left <= 2 * SET, "{left}");
-    // With free memory it grows again.
+    // With free memory the buffer grows again.
     hog.release(&mut pair.ends[SERVER].pool);
     stream_for(&mut pair, Duration::from_secs(1));
     assert_eq!(sizes(&mut pair), (MOST, MOST));
 }
 
 /// A buffer that has grown far shrinks, and one that has grown little does not.
-/// The order among several is tested in `sim/tests/shared_memory.rs`.
+/// The order among several buffers is tested in `sim/tests/shared_memory.rs`.
 #[test]
 fn under_pressure_a_buffer_shrinks_to_what_is_free() {
     let pool = PoolConfig {
@@ -136,7 +136,8 @@ fn under_pressure_a_buffer_shrinks_to_what_is_free() {
         stream_for(&mut pair, Duration::from_secs(1));
         let before = sizes(&mut pair).1;
         assert_eq!(before, receive_buffer_max);
-        // Pressure, but not high: 85 % are held or reserved.
+        // 85 % of the blocks are held or reserved, which is pressure but not
+        // high pressure.
         let server = &mut pair.ends[SERVER].pool;
         let taken = 1_000 - server.room(Holder::Datagram);
         let mut hog = Stream::new(Holder::Datagram);

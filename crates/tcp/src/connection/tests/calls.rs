@@ -96,7 +96,7 @@ fn a_low_water_that_falls_below_what_is_unread_is_an_event() {
     assert!(readable(&mut pair));
 }
 
-/// RFC 9293 §3.8.6.3: the application may ask for the ACK that waits.
+/// RFC 9293 §3.8.6.3: the application may ask for an ACK that is delayed.
 #[test]
 fn quick_ack_sends_the_ack_that_waits_and_no_other() {
     for (on, waiting, acks) in [(true, true, 1), (false, true, 0), (true, false, 0)] {
@@ -155,7 +155,7 @@ fn a_refused_write_records_what_was_asked_and_what_was_taken() {
     assert_eq!(blocked.last(), Some(&(1, 0)), "{blocked:?}");
 }
 
-/// Freed memory opens a window that its lack had closed.
+/// Freed memory opens a window that was closed for lack of memory.
 #[test]
 fn freed_memory_opens_the_window_and_wakes_the_writer() {
     let mut pair = Pair::with_a_small_server();

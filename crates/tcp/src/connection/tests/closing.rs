@@ -162,7 +162,7 @@ fn the_user_timeout_bounds_the_time_payload_stays_unacknowledged() {
 }
 
 /// RFC 9293 §3.10.7.4, eighth step: a repeated FIN restarts the wait of TIME-WAIT, because the
-/// last ACK was lost. Nothing else does.
+/// last ACK was lost. No other segment restarts it.
 #[test]
 fn a_repeated_fin_restarts_the_wait_of_time_wait() {
     for (flags, len, expected) in [

@@ -59,7 +59,7 @@ fn only_an_ack_of_the_syn_ack_without_syn_and_rst_completes_a_handshake() {
     }
 }
 
-/// RFC 5961 §3.2: a reset beside the window is ignored, one inside it is challenged.
+/// RFC 5961 §3.2: a reset outside the window is ignored, one inside it is challenged.
 #[test]
 fn the_window_of_a_half_open_entry_begins_after_the_syn() {
     let (mut half, _) = half_open(&TcpConfig::default(), 100);
@@ -79,8 +79,8 @@ fn the_window_of_a_half_open_entry_begins_after_the_syn() {
     }
 }
 
-/// A client whose ACK and first payload were lost answers a repeated SYN-ACK with the number
-/// behind the window.
+/// A client whose ACK and first payload were lost answers a repeated SYN-ACK with a segment whose
+/// sequence number is the right edge of the window.
 #[test]
 fn only_an_empty_segment_other_than_a_reset_is_taken_at_the_right_edge() {
     let (mut half, _) = half_open(&TcpConfig::default(), 100);
@@ -192,8 +192,9 @@ fn a_handshake_for_a_cell_is_completed_with_one_block() {
     }
 }
 
-/// RFC 6298 §3 and §5.7: a SYN-ACK that was answered gives a sample; after a lost one without
-/// a sample the timeout is 3 s. The entry of a SYN cookie keeps neither time nor number.
+/// RFC 6298 §3 and §5.7: the ACK of a SYN-ACK gives a sample; after a lost SYN-ACK without a
+/// sample the timeout is 3 s. The entry of a SYN cookie has neither the time nor the number of
+/// its SYN-ACKs.
 #[test]
 fn the_first_timeout_follows_what_is_known_of_the_syn_ack() {
     let config = TcpConfig {

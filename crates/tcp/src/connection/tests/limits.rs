@@ -41,7 +41,7 @@ fn run_to_recovery(pair: &mut Pair) {
 fn a_recovery_whose_retransmissions_are_paced_is_limited_by_pacing() {
     let mut pair = with_losses();
     run_to_recovery(&mut pair);
-    // A segment every 29 ms.
+    // The pacer sends a segment every 29 ms.
     pair.ends[CLIENT].config.pacing_rate_max = 50_000;
     let before = [Limit::Pacing, Limit::Recovery].map(|limit| time_at(&mut pair, limit));
     pair.run_for(Duration::from_millis(25));
@@ -110,7 +110,7 @@ fn a_repair_that_waits_for_the_device_is_no_probe_of_a_closed_window() {
     assert!(pair.ends[CLIENT].counters.retrans_segs > 0, "it leaves");
 }
 
-/// The window is full and a larger one would change nothing: no ACK comes.
+/// The window is full, but a larger one would change nothing, because no ACK comes.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery() {
     for (name, sack, receive_buffer) in [
@@ -137,7 +137,8 @@ fn an_outage_in_the_first_flight_is_charged_to_recovery() {
     }
 }
 
-/// Nagle waits for an ACK, and the application for an answer: neither ends the wait.
+/// Nagle's algorithm waits for an ACK, and the application for an answer, but neither
+/// comes before the retransmission.
 #[test]
 fn a_lost_request_is_charged_to_recovery_until_it_is_repaired() {
     for (name, bytes) in [("all is sent", 700), ("a tail waits for Nagle", 1_600)] {

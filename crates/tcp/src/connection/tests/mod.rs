@@ -1,8 +1,8 @@
 //! Two connections and a path between them, in virtual time.
 //!
-//! Rule: a segment on the path is a copy with its payload, delivered after a
-//! fixed delay unless a rule drops it. Whole networks are the simulator's part;
-//! this is just enough for one connection and its peer.
+//! Rule: a segment on the path is a copy with its payload, delivered after a fixed
+//! delay unless a rule drops it. The simulator tests whole networks; this module has
+//! only one connection and its peer.
 
 mod attacks;
 mod autotune;

@@ -113,7 +113,8 @@ fn the_last_ack_of_a_handshake_without_memory_is_ignored() {
     hog.release(&mut pair.ends[SERVER].pool);
 }
 
-/// A window in the SYN may wait: the peer sends nothing before it has this side's ACK.
+/// A SYN need not advertise a window yet: the peer sends no payload before it has this side's
+/// ACK.
 #[test]
 fn scarce_memory_is_not_reserved_for_a_peer_that_may_never_answer() {
     let pool = |blocks| PoolConfig {
@@ -145,7 +146,8 @@ fn scarce_memory_is_not_reserved_for_a_peer_that_may_never_answer() {
     }
 }
 
-/// RFC 9293 §3.10.7.3: what came with the SYN is readable once the connection is established.
+/// RFC 9293 §3.10.7.3: payload that came with the SYN is readable once the connection is
+/// established.
 #[test]
 fn payload_of_a_crossing_syn_is_an_event_when_the_handshake_ends() {
     let mut pair = Pair::new(TcpConfig::default(), TcpConfig::default());
@@ -195,7 +197,7 @@ fn a_syn_ack_for_which_there_is_no_memory_is_as_good_as_lost() {
     assert_eq!(pair.states()[CLIENT], TcpState::Established);
 }
 
-/// RFC 3168 §6.1.1 and, for SYNs that cross, both ends request.
+/// RFC 3168 §6.1.1. If the SYNs cross, both must request ECN.
 #[test]
 fn ecn_is_agreed_by_the_flags_of_both_syns() {
     use crate::connection::ecn_state::EcnState;
@@ -227,7 +229,7 @@ fn ecn_is_agreed_by_the_flags_of_both_syns() {
     }
 }
 
-/// RFC 9293 §3.7.1: the smaller of what the link carries and what the socket allows.
+/// RFC 9293 §3.7.1: the offer is the smaller of the link's MSS and the socket's MSS.
 #[test]
 fn the_offered_mss_is_that_of_the_link_or_of_the_socket_if_that_is_less() {
     for (mss_max, expected) in [(700, 700), (1_459, 1_459), (1_460, 1_460), (9_000, 1_460)] {

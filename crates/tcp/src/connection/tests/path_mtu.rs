@@ -1,4 +1,5 @@
-//! Sizes that the path carries: what segments prove, messages and probes.
+//! Path MTU discovery: sizes that acknowledged segments prove, packet-too-big messages,
+//! probes.
 
 use super::*;
 use crate::{IcmpError, MtuProbing};
@@ -83,6 +84,7 @@ fn a_search_ends_below_what_the_path_carries_and_starts_again_later() {
     assert_eq!(found(&mut pair), first, "nothing is tried again");
     pair.run_for(Duration::from_secs(600));
     let later = found(&mut pair);
-    // The first link's size, and those between it and what is proven.
+    // The later probes have the size of the first link, and sizes between it and the
+    // proven size.
     assert!(later.0 > first.0, "{later:?}");
 }

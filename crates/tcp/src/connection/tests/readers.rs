@@ -63,8 +63,8 @@ fn payload_behind_a_hole_waits_for_the_hole() {
     assert_eq!(receive_limit(&mut pair), ReceiveLimit::None);
 }
 
-/// RFC 9293 §3.7.1 bounds a segment by the peer's MSS; a peer with a small window gets
-/// segments of which two fit into it, so that it is not stopped by each.
+/// RFC 9293 §3.7.1 bounds a segment by the peer's MSS. A peer with a small window gets
+/// segments of which two fit into the window, so that one segment alone does not fill it.
 #[test]
 fn two_segments_fit_into_the_largest_window_of_the_peer() {
     for (segments, halves) in [(2, true), (0, false)] {
@@ -114,8 +114,8 @@ fn each_change_alone_is_an_event() {
     }
 }
 
-/// RFC 5681 §4.2: without SACK a peer counts one duplicate ACK for each segment out of order;
-/// SACK blocks of one ACK tell it of all that arrived meanwhile.
+/// RFC 5681 §4.2: without SACK a peer counts one duplicate ACK for each segment out of order.
+/// With SACK, the blocks of one ACK report all segments that arrived meanwhile.
 #[test]
 fn segments_out_of_order_are_acknowledged_one_by_one_only_without_sack() {
     for (sack, acks) in [(false, 3), (true, 1)] {
@@ -127,7 +127,7 @@ fn segments_out_of_order_are_acknowledged_one_by_one_only_without_sack() {
         pair.lose = lose_nth_data(SERVER, 1);
         pair.write(CLIENT, &[5; 4 * 1_448]);
         pair.sent.clear();
-        // All that arrives at one time is acknowledged after the last of it.
+        // Segments that arrive at one time are acknowledged after the last of them.
         pair.run_for(Duration::from_millis(10));
         assert_eq!(pair.sent.len(), acks, "sack {sack}");
     }
@@ -170,8 +170,8 @@ fn a_second_arrival_does_not_take_back_the_event_of_the_first() {
     assert!(!events.any());
 }
 
-/// A connection waits for memory if its writer was refused for want of it, or if the window
-/// that memory could back is smaller than a segment.
+/// A connection waits for memory if its writer was refused for lack of memory, or if the
+/// window that memory could back is smaller than a segment.
 #[test]
 fn only_a_lack_of_memory_makes_a_connection_wait_for_it() {
     let waits = |pair: &mut Pair, end| pair.at(end, |connection, _| connection.waits_for_memory());

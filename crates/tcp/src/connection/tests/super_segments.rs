@@ -62,9 +62,9 @@ fn frames_sized_at_the_write_keep_the_size_of_two_segments() {
     assert!(frames >= bytes / (2 * FULL));
 }
 
-/// Returns a pair whose client has filled its window, and has got the ACK of the first
-/// `segments` of it after `delay`: there is room for less than a frame. The round trip takes
-/// 20 ms.
+/// Returns a pair whose client has filled its window, and has received the ACK of its first
+/// `segments` segments after `delay`. The window then has room for less than a frame. The
+/// round trip takes 20 ms.
 fn with_room_for(segments: usize, delay: Duration) -> Pair {
     let config = TcpConfig {
         pacing: false,
@@ -191,7 +191,7 @@ fn f_rto_sends_two_segments_and_not_two_frames() {
     assert_eq!(new, 2 * mss);
 }
 
-/// The field is for the device: 0 leaves the frame unchanged.
+/// `segment_size` is for the device: 0 leaves the frame unchanged.
 #[test]
 fn a_frame_of_one_segment_is_not_cut() {
     let mut pair = cutting(TcpConfig {
@@ -210,7 +210,7 @@ fn a_frame_of_one_segment_is_not_cut() {
     }
 }
 
-/// Three segments in place of a pair, and only segments with payload count.
+/// Three segments leave in place of a pair, and only segments with payload count.
 #[test]
 fn acks_do_not_count_as_segments_of_a_pair() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());

@@ -6,8 +6,8 @@ fn timeout(pair: &mut Pair, end: usize) -> Option<Instant> {
     pair.at(end, |connection, _| connection.next_timeout())
 }
 
-/// RFC 6298 §5.2: once everything is acknowledged the retransmission timer is off, and
-/// nothing else has to happen.
+/// RFC 6298 §5.2: once everything is acknowledged the retransmission timer is off, and no
+/// other timer runs.
 #[test]
 fn a_connection_with_nothing_to_do_has_no_timer() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
@@ -66,7 +66,7 @@ fn a_connection_is_stalled_while_its_window_probes_gain_nothing() {
     pair.write(CLIENT, &[5; 20_000]);
     pair.run_for(Duration::from_secs(30));
     assert!(stalled(&mut pair));
-    // The window opens; what is sent then is lost.
+    // The window opens; the segments sent then are lost.
     pair.read(SERVER);
     pair.lose = Box::new(|f| !f.payload.is_empty());
     pair.run_for(Duration::from_millis(12));
@@ -139,21 +139,21 @@ fn the_samples_of_a_sender_with_a_full_segment_waiting_are_not_application_limit
     assert!(!info.app_limited);
 }
 
-/// A write in pieces is as long as the pieces together: between two of them the sender does
-/// not wait for the application.
+/// Pieces written at one time count as one write: between two pieces the sender does not wait
+/// for the application.
 #[test]
 fn pieces_written_at_one_time_make_no_application_limited_round_trip() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
     for _ in 0..20 {
         pair.write(CLIENT, &[5; 1_448]);
     }
-    // The samples of what the first ACKs let leave.
+    // These are the samples of the segments that left after the first ACKs.
     pair.run_for(Duration::from_millis(45));
     let info = pair.at(CLIENT, |connection, env| connection.info(env));
     assert!(!info.app_limited);
 }
 
-/// RFC 9293 §3.8.4, figure 13: also after a simultaneous close.
+/// RFC 9293 §3.8.4, figure 13: keepalive ends after a simultaneous close, too.
 #[test]
 fn keepalive_ends_when_both_sides_have_closed_at_once() {
     let config = TcpConfig {
@@ -172,8 +172,8 @@ fn keepalive_ends_when_both_sides_have_closed_at_once() {
     }
 }
 
-/// RFC 7323 §2.2: what remains of a connection in TIME-WAIT answers with the window field as
-/// the connection would.
+/// RFC 7323 §2.2: the `TimeWait` of a connection answers with the same window field as the
+/// connection.
 #[test]
 fn time_wait_keeps_the_window_field_and_the_clock() {
     let client = TcpConfig {

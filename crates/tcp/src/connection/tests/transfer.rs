@@ -249,7 +249,7 @@ fn timeouts_double_and_the_connection_ends_without_a_reset_after_retries2() {
     pair.sent.clear();
     pair.write(CLIENT, b"into the void");
     pair.run_for(Duration::from_secs(60));
-    // The first copy, the tail loss probe and four timeouts.
+    // The segment left six times: the first copy, the tail loss probe and after four timeouts.
     assert_eq!(data_sent(&pair, CLIENT).count(), 6);
     assert!(
         pair.sent
@@ -393,7 +393,7 @@ fn an_ack_beyond_a_probe_of_a_recovery_causes_no_second_response() {
     let window =
         |pair: &mut Pair| pair.at(CLIENT, |connection, _| connection.congestion.ssthresh());
     let ssthresh = window(&mut pair);
-    // The ACK of the probe is lost, and the next one covers what follows it.
+    // The ACK of the probe is lost, and the next ACK covers payload behind the probe.
     pair.lose = Box::new(move |f| f.to == CLIENT && f.ack == end);
     pair.write(CLIENT, &[7; 2 * 1_448]);
     pair.run_for(Duration::from_millis(40));

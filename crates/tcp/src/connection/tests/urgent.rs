@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// More than half of the sequence numbers: what is behind seems to be ahead.
+/// More than half of the sequence numbers: a number that is behind seems to be
+/// ahead.
 const FAR: u32 = (1 << 31) + 1_000;
 
 #[test]
@@ -14,7 +15,8 @@ fn an_acknowledged_urgent_byte_is_not_announced_again_after_2_gib() {
         connection.set(urgent, env).expect("a legal value")
     });
     pair.run_for(Duration::from_secs(1));
-    // As if as many bytes had been sent and acknowledged since.
+    // The numbers advance as if `FAR` bytes had been sent and acknowledged
+    // since.
     pair.at(CLIENT, |connection, _| {
         let send = &mut connection.send;
         let numbers = [
@@ -75,7 +77,7 @@ fn urgent_bytes_that_were_read_do_not_come_back_after_2_gib() {
     assert_eq!(urgent(&mut pair), 4);
     assert_eq!(pair.read(SERVER), b"attention");
     assert_eq!(urgent(&mut pair), 0);
-    // As if as many bytes had arrived since.
+    // The numbers advance as if `FAR` bytes had arrived since.
     pair.at(SERVER, |connection, _| {
         let receive = &mut connection.receive;
         for number in [&mut receive.irs, &mut receive.rcv_nxt, &mut receive.rcv_adv] {

@@ -28,7 +28,7 @@ fn a_stopped_reader_closes_the_window_and_a_probe_finds_it_open_again() {
     );
     let server = pair.at(SERVER, |connection, env| connection.info(env));
     assert_eq!(server.receive_limit.current(), ReceiveLimit::Reader);
-    // The window update is lost; the next probe replaces it.
+    // The window update is lost; the answer to the next probe replaces it.
     pair.lose = Box::new(|f| f.to == CLIENT && f.payload.is_empty());
     let mut got = pair.read(SERVER).len();
     pair.lose = Box::new(|_| false);
@@ -315,7 +315,7 @@ fn the_user_timeout_also_ends_the_wait_for_a_window() {
         user_timeout: Duration::from_secs(30),
         ..TcpConfig::default()
     });
-    // An hour of idle time before does not count.
+    // An hour of idle time before the wait does not count.
     let mut idle = Pair::established(
         TcpConfig {
             user_timeout: Duration::from_secs(30),
@@ -382,14 +382,15 @@ fn a_lost_window_probe_does_not_delay_the_tail_once_the_window_opens() {
     assert_eq!(read, 2_130);
 }
 
-/// RFC 9293 §3.10.7.4, first step: no segment is acceptable, but its ACK counts if it is valid.
-/// An ACK that is not valid would be the reason with an open window too.
+/// RFC 9293 §3.10.7.4, first step: a segment into a closed window is not acceptable, but its
+/// ACK counts if it is valid. An invalid ACK is the reason for the discard, as with an open
+/// window.
 #[test]
 fn a_segment_into_a_closed_window_is_discarded_for_its_ack_or_for_the_window() {
     for (beyond, shift, reason, is_acked) in [
         (0, 0, DiscardReason::OutsideWindow, true),
         (1, 0, DiscardReason::AckOfUnsent, false),
-        // Not the next byte: it may be old, and its ACK too.
+        // The segment does not begin with the next byte, so it may be old, and so may its ACK.
         (0, 1, DiscardReason::OutsideWindow, false),
     ] {
         let server = TcpConfig {
