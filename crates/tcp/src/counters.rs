@@ -143,19 +143,20 @@ discard_reasons! {
     PayloadAfterFin = "TcpDiscardTextAfterFin",
     /// Every byte was received before.
     Duplicate = "TcpDiscardDuplicate",
-    /// Inside the window, but packet memory had no block for it.
+    /// The payload is inside the window, but packet memory had no block for it.
     NoMemory = "TcpDiscardNoMemory",
-    /// Out of order, and no range of the pool (`pool.ranges`) is free for it.
+    /// The payload is out of order, and no range of the pool (`pool.ranges`) is free for
+    /// it.
     NoRange = "TcpDiscardNoRange",
-    /// Out of order, and the connection holds `tcp.holes` pieces already.
+    /// The payload is out of order, and the connection holds `tcp.holes` pieces already.
     TooManyHoles = "TcpDiscardTooManyHoles",
-    /// Out of order, and `tcp.out_of_order` bytes are held already.
+    /// The payload is out of order, and `tcp.out_of_order` bytes are held already.
     OutOfOrderFull = "TcpDiscardOutOfOrderFull",
     /// Payload for an application that has closed; answered with a reset.
     AfterClose = "TcpDiscardAfterClose",
     /// An ICMP error that quotes nothing in flight. RFC 5927 §4.1.
     IcmpOutsideWindow = "TcpDiscardIcmpOutsideWindow",
-    /// In SYN-SENT, neither a SYN nor an acceptable reset.
+    /// In SYN-SENT, the segment is neither a SYN nor an acceptable reset.
     UnusableInSynSent = "TcpDiscardUselessInSynSent",
 }
 

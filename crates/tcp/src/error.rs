@@ -1,10 +1,9 @@
 //! Errors of the application's calls, and the reasons for which a connection
 //! ends.
 //!
-//! Rule: errors are sorted by blame. These are the caller's errors, or ends
-//! that the caller must learn of. What the peer does wrong is a
-//! [`DiscardReason`](crate::DiscardReason), and a full buffer is an outcome,
-//! not an error.
+//! Rule: errors are sorted by blame. These are the caller's errors, or ends of which the caller
+//! must learn. A mistake of the peer is a [`DiscardReason`](crate::DiscardReason), and a full
+//! buffer is an outcome, not an error.
 
 use core::fmt;
 
@@ -17,18 +16,20 @@ pub enum ConnectionError {
     Ended(CloseReason),
 }
 
-/// Reason for which a setting of a connection was refused. The connection keeps the one it had.
+/// Reason for which a setting of a connection was refused. The connection keeps its old
+/// setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingError {
     /// The value is outside the legal range.
     OutOfRange {
-        /// Name of the setting: its knob's, or that of the field of [`Tuning`](crate::Tuning).
+        /// Name of the setting: that of its knob, or else of its field in
+        /// [`Tuning`](crate::Tuning).
         setting: &'static str,
         /// Smallest legal value.
         least: u64,
         /// Largest legal value.
         most: u64,
-        /// Unit of both.
+        /// Unit of the two values.
         unit: &'static str,
     },
     /// The host has no such congestion control algorithm: another host registered it.

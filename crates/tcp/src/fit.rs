@@ -20,8 +20,8 @@ const MANY: u32 = 64;
 /// large segments.
 const MANY_ASKED: u32 = 16;
 
-/// Returns a segment size of at most `mss` of which two fit into `room` bytes;
-/// `mss` if `segments`, the knob, is below two.
+/// Returns a segment size of at most `mss` of which two fit into `room` bytes. Returns
+/// `mss` if `segments` (knob `tcp.fit_segments`) is below two.
 pub fn two_fit(mss: u32, room: u32, segments: u32) -> u32 {
     if segments < 2 {
         return mss;
@@ -60,7 +60,7 @@ pub fn even_fit(mss: u32, room: u32, segments: u32) -> u32 {
 /// pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPairs {
-    /// Segments that are still to be sent of the three.
+    /// Segments of the three that are still to be sent.
     of_three: u32,
     /// ACKs before this time are for segments sent before the three.
     look_after: Instant,

@@ -109,8 +109,8 @@ reasons! {
         Handshake = "handshake",
         /// Everything has been sent, including FIN.
         Closing = "closing",
-        /// A datagram is due, and the processor works on something else. A connection knows
-        /// no processor: its clock has no place for this limit, the last one.
+        /// A datagram is due, and the processor works on something else. Not a limit of
+        /// connections: their clocks leave out this last variant.
         Processor = "processor",
     }
 }
@@ -131,8 +131,8 @@ reasons! {
         /// The window is smaller than the buffer allows, because packet memory
         /// could not back more.
         Memory = "memory",
-        /// A datagram waits, and the processor works on something else. Like the one below,
-        /// not a limit of a connection, whose clock has no place for it.
+        /// A datagram waits, and the processor works on something else. Not a limit of
+        /// connections: their clocks leave out this variant and the next.
         Processor = "processor",
         /// The device's receive ring is full.
         Descriptors = "descriptors",

@@ -52,7 +52,8 @@ fn bytes_are_charged_to_the_limit_that_ended_when_they_left() {
     );
 }
 
-/// The last limits are of datagrams, so that they take no memory of a connection.
+/// The last limits apply to datagrams, and take no memory in the clocks of
+/// connections.
 #[test]
 fn the_clock_of_a_connection_has_no_place_for_the_limits_of_a_host() {
     let now = Instant::from_secs(1);

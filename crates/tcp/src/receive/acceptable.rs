@@ -1,7 +1,7 @@
 //! The acceptability test of RFC 9293 §3.10.7.4, first step, table 6.
 //!
-//! Rule: a segment is acceptable if its first or last sequence number is inside
-//! the receive window. Nothing is changed here.
+//! Rule: a segment is acceptable if its first or last sequence number is inside the receive
+//! window. The test changes nothing.
 
 use fullpipe_wire::TcpFlags;
 
@@ -23,10 +23,10 @@ pub fn acceptable(seq: SeqNum, len: u32, rcv_nxt: SeqNum, window: u32, bare_fin:
     }
 }
 
-/// Returns true if `segment` is one that a peer sends which has filled the window up to
-/// `edge`: it is empty, and its number is the one behind the window. While a hole keeps the
-/// window where it is, such ACKs are all there is to acknowledge what this side sends. Table
-/// 6 refuses them; Linux and FreeBSD take them. A reset is left to the table.
+/// Returns true if `segment` may come from a peer that has filled the window up to `edge`:
+/// the segment is empty, and `edge` is its sequence number. While a hole keeps the window
+/// from advancing, only such segments acknowledge this side's payload. Table 6 refuses them;
+/// Linux and FreeBSD accept them. For resets, table 6 applies.
 pub fn is_at_right_edge(segment: &Segment<'_>, edge: SeqNum) -> bool {
     segment.is_empty() && segment.seq == edge && !segment.has(TcpFlags::RST)
 }

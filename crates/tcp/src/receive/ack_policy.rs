@@ -1,5 +1,5 @@
-//! Delayed acknowledgments: the decision between an ACK at once and an ACK that waits.
-//! RFC 9293 §3.8.6.3, RFC 5681 §4.2.
+//! Delayed acknowledgments: the decision between an ACK at once and a delayed ACK. RFC
+//! 9293 §3.8.6.3, RFC 5681 §4.2.
 //!
 //! Rule: an ACK may wait only while the peer does not need it. The peer needs
 //! it when `tcp.ack_every` full segments are unacknowledged (two by default), when payload
@@ -30,8 +30,8 @@ pub enum AckTiming {
 }
 
 impl AckPolicy {
-    /// Creates a policy that owes nothing. The first `quick` segments are
-    /// acknowledged at once.
+    /// Creates a policy without a due ACK. The first `quick` segments are acknowledged at
+    /// once.
     pub const fn new(quick: u32) -> Self {
         Self {
             pending: 0,
@@ -63,8 +63,8 @@ impl AckPolicy {
     /// Processes `bytes` that arrived in order.
     ///
     /// `full` is the size of the peer's full segments, `every` the knob `tcp.ack_every`,
-    /// `window` the peer's window before these bytes and `window_left` what remains of
-    /// it.
+    /// `window` the peer's window before these bytes, and `window_left` the part of that
+    /// window that remains.
     pub fn on_payload(
         &mut self,
         bytes: u32,

@@ -1,15 +1,16 @@
 //! The size that the receive buffer should have: dynamic right-sizing.
 //!
 //! Rule: the bytes that the application reads in a round trip are the bytes that the peer
-//! sent in one; a buffer of twice that lets the peer send as much again meanwhile. A peer
-//! whose rate grows has grown further when the window update arrives, so twice the growth
-//! since the round before is added to the bytes read before they are doubled.
-//! `connection/buffers.rs` decides how connections share memory.
+//! sent in a round trip. A buffer of twice their number lets the peer send as much again
+//! while they are read. A peer whose rate grows has a still higher rate when the window
+//! update arrives. Twice the growth since the round before is therefore added to the
+//! bytes read, before they are doubled. `connection/buffers.rs` decides how connections
+//! share memory.
 //!
 //! A receiver that sends no payload has round-trip times only from the handshake and from
-//! the peer's timestamp echoes (RFC 7323 §4.1). A sender that pauses makes an echo too
-//! long, never too short. The shortest echo of a round therefore counts, and a round is
-//! at most twice as long as the one before.
+//! the peer's timestamp echoes (RFC 7323 §4.1). If the sender pauses, the age of an echo
+//! is too long; it is never too short. The shortest echo of a round therefore counts, and
+//! a round is at most twice as long as the round before.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! The state of the receiving half: sequence variables and buffer.
 //!
-//! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and every byte
-//! between them is backed by packet memory. Arriving payload is taken in
-//! `reassembly`, and the window is computed in `window`.
+//! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and every byte between
+//! them is backed by packet memory. `reassembly` stores arriving payload, and `window`
+//! computes the window.
 
 use core::ops::Range;
 
@@ -40,8 +40,9 @@ pub struct ReceiveHalf {
     pub(super) recent: RecentRanges,
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     pub(super) duplicate: Option<Range<u64>>,
-    /// One past the last urgent byte announced, cleared when that byte is read. Kept
-    /// longer, the number would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
+    /// One past the last urgent byte announced. It is cleared when that byte is read;
+    /// otherwise the number would seem to be ahead again 2³¹ bytes later. RFC 9293
+    /// §3.8.5.
     rcv_up: Option<SeqNum>,
     /// Largest segment received: the size of the peer's full segments.
     pub rcv_mss: u32,
@@ -56,8 +57,8 @@ pub struct ReceiveHalf {
     pub sizing: RightSizing,
     /// Time at which payload last became readable.
     pub arrived: Instant,
-    /// Payload received in order since the connection was last idle, in bytes, while its
-    /// window is kept small for that; `None` if its window is an ordinary one.
+    /// Bytes of payload received in order since the connection was last idle, if its
+    /// window is small because it was idle; `None` if its window is an ordinary one.
     pub burst: Option<u32>,
     /// More than two cells may have been advertised.
     pub(super) was_large: bool,
@@ -199,9 +200,9 @@ impl ReceiveHalf {
             .read_at(pool, self.stream.start(), &mut out[..want])
     }
 
-    /// Passes readable payload to `take`, slice by slice, and frees what it
-    /// took. `take` returns the number of bytes that it took; fewer than all
-    /// end the read.
+    /// Passes readable payload to `take`, slice by slice, and frees the bytes that `take`
+    /// consumed. `take` returns their number; the read ends when it consumes less than a
+    /// slice.
     pub fn read_with(&mut self, pool: &mut Pool, take: &mut dyn FnMut(&[u8]) -> usize) -> usize {
         let mut read = 0;
         for slice in self
@@ -218,7 +219,8 @@ impl ReceiveHalf {
         read
     }
 
-    /// Frees `read` bytes at the front, and with the last byte before a FIN all memory.
+    /// Frees `read` bytes at the front. Frees all memory after the last byte before a
+    /// FIN.
     fn consume(&mut self, read: usize, pool: &mut Pool) {
         self.stream.advance(pool, read as u64);
         if self.fin_received && self.stream.is_empty() {
@@ -226,8 +228,8 @@ impl ReceiveHalf {
         }
     }
 
-    /// Frees everything beyond the readable payload, a cell too if there is none: nothing
-    /// more will arrive.
+    /// Frees all memory beyond the readable payload, because nothing more will arrive.
+    /// Without readable payload, frees the cell, too.
     pub fn forget_beyond_readable(&mut self, pool: &mut Pool) {
         self.forget_out_of_order(pool);
         self.stream.unreserve(pool, self.next_offset());
@@ -239,7 +241,7 @@ impl ReceiveHalf {
     /// Checks the invariants of this half.
     ///
     /// # Panics
-    /// If one is broken.
+    /// If an invariant is broken.
     pub fn verify(&self, pool: &Pool) {
         self.stream.verify(pool);
         assert!(

@@ -1,13 +1,14 @@
 //! The window of an idle connection when packet memory is short.
 //!
-//! Rule: an idle connection has a cell as its window, which is held for it. A peer that
-//! sends a cell without a pause is given two cells more, and a peer that sends those an
-//! ordinary window. A request of less than three cells therefore leaves a connection that
-//! fits a cell again. What was advertised is kept: a large window becomes small only as the peer
-//! uses it. Ordinary windows are computed in `window`.
+//! Rule: an idle connection has a cell as its window. The cell is held, not only promised. If
+//! the peer sends a cell of payload without a pause, the window opens to two cells more; if the
+//! peer sends these too, the window becomes an ordinary one. After a request of less than three
+//! cells, a connection therefore fits a cell again. An advertised window is never withdrawn: a
+//! large window becomes small only as the peer uses it. `window` computes ordinary windows.
 //!
-//! The bytes sent decide, too, not only a window that is seen full: with segments of half
-//! the window and a prompt reader, room is advertised before the second segment arrives.
+//! The bytes sent count, too, not only a full window. With segments of half the window and a
+//! prompt reader, more window is advertised before the second segment arrives, so the window is
+//! never full.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
@@ -16,20 +17,20 @@ use super::{
     window::{FEWEST_BLOCKS, WindowRoom},
 };
 
-/// Window in cells after the first one was sent. A peer that sends this too, without a
-/// pause, is not idle.
+/// Window in cells after the peer has filled its first cell. A peer that fills these cells too,
+/// without a pause, is not idle.
 const OPENED_CELLS: u32 = 2;
 
 /// Payload without a pause, in cells, after which a connection is not idle, however large
 /// its window.
 const BUSY_CELLS: u32 = 16;
 
-/// Parts of a cell; a peer that has left less than one of its window has used it, because
-/// the rest may be less than it sends at once (RFC 9293 §3.8.6.2.1).
+/// A peer has used its window if less than a cell divided by this number is left. RFC 9293
+/// §3.8.6.2.1: the peer may not send into such a small rest.
 const REST: u32 = 8;
 
-/// Returns the size of a cell in bytes if cells are of use: some units of the window
-/// field, 2^`scale` bytes each, must fill one.
+/// Returns the size of a cell in bytes if a cell can be a window: at least four units of the
+/// window field, 2^`scale` bytes each, must fill the cell exactly.
 pub fn usable_cell(scale: u8, pool: &Pool) -> Option<u32> {
     let (cell, unit) = (pool.cell_size(), 1 << scale);
     (unit <= cell / 4 && cell.is_multiple_of(unit)).then_some(cell)
@@ -48,13 +49,13 @@ pub fn handshake_window(scale: u8, pool: &Pool) -> Option<u32> {
 
 impl ReceiveHalf {
     /// Takes a cell for a first window of `window` bytes, if memory is short and the window
-    /// fits. Returns true if it has taken one.
+    /// fits. Returns true if a cell was taken.
     pub fn begin_idle(&mut self, window: u32, scale: u8, pool: &mut Pool) -> bool {
         pool.is_short() && self.begin_in_cell(window, scale, pool)
     }
 
-    /// Takes a cell for a first window of `window` bytes, if it fits. Returns true if it has
-    /// taken one.
+    /// Takes a cell for a first window of `window` bytes, if the window fits. Returns true if a
+    /// cell was taken.
     pub fn begin_in_cell(&mut self, window: u32, scale: u8, pool: &mut Pool) -> bool {
         let fits = usable_cell(scale, pool).is_some_and(|cell| window <= cell);
         if !fits || !self.stream.enter_cell(pool) {
@@ -65,8 +66,8 @@ impl ReceiveHalf {
         true
     }
 
-    /// Notes that payload arrives at `now`. After a pause of `pause`, the connection was
-    /// idle: if memory is short, its window stays small.
+    /// Notes that payload arrives at `now`. If none arrived for `pause`, the connection was
+    /// idle, and if memory is short, its window stays small.
     pub fn end_pause(&mut self, now: Instant, pause: Duration, scale: u8, pool: &mut Pool) {
         let was_idle = now.since(self.arrived) >= pause && self.stream.is_empty();
         if was_idle && (self.burst.is_some() || idle_window(scale, pool).is_some()) {
@@ -76,8 +77,8 @@ impl ReceiveHalf {
         }
     }
 
-    /// Returns the offset that the right edge of a connection that was idle could reach
-    /// now, at most `most`; `None` from the time when its window is an ordinary one.
+    /// Returns the offset to which the right edge of a connection that was idle can advance now,
+    /// at most `most`. Returns `None` once its window is an ordinary one.
     pub(super) fn idle_edge(
         &mut self,
         most: u64,
@@ -90,7 +91,7 @@ impl ReceiveHalf {
         let was_in_cell = self.stream.is_in_cell();
         let is_full = self.is_filled(burst, (small, rest), cell);
         let is_short = idle_window(room.scale, pool).is_some();
-        // Outside the cell a window of a few bytes, or none, would be worse than the cell.
+        // Without its cell, the connection could get a window of a few bytes or none.
         let kept = pool.kept_for_cells().max(FEWEST_BLOCKS as u32);
         let is_busy = (is_full && burst > OPENED_CELLS * cell)
             || (!was_in_cell && burst >= BUSY_CELLS.saturating_mul(cell))
@@ -120,8 +121,8 @@ impl ReceiveHalf {
     ///
     /// A peer that has seen a large window waits for its persist timer before it sends less
     /// than a full segment (RFC 9293 §3.8.6.2.1). A window that was large therefore stays
-    /// at two segments, and never becomes a cell. Segments larger than all that it has sent
-    /// may follow.
+    /// at two segments of the largest size that the peer may send, and never becomes a cell.
+    /// All segments so far may have been smaller.
     fn idle_size(&self, room: &WindowRoom, cell: u32) -> (u32, u32) {
         if self.was_large {
             (room.mss_most.saturating_mul(2).max(cell), room.mss)
@@ -130,11 +131,11 @@ impl ReceiveHalf {
         }
     }
 
-    /// Returns true if the peer, which has sent `burst` bytes without a pause, has used its
-    /// idle window of `small` bytes but for less than `rest`.
+    /// Returns true if the peer has used its idle window of `small` bytes, except for less than
+    /// `rest` bytes. It has sent `burst` bytes without a pause.
     ///
-    /// A window that was large may have been advertised with up to a segment less. So only
-    /// the bytes sent count, or a single segment would seem to fill it.
+    /// A window that was large may have been advertised with up to a segment less, so that a
+    /// single segment would seem to fill it. For such a window only the bytes sent count.
     fn is_filled(&self, burst: u32, (small, rest): (u32, u32), cell: u32) -> bool {
         let left = self.stream.reserved_end() - self.next_offset();
         let used = burst.saturating_add(rest);
@@ -146,11 +147,11 @@ impl ReceiveHalf {
         burst > 0 && is_used
     }
 
-    /// Returns true if any growth of the window is advertised at once, in spite of silly
-    /// windows (RFC 9293 §3.8.6.2.2): a peer that waits for room for a full segment, or for
-    /// half of the largest window that it has seen, might send nothing into what is left of a
-    /// cell. A window that was large has room for two segments. Until growth by one of them
-    /// is advertised, the other fits.
+    /// Returns true if any growth of the window is advertised at once, unlike RFC 9293
+    /// §3.8.6.2.2. A peer that waits for room for a full segment, or for half of the largest
+    /// window that it has seen, might send nothing into the rest of a cell. This does not apply
+    /// to a window that was large: it has room for two segments, and until growth by one segment
+    /// is advertised, the other one fits.
     pub(super) fn shows_all_growth(&self, room: &WindowRoom) -> bool {
         let is_cell = self.burst.is_some() && !self.was_large;
         is_cell && self.stream.is_empty() && self.window_left() < room.mss_most

@@ -12,7 +12,7 @@ use fullpipe_wire::{SackBlock, SackBlocks};
 use super::{half::ReceiveHalf, recent::RecentRanges};
 use crate::{DiscardReason, SeqNum};
 
-/// Fate of a segment's payload.
+/// Result of the arrival of payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// `rcv_nxt` advanced.
@@ -79,11 +79,12 @@ impl ReceiveHalf {
         }
     }
 
-    /// Stores the next bytes in order, which make payload behind a hole readable if they
-    /// fill it.
+    /// Stores the next bytes in order. If they fill a hole, payload behind the hole
+    /// becomes readable.
     fn take_next(&mut self, kept: Range<u64>, payload: &[u8], pool: &mut Pool) -> Arrival {
         let start = kept.start;
-        // Less than all only in an overcommitted pool, where the whole might never fit.
+        // Only in an overcommitted pool is this less than the whole payload, for which
+        // there might never be memory.
         let mut end = kept.end.min(self.stream.writable_end(pool));
         let fitting = end.saturating_sub(start) as usize;
         let written = self.stream.write_at(pool, start, &payload[..fitting]);
@@ -157,7 +158,7 @@ impl ReceiveHalf {
     }
 
     /// Returns true if `kept` continues the highest piece, as the next segment of a burst
-    /// does. It then needs no further range.
+    /// does. `kept` then needs no further range.
     fn touches_last(&self, kept: &Range<u64>, pool: &Pool) -> bool {
         self.ranges
             .last(pool)

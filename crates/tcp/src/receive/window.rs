@@ -76,9 +76,9 @@ impl LargestWindow {
 /// In a window of more segments than this, an unused part of a segment is insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
-/// Returns the whole segments of `mss` bytes, in bytes, in a window of `bytes` that ends
-/// at the end of a block of `block_size` bytes. A peer leaves a rest unused, and an edge
-/// that advances by blocks would sometimes cost it a segment.
+/// Returns the whole segments of `mss` bytes, in bytes, in a window of `bytes` that ends at
+/// the end of a block of `block_size` bytes. A peer leaves the rest unused. If the edge
+/// advanced by blocks instead, the peer would sometimes lose a segment of window.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
@@ -91,7 +91,7 @@ fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
 
 impl ReceiveHalf {
     /// Reserves memory for the largest window, and returns the offset that the right edge
-    /// could reach now. It is at least the advertised edge while that is backed.
+    /// could reach now: at least the advertised edge, as long as memory backs it.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
         // The buffer may be larger than the window field can express.
         let field_max = self.next_offset() + (u64::from(u16::MAX) << room.scale);
@@ -163,13 +163,13 @@ impl ReceiveHalf {
         growth > 0 && (growth >= room.mss.min(whole / 2) || self.shows_all_growth(room))
     }
 
-    /// Returns true if a growth by `growth` bytes deserves an ACK of its own.
+    /// Returns true if a growth by `growth` bytes is advertised with an ACK of its own.
     ///
-    /// A peer that may be stopped by a full window gets any useful growth. A peer that the
-    /// window limits gets growth by a segment or by a 64th of the window, whichever is
-    /// larger; any other peer by the larger of two segments and a quarter of the window. If a
-    /// device merges segments, a frame counts as a segment, because one ACK a frame is
-    /// enough.
+    /// If a full window may have stopped the peer, any useful growth is advertised. If the
+    /// window limits the peer, growth is advertised by a segment or by a 64th of the window,
+    /// whichever is larger; otherwise by two segments or by a quarter of the window,
+    /// whichever is larger. If a device merges segments, a frame counts as a segment, because
+    /// one ACK a frame is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;
@@ -191,11 +191,11 @@ impl ReceiveHalf {
     /// Returns the window field of a segment that leaves now, and advances
     /// `rcv_adv`.
     ///
-    /// The field counts in units of 2^scale from `rcv_nxt`. An edge that is not
-    /// a whole number of units away is rounded up, and the bytes this adds are
-    /// reserved first. It is rounded down only if memory refuses them; the edge
-    /// then appears less than one unit lower than before, while everything
-    /// advertised so far is still accepted (RFC 7323 §2.4).
+    /// The field counts in units of 2^scale from `rcv_nxt`. If the edge is not a whole number
+    /// of units away, it is rounded up, and the bytes that this adds are reserved first. If
+    /// memory refuses them, it is rounded down: the edge then appears less than one unit
+    /// lower than before, while everything advertised so far is still accepted (RFC 7323
+    /// §2.4).
     pub fn window_field(&mut self, room: &WindowRoom, pool: &mut Pool) -> u16 {
         if self.fin_received {
             return self.field_for(self.window_left(), room.scale);

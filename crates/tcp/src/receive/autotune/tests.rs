@@ -37,12 +37,12 @@ fn rounds_grow_with_the_echoes_but_a_pause_does_not_stretch_them_for_long() {
     let _ = sizing.on_read(0, at(0), Some(RTT), 0);
     sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(100), Some(RTT), 0).is_some());
-    // At most twice the round before.
+    // A round is at most twice as long as the round before.
     sizing.on_payload(Some(RTT + RTT / 2));
     sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(299), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(300), Some(RTT), 0).is_some());
-    // The shortest echo of that round.
+    // The next round is as long as the shortest echo of that round.
     assert!(sizing.on_read(1, at(449), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(450), Some(RTT), 0).is_some());
 }

@@ -12,7 +12,7 @@ const BLOCK: u32 = 2_048;
 const CELL: u32 = 512;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A receiver in a pool of which some is taken.
+/// A receiver, and a pool of which a part is taken.
 struct Rig {
     receive: ReceiveHalf,
     pool: Pool,
@@ -22,8 +22,8 @@ struct Rig {
 }
 
 impl Rig {
-    /// Creates a receiver whose peer has segments of `mss` bytes, in a pool of 64 blocks. Others
-    /// have been promised `taken` of them.
+    /// Creates a receiver whose peer has segments of `mss` bytes, in a pool of 64 blocks. Other
+    /// streams have been promised `taken` of these blocks.
     fn with(mss: u32, taken: u32) -> Self {
         let mut pool = Pool::new(&PoolConfig {
             blocks: 64,
@@ -108,8 +108,8 @@ impl Rig {
             .read_with(&mut self.pool, &mut |slice| slice.len());
     }
 
-    /// Receives and reads `bytes`. Returns the growth that could be advertised, and whether it
-    /// is, with an ACK of its own.
+    /// Receives and reads `bytes`. Returns the growth that could be advertised, and true if an
+    /// ACK of its own advertises the growth.
     fn request(&mut self, bytes: u32) -> (u32, bool) {
         self.arrive(bytes);
         self.read();
@@ -139,7 +139,7 @@ fn a_cell_is_of_use_if_some_units_of_the_window_field_fill_it() {
         (7, 4, Some(512)),
         // A unit of 256 bytes is half a cell.
         (8, 4, None),
-        // 682 bytes are no whole number of units, except of one or two bytes.
+        // 682 bytes are a whole number of units only if a unit is one or two bytes.
         (1, 3, Some(682)),
         (2, 3, None),
         (0, 1, None),
@@ -170,7 +170,7 @@ fn a_connection_begins_in_a_cell_if_memory_is_short_and_its_window_fits() {
 #[test]
 fn a_peer_that_sends_its_cell_gets_two_more_and_after_these_an_ordinary_window() {
     let mut rig = Rig::in_cell(1_000);
-    // The rest of an eighth of a cell is too little for a peer.
+    // A rest of less than an eighth of a cell, 64 bytes, counts as used.
     rig.request(CELL - 64);
     assert_eq!((rig.field(), rig.pool.cells_in_use()), (CELL, 1));
     rig.pause();
@@ -189,7 +189,7 @@ fn an_opened_window_is_a_cell_again_once_the_peer_has_used_it_after_a_pause() {
     rig.request(CELL);
     assert_eq!(rig.field(), 2 * CELL);
     rig.pause();
-    // What was advertised is kept.
+    // The right edge that was advertised does not retreat.
     rig.request(400);
     assert_eq!((rig.field(), rig.pool.cells_in_use()), (624, 0));
     rig.pause();
@@ -226,7 +226,7 @@ fn without_shortage_the_first_payload_ends_an_idle_window() {
     assert!(rig.field() > 20_000);
 }
 
-/// A cell with room for less than a segment: the peer may wait for all of it.
+/// If a cell has room for less than a segment, the peer may wait until all of it is free.
 #[test]
 fn a_cell_that_was_read_is_shown_whole_unless_a_segment_still_fits() {
     for (name, mss, bytes, shown) in [
@@ -263,7 +263,7 @@ fn the_segment_that_must_fit_is_the_largest_that_the_peer_may_send() {
     assert_eq!(rig.field(), 2_000);
 }
 
-/// RFC 9293 §3.8.6.2.2. Two segments are room for one until growth by another is shown.
+/// RFC 9293 §3.8.6.2.2. One of two segments has room until growth by another is shown.
 #[test]
 fn an_idle_window_of_two_segments_grows_in_steps_of_a_segment() {
     let mut rig = Rig::large(1_000);

@@ -91,7 +91,8 @@ fn with_all_pieces_in_use_only_the_last_one_grows() {
     receive.verify(&pool);
 }
 
-/// RFC 2883 §4: the first block of the next ACK names what arrived twice, and only that.
+/// RFC 2883 §4: the first block of the next ACK names the bytes that arrived twice, and no
+/// others.
 #[test]
 fn a_duplicate_is_reported_once_and_names_the_bytes_that_came_twice() {
     let (mut receive, mut pool) = receiver();
@@ -130,8 +131,8 @@ fn a_duplicate_is_reported_once_and_names_the_bytes_that_came_twice() {
     assert_eq!(receive.readable(), 650);
 }
 
-/// RFC 9293 §3.10.7.4: a segment is trimmed to the window. What lies before the first byte of
-/// the stream was never payload.
+/// RFC 9293 §3.10.7.4: a segment is trimmed to the window. Bytes before the first byte of the
+/// stream were never payload.
 #[test]
 fn a_segment_that_begins_before_the_stream_is_trimmed() {
     let (mut receive, mut pool) = receiver();
@@ -169,7 +170,8 @@ fn the_fin_is_part_of_the_block_that_it_follows() {
 }
 
 /// RFC 2018 §4: the range that changed last, then the others in the order of their reports, as
-/// many as fit. The search for ranges that no place was left for is as short as the report.
+/// many as fit. The search for ranges that `recent` had no place for takes no more steps than
+/// the ACK has blocks.
 #[test]
 fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     let (mut receive, mut pool) = receiver();
@@ -188,7 +190,7 @@ fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     }
     let (from, steps) = report(&mut receive, &pool, 4);
     assert_eq!((from, steps), (alloc::vec![4_000, 3_800, 3_600, 3_400], 0));
-    // The newest four become one range: older ones are found again.
+    // The newest four become one range, so the search finds older ones again.
     for filler in [3_500, 3_700, 3_900] {
         take(&mut receive, &mut pool, filler, 100, limits);
     }

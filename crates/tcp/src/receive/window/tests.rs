@@ -45,9 +45,9 @@ fn a_scarce_window_is_whole_segments_wherever_its_first_byte_lies() {
         (1_000, 3_000),
         (3_073 / 7, 3_073),
         (1_536, 3_072),
-        // One segment and a part: the part is worth more than nothing.
+        // The window has a segment and a part, and the part is better than nothing.
         (1_537, 4_096),
-        // Of many segments a part of one is insignificant.
+        // With many segments, a part of one is insignificant.
         (48, 3_072),
         (47, 4_096),
     ] {
@@ -147,7 +147,7 @@ fn the_field_is_rounded_up_if_memory_can_back_the_rest_and_down_otherwise() {
         assert_eq!(field, units, "{name}");
         assert_eq!(receive.window_left(), u32::from(units) << 8, "{name}");
         assert!(receive.stream.promised_blocks(&pool) * 1_000 >= receive.window_left());
-        // The same window again, and no more of it.
+        // The next segment advertises the same window.
         let field = receive.window_field(&scaled(capacity, mss), &mut pool);
         assert_eq!(field, units, "{name}");
         receive.release(&mut pool);
