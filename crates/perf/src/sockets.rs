@@ -1,10 +1,9 @@
 //! Traits of the sockets that TCP and UDP tests use.
 //!
-//! Rule: every wait except that of [`Sockets::connect`] is bounded. A call that cannot
-//! proceed within [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test
-//! can check its clock and [`Stop`](crate::Stop). All methods take `&self`: one
-//! thread may write while another reads. The traits have only the calls that
-//! the tests in this crate need.
+//! Rule: every wait except that of [`Sockets::connect`] is bounded. A call that cannot proceed
+//! within [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test can check its
+//! clock and [`Stop`](crate::Stop). All methods take `&self`, so that one thread may write while
+//! another reads. The traits contain only the calls that the tests in this crate need.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -31,12 +30,12 @@ pub struct HandshakeInfo {
     pub rtt: Duration,
 }
 
-/// Time for which one limit limited a connection.
+/// Time for which a connection was limited by one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitTime {
-    /// The stack's name of the limit (`receive_window`).
+    /// The stack's name for the limit (`receive_window`).
     pub name: &'static str,
-    /// Sum of that time.
+    /// Total time of the limit.
     pub time: Duration,
 }
 
@@ -67,22 +66,22 @@ pub trait Sockets: Sync {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// An address in use, or one that is not the stack's.
+    /// An address that is already in use, or that is not an address of the stack.
     fn listen(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<Self::Listener>;
 
     /// Opens a UDP socket on `local`; port 0 lets the stack choose.
     ///
     /// # Errors
-    /// An address in use, or one that is not the stack's.
+    /// An address that is already in use, or that is not an address of the stack.
     fn datagram_socket(
         &self,
         local: SocketAddr,
         options: &SocketOptions,
     ) -> io::Result<Self::DatagramSocket>;
 
-    /// Returns the source address that this stack uses towards `remote`, with port 0. A
-    /// client binds its UDP sockets to it; a server that listens on every address prints it
-    /// as its own.
+    /// Returns the source address that this stack uses towards `remote`, with port 0. A client
+    /// binds its UDP sockets to this address; a server that listens on every address prints it as
+    /// its own.
     fn source_address_for(&self, remote: SocketAddr) -> SocketAddr;
 
     /// Returns the initial size of the send buffer, in bytes, of a TCP connection that is
@@ -92,19 +91,18 @@ pub trait Sockets: Sync {
 
 /// A TCP connection.
 pub trait Stream: Send + Sync {
-    /// Reads the payload that has arrived; returns 0 once the peer has closed its
-    /// direction.
+    /// Reads payload that has arrived. Returns 0 after the peer has closed its direction.
     ///
     /// # Errors
     /// `WouldBlock` when nothing arrived in time; otherwise the error that
     /// ended the connection.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes as many bytes as the send buffer has room for, at least one.
+    /// Writes as many bytes as fit into the send buffer, at least one.
     ///
     /// # Errors
-    /// `WouldBlock` when there was no room in time; otherwise the error that
-    /// ended the connection.
+    /// `WouldBlock` if the send buffer had no free space in time; otherwise the error that ended
+    /// the connection.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Closes this side's direction with a FIN.
@@ -142,7 +140,7 @@ pub trait StreamListener: Send + Sync {
     /// Accepts the next connection.
     ///
     /// # Errors
-    /// `WouldBlock` when none arrived in time.
+    /// `WouldBlock` if no connection arrived in time.
     fn accept(&self) -> io::Result<Self::Stream>;
 
     /// Returns the address that the listener is bound to.
@@ -161,23 +159,23 @@ pub trait StreamListener: Send + Sync {
 
 /// A UDP socket.
 pub trait DatagramSocket: Send + Sync {
-    /// Sends one datagram, after waiting for room in the send buffer.
+    /// Sends one datagram; waits for free space in the send buffer.
     ///
     /// # Errors
-    /// `WouldBlock` when there was no room in time.
+    /// `WouldBlock` if the send buffer had no free space in time.
     fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()>;
 
     /// Receives one datagram. Bytes that do not fit in `buffer` are discarded.
     ///
     /// # Errors
-    /// `WouldBlock` when none arrived in time.
+    /// `WouldBlock` if no datagram arrived in time.
     fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
 
     /// Receives at least one datagram, and as many more as have arrived and fit
     /// in `batch`.
     ///
     /// # Errors
-    /// `WouldBlock` when none arrived in time.
+    /// `WouldBlock` if no datagram arrived in time.
     fn receive_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
         batch.clear();
         batch
@@ -204,9 +202,9 @@ pub trait DatagramSocket: Send + Sync {
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
-/// Returns true for an error after which the call can be repeated: nothing arrived or
-/// could be sent in time, or a signal interrupted the call. Returns false for `TimedOut`,
-/// which means that the peer no longer answers.
+/// Returns true for an error after which the call can be repeated: no data could be received or
+/// sent in time, or a signal interrupted the call. Returns false for `TimedOut`, which means that
+/// the peer no longer answers.
 pub fn would_block(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,7 +1,7 @@
 //! A flag that asks all threads of a test to end early.
 //!
-//! Rule: a raised flag is never lowered. It does not interrupt calls; each thread checks
-//! it at least every [`POLL`].
+//! Rule: a raised flag is never lowered. The flag does not interrupt calls; each thread checks it
+//! at least every [`POLL`].
 
 use std::{
     io,

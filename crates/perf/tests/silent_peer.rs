@@ -1,7 +1,7 @@
-//! Peers that fall silent: the test is aborted with an error that says so.
+//! Tests with peers that fall silent: the test is aborted with an error that names the silence.
 //!
-//! Rule: no assertion about time. A peer is silent until the other side closes,
-//! so that these tests pass on a slow machine too.
+//! Rule: there are no assertions about time. A peer is silent until the other side closes, so that
+//! these tests also pass on a slow machine.
 
 use std::{
     io::{Read, Write},
@@ -29,7 +29,7 @@ fn peer(body: impl FnOnce(TcpStream) + Send + 'static) -> (SocketAddr, thread::J
     (address, served)
 }
 
-/// Runs our client; returns its summary and its errors.
+/// Runs fullpipe's client; returns its summary and its error output.
 fn client(options: &ClientOptions) -> (Summary, String) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut screen = Screen {
@@ -43,7 +43,7 @@ fn client(options: &ClientOptions) -> (Summary, String) {
 
 /// Reads until the other side closes.
 fn read_to_end(mut stream: &TcpStream) {
-    // A reset ends the connection too.
+    // A reset also ends the connection, so the result is ignored.
     let _ = stream.read_to_end(&mut Vec::new());
 }
 
@@ -105,7 +105,7 @@ fn a_client_aborts_when_the_server_reads_all_and_does_not_close() {
 
 #[test]
 fn a_server_aborts_when_the_client_sends_all_and_does_not_close() {
-    // Binds a socket and closes it to find a free port for our server.
+    // Binds a socket and closes it again, to find a free port for fullpipe's server.
     let local = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let local = local.expect("a free port");
     let options = ServerOptions {
@@ -154,7 +154,7 @@ fn header(amount: Amount) -> ClientHeader {
     }
 }
 
-/// Connects once the server listens.
+/// Connects as soon as the server listens.
 fn connect(to: SocketAddr) -> TcpStream {
     loop {
         match TcpStream::connect(to) {

@@ -1,4 +1,4 @@
-//! A server whose network device vanishes ends with the error.
+//! Test that a server whose network device vanishes ends with an error.
 
 #[path = "../../host/tests/sockets/wire.rs"]
 mod wire;
@@ -15,7 +15,7 @@ use fullpipe_perf::{
 };
 use wire::{Breaker, wire};
 
-/// Output whose first line, which says that the server listens, cuts the cable.
+/// Output that cuts the cable when the first line is written, which shows that the server listens.
 struct CutsWhenWritten(Breaker);
 
 impl Write for CutsWhenWritten {

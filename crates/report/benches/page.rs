@@ -1,13 +1,13 @@
-//! Time that the page of a million segments needs to load and to draw a frame,
-//! in a headless Chromium: `cargo xtask bench page`.
+//! Benchmark of the page: time to load a million segments and to draw a frame, in a headless
+//! Chromium (`cargo xtask bench page`).
 //!
-//! Rule: it prints and judges nothing; the test beside it counts the work.
+//! Rule: the benchmark prints times and judges none; the test of the page counts the work.
 
-// The tests use more of both.
+// The tests of the page use more functions of both modules.
 #[allow(dead_code)]
 #[path = "../tests/page/browser.rs"]
 mod browser;
-// As above.
+// Unused functions are allowed, as above.
 #[allow(dead_code)]
 #[path = "../tests/page/synthetic.rs"]
 mod synthetic;
@@ -19,7 +19,7 @@ use browser::Browser;
 const SEGMENTS: u64 = 1_000_000;
 const ROUNDS: u32 = 5;
 
-/// Moves half of everything to and fro, and returns the frames drawn per second.
+/// Pans half of the visible range to and fro, and returns the frames drawn per second.
 const PAN: &str = "new Promise((done) => {
     const { view } = fullpipe;
     view.all();
@@ -35,7 +35,8 @@ const PAN: &str = "new Promise((done) => {
 })";
 
 fn main() {
-    // `cargo bench` asks every benchmark for those of a name.
+    // `cargo bench` passes a name to every benchmark, and this one runs only if its name contains
+    // it.
     let names = env::args().skip(1).find(|name| !name.starts_with('-'));
     if names.is_some_and(|name| !"page".contains(&name)) {
         return;
@@ -52,7 +53,7 @@ fn main() {
         let drawn = browser.number("fullpipe.view.frames");
         let frames_per_s = browser.number(PAN);
         let drawn = browser.number("fullpipe.view.frames") - drawn;
-        // The processor time is the page's own also where the machine is busy.
+        // The page's processor time is meaningful even if the machine is busy.
         println!(
             "round {round}: loaded in {load_ms:.0} ms ({:.0} ms of processor), \
              {frames_per_s:.1} frames/s ({:.1} ms of processor a frame)",

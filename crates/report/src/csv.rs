@@ -1,7 +1,7 @@
 //! Every series in one table of comma-separated values.
 //!
-//! Rule: a line is one value, with row, connection, host or link, series and nanoseconds.
-//! The header names the columns. The name of a series whose values have a unit ends in
+//! Rule: each line is one value, with row, connection, host or link, series and nanoseconds. The
+//! header names the columns. If the values of a series have a unit, the name of the series ends in
 //! that unit.
 
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use fullpipe_diagnose::facts::{
 };
 use fullpipe_diagnose::{observe::SeenLimit, vocabulary::ReceiveLimit};
 
-/// Returns the table of `run`, header first. The lines of a series are in the order of time.
+/// Returns the table of `run`, with its header first. The lines of a series are sorted by time.
 pub fn csv(run: &Run) -> String {
     let mut out = String::from("row,connection,host,series,at_ns,value\n");
     for row in &run.rows {
@@ -167,7 +167,7 @@ fn busy_series(lines: &mut Lines<'_>, name: &str, busy: &BusyPeriods) {
     lines.series(&format!("{name}_busy_until_ns"), &busy.at_ns, &busy.end_ns);
 }
 
-/// A field, in quotes if it needs them. RFC 4180 §2.
+/// Returns a field, in quotes if necessary. RFC 4180 §2.
 fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

@@ -1,9 +1,8 @@
 //! Benchmark of fullpipe against the kernel's TCP over one lossy link in real time.
 //!
-//! Rule: transfers alternate between the stacks, over the same path and with the
-//! same congestion control, and in each round the link drops the same frames by
-//! number. The medians of the rounds' goodput are compared. The exit code is 1 if
-//! a ratio is below `--least`.
+//! Rule: transfers alternate between the stacks, over the same path and with the same congestion
+//! control. In each round, the link drops the frames with the same numbers. The medians of the
+//! rounds' goodput are compared. The exit code is 1 if a ratio is below `--least`.
 //!
 //! One end of each transfer is the kernel, so that a difference is due to the
 //! other end: `send` is fullpipe sending to the kernel, `receive` is the kernel
@@ -30,9 +29,8 @@ const LINK: [(&str, &str); 4] = [
     ("queue", "1000 packets"),
 ];
 
-/// Knobs of fullpipe: buffers as large as the kernel's autotuning allows (the
-/// largest `tcp_wmem`), so that neither stack is limited by its buffers. `--set` is
-/// applied after them.
+/// Knobs of fullpipe. The buffers are as large as the kernel's autotuning allows (the largest
+/// `tcp_wmem`), so that neither stack is limited by its buffers. `--set` is applied afterwards.
 const KNOBS: [&str; 3] = [
     "pool.blocks=16384",
     "tcp.send_buffer=4M",
@@ -103,11 +101,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures and prints. Returns true if every ratio is at least `--least`.
+/// Measures all rounds and prints the result. Returns true if every ratio is at least `--least`.
 fn compare(arguments: &Arguments) -> Result<bool, String> {
     let link = link(&arguments.link)?;
-    // The kernel's stack runs as soon as a frame arrives, before other processes.
-    // Real-time priority gives ours, and both iperfs, the same.
+    // The kernel's stack handles a frame on arrival, before other processes run. Real-time
+    // priority gives fullpipe and both iperfs the same precedence.
     run_at_once(1).map_err(|error| format!("this needs root: {error}"))?;
     let algorithms = match &arguments.only {
         Some(name) => vec![name.as_str()],

@@ -1,8 +1,8 @@
 //! One transfer over the path, and its goodput.
 //!
-//! Rule: the left host sends and the right host receives. A fullpipe host is a
-//! TAP device on the same bridge that the kernel's host uses, so both have the
-//! same path to the link. Each round has a new path and new stacks.
+//! Rule: the left host sends and the right host receives. A fullpipe host is a TAP device on the
+//! same bridge as the kernel's host, so that both have the same path to the link. Each round has a
+//! new path and new stacks.
 
 use std::{
     fs::File,
@@ -25,24 +25,24 @@ use fullpipe_sim::LinkModel;
 use crate::path::{KERNEL, Path};
 
 const PORT: u16 = 5001;
-/// Address of a fullpipe host on each side.
+/// Address of the fullpipe host on each side.
 const FULLPIPE: [[u8; 4]; 2] = [[10, 9, 0, 3], [10, 9, 0, 4]];
-/// Longest wait for the server to listen.
+/// Longest time to wait until the server listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sending and receiving stack of a transfer.
+/// Sending and receiving stacks of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pair {
-    /// The kernel to the kernel: the reference for the others.
+    /// The kernel sends to the kernel: the reference for the other two.
     Kernel,
-    /// fullpipe to the kernel.
+    /// fullpipe sends to the kernel.
     Send,
-    /// The kernel to fullpipe.
+    /// The kernel sends to fullpipe.
     Receive,
 }
 
 impl Pair {
-    /// All of them, the kernel's own first.
+    /// All three pairs, the reference first.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::Send, Self::Receive];
 
     /// Name in tables.
@@ -71,7 +71,7 @@ pub struct Round<'a> {
 pub struct Measurement {
     /// Payload that the receiving application read, per second, in Mbit/s.
     pub goodput_mbps: f64,
-    /// Last line that fullpipe's iperf printed: its limits.
+    /// Last line of fullpipe's iperf: the limits of the transfer.
     pub limits: String,
 }
 
@@ -223,7 +223,7 @@ fn fail_on_errors(summary: &Summary, errors: &[u8]) -> io::Result<()> {
     ))
 }
 
-/// Output of a server. Its first line means that the server listens.
+/// Output of a server. The first line shows that the server listens.
 struct Banner {
     listens: mpsc::Sender<()>,
     text: Vec<u8>,

@@ -25,12 +25,12 @@ use crate::{
     sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, Stream, would_block},
 };
 
-/// Largest number of times that a UDP client sends a datagram until the server answers: its
-/// last one, answered by the report, or the first one of a reversed test.
+/// Largest number of times that a UDP client sends an unanswered datagram. The datagram is the
+/// last one, which the report answers, or the first one of a reversed test.
 const LAST_TRIES: u32 = 10;
 /// Time to wait for the server's answer before that datagram is sent again.
 const LAST_WAIT: Duration = Duration::from_millis(250);
-/// Silence of the server after which a reversed UDP test is over.
+/// Time without a datagram from the server after which a reversed UDP test is over.
 const SILENCE: Duration = Duration::from_secs(2);
 /// Largest number of datagrams received with one call.
 const BATCH: usize = 64;
@@ -340,7 +340,7 @@ fn ask_for_report(
 ) -> Option<super::tally::Span> {
     let mut buffer = vec![0; 2048];
     for _ in 0..LAST_TRIES {
-        // After an error the loop tries again [`LAST_WAIT`] later.
+        // After an error, the loop tries again after [`LAST_WAIT`].
         let _ = socket.send_to(last, server);
         let last_try = Instant::now();
         while last_try.elapsed() < LAST_WAIT {

@@ -1,8 +1,8 @@
 //! The headers of iperf 2.1.8: of a TCP stream, of a datagram, of a UDP report.
 //!
-//! Rule: all fields are big-endian. Bytes that are not a header are payload, and their
-//! sender has requested nothing. The layouts follow captures of iperf 2.1.8. Fields of
-//! options that are not implemented are written as 0 and ignored when read.
+//! Rule: all fields are big-endian. Bytes that are not a header are payload of a client without
+//! options. The layouts follow captures of iperf 2.1.8. Fields of options that are not implemented
+//! are written as 0 and ignored when read.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use super::{
 pub const CLIENT_LEN: usize = 60;
 /// Bytes of a datagram's own header, before the client's header.
 pub const DATAGRAM_LEN: usize = 16;
-/// Bytes of the server's answer to a client that asks for its version.
+/// Length of the server's answer to a client that asks for its version, in bytes.
 pub const ACK_LEN: usize = 28;
 /// Bytes of the datagram with the server's report.
 pub const REPORT_LEN: usize = 128;
 
-/// The client expects a connection back from the server (`-d`, `-r`).
+/// The client asks the server to connect back (`-d`, `-r`).
 const VERSION1: u32 = 0x8000_0000;
 /// An extension follows the first six words.
 const EXTEND: u32 = 0x4000_0000;
@@ -161,15 +161,15 @@ impl ClientHeader {
     }
 }
 
-/// Returns true if `flags` announce an extended header. Clients of iperf 2.1 always give
-/// the header's length; a first word without that flag is payload.
+/// Returns true if `flags` announce an extended header. Clients of iperf 2.1 always give the
+/// header's length, so a first word without the length flag is payload.
 fn is_extended(flags: u32) -> bool {
     let length = (flags & 0x1fe) >> 1;
     flags & EXTEND != 0 && flags & LENGTH_GIVEN != 0 && length as usize >= CLIENT_LEN
 }
 
-/// Returns true for a complete header whose flags announce one and whose major version is
-/// that of iperf 2.1.8. Payload rarely has both.
+/// Returns true for a complete header whose flags announce a header and whose major version is
+/// that of iperf 2.1.8. Payload rarely meets both conditions.
 fn is_header(bytes: &[u8]) -> bool {
     bytes.len() >= CLIENT_LEN
         && word(bytes, 0).is_some_and(is_extended)
@@ -236,9 +236,9 @@ impl DatagramHeader {
 
     /// Parses the header; `None` when the datagram is too short for one.
     ///
-    /// Sequence numbers have 64 bits only if the flags of a client's header say so.
-    /// Reversed streams and older peers have no such flags, and the upper half of their
-    /// field may hold anything, so their numbers have 32 bits.
+    /// Sequence numbers have 64 bits only if the flags of a client's header announce that.
+    /// Reversed streams and older peers have no such flags, and the upper half of the field may
+    /// have any value, so their numbers have 32 bits.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let low = word(bytes, 0)?;
         let seconds = word(bytes, 1)?;

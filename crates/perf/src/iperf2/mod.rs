@@ -24,7 +24,7 @@ pub use options::{Amount, ClientOptions, DEFAULT_PORT, Rate, ServerOptions};
 pub use reporter::{Screen, StreamResult, Summary};
 pub use server::run_server;
 
-/// Reason for which a test did not run.
+/// Reason that a test did not run.
 #[derive(Debug)]
 pub enum Failure {
     /// The options contradict each other or are not supported by iperf.
@@ -61,7 +61,7 @@ impl std::error::Error for Failure {
     }
 }
 
-/// Waits for the thread that takes clients; passes its panic on.
+/// Waits for the thread that accepts clients. Resumes a panic of that thread.
 fn joined(thread: thread::ScopedJoinHandle<'_, Result<(), Failure>>) -> Result<(), Failure> {
     match thread.join() {
         Ok(result) => result,

@@ -102,8 +102,8 @@ pub struct ServerOptions {
     pub interval: Option<Duration>,
     /// Time after which the server ends (`-t`); `None` to serve until stopped.
     pub time: Option<Duration>,
-    /// Bytes of a TCP read (`-l`), and of a write or a datagram of a reversed test whose
-    /// client names no length. Received datagrams are counted whole at any size.
+    /// Bytes of a TCP read (`-l`). Also the bytes of a write or datagram of a reversed test whose
+    /// client names no length. Received datagrams are counted completely at any size.
     pub length: Option<usize>,
     /// Bytes of socket buffer (`-w`).
     pub window: Option<u32>,

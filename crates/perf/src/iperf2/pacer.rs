@@ -1,9 +1,9 @@
 //! The spacing of a stream's writes at a requested rate (`-b`).
 //!
-//! Rule: the gap after a write is its size divided by the rate in bits, or one packet divided
-//! by the rate in packets. A sender that is late sends up to [`BURST`] worth of data at once
-//! and then a third faster than requested, until it has caught up. A longer burst would overflow queues on the path. The pacer
-//! sleeps between writes; it does not spin.
+//! Rule: the gap after a write is its size divided by the rate in bits, or one packet divided by
+//! the rate in packets. A late sender first sends the data of up to [`BURST`] at once, and then
+//! sends a third faster than requested until it has caught up. A longer burst would overflow
+//! queues on the path. The pacer sleeps between writes; it does not busy-wait.
 
 use std::{
     thread,
@@ -13,11 +13,11 @@ use std::{
 use super::options::Rate;
 use crate::stop::POLL;
 
-/// Most data that a late sender sends at once, as time at the requested rate.
+/// Largest burst of a late sender, as time at the requested rate.
 const BURST: Duration = Duration::from_millis(1);
 /// Gap between writes of a late sender, as a share of the ordinary gap.
 const CATCH_UP_SPACING: f64 = 0.75;
-/// Longest lag that a sender makes up for; a longer lag is cut to this.
+/// Largest delay that a sender makes up for; a longer delay is reduced to this one.
 const LAG_MAX: Duration = Duration::from_secs(1);
 
 /// Times of one stream's writes.

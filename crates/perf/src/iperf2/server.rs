@@ -1,8 +1,8 @@
 //! The iperf server, and its TCP connections: one thread for each.
 //!
-//! Rule: a client may send no header, become silent, or connect while others are served.
-//! A client's header selects the direction, the length and the rate of its test. UDP is
-//! in `server_udp`.
+//! Rule: a client may send no header, become silent, or connect while other clients are served.
+//! The client's header selects the direction, the length and the rate of its test. UDP is in
+//! `server_udp`.
 
 use std::{
     io,
@@ -199,8 +199,8 @@ impl<S: Stream> Connection<'_, S> {
         let _ = self.reporter.send(event);
     }
 
-    /// Reads the client's header into `head`, or the first bytes of a stream without a
-    /// header. Returns true if the stream or the server's time ended first.
+    /// Reads the client's header into `head`; if the stream has no header, reads its first bytes.
+    /// Returns true if the stream or the server's time ended first.
     fn read_head(&self, head: &mut Vec<u8>) -> io::Result<bool> {
         let mut buffer = [0; CLIENT_LEN];
         while !self.until.is_met() {

@@ -1,11 +1,11 @@
 //! The UDP side of the iperf server: all clients share one socket and are
 //! distinguished by their address.
 //!
-//! Rule: one thread reads. The state of a test that ended is kept for [`FORGET_AFTER`], so
-//! that a retransmitted last datagram is answered again and a late datagram does not start
-//! a test. A client that has been silent for [`SILENCE`] has ended its test. Each reversed
-//! test, of at most [`MOST_REVERSED`], sends from its own thread until its amount is sent or
-//! the client sends a last datagram.
+//! Rule: one thread reads the socket. The state of an ended test is kept for [`FORGET_AFTER`]: a
+//! retransmitted last datagram is then answered again, and a late datagram does not start a new
+//! test. A client that is silent for [`SILENCE`] has ended its test. Each reversed test, of at
+//! most [`MOST_REVERSED`], sends from its own thread until its amount is sent or the client sends
+//! a last datagram.
 
 use std::{
     collections::HashMap,
@@ -30,21 +30,21 @@ use crate::{
     sockets::{DatagramBatch, DatagramSocket, SocketOptions, Sockets, would_block},
 };
 
-/// Time for which the state of a test that ended is kept.
+/// Time for which the state of an ended test is kept.
 const FORGET_AFTER: Duration = Duration::from_secs(3);
 /// Time for which the socket stays open after the last test, to answer a
 /// retransmitted last datagram again.
 const LINGER: Duration = Duration::from_millis(600);
 /// Silence of a client after which its test is over.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Number of copies of the last datagram of a reversed test, because nothing acknowledges
-/// it.
+/// Number of copies of the last datagram of a reversed test. Several are sent because nothing
+/// acknowledges the datagram.
 const LAST_COPIES: u32 = 3;
-/// Time between two copies.
+/// Time between two copies of the last datagram.
 const LAST_GAP: Duration = Duration::from_millis(20);
 
-/// Largest number of reversed tests whose state is kept. A request for another is ignored.
-/// Anyone can send requests, from any address.
+/// Largest number of reversed tests whose state is kept, because anyone can send requests, from
+/// any address. Further requests are ignored.
 const MOST_REVERSED: usize = 256;
 
 /// Largest number of datagrams received with one call.
@@ -59,7 +59,7 @@ enum ClientState {
     Reversed {
         /// Raised by the client's last datagram.
         end: Stop,
-        /// Time at which the sender ended.
+        /// Time at which the test's sender ended.
         ended_at: Arc<OnceLock<Instant>>,
     },
     Ended {
@@ -118,7 +118,7 @@ pub fn run<S: Sockets>(
 
 struct UdpServer<'scope, D, A> {
     socket: &'scope D,
-    /// Returns the server's address towards a client.
+    /// Returns the server's address as a client sees it.
     local_address_for: A,
     options: &'scope ServerOptions,
     until: &'scope StopCondition,
@@ -128,10 +128,10 @@ struct UdpServer<'scope, D, A> {
 }
 
 impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
-    /// Serves until the server is to end.
+    /// Serves until the server's time, its number of tests or `stop` ends it.
     ///
     /// # Errors
-    /// The socket's.
+    /// The error of the socket.
     fn serve(mut self, scope: &'scope Scope<'scope, '_>) -> Result<(), Failure> {
         let mut ended = Ok(());
         let mut batch = DatagramBatch::new(BATCH);
@@ -292,8 +292,8 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
         }
     }
 
-    /// Returns true if a reversed test of `from` may begin: none is known, and the others are
-    /// not too many.
+    /// Returns true if a reversed test of `from` may begin: `from` has no test, and fewer than
+    /// [`MOST_REVERSED`] tests are known.
     fn may_reverse(&self, from: SocketAddr) -> bool {
         let is_reversed = |state: &ClientState| matches!(state, ClientState::Reversed { .. });
         !self.states.get(&from).is_some_and(is_reversed)

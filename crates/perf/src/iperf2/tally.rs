@@ -1,21 +1,21 @@
 //! Counts of one stream: bytes, datagrams, losses and jitter.
 //!
-//! Rule: nothing here reads a clock; times are arguments. As in iperf, a missing datagram
-//! counts as lost once a later one has arrived; if it arrives after all, it counts as out
-//! of order instead.
+//! Rule: no clock is read here; times are arguments. As in iperf, a missing datagram counts as
+//! lost once a later one has arrived. If the missing datagram arrives later, it counts as out of
+//! order instead.
 
 use std::time::Duration;
 
 /// Losses, reordering and jitter of received datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramLoss {
-    /// Missing datagrams, less those that arrived out of order.
+    /// Missing datagrams, minus those that arrived out of order.
     pub lost: u64,
-    /// Datagrams that the sender sent, as far as they are known: the highest sequence
-    /// number received, or its increase over an interval.
+    /// Known number of datagrams that the sender sent: the highest sequence number received, or
+    /// the increase of that number over an interval.
     pub total: u64,
-    /// Datagrams whose number is not above the highest received before: late ones and
-    /// duplicates, as iperf counts them.
+    /// Datagrams whose number is not above the highest number received so far: late datagrams and
+    /// duplicates, as in iperf.
     pub out_of_order: u64,
     /// Smoothed difference of transit times (RFC 1889 §6.3.1).
     pub jitter: Duration,
@@ -24,7 +24,7 @@ pub struct DatagramLoss {
 /// Counts of a stream over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Begin of the interval, since the stream's start.
+    /// Start of the interval, since the stream's start.
     pub start: Duration,
     /// End of the interval, since the stream's start.
     pub end: Duration,
@@ -55,9 +55,9 @@ impl Tally {
         self.datagrams += 1;
     }
 
-    /// Counts a datagram that was received. `id` starts at 1. `transit_s` is the
-    /// receiver's clock minus the sender's timestamp, in seconds. It may be negative,
-    /// because jitter uses only its changes.
+    /// Counts a received datagram. `id` starts at 1. `transit_s` is the receiver's clock minus the
+    /// sender's timestamp, in seconds. The value may be negative, because jitter depends only on
+    /// its changes.
     pub fn received(&mut self, id: i64, bytes: usize, transit_s: Option<f64>) {
         self.moved(bytes);
         if id > self.highest_id {
@@ -91,7 +91,7 @@ impl Tally {
     /// Returns the counts since `earlier`, as a span from `start` to `end`.
     pub fn since(&self, earlier: &Self, start: Duration, end: Duration) -> Span {
         let (now, before) = (self.loss(), earlier.loss());
-        // A datagram that counted as lost in `earlier` may have arrived since.
+        // A datagram that counted as lost in `earlier` may have arrived in the meantime.
         Span {
             start,
             end,

@@ -41,7 +41,7 @@ pub struct Flow {
     pub id: u32,
     /// Protocol and direction.
     pub kind: StreamKind,
-    /// The stream of a client's reversed test: iperf marks its number with a star.
+    /// True for the stream of a client's reversed test, whose number iperf marks with a star.
     pub starred: bool,
     /// Start time.
     pub start: Instant,
@@ -76,7 +76,7 @@ impl Flow {
 pub struct StopCondition {
     /// Flag raised by the user, for example with Ctrl-C.
     pub stop: Stop,
-    /// End of the server's time (`-t`).
+    /// Time at which the server's time ends (`-t`).
     pub deadline: Option<Instant>,
     /// Flag that ends this test only.
     pub ended_by_peer: Option<Stop>,
@@ -93,7 +93,7 @@ impl StopCondition {
     }
 }
 
-/// The part of an amount that is still to be sent.
+/// The unsent part of an amount.
 #[derive(Debug)]
 struct Remaining {
     bytes: u64,
@@ -174,8 +174,8 @@ pub fn send_stream(
         if !plan.pacer.wait() {
             continue;
         }
-        // After a partial write of the header, the next write continues with its rest.
-        // Every later write begins with the whole header again, as in stock iperf.
+        // After a partial write of the header, the next write sends the remaining bytes. Every
+        // later write begins with the whole header again, as in stock iperf.
         let from = if head_left > 0 {
             CLIENT_LEN - head_left
         } else {
@@ -198,8 +198,8 @@ pub fn send_stream(
 /// Reads and discards payload until the peer closes its direction.
 ///
 /// # Errors
-/// `TimedOut` if the peer is silent for `silence_timeout`. A reset is not an error here,
-/// because all payload was counted before.
+/// `TimedOut` if the peer is silent for `silence_timeout`. A reset is no error in this function,
+/// because all payload has been counted before.
 pub fn drain(
     stream: &impl Stream,
     silence_timeout: Duration,
@@ -230,7 +230,7 @@ fn silent_peer_error(did: &str, silence: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
-/// The amount that a sending peer has announced, and the silence after it that aborts the
+/// The amount that a sending peer has announced, and the silence after that amount that aborts the
 /// test.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedEnd {
@@ -244,8 +244,8 @@ impl ExpectedEnd {
     /// Returns an error once the peer has been silent for too long after the announced
     /// end. `last_arrival` is the time of the last byte.
     ///
-    /// An amount in bytes has no time at which it should have ended; before its last
-    /// byte, a silence of at least [`STALL_TIMEOUT`] aborts the test.
+    /// An amount in bytes has no time at which it should have ended. Before the last byte of such
+    /// an amount, a silence of at least [`STALL_TIMEOUT`] aborts the test.
     fn check_silence(&self, flow: &Flow, last_arrival: Instant) -> io::Result<()> {
         let (end, silence_timeout) = match self.amount {
             Amount::Time(time) => (flow.start + time, self.silence_timeout),
@@ -303,8 +303,8 @@ pub fn wall_clock() -> Duration {
         .unwrap_or_default()
 }
 
-/// Sends all datagrams except the last one, each with `header`. Returns the last one,
-/// which is already counted. The caller sends it, repeatedly if it is not answered.
+/// Sends all datagrams except the last one, each with `header`. Returns the last one, which is
+/// already counted. The caller sends the last datagram, repeatedly if there is no answer.
 ///
 /// # Errors
 /// The error of the socket.
@@ -320,9 +320,8 @@ pub fn send_datagrams(
     let mut remaining = Remaining::new(plan.amount, flow.start);
     let mut id = 1;
     while !until.is_met() {
-        // This is the last datagram if at most `length` bytes remain. The first datagram
-        // is never the last, because a server would discard it as the end of an unknown
-        // test.
+        // If at most `length` bytes remain, this is the last datagram. The first datagram is never
+        // the last, because a server would discard it as the end of an unknown test.
         let wanted = remaining.next_length(plan.length + 1);
         if id > 1 && wanted <= plan.length {
             break;

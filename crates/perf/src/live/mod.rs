@@ -1,13 +1,13 @@
 //! A link in real time: carries frames between two devices of this machine, through the
 //! simulator's link.
 //!
-//! Rule: the simulator's engine decides what happens to a frame and reads no clock; the
-//! clock, the waits and the two devices are here. A frame is stamped when it is read and
-//! never written early, so waking late delays one frame and changes no rate. The number
-//! of frames inside a link is bounded; further frames stay in their device.
+//! Rule: the simulator's engine decides the fate of each frame and reads no clock. This module has
+//! the clock, the waits and the two devices. A frame is stamped when it is read, and is never
+//! written early, so a late wakeup delays one frame but changes no rate. The number of frames
+//! inside a link is bounded; further frames stay in their device.
 //!
-//! Devices that cut frames (TSO) or complete checksums are refused: a link carries frames
-//! as a wire does, one packet each and with complete checksums.
+//! Devices that divide frames into segments (TSO) or complete checksums are refused: like a wire,
+//! a link carries one packet in each frame, with a complete checksum.
 
 mod statistics;
 
@@ -30,20 +30,20 @@ use fullpipe_sim::{
 
 pub use statistics::{Lateness, LiveDirection, LiveReport};
 
-/// Frames read from one device before the other device is read.
+/// Number of frames read from one device before the other device is read.
 const BATCH: usize = 64;
-/// Most frames inside the link; beyond that, none is read.
+/// Largest number of frames inside the link; above it, no frame is read.
 const HELD_MAX: u64 = 1 << 17;
-/// The processor is not released for a wait shorter than this.
+/// Waits shorter than this are skipped, and the devices are polled instead.
 const SPIN: Duration = Duration::from_micros(20);
 /// Scheduling priority: above that of programs measured over the link, which is 1.
 const PRIORITY: u8 = 2;
-/// Longest wait before `stop` is asked again.
+/// Longest wait before `stop` is called again.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One of the two devices, and its name in reports and captures.
+/// One of the two devices, with its name in reports and captures.
 pub struct LiveEnd {
-    /// Its name.
+    /// Name of the end.
     pub name: String,
     /// The device.
     pub device: Box<dyn HostDevice>,
@@ -57,11 +57,11 @@ pub struct LiveLink {
     lateness: [Lateness; 2],
     refused: [u64; 2],
     recording: Option<Recording>,
-    /// Memory for one received frame.
+    /// Buffer for one received frame.
     buffer: Box<[u8]>,
 }
 
-/// A capture of both ends. A write error ends the capture, never the traffic.
+/// Capture of both ends. A write error ends the capture but not the traffic.
 struct Recording {
     capture: Capture,
     failure: Option<io::Error>,
@@ -71,9 +71,9 @@ struct Recording {
 }
 
 impl LiveLink {
-    /// Creates a link from the first end to the second and back; all randomness comes
-    /// from `seed`. Frames are recorded in `capture` when they are read and when they are
-    /// written; `capture` should be buffered.
+    /// Creates a link from the first end to the second and back. All random numbers come from
+    /// `seed`. Frames are recorded in `capture` when they are read and when they are written;
+    /// `capture` should be buffered.
     ///
     /// # Errors
     /// Ends of different media, an end whose device completes checksums or cuts frames,
@@ -90,7 +90,7 @@ impl LiveLink {
     /// As [`new`](Self::new), with a link for each direction: forward, then back.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
+    /// As [`new`](Self::new).
     pub fn asymmetric(
         ends: [LiveEnd; 2],
         links: [LinkModel; 2],
@@ -115,13 +115,13 @@ impl LiveLink {
         })
     }
 
-    /// Carries frames until `stop` returns true; it is asked at least ten times a second.
-    /// Calls `report` once every `every`, and returns the last report. While it runs, the
-    /// thread has real-time priority, if the system allows that.
+    /// Carries frames until `stop` returns true; `stop` is called at least ten times a second.
+    /// Calls `report` at intervals of `every`, and returns the last report. Meanwhile the thread
+    /// has real-time priority, if the operating system permits that.
     ///
     /// # Errors
-    /// A device that will never work again, at once; a failed write of the capture, at
-    /// the end.
+    /// A device that has failed permanently, immediately; a failed write of the capture, at the
+    /// end.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,
@@ -129,7 +129,7 @@ impl LiveLink {
         report: &mut dyn FnMut(&LiveReport),
     ) -> io::Result<LiveReport> {
         wait_precisely();
-        // Without the privilege the link works too, but wakes later.
+        // Without the privilege for real-time priority, the link works but wakes later.
         let _ = run_at_once(PRIORITY);
         let mut reports_at = self.now() + every.into();
         while !stop() {
@@ -150,7 +150,7 @@ impl LiveLink {
         Ok(self.report())
     }
 
-    /// Counts of the frames so far.
+    /// Returns the counts of frames so far.
     pub fn report(&self) -> LiveReport {
         LiveReport {
             seconds: self.epoch.elapsed().as_secs_f64(),
@@ -170,7 +170,7 @@ impl LiveLink {
         Instant::from_nanos(self.epoch.elapsed().as_nanos() as u64)
     }
 
-    /// True if the next frame in `direction` may be read.
+    /// Returns true if the next frame in `direction` may be read.
     fn has_room(&self, direction: Direction) -> bool {
         self.engine.has_room(direction) && self.engine.held() < HELD_MAX
     }
@@ -198,7 +198,7 @@ impl LiveLink {
         Ok(())
     }
 
-    /// Writes every frame whose time has come.
+    /// Writes every frame that is due.
     fn give_out(&mut self) {
         loop {
             let now = self.now();
@@ -239,8 +239,7 @@ impl LiveLink {
     }
 }
 
-/// Writes one frame. A device that is full gets a second try; after that the frame is
-/// lost, as on any wire.
+/// Writes one frame. If the device is full, tries once more; then the frame is lost, as on a wire.
 fn give(device: &dyn HostDevice, frame: &[u8]) -> bool {
     (0..2).any(|_| {
         let sent = device.send(frame, TxMeta::default());
@@ -249,7 +248,7 @@ fn give(device: &dyn HostDevice, frame: &[u8]) -> bool {
     })
 }
 
-/// The medium of both ends.
+/// Returns the medium of both ends.
 fn medium(ends: &[LiveEnd; 2]) -> io::Result<Medium> {
     let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     for end in ends {

@@ -1,7 +1,8 @@
-//! Statistics of a link in real time, as a line a second and as JSON.
+//! Statistics of a link in real time: one line for each report, and JSON.
 //!
-//! Rule: the JSON is a stable interface, as the experiments' is (`docs/json.md`): a field that
-//! is renamed, removed or changes its meaning needs a new version. A quantity has its unit in
+//! Rule: the JSON is a stable interface, like that of experiments (`docs/json.md`). Renaming or
+//! removing a field, or changing its meaning, needs a new version. A quantity has its unit in its
+//! name.
 //! its name.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -10,18 +11,18 @@ use fullpipe_pool::Duration as LinkTime;
 use fullpipe_sim::link::{FrameLoss, LinkCounters};
 use serde::Serialize;
 
-/// Width of the lateness classes below 10 ms and above, in microseconds.
+/// Widths of the lateness classes below and above 10 ms, in microseconds.
 const CLASS_US: [u64; 2] = [10, 1_000];
-/// Lateness from which on classes are wider, in microseconds.
+/// Lateness from which on classes are 1 ms wide, in microseconds.
 const WIDE_US: u64 = 10_000;
-/// Lateness of the last class, which has everything later, in microseconds.
+/// Smallest lateness of the last class, which has no upper end, in microseconds.
 const LAST_US: u64 = 1_000_000;
 /// Number of classes below [`WIDE_US`].
 const NARROW: u64 = WIDE_US / CLASS_US[0];
 /// Number of classes.
 const CLASSES: u64 = NARROW + (LAST_US - WIDE_US) / CLASS_US[1] + 1;
 
-/// The class of a lateness.
+/// Returns the class of a lateness.
 fn class_of(late_us: u64) -> u64 {
     match late_us.checked_sub(WIDE_US) {
         None => late_us / CLASS_US[0],
@@ -29,7 +30,7 @@ fn class_of(late_us: u64) -> u64 {
     }
 }
 
-/// The end of a class in microseconds; `None` of the last one.
+/// Returns the end of a class in microseconds; `None` for the last class.
 fn end_of(class: u64) -> Option<u64> {
     match class.checked_sub(NARROW) {
         None => Some((class + 1) * CLASS_US[0]),
@@ -45,14 +46,14 @@ pub struct Lateness {
     max: LinkTime,
 }
 
-/// Lateness in numbers.
+/// Summary of the lateness of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Late {
-    /// Half of the frames were at most this late, in microseconds.
+    /// Median lateness, in microseconds.
     pub median_us: u64,
-    /// 99 of 100 were at most this late, in microseconds.
+    /// Lateness that 99 % of frames do not exceed, in microseconds.
     pub p99_us: u64,
-    /// The latest, in microseconds.
+    /// Largest lateness, in microseconds.
     pub max_us: u64,
 }
 
@@ -67,16 +68,16 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Records a frame that was written `late` after the time at which it was due.
+    /// Records a frame that was written `late` after its due time.
     pub fn note(&mut self, late: LinkTime) {
         self.classes[class_of(late.as_micros()) as usize] += 1;
         self.frames += 1;
         self.max = self.max.max(late);
     }
 
-    /// Returns the upper ends of the classes of the median and the 99th percentile, and
-    /// the exact maximum. Classes are 10 µs wide, and 1 ms from 10 ms on; the last one, from 1 s
-    /// on, ends at the maximum.
+    /// Returns the upper ends of the classes of the median and the 99th percentile, and the exact
+    /// maximum. Classes are 10 µs wide below 10 ms and 1 ms wide above. The last class begins at 1
+    /// s and ends at the maximum.
     pub fn quantiles(&self) -> Late {
         let max_us = self.max.as_micros();
         let quantile = |percent: u64| {
@@ -100,28 +101,28 @@ impl Lateness {
 /// Counts of the frames of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveDirection {
-    /// The end that frames came from.
+    /// Name of the sending end.
     pub from: String,
-    /// The end that they went to.
+    /// Name of the receiving end.
     pub to: String,
-    /// Frames read.
+    /// Frames read from the sending end.
     pub offered: u64,
-    /// Frames due at the other end, duplicates and `refused` counted.
+    /// Frames due at the receiving end, including duplicates and `refused` frames.
     pub delivered: u64,
-    /// Bytes of the frames in `delivered`, link headers included.
+    /// Bytes of the frames in `delivered`, including link headers.
     pub delivered_bytes: u64,
     /// Frames lost at random.
     pub lost: u64,
     /// Frames lost in a burst.
     pub lost_in_burst: u64,
-    /// Frames that the queue or the token bucket had no room for, and frames without ECN
-    /// above the ECN threshold.
+    /// Frames for which the queue or the token bucket had no space, and frames without ECN above
+    /// the ECN threshold.
     pub dropped_by_queue: u64,
     /// Frames dropped by CoDel.
     pub dropped_by_codel: u64,
     /// Frames marked with CE.
     pub marked: u64,
-    /// Frames longer than the link carries.
+    /// Frames longer than the link's MTU allows.
     pub dropped_too_long: u64,
     /// All frames that the link lost, by the name of the reason.
     pub lost_by_reason: BTreeMap<&'static str, u64>,
@@ -133,14 +134,14 @@ pub struct LiveDirection {
     pub corrupted: u64,
     /// Largest number of frames that waited in the queue.
     pub longest_queue: usize,
-    /// Frames that the device at the other end refused.
+    /// Frames that the receiving end's device refused.
     pub refused: u64,
     /// Lateness of the written frames.
     pub late: Late,
 }
 
 impl LiveDirection {
-    /// The counts of the direction from `from` to `to`.
+    /// Creates the counts of the direction from `from` to `to`.
     pub fn new(
         [from, to]: [&String; 2],
         counters: &LinkCounters,
@@ -206,7 +207,7 @@ impl LiveDirection {
 /// Counts of a link so far.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveReport {
-    /// Time since the link was made, in seconds.
+    /// Time since the link was created, in seconds.
     pub seconds: f64,
     /// Both directions; the frames from the first end come first.
     pub directions: [LiveDirection; 2],
@@ -224,7 +225,7 @@ impl LiveReport {
         format!("{:7.1} s  {there}   {back}", self.seconds)
     }
 
-    /// This report as JSON, indented, with `schema`, the version of the keys
+    /// Returns this report as JSON, indented. `schema` is the version of the keys
     /// (`docs/json.md`).
     pub fn json(&self, schema: u32) -> String {
         #[derive(Serialize)]

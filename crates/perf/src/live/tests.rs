@@ -1,5 +1,5 @@
-//! Frames between two cables, in real time. `tests/live_link` tests exact times on a
-//! quiet machine; nothing here depends on them.
+//! Tests with frames between two cables, in real time. These tests do not depend on exact times,
+//! which `tests/live_link` tests on a quiet machine.
 
 use std::{
     io::Write,
@@ -24,11 +24,11 @@ use wire::CableEnd;
 #[path = "../../../host/tests/sockets/wire.rs"]
 mod wire;
 
-/// Longest wait for a frame that must arrive.
+/// Longest time to wait for a frame that must arrive.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SEED: u64 = 7;
 
-/// Output of a capture, for a test to read.
+/// Output of a capture that a test can read.
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
@@ -50,7 +50,7 @@ fn ends(left: CableEnd, right: CableEnd) -> [LiveEnd; 2] {
     })
 }
 
-/// Runs `body` at the outer ends of two cables with a link in between.
+/// Runs `body` at the outer ends of two cables that a link connects.
 fn between<R>(
     link: LinkModel,
     page: Option<Page>,
@@ -69,7 +69,7 @@ fn between<R>(
             live.run(&stop, Duration::from_millis(10), each).unwrap()
         });
         let result = body(near, far);
-        // The second report from now on covers a time after the last frame.
+        // The second report after this moment covers a period after the last frame.
         let enough = reports.load(Ordering::Acquire) + 2;
         let until = Instant::now() + PATIENCE;
         while reports.load(Ordering::Acquire) < enough {
@@ -86,7 +86,8 @@ fn send(end: &mut CableEnd, number: u32) {
     end.send(&frame, TxMeta::default()).unwrap();
 }
 
-/// The number of the next frame, if one comes in time.
+/// Returns the number of the next frame; `None` if no frame arrives within `patience`. The test
+/// waits only for frames that must arrive, so that no timeout affects the result.
 fn receive(end: &mut CableEnd, patience: Duration) -> Option<u32> {
     let until = Instant::now() + patience;
     loop {
@@ -221,7 +222,7 @@ fn lateness_is_told_in_quantiles() {
         (told.median_us, told.p99_us, told.max_us),
         (510, 1_000, 500_000)
     );
-    // Where much is late, the ninety-ninth percentile says how late.
+    // If many frames are late, the 99th percentile shows their lateness.
     for _ in 0..100 {
         late.note(LinkTime::from_micros(25_300));
     }

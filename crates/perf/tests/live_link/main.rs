@@ -1,10 +1,9 @@
-//! The link in real time between two kernels: its delay, its rate and its loss
-//! are those that were set.
+//! Tests of the link in real time between two kernels: its delay, its rate and its loss must be as
+//! configured.
 //!
-//! Rule: nothing is sent faster than it is taken, and a time is compared with
-//! one that this machine needs without the link's delay, so that a slow machine
-//! passes and a wrong link does not. It needs root; its networks end with its
-//! threads.
+//! Rule: frames are sent no faster than the receiver reads them. Times are compared with times of
+//! this machine without the link's delay, so that the test passes on a slow machine and fails with
+//! a wrong link. The tests need root; their network namespaces end with their threads.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -31,7 +30,8 @@ fn right(port: u16) -> SocketAddr {
     SocketAddr::from((KERNEL[1], port))
 }
 
-/// A socket on the left and one on the right that knows the left one.
+/// Returns a socket on the left and one on the right. The right one knows the address of the left
+/// one.
 fn datagrams(path: &Path) -> [UdpSocket; 2] {
     let open = |side: usize| {
         let bind = move || UdpSocket::bind((std::net::Ipv4Addr::from(KERNEL[side]), 7));
@@ -48,7 +48,7 @@ fn datagrams(path: &Path) -> [UdpSocket; 2] {
     [left, far]
 }
 
-/// Round trips of a hundred small datagrams, one after the other, sorted.
+/// Measures the round trips of a hundred small datagrams, one after another. Returns them sorted.
 fn round_trips(link: LinkModel) -> (Vec<Duration>, LiveReport) {
     let done = AtomicBool::new(false);
     let (mut trips, report) = Path::with(link, 1, None, &mut |_| (), |path| {
@@ -92,7 +92,7 @@ fn a_round_trip_takes_twice_the_delay() {
         println!("best {:?} and {:?}", without[0], with[0]);
         println!("{:?}", report.directions[0].late);
         assert!(with[0] >= delay, "{with:?}");
-        // Beyond the delay there is only this machine's own processing time.
+        // Apart from the delay, a round trip takes only this machine's processing time.
         let most = delay + Duration::from_millis(1) + 10 * without[0];
         assert!(with[0] < most, "{with:?}, without a delay {without:?}");
     });
@@ -119,21 +119,22 @@ fn a_full_link_carries_its_rate_and_no_more() {
                 let began = Instant::now();
                 while began.elapsed() < Duration::from_secs(6) {
                     left.send(&[0; 1_000])?;
-                    // Eight times the link's rate: it stays full where a pause takes longer.
+                    // The rate is eight times the link's rate, so that the link stays full even
+                    // after a longer pause.
                     thread::sleep(Duration::from_millis(1));
                 }
                 Ok(())
             },
         )
         .unwrap();
-        // Once the queue has overflowed the link is never idle.
+        // After the queue has overflowed, the link is never idle.
         let full = |report: &&LiveReport| report.directions[0].dropped_by_queue > 0;
         let from = reports.iter().find(full).expect("the queue overflows");
         let to = reports.last().expect("a report each half second");
         let bytes = to.directions[0].delivered_bytes - from.directions[0].delivered_bytes;
         let rate = bytes as f64 * 8.0 / (to.seconds - from.seconds);
         println!("{:.4} Mbit/s, {:?}", rate / 1e6, last.directions[0].late);
-        // Headers that are forgotten would be a twenty-fifth.
+        // Forgotten headers would change the rate by 4 %.
         assert!((0.97e6..1.03e6).contains(&rate), "{rate}");
         let forward = &last.directions[0];
         assert!(
@@ -143,13 +144,13 @@ fn a_full_link_carries_its_rate_and_no_more() {
     });
 }
 
-/// Waits until all that `from` has sent is behind the link: a datagram with the
-/// number `last` is repeated until it arrives.
+/// Waits until all datagrams of `from` have left the link: a datagram with the number `last` is
+/// repeated until it arrives.
 fn flush(from: &UdpSocket, to: &UdpSocket, last: u32) -> std::io::Result<()> {
     let mut buffer = [0; 16];
     loop {
         from.send(&last.to_be_bytes())?;
-        // `Err`: lost, or a machine that is slow: sent once more.
+        // After an error, the datagram was lost or the machine is slow: it is sent again.
         while let Ok(length) = to.recv(&mut buffer) {
             if buffer[..length] == last.to_be_bytes() {
                 return Ok(());
@@ -169,8 +170,8 @@ fn a_hundredth_of_many_frames_is_lost_both_ways() {
         };
         let ((), report) = Path::with(link, 1, None, &mut |_| (), |path| {
             let [left, far] = datagrams(path);
-            // The kernel drops what a device does not fetch in time, so each
-            // hundred frames are behind the link before the next are sent.
+            // The kernel drops frames that a device does not read in time. Therefore each hundred
+            // frames leave the link before the next hundred are sent.
             for batch in 0..200_u32 {
                 for _ in 0..100 {
                     left.send(&[0; 10])?;
@@ -183,7 +184,7 @@ fn a_hundredth_of_many_frames_is_lost_both_ways() {
         })
         .unwrap();
         for direction in &report.directions {
-            // Four standard deviations of the loss of 20,000 frames.
+            // The bounds are four standard deviations of the loss of 20,000 frames.
             let share = direction.lost as f64 / direction.offered as f64;
             println!("{} of {}", direction.lost, direction.offered);
             assert!(

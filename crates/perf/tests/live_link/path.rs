@@ -1,9 +1,8 @@
-//! Two network namespaces with a bridge each, and a link in real time between the
-//! bridges.
+//! Two network namespaces with one bridge each, and a link in real time between the bridges.
 //!
-//! Rule: everything is made for one path and removed with it, so that the kernel
-//! keeps no metrics of an earlier path. The kernel on a bridge and a stack behind a
-//! TAP device on it use the same path.
+//! Rule: all parts are created for one path and removed with it, so that the kernel keeps no
+//! metrics of an earlier path. The kernel on a bridge, and a stack behind a TAP device on the same
+//! bridge, use the same path.
 
 use std::{
     fs, io,
@@ -22,18 +21,18 @@ pub const KERNEL: [[u8; 4]; 2] = [[10, 9, 0, 1], [10, 9, 0, 2]];
 const NAMES: [&str; 2] = ["left", "right"];
 const BRIDGE: &str = "bridge0";
 
-/// Both networks, while the link between them is at work.
+/// Both networks, while the link between them runs.
 pub struct Path {
-    /// The left one and the right one.
+    /// Network namespaces of the left and the right side.
     pub sides: [Namespace; 2],
 }
 
 impl Path {
-    /// Makes the networks and the link, runs `body` with it, and says what the
-    /// link did. `report` hears of it every half a second.
+    /// Creates the networks and the link, runs `body` with them, and returns the link's last
+    /// report. Calls `report` every half a second.
     ///
     /// # Errors
-    /// Without root the kernel refuses.
+    /// The kernel refuses without root.
     pub fn with<R>(
         link: LinkModel,
         seed: u64,
@@ -61,10 +60,10 @@ impl Path {
         })
     }
 
-    /// A TAP device of `side`, on its bridge.
+    /// Creates a TAP device of `side` on its bridge.
     ///
     /// # Errors
-    /// The kernel or `ip` refuses.
+    /// The error of the kernel or of `ip`.
     pub fn tap(&self, side: usize, options: &DeviceOptions) -> io::Result<Tap> {
         self.sides[side].enter(|| {
             let tap = Tap::open(options).map_err(io::Error::other)?;
@@ -73,12 +72,12 @@ impl Path {
         })?
     }
 
-    /// Sets up the network of `side` and gives the link's end in it.
+    /// Sets up the network of `side` and returns the link's end in this network.
     fn end(&self, side: usize, link: &LinkModel) -> io::Result<LiveEnd> {
         let name = NAMES[side];
         let [a, b, c, d] = KERNEL[side];
         self.sides[side].enter(|| {
-            // Unsolicited neighbour discovery would use up losses.
+            // Packets of neighbour discovery would consume some of the link's losses.
             fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
             ip("link set lo up")?;
             ip(&format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;

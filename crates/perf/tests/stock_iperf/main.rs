@@ -1,9 +1,9 @@
-//! Tests against stock iperf 2.1.8 over the kernel's loopback: client and server,
-//! TCP, UDP and reversed. Both sides count the same bytes and neither warns.
+//! Tests against stock iperf 2.1.8 over the kernel's loopback: client and server, TCP, UDP and
+//! reversed tests. Both sides must count the same bytes, and neither may print a warning.
 //!
-//! Rule: no assertion about time or rate. Each test runs in its own process with
-//! a time limit, because stock iperf sometimes deadlocks. Datagrams are sent at
-//! 5 Mbit/s, at which a receive buffer holds a fifth of a second of them.
+//! Rule: there are no assertions about time or rate. Each test runs in its own process with a time
+//! limit, because stock iperf sometimes deadlocks. Datagrams are sent at 5 Mbit/s, at which the
+//! receive buffer takes a fifth of a second to fill.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -32,7 +32,7 @@ fn in_own_process(test: &str, body: fn()) {
     apart::apart(test, &[], body);
 }
 
-/// The TCP tests of our client against the stock server.
+/// Returns the TCP tests of fullpipe's client against the stock server.
 fn client_cases() -> Vec<(&'static str, ClientOptions)> {
     let base = |port| ClientOptions {
         amount: Amount::Bytes(3_000_001),
@@ -168,8 +168,8 @@ fn our_server_and_the_stock_client_count_the_same_bytes() {
     );
 }
 
-/// Datagrams that this namespace's kernel dropped because no socket was on their port
-/// or because its buffer was full.
+/// Returns the number of datagrams that this namespace's kernel dropped because no socket was
+/// bound to their port or because a socket's buffer was full.
 fn dropped_datagrams() -> u64 {
     let table = std::fs::read_to_string("/proc/net/snmp").expect("the kernel counts");
     let mut lines = table.lines().filter(|line| line.starts_with("Udp: "));
@@ -211,8 +211,8 @@ fn our_client_s_datagrams_are_counted_and_reported_by_the_stock_server() {
                 assert_eq!(summary.streams.len(), streams as usize, "{name}: {text}");
                 for stream in &summary.streams {
                     let report = stream.server_report.expect("the server reports");
-                    // With several clients the stock server sometimes counts the first
-                    // datagram of one for another; the sum of bytes below is right.
+                    // With several clients, the stock server sometimes counts a client's first
+                    // datagram for another client; the sum of bytes below is still right.
                     if streams == 1 {
                         assert_eq!(report.loss.total, stream.datagrams_sent, "{name}: {text}");
                         assert_eq!(report.loss.lost, 0, "{name}: {text}");
@@ -226,12 +226,14 @@ fn our_client_s_datagrams_are_counted_and_reported_by_the_stock_server() {
                 if streams == 1 {
                     assert_eq!(received, sent, "{name}: {text}");
                 } else {
-                    // The stock server connects the socket that a client's first datagram came
-                    // to, and opens another one for the next client. What arrives in between
-                    // finds no socket, and the kernel counts it. Nothing else is missing.
+                    // The stock server connects the socket that received a client's first
+                    // datagram, and opens a new one for the next client. Datagrams that arrive
+                    // between these two steps find no socket, and the kernel counts them. No other
+                    // datagram may be missing.
                     let dropped = dropped_datagrams() - dropped_before;
                     assert_eq!(received + dropped * 1_472, sent, "{name}: {text}");
-                    // Datagrams that it read for the wrong client are reported lost too.
+                    // Datagrams that the stock server read for the wrong client are reported as
+                    // lost too.
                     let reports = summary
                         .streams
                         .iter()

@@ -1,4 +1,4 @@
-//! Runs our client and server over the kernel's sockets.
+//! Runs fullpipe's client and server over the kernel's sockets.
 //!
 //! Rule: results and output are returned to the test, which judges them.
 
@@ -9,7 +9,7 @@ use fullpipe_perf::{
     iperf2::{ClientOptions, Failure, Screen, ServerOptions, Summary, run_client, run_server},
 };
 
-/// Our server, running in a thread.
+/// fullpipe's server, running in a thread.
 pub struct Server(thread::JoinHandle<(Summary, String)>);
 
 pub fn try_client(options: &ClientOptions) -> Result<(Summary, String), Failure> {
@@ -60,8 +60,8 @@ pub fn assert_clean(name: &str, summary: &Summary, text: &str) {
 }
 
 impl Server {
-    /// Starts a server that ends after its tests, and waits until its socket is
-    /// bound: from then on the kernel queues what a client sends.
+    /// Starts a server that ends after its tests. Waits until its socket is bound: the kernel then
+    /// queues a client's data.
     pub fn start(options: &ServerOptions) -> Self {
         let running = options.clone();
         let handle = thread::spawn(move || try_server(&running).expect("the server runs"));

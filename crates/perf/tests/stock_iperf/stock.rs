@@ -1,8 +1,7 @@
 //! Runs stock iperf and parses the bytes that it counted.
 //!
-//! Rule: every child process is killed when its handle is dropped or after
-//! [`LIMIT`]. Each line that it prints is copied to stderr at once, so that the
-//! output of a test that is killed contains it.
+//! Rule: every child process is killed when its handle is dropped, or after [`LIMIT`]. Each line
+//! of its output is copied to stderr at once, so that the log of a killed test contains the line.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -13,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest run of a stock client, and longest wait for a server's rows.
+/// Longest run of a stock client, and longest time to wait for a server's rows.
 const LIMIT: Duration = Duration::from_secs(40);
 /// Time between two checks of a condition.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
@@ -89,7 +88,7 @@ fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Polls until `done`, at most for [`LIMIT`]. Returns false at the limit.
+/// Polls until `done` returns true, for at most [`LIMIT`]. Returns false at the limit.
 fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while !done() {
@@ -104,7 +103,7 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
 impl Stock {
     pub fn start(flags: &[&str]) -> Self {
         eprintln!("$ iperf {}", flags.join(" "));
-        // Line buffering, or a killed server loses the lines that it has buffered.
+        // With line buffering, a killed server loses no complete line.
         let mut child = Command::new("stdbuf")
             .args(["-oL", "iperf"])
             .args(flags)
@@ -130,8 +129,8 @@ impl Stock {
         Finished { text }
     }
 
-    /// Waits until the server listens. It does not connect, because iperf would
-    /// count the connection as a test.
+    /// Waits until the server listens. Does not connect, because iperf would count the connection
+    /// as a test.
     pub fn wait_for_tcp(&self, at: SocketAddr) {
         self.wait_for("/proc/net/tcp", at, " 00000000:0000 0A");
     }
@@ -167,11 +166,11 @@ impl Stock {
         self.out.so_far() + &self.err.so_far()
     }
 
-    /// Kills the process if it still runs. Returns its output.
+    /// Kills the process if it is still running. Returns its output.
     fn end(mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // Both streams end with the process.
+        // Both output streams end with the process.
         wait_until(|| self.out.reader.is_finished() && self.err.reader.is_finished());
         self.said()
     }

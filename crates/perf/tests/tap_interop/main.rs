@@ -1,10 +1,9 @@
-//! Stock iperf on the kernel's stack against our iperf on fullpipe over a TAP or
-//! TUN device: client and server, TCP, UDP, fragments and reversed.
+//! Tests of stock iperf on the kernel's stack against fullpipe's iperf over a TAP or TUN device:
+//! client and server, TCP, UDP, fragments and reversed tests.
 //!
-//! Rule: every test runs in its own network namespace, which ends with its
-//! process. Tests compare bytes, not rates. Datagrams are sent well below the rate that a
-//! slow machine carries, and each that is lost is one that a counter of this machine's
-//! kernel or of the stack says was dropped.
+//! Rule: every test runs in its own network namespace, which ends with its process. Tests compare
+//! bytes, not rates. Datagrams are sent well below the rate that a slow machine can carry. Each
+//! lost datagram must appear in a drop counter of this machine's kernel or of the stack.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -66,7 +65,7 @@ fn client(runtime: &Runtime, options: &ClientOptions) -> (Summary, String) {
     finish(summary, [out, err].concat())
 }
 
-/// Runs our server while `peer` runs.
+/// Runs fullpipe's server while `peer` runs.
 fn server<T>(
     runtime: &Runtime,
     options: &ServerOptions,
@@ -224,7 +223,7 @@ fn udp_client(length: usize, bits: u64, reverse: bool) -> ClientOptions {
     }
 }
 
-/// Runs a UDP test in one direction; returns the datagrams sent and lost.
+/// Runs a UDP test in one direction. Returns the numbers of datagrams sent and lost.
 fn udp_loss(runtime: &Runtime, direction: &str, length: usize, bits: u64) -> (u64, u64) {
     let options = ServerOptions {
         udp: true,
@@ -294,8 +293,8 @@ fn udp_loss(runtime: &Runtime, direction: &str, length: usize, bits: u64) -> (u6
     (loss.total, loss.lost)
 }
 
-/// Counters of dropped packets, each with its name: the frames that the TAP device's two
-/// queues refused, and the packets and datagrams that the kernel and the stack dropped.
+/// Returns counters of dropped packets with their names: frames that the two queues of the TAP
+/// device refused, and packets and datagrams that the kernel and the stack dropped.
 fn drops(runtime: &Runtime) -> Vec<(String, u64)> {
     let read = |file| std::fs::read_to_string(file).expect("the kernel counts");
     let devices = read("/proc/net/dev");
@@ -306,7 +305,8 @@ fn drops(runtime: &Runtime) -> Vec<(String, u64)> {
         ("TAP rx_dropped".to_owned(), number(row[4])),
         ("TAP tx_dropped".to_owned(), number(row[12])),
     ];
-    // An ICMP message that finds no socket is an error of ICMP, and no datagram is lost.
+    // An ICMP message without a socket counts as an ICMP error, although no datagram is lost, so
+    // ICMP counters are excluded.
     let is_drop = |name: &str| {
         !name.starts_with("Icmp")
             && ["InErrors", "ReasmFails", "InDiscards", "OutDiscards"]
@@ -330,8 +330,8 @@ fn drops(runtime: &Runtime) -> Vec<(String, u64)> {
     drops
 }
 
-/// Sends datagrams of `length` bytes in `fragments` frames each in every direction, and
-/// checks that those lost are those that were dropped for a counted reason.
+/// Sends datagrams of `length` bytes in `fragments` frames each in every direction. Checks that
+/// each lost datagram was dropped for a counted reason.
 fn assert_each_datagram_is_accounted_for(length: usize, fragments: u64) {
     let runtime = start("tap:fpinterop", None);
     for direction in [

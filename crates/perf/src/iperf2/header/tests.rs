@@ -1,4 +1,4 @@
-//! Headers as captured from stock iperf 2.1.8.
+//! Tests with headers captured from stock iperf 2.1.8.
 
 use super::*;
 use crate::iperf2::tally::DatagramLoss;

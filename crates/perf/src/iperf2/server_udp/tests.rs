@@ -1,11 +1,12 @@
-//! Reversed tests: their states end with them and are bounded in number.
+//! Tests that the state of a reversed test ends with the test, and that the number of states is
+//! bounded.
 
 use std::io;
 
 use super::*;
 use crate::iperf2::{header::CLIENT_LEN, options::Amount};
 
-/// A socket that discards what it sends and receives nothing.
+/// Socket that discards all datagrams and receives none.
 struct FakeSocket;
 
 impl DatagramSocket for FakeSocket {
@@ -60,7 +61,7 @@ fn wait_for_end<D, A>(server: &UdpServer<'_, D, A>, from: SocketAddr) -> Instant
     *ended_at.wait()
 }
 
-/// Raises the condition when it is dropped.
+/// Raises the stop flag when it is dropped.
 struct Stops<'a>(&'a Stop);
 
 impl Drop for Stops<'_> {
@@ -94,7 +95,7 @@ fn with_server(
             states: HashMap::new(),
             served: 0,
         };
-        // Also when `body` panics: the scope waits for the senders.
+        // Stops the senders even if `body` panics, because the scope waits for them.
         let _stopped = Stops(&until.stop);
         body(&mut server, scope);
     });
@@ -106,7 +107,7 @@ fn a_reversed_test_is_forgotten_some_time_after_its_last_datagram() {
     with_server(|server, scope| {
         server.on_datagram(&request(Amount::Bytes(1_000)), from, scope);
         let ended_at = wait_for_end(server, from);
-        // A request that was repeated on the path begins no second test.
+        // A request that was duplicated on the path begins no second test.
         server.on_datagram(&request(Amount::Bytes(1_000)), from, scope);
         server.expire(ended_at + FORGET_AFTER - Duration::from_nanos(1));
         let known = server.states.len();
