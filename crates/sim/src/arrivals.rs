@@ -19,7 +19,7 @@ const FARTHEST: i64 = 1 << 30;
 /// The payload that arrived at one end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
-    /// Bytes of payload that had arrived before.
+    /// Bytes of payload that arrived although they had arrived before.
     pub received_again: u64,
     /// Longest time between two segments with payload.
     pub longest_gap: Duration,

@@ -16,10 +16,10 @@ use crate::flow::{EndId, Side};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameCost {
-    /// For each frame.
+    /// Time for each frame.
     #[serde(with = "crate::text_forms::duration")]
     pub packet: Duration,
-    /// For each of its bytes, link header included, in picoseconds.
+    /// Time for each byte of the frame, link header included, in picoseconds.
     pub byte_ps: u64,
 }
 
@@ -134,7 +134,7 @@ impl Cpu {
         self.model.applications_first
     }
 
-    /// Returns true if it is working at `now`.
+    /// Returns true if the processor is working at `now`.
     pub fn is_busy(&self, now: Instant) -> bool {
         self.busy_until > now
     }

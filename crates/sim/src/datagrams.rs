@@ -61,7 +61,7 @@ pub struct DatagramFacts {
     pub duplicates: u64,
     /// Datagrams that were read after one with a higher number.
     pub reordered: u64,
-    /// Time at which the last was read.
+    /// Time at which the last datagram was read.
     pub last_read: Option<Instant>,
     /// The sender has sent the planned amount.
     pub is_sent: bool,
@@ -99,9 +99,9 @@ pub(crate) struct DatagramFlow {
 pub(crate) enum DatagramStep {
     /// Another datagram can follow at once.
     More,
-    /// The next is due at this time.
+    /// The next datagram is due at this time.
     At(Instant),
-    /// None, until the stack reports a datagram to read or room to send one.
+    /// No datagram, until the stack reports one to read or room to send one.
     Blocked,
     /// Everything has been sent.
     Done,

@@ -52,7 +52,7 @@ impl DeviceModel {
         }
     }
 
-    /// The capabilities that it reports to its stack on a link of this MTU.
+    /// The capabilities that the device reports to its stack on a link of this MTU.
     pub const fn capabilities(&self, mtu: usize) -> Capabilities {
         Capabilities {
             checksum_tx: self.checksum_tx || self.super_segment > 0,
@@ -208,7 +208,7 @@ impl SimDevice {
         self.sent.iter().skip(waiting).map(|(frame, _)| &frame[..])
     }
 
-    /// Returns true if it merges received segments.
+    /// Returns true if the device merges received segments.
     pub fn merges(&self) -> bool {
         self.merger.is_some()
     }
@@ -304,7 +304,7 @@ impl Device for SimDevice {
             meta.checksum == TxChecksum::Complete || checksum_tx,
             "checksums were not offered"
         );
-        // What is lent keeps its length: to make it that long again costs more than a copy.
+        // A lent buffer keeps its length, because extending it again would cost more than a copy.
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.clear();
         frame.extend_from_slice(&self.lent[..len]);

@@ -30,15 +30,15 @@ pub struct EndFacts {
     pub timeouts: u64,
     /// Payload of a full segment, as both SYNs and the MTU allow.
     pub full_size: u32,
-    /// Segments whose payload is at least the effective segment size: `full_size`, or less
-    /// if the stack lowered it. Those at the end of the stream do not count.
+    /// Segments whose payload is at least the effective segment size: `full_size`, or less if the
+    /// stack lowered it. Segments at the end of the stream do not count.
     pub full_sized_segments: u64,
-    /// Share of full-sized segments among segments with payload, without those at the end
-    /// of the stream; 1 if there are none.
+    /// Share of full-sized segments among segments with payload, segments at the end of the stream
+    /// excluded; 1 if there are none.
     pub full_sized_share: f64,
-    /// Longest time between two segments with payload that it sent.
+    /// Longest time between two segments with payload that the end sent.
     pub longest_data_gap: Duration,
-    /// Bytes of payload that it put on the wire, retransmissions included.
+    /// Bytes of payload that the end put on the wire, retransmissions included.
     pub payload_sent: u64,
     /// Bytes of payload that arrived at its device more than once.
     pub payload_received_again: u64,
@@ -46,12 +46,12 @@ pub struct EndFacts {
     pub longest_arrival_gap: Duration,
     /// Time at which the last segment with payload arrived at its device.
     pub last_arrival: Option<Instant>,
-    /// Longest time between two segments that it sent and that have more payload than a
+    /// Longest time between two segments that the end sent and that have more payload than a
     /// zero-window probe.
     pub longest_pause: Duration,
     /// Mean time between the write of a byte and its first transmission.
     pub mean_wait: Duration,
-    /// Resets that it sent.
+    /// Resets that the end sent.
     pub resets: u64,
     /// Time at which the last reset left.
     pub last_reset: Option<Instant>,
@@ -130,7 +130,7 @@ pub struct Facts {
     pub longest_silence: Duration,
     /// The end that opened the connection.
     pub client: EndFacts,
-    /// The end that accepted it.
+    /// The end that accepted the connection.
     pub server: EndFacts,
 }
 

@@ -103,7 +103,7 @@ impl Stage {
         }
     }
 
-    /// Returns true if it is settled without having read to the end.
+    /// Returns true if the end is settled although its application did not read to the end.
     pub const fn is_cut_short(self) -> bool {
         match self {
             Self::Waiting | Self::Open | Self::Finished => false,
@@ -211,8 +211,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Returns true if nothing more can be expected: nothing more can happen at both
-    /// ends, or one end was cut short, which the other may never learn.
+    /// Returns true if nothing more can be expected: nothing more can happen at both ends, or one
+    /// end was cut short, and the other end may never learn of it.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

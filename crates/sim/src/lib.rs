@@ -18,9 +18,9 @@
 //! assert_eq!(world.facts(flow).bytes, MIB);
 //! ```
 //!
-//! Not here: described transfers, which are in `fullpipe-scenario`, and real devices, which are in
-//! `fullpipe-host`. [`link::LinkEngine`] takes the time as an argument, so it also runs
-//! links between real devices.
+//! Transfers that a file describes are in `fullpipe-scenario`, and real devices in
+//! `fullpipe-host`. [`link::LinkEngine`] takes the time as an argument, so it also runs links
+//! between real devices.
 #![forbid(unsafe_code)]
 
 mod account;

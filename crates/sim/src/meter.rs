@@ -1,7 +1,7 @@
 //! The segments of one direction of a connection: counts, sizes, gaps.
 //!
-//! Rule: only frames that leave a host are measured, as in a capture at its device. The
-//! stack is not asked.
+//! Rule: only frames that leave a host are measured, as in a capture at its device. The stack's
+//! own counts are not used.
 
 use std::collections::BTreeMap;
 

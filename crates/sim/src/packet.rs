@@ -29,7 +29,7 @@ impl TcpPacket {
         self.header.flags.contains(flags)
     }
 
-    /// The sequence number after the segment; SYN and FIN count.
+    /// The sequence number after the segment, SYN and FIN included.
     pub const fn seq_end(&self) -> u32 {
         let syn = self.has(TcpFlags::SYN) as u32;
         let fin = self.has(TcpFlags::FIN) as u32;
@@ -44,13 +44,13 @@ impl TcpPacket {
 /// A frame as it leaves a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Time at which it leaves.
+    /// Time at which the frame leaves.
     pub at: Instant,
     /// The whole frame, link header included.
     pub frame: &'a [u8],
     /// Source and destination address, if the frame carries IP.
     pub ip: Option<(IpAddr, IpAddr)>,
-    /// The TCP segment, if the frame carries a whole one.
+    /// The TCP segment, if the frame carries an unfragmented one.
     pub tcp: Option<TcpPacket>,
 }
 

@@ -72,7 +72,7 @@ impl Capture {
     /// Starts a capture; `out` should be buffered.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of the writer.
     pub fn new(out: Box<dyn Write + Send>) -> io::Result<Self> {
         let mut capture = Self {
             out,

@@ -36,8 +36,7 @@ impl std::fmt::Debug for Rule {
 }
 
 impl Rule {
-    /// A rule that applies `fate` to every packet for which `chooses` returns
-    /// true.
+    /// A rule that applies `fate` to every packet for which `chooses` returns true.
     pub fn new(
         fate: RuleAction,
         chooses: impl FnMut(&Packet<'_>) -> bool + Send + 'static,

@@ -23,7 +23,7 @@ use crate::world_plan::{OutagePlan, WorldPlan};
 /// The summary of a world in which no rule was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldSummary {
-    /// Its seed.
+    /// The world's seed.
     pub seed: Seed,
     /// Number of hosts.
     pub hosts: usize,
@@ -43,9 +43,9 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// Longest time without progress after impairments end: twenty times a retransmission
-/// timeout of 120 s. For that long, an orphan whose peer has vanished may hold memory
-/// that others wait for.
+/// Longest time without progress after impairments end: twenty times a retransmission timeout of
+/// 120 s. An orphan whose peer has vanished may hold memory for that long while others wait for
+/// it.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);

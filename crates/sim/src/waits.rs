@@ -1,7 +1,7 @@
 //! The time that written bytes wait before their first transmission.
 //!
-//! Rule: the times come from the application's writes and from the wire, as from a log of
-//! writes and a capture; the stack is not asked.
+//! Rule: the times come from the application's writes and from the wire, as from a log of writes
+//! and a capture. The stack's own counts are not used.
 
 use std::collections::VecDeque;
 
@@ -10,12 +10,11 @@ use fullpipe_pool::{Duration, Instant};
 /// Waiting times of one end's bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// End of each write, as an offset in the stream, and its time; only writes not yet
-    /// sent.
+    /// Writes not yet sent completely: the end of each as an offset in the stream, and its time.
     written: VecDeque<(u64, Instant)>,
     /// Bytes sent at least once.
     left: u64,
-    /// Sum of their waiting times, in nanoseconds.
+    /// Sum of the waiting times of these bytes, in nanoseconds.
     sum_ns: u128,
 }
 

@@ -1,9 +1,8 @@
-//! The full description of a world, and the file that holds it.
+//! The full description of a world, and the file that contains it.
 //!
-//! Rule: a plan holds everything that decides how a world runs. The same plan gives the
-//! same frames at the same nanoseconds, even after the drawing of random worlds has
-//! changed. A plan is drawn from a seed (`random_world.rs`) or read from a file;
-//! `soak.rs` runs it.
+//! Rule: a plan contains everything that decides how a world runs. The same plan gives the same
+//! frames at the same nanoseconds, even if the drawing of random worlds changes later. A plan is
+//! drawn from a seed (`random_world.rs`) or read from a file; `soak.rs` runs it.
 //!
 //! A file lists only the knobs and link settings that differ from their defaults. A name
 //! that no longer exists is an error, so a file never loses a setting unnoticed.
@@ -33,7 +32,7 @@ pub struct WorldPlan {
     /// numbers, payload.
     #[serde(with = "crate::text_forms::seed")]
     pub seed: u64,
-    /// Time for which impairments last; after it every transfer must end.
+    /// Time for which impairments last. Every transfer must end after this time.
     #[serde(with = "crate::text_forms::duration")]
     pub impaired_for: Duration,
     /// A link that is unplugged for a while, inside `impaired_for`.
@@ -80,9 +79,9 @@ pub struct RulePlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPlan {
-    /// From the link's first end, at which its first host is, to its second.
+    /// From the link's first end, where its first host is, to its second end.
     pub forward: LinkModel,
-    /// From its second end to its first; `None` if it equals `forward`.
+    /// From the second end to the first; `None` if it equals `forward`.
     pub back: Option<LinkModel>,
 }
 
@@ -287,7 +286,7 @@ impl WorldPlan {
     /// Reads a world file.
     ///
     /// # Errors
-    /// The error in the text, or that of [`check`](Self::check).
+    /// An error in the text, or the error of [`check`](Self::check).
     pub fn from_toml(text: &str) -> Result<Self, WorldFileError> {
         let plan: Self = toml::from_str(text).map_err(|error| WorldFileError(error.to_string()))?;
         plan.check()?;

@@ -86,7 +86,7 @@ fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
     }
 }
 
-/// The writer always has more: what recovery keeps it from sending is charged to
+/// The writer always has more to write, so the time in which recovery stops it is charged to
 /// recovery.
 #[test]
 fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
@@ -103,7 +103,7 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
                 .find(|known| known.0 == limit)
                 .map(|known| known.2)
         };
-        // The last segment is less than full.
+        // Only the last segment is less than full.
         assert!(
             waited(Limit::Nagle) < Some(Duration::from_millis(100)),
             "{limits:?}"
@@ -112,7 +112,7 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
     }
 }
 
-/// A small window is full all the time, and a larger one would change nothing.
+/// The small window is full during the whole outage, but a larger one would change nothing.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery_and_not_to_the_window() {
     for sack in [true, false] {
@@ -216,15 +216,14 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
 /// The impairment of a sender's payload.
 #[derive(Clone, Copy, Debug)]
 enum Impairment {
-    /// Half a second of it arrives late, in order and all at once.
+    /// The payload of half a second arrives late, in order and all at once.
     Delayed,
-    /// Half a second of it never arrives.
+    /// The payload of half a second never arrives.
     Lost,
 }
 
-/// Impairs a transfer in slow start that is limited by congestion control alone.
-/// Returns the sender's own account before and 1.5 s after, and its stack's
-/// counters.
+/// Impairs a transfer in slow start that is limited by congestion control alone. Returns the
+/// sender's `Info` before the impairment and 1.5 s after it, and the counters of its stack.
 fn impaired(config: Config, impairment: Impairment) -> (Info, Info, TcpCounters) {
     let mut world = World::new(Seed(1));
     let link = world.link(path());
@@ -258,8 +257,8 @@ fn impaired(config: Config, impairment: Impairment) -> (Info, Info, TcpCounters)
     )
 }
 
-/// Each congestion control, with timestamps and SACK, with SACK alone and with
-/// neither, towards a peer that acknowledges every segment or every second one.
+/// Calls `check` for each congestion control, with timestamps and SACK, with SACK alone and with
+/// neither, and for a peer that acknowledges every segment or every second one.
 fn for_each_case(mut check: impl FnMut(Config, &str)) {
     for congestion in ALGORITHMS {
         for (timestamps, sack) in [(true, true), (false, true), (false, false)] {
@@ -306,10 +305,9 @@ fn a_timeout_of_what_was_lost_is_not_undone() {
     });
 }
 
-/// With a round trip of a quarter of a second the timeout is hardly longer than the
-/// round trip. A loss is noticed one round trip after the lost segment, and its
-/// retransmission is acknowledged one more after that: the timer must not expire in
-/// between.
+/// With a round trip of a quarter of a second, the timeout is hardly longer than the round trip. A
+/// loss is noticed one round trip after the lost segment, and the ACK of its retransmission
+/// arrives one round trip later. The timer must not expire in between.
 #[test]
 fn on_a_long_path_a_loss_is_repaired_without_a_timeout() {
     let long = LinkModel {

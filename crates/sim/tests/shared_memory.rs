@@ -25,7 +25,7 @@ fn tuned(memory: u64, most: u64) -> Config {
     config
 }
 
-/// A server at a switch, with these clients around it, 40 ms away.
+/// A server at a switch and these clients around it, at a distance of 40 ms.
 fn around_a_switch<const N: usize>(
     world: &mut World,
     server: Config,
@@ -68,9 +68,9 @@ fn of_the_connections_of_one_pool_the_largest_shrinks_first() {
     let before = sizes(&mut world);
     assert!(before[0] > 4 * before[1] && before[1] > SET, "{before:?}");
     assert_eq!(world.stack(server).pool().pressure(), Pressure::Low);
-    // Their readers read nothing, so each keeps its initial window.
+    // The readers of these connections read nothing, so each connection keeps its initial window.
     let never = ReadPlan::Stalls(vec![(Duration::ZERO, Duration::from_secs(3_600))]);
-    // They begin one after the other, so that the large one has the time to shrink.
+    // They begin one after the other, so that the large connection has time to shrink.
     for index in 0..36 {
         let writer = Transfer::sender(WritePlan::bulk(MIB, 16 << 10));
         let reader = Transfer::sink(never.clone());
@@ -126,7 +126,7 @@ fn an_idle_connection_holds_no_text_and_is_promised_its_window_and_no_more() {
     for info in fresh {
         assert!(info.rcv_wnd <= 10 * 1_472, "{}", info.rcv_wnd);
     }
-    // The window of the busy connection: decision 0011, Cost.
+    // The bound for the window of the busy connection is in decision 0011, section Cost.
     assert!(used[1].rcv_wnd > 3 * MIB as u32, "{}", used[1].rcv_wnd);
 }
 
@@ -139,7 +139,8 @@ fn a_transfer_that_begins_beside_busy_ones_gets_a_window_like_theirs() {
     let (server, [first, second]) =
         around_a_switch(&mut world, config.clone(), [(); 2].map(|()| config.clone()));
     let busy = [(); 4].map(|()| world.send(first, server, 1_024 * MIB));
-    // By then the busy ones have a quarter of the memory, and new connections begin with a cell.
+    // The busy connections then have a quarter of the memory, and new connections begin with a
+    // cell.
     world.run_for(Duration::from_secs(1));
     assert!(world.stack(server).pool().is_short());
     let late = world.send(second, server, 1_024 * MIB);

@@ -1,8 +1,8 @@
 //! Transfers over paths whose MTU is between 68 bytes, the smallest of RFC 791, and 120:
 //! with timestamps, SACK, window scaling, ECN and losses.
 //!
-//! Rule: the path drops every longer packet that may not be fragmented, so a transfer that
-//! ends needed none. Each transfer ends.
+//! Rule: the path drops every longer packet that may not be fragmented, so a transfer that ends
+//! needed no such packet. Each transfer ends.
 
 use std::sync::{
     Arc,
@@ -19,7 +19,7 @@ use fullpipe_sim::{
 /// Payload of a transfer in each direction.
 const BYTES: u64 = 12_000;
 
-/// IP and TCP header with timestamps.
+/// Bytes of IP and TCP header with timestamps.
 const HEADERS: u32 = 52;
 
 fn path(mtu: usize, loss: f64) -> LinkModel {
@@ -113,9 +113,9 @@ fn a_small_mtu_carries_transfers_without_some_option_and_after_cookies() {
     }
 }
 
-/// A router that reports such an MTU is believed: with `ip.path_mtu_min` of 68 segments get
-/// as small, and with the default of 552 they may be fragmented. Both hold for ACKs too
-/// long because of their SACK blocks, which no ACK acknowledges.
+/// The stack believes a router that reports such an MTU. With `ip.path_mtu_min` = 68, segments
+/// become that small; with the default of 552, routers may fragment them. The same applies to ACKs
+/// that SACK blocks make too long, although no ACK acknowledges an ACK.
 #[test]
 fn every_small_mtu_of_a_hop_is_found_and_carries_transfers_with_losses() {
     for mtu in 68..=120 {

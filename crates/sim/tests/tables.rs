@@ -1,8 +1,8 @@
 //! Tables of ranges at their defaults, on a path with a large bandwidth-delay product:
 //! 1 Gbit/s, 100 ms, a queue of 10,000 packets and buffers of 32 MiB.
 //!
-//! Rule: tables that are larger than anything needs are the measure. Nothing here
-//! depends on the time that a run takes.
+//! Rule: the default tables are compared with tables that are larger than any transfer needs.
+//! Nothing here depends on the time that a run takes.
 
 use fullpipe::Config;
 use fullpipe_pool::Duration;
@@ -19,12 +19,12 @@ use fullpipe_tcp::CongestionAlgorithm;
 struct Case {
     congestion: CongestionAlgorithm,
     loss: f64,
-    /// The packet with payload that is lost besides.
+    /// Number of the packet with payload that is lost in addition to `loss`.
     lost_packet: Option<u64>,
     seconds: u64,
 }
 
-/// Knobs of tables, at a size that is always enough.
+/// Knobs of tables, with sizes that are always enough.
 const AMPLE: &[(&str, &str)] = &[
     ("pool.ranges", "65536"),
     ("tcp.holes", "65536"),
@@ -66,7 +66,7 @@ fn goodput_mbps(case: Case, knobs: &[(&str, &str)]) -> f64 {
     world.facts(flow).server.read as f64 * 8e-6 / case.seconds as f64
 }
 
-/// Checks that the default tables give `percent` of the goodput that ample ones give.
+/// Checks that the default tables give `percent` of the goodput with ample tables.
 #[track_caller]
 fn check(case: Case, knobs: &[(&str, &str)], percent: f64) {
     let (default, ample) = (goodput_mbps(case, knobs), goodput_mbps(case, AMPLE));

@@ -32,7 +32,7 @@ fn what_is_lost_waits_until_the_processor_would_have_been_done_with_it() {
     assert_eq!(demand.look(at(20), us(0), level(3, 3)), None);
     assert_eq!(demand.look(at(25), us(0), level(4, 4)), None);
     assert_eq!(demand.most(), 8);
-    // Three of the four would have been processed.
+    // Three of the four dropped entries would have been processed.
     assert_eq!(demand.look(at(70), us(39), level(0, 4)), None);
     let over = Overflow {
         from: at(5),

@@ -60,7 +60,7 @@ pub enum NextRun {
 }
 
 impl NextRun {
-    /// The earlier of the two.
+    /// Returns the earlier of the two; `Done` if either is.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {

@@ -50,8 +50,8 @@ impl Reader {
         }
     }
 
-    /// Reads as much as is available and the plan allows. Returns true if it read the end
-    /// of the stream, and the time of the next run.
+    /// Reads as much as is available and the plan allows. Returns two values: true if the end of
+    /// the stream was read, and the time of the next run.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         let now = socket.now();
         let started = *self.started.get_or_insert(now);

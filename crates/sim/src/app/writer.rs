@@ -1,8 +1,8 @@
 //! Writes a stream: amount, sizes of writes, pauses.
 //!
-//! Rule: after a write that the stack cuts short, the next write is its rest, as in
-//! Rust's `write_all`; the next size is drawn when a write is complete. The knob
-//! `tcp.write_atomic` decides whether the stack cuts writes.
+//! Rule: if the stack accepts only a part of a write, the next write is the remaining part, as in
+//! Rust's `write_all`. The next size is drawn when a write is complete. The knob
+//! `tcp.write_atomic` decides whether the stack accepts parts of writes.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::SocketOption;
@@ -125,8 +125,8 @@ impl Writer {
         }
     }
 
-    /// Writes until the socket is full, a pause begins, or everything is written.
-    /// Returns whether everything is written, and the time of the next run.
+    /// Writes until the socket is full, a pause begins, or everything is written. Returns two
+    /// values: true if everything is written, and the time of the next run.
     pub fn run(&mut self, socket: &mut dyn Socket) -> (bool, NextRun) {
         if self.started.is_none() {
             self.set_up(socket);

@@ -10,16 +10,15 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
-/// Says which of the checkers that need more than a single frame had something to judge.
-/// The other checkers judge every frame of every world.
+/// The checkers that had something to judge, among those that need more than a single frame. The
+/// other checkers judge every frame of every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCoverage {
-    /// [`repeats`]: payload was sent after an ACK from which the host must know what
-    /// arrived.
+    /// [`repeats`]: payload was sent after an ACK that shows the host which payload arrived.
     pub repeats: bool,
     /// [`pace`]: payload was sent while a pacing rate applied.
     pub pace: bool,
-    /// [`rate`]: a rate sample was taken while the path bounds it.
+    /// [`rate`]: a rate sample was taken while the path bounded it.
     pub rate: bool,
 }
 

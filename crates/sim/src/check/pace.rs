@@ -98,7 +98,8 @@ impl PaceChecker {
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
-        // The probe may also be another connection's: one segment hardly weakens the check.
+        // The count includes other connections' probes. One unpaced segment more hardly weakens
+        // the check.
         if std::mem::replace(&mut self.probes, probes) != probes {
             self.free += mss;
         }

@@ -117,10 +117,9 @@ impl RepeatChecker {
         }
     }
 
-    /// Drops ranges that say nothing which the widest range inside `left..right`, known
-    /// before `now`, does not say: a range that grows is reported with every segment. An
-    /// ACK that stops inside such a part stops inside the widest range too, so nothing is
-    /// known for longer or shorter without the parts.
+    /// Drops ranges inside the widest range of `left..right` that was known before `now`, because
+    /// a range that grows is reported with every segment. An ACK that stops inside a dropped range
+    /// also stops inside the widest one, so the known bytes stay the same.
     fn drop_parts(&mut self, left: u32, right: u32, now: Instant) {
         let inside = |part: &(u32, u32, Instant), (left, right): (u32, u32)| {
             !after(left, part.0) && !after(part.1, right)

@@ -1,10 +1,9 @@
 //! Checks that a connection with work to do is not silent longer than its timers
 //! allow.
 //!
-//! Rule: while payload waits, either a timer runs, or the application or the device must
-//! act. A sender that only its timers can wake makes a segment within the longest of
-//! their times. That segment may then wait in the device behind those of other
-//! connections.
+//! Rule: while payload waits, either a timer runs, or the application or the device must act. If
+//! only its timers can wake a sender, it makes a segment within the longest of their times. That
+//! segment may then wait in the device behind those of other connections.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
@@ -22,7 +21,7 @@ pub struct ConnectionView {
     pub waits_since: Instant,
     /// Time at which its stack wants to be woken.
     pub timer: Option<Instant>,
-    /// Its processor is working, and what it does next may be to send.
+    /// The processor of its host is working, and may send next.
     pub is_busy: bool,
     /// Its device is full, or has frames whose completion the connection waits for: the
     /// link acts next.
@@ -50,8 +49,8 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
             info.limit.current().name()
         )
     };
-    // A cork without a time limit is the application's decision and needs no timer, but
-    // payload that was sent under it does.
+    // A cork without a time limit is the application's decision and needs no timer. Payload that
+    // was sent while corked needs one.
     let waits = info.send_queue == info.unsent;
     if waits && info.tuning.corked && config.cork_timeout.is_zero() {
         return Ok(());

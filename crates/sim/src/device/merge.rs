@@ -45,7 +45,7 @@ pub struct Merge {
 struct MergedFrame {
     frame: Vec<u8>,
     head_len: usize,
-    /// Payload of the first segment in bytes, taken as the size of a full one.
+    /// Payload of the first segment in bytes, taken as the size of a full segment.
     size: usize,
     count: u16,
     flags: TcpFlags,

@@ -1,9 +1,9 @@
 //! ACK thinning: a device that delays pure ACKs and sends only some of them.
 //!
-//! Rule: an ACK is dropped only if a later one of its connection, which acknowledges more, takes
-//! its place. So every byte is acknowledged, duplicate ACKs arrive, and the link never waits
-//! for an ACK longer than the setting allows. An ACK that waits delays no other frame: whatever
-//! is queued behind it sends it off.
+//! Rule: an ACK is dropped only if a later ACK of its connection, which acknowledges more, takes
+//! its place. Every byte is therefore acknowledged, duplicate ACKs arrive, and the link never
+//! waits for an ACK longer than the setting allows. An ACK that waits delays no other frame: any
+//! frame that is queued behind the ACK ends its wait.
 //!
 //! Modems and half-duplex radios do this to save transmissions (RFC 3449 §5.2.1).
 
@@ -17,7 +17,8 @@ use super::queue::{FrameQueue, QueuedFrame};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AckThinning {
-    /// Of so many ACKs of a connection that wait together one is sent; below 2 all are sent.
+    /// Number of ACKs of a connection, waiting together, of which only the last is sent; below 2,
+    /// all are sent.
     pub every: u32,
     /// Longest time for which an ACK waits for further ones, in microseconds; 0 thins only
     /// those that wait for the wire.
@@ -73,7 +74,8 @@ impl PureAck {
         })
     }
 
-    /// Returns true if this one says all that `earlier` says, and more.
+    /// Returns true if this ACK has the connection and the flags of `earlier` and acknowledges
+    /// more.
     fn replaces(&self, earlier: &Self) -> bool {
         let is_same = (self.connection, self.flags) == (earlier.connection, earlier.flags);
         is_same && (self.ack.wrapping_sub(earlier.ack) as i32) > 0

@@ -27,15 +27,15 @@ pub struct LinkCounters {
     pub delivered_bytes: u64,
     /// Frames that did not arrive, by reason.
     pub lost: LostFrames,
-    /// Marked with CE, by CoDel or above the ECN threshold.
+    /// Frames marked with CE, by CoDel or above the ECN threshold.
     pub marked: u64,
-    /// Delayed by the reordering impairment; other frames may have overtaken them.
+    /// Frames delayed by the reordering impairment; other frames may have overtaken them.
     pub reordered: u64,
-    /// Delivered after a frame that was put on the wire later.
+    /// Frames delivered after a frame that was put on the wire later.
     pub overtaken: u64,
-    /// Delivered twice.
+    /// Frames delivered twice.
     pub duplicated: u64,
-    /// Delivered with flipped bits.
+    /// Frames delivered with flipped bits.
     pub corrupted: u64,
     /// ICMP messages with which a hop answered frames of the opposite direction.
     pub hop_messages: u64,
@@ -61,7 +61,7 @@ impl LinkCounters {
         Duration::from_nanos(self.waited.as_nanos() / self.carried.max(1))
     }
 
-    /// Adds the counts of another run; of the largest values the larger one remains.
+    /// Adds the counts of another run. A field for a largest value keeps the larger of the two.
     pub fn add(&mut self, other: &Self) {
         let Self {
             offered,

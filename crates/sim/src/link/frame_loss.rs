@@ -45,9 +45,9 @@ frame_losses! {
     TokenBucket = "token_bucket", "in the token bucket of";
     /// The queue was longer than the ECN threshold, and the sender does not use ECN.
     EcnThreshold = "ecn_threshold", "above the ECN threshold of";
-    /// CoDel dropped it, because it had waited too long.
+    /// CoDel dropped the frame because it had waited too long.
     Codel = "codel", "by CoDel on";
-    /// A pure ACK that waited, and whose place a later one took.
+    /// The frame was a pure ACK that waited, and a later ACK took its place.
     AckThinning = "ack_thinning", "as ACKs that were thinned out on";
     /// Longer than the link's MTU, or than the token bucket's burst.
     TooLong = "too_long", "as longer than the MTU of";

@@ -44,7 +44,7 @@ impl Hop {
             next_hop_mtu: self.mtu,
         };
         let len = Icmpv4Message::LEN + quoted.len();
-        // The hop has no address of its own, so the other end's is used.
+        // The hop has no address of its own, so the message comes from the packet's destination.
         let header = Ipv4Header::new(dropped.dst, dropped.src, Protocol::Icmp, len);
         let mut answer = vec![0; ETHERNET_HEADER_LEN + Ipv4Header::LEN + len];
         let (link, rest) = answer.split_at_mut(ETHERNET_HEADER_LEN);

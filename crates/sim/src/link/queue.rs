@@ -31,9 +31,9 @@ pub(super) struct QueuedFrame {
     pub frame: Vec<u8>,
     /// Time at which it joined the queue, or from which on it may leave if it is delayed.
     pub since: Instant,
-    /// True for an ACK that waits for further ones, of which it or the last is sent.
+    /// True for an ACK that waits for further ACKs, so that only the last of them is sent.
     pub is_delayed: bool,
-    /// Number of ACKs whose place it has taken, itself included.
+    /// Number of ACKs that this frame stands for, itself included.
     pub acks: u32,
 }
 

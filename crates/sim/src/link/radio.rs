@@ -1,8 +1,8 @@
 //! A half-duplex radio: both directions share one medium.
 //!
-//! Rule: one frame is in the air at a time. When the air becomes free, each end with a
-//! frame draws a backoff. The end with the shorter one sends; the other draws again when
-//! the air is next free. Collisions are not modelled; their cost is part of `access_us`.
+//! Rule: one frame is in the air at a time. When the air becomes free, each end with a frame draws
+//! a backoff. The end with the shorter backoff sends; the other draws again when the air is next
+//! free. Collisions are not modelled; their cost is part of `access_us`.
 
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,8 @@ pub struct Radio {
 pub(super) struct RadioContention(pub Rng);
 
 impl RadioContention {
-    /// The end that goes first of those that `contend` (indexed by [`Direction::index`]),
-    /// and its backoff.
+    /// The end that sends first of those that `contend` (indexed by [`Direction::index`]), and its
+    /// backoff.
     ///
     /// # Panics
     /// If no end contends.

@@ -12,7 +12,7 @@ fn the_mean_is_over_bytes_and_a_write_may_leave_in_parts() {
     assert_eq!(waits.mean(), Duration::ZERO);
     waits.wrote(100, at(0));
     waits.wrote(200, at(10));
-    // All of the first write, which waited 20 ms, and half of the second, which waited 10
+    // All of the first write leaves after a wait of 20 ms, and half of the second write after 10
     // ms.
     waits.left(150, at(20));
     assert_eq!(waits.mean().as_micros(), 16_666);

@@ -47,13 +47,13 @@ impl World {
         all
     }
 
-    /// Time and bytes by limit so far, but not beyond the end of the plan's time or the
+    /// Time and bytes by limit so far. The account ends at the end of the plan's time or at the
     /// last datagram read.
     pub fn datagram_account(&self, id: DatagramFlowId) -> DatagramAccount {
         self.datagrams[id.0].account_at(self.now)
     }
 
-    /// Queue lengths that were needed, and losses, so far.
+    /// Queue lengths that the flow needed so far, and its losses.
     pub fn datagram_demand(&self, id: DatagramFlowId) -> DatagramDemand {
         let datagrams = &self.datagrams[id.0];
         let [sender, host] = datagrams.hosts.map(|host| &self.hosts[host.0]);

@@ -34,7 +34,7 @@ impl World {
     /// }
     /// ```
     ///
-    /// An error if a built-in algorithm, or one that the host registered, has that name.
+    /// Returns an error if a built-in algorithm, or one that the host registered, has that name.
     pub fn register_congestion<A: CongestionControl + Send + 'static>(
         &mut self,
         host: HostId,
@@ -47,9 +47,8 @@ impl World {
     /// Sets the algorithm of the connections that a host opens or accepts from now on, in
     /// place of its knob `tcp.congestion`. Open connections keep their algorithm.
     ///
-    /// `choice` is a [`CongestionAlgorithm`](fullpipe::config::CongestionAlgorithm)
-    /// or what [`register_congestion`](Self::register_congestion) returned for the
-    /// same host.
+    /// `choice` is a [`CongestionAlgorithm`](fullpipe::config::CongestionAlgorithm) or the value
+    /// that [`register_congestion`](Self::register_congestion) returned for the same host.
     pub fn set_default_congestion(&mut self, host: HostId, choice: impl Into<CongestionChoice>) {
         self.stack_mut(host).set_default_congestion(choice.into());
     }

@@ -1,8 +1,8 @@
 //! Sending and reading datagrams.
 //!
 //! Rule: a host whose work takes no time sends every due datagram and reads every waiting
-//! one. A host whose work takes time handles one datagram in each call, so that more
-//! urgent work can come between two calls.
+//! datagram. A host whose work takes time handles one datagram in each call, so that more urgent
+//! work can come between two calls.
 
 use std::net::SocketAddr;
 
@@ -124,7 +124,7 @@ impl World {
             Side::Client => datagrams.send_one(stack, now),
             Side::Server => datagrams.read_one(stack, now),
         };
-        // A datagram counts even if no other follows at once.
+        // The datagram counts as progress even if no other follows at once.
         if datagrams.facts != before {
             self.watch.progress(now);
         }

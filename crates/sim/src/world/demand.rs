@@ -39,6 +39,6 @@ pub(super) struct ReceiverLoad {
     pub ring: QueueDemand,
     /// Time of the last update.
     pub at: Instant,
-    /// Processor time spent until then.
+    /// Processor time spent until the last update.
     pub busy: Duration,
 }

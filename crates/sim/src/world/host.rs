@@ -1,6 +1,6 @@
 //! A host: a stack, a device, and the connections of applications.
 //!
-//! Rule: a host knows no other host and no event; `serve.rs` lets it work.
+//! Rule: a host knows no other host and no event; `serve.rs` makes it work.
 
 use std::net::SocketAddr;
 
@@ -35,14 +35,14 @@ pub(super) struct Host {
     /// The ends whose connections are on this host. Never iterated.
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
-    /// Time at which its stack last made a frame without a TCP segment, or at which one
-    /// last left its device.
+    /// Time at which the host's stack last made a frame without a TCP segment, or at which such a
+    /// frame last left its device.
     pub spoke_other: Option<Instant>,
     /// The load of a host that receives datagrams.
     pub receiver: Option<ReceiverLoad>,
-    /// Wake-ups by its own timers since the last wake-up that had an effect.
+    /// Wake-ups by the host's own timers since the last wake-up that had an effect.
     pub idle_wakes: u32,
-    /// Steps until memory is checked again.
+    /// Steps until the host's memory is checked again.
     pub verify_in: u32,
 }
 

@@ -13,15 +13,14 @@ use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::ids::HostId;
 use crate::soak::WorldSummary;
 
-/// A host that does more rounds of work than this without time passing is in an endless
-/// loop.
+/// Rounds of work at one instant of virtual time, above which a host is in an endless loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
-/// Frames without progress above which two ends answer each other endlessly.
+/// Frames without progress, above which two ends answer each other endlessly.
 const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
-/// Wake-ups by a host's own timers without any effect above which a timer fires for
-/// nothing.
+/// Wake-ups by a host's own timers without any effect, above which a timer is considered to fire
+/// for nothing.
 const IDLE_WAKES: u32 = 1_000;
-/// Blocks and connections that may be checked in each step.
+/// Blocks and connections that may be checked in each step, on average.
 const CHECKED_EACH_STEP: u32 = 64;
 /// Largest number of flows that a failure describes.
 const SHOWN: usize = 8;
@@ -29,8 +28,8 @@ const SHOWN: usize = 8;
 const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
 
 impl World {
-    /// Makes a world fail if it is unfinished and without progress for this long. Call it
-    /// only when nothing prevents progress: no impairments, links up, no reader that
+    /// Makes a world fail if it is unfinished and makes no progress for `patience`. Call this only
+    /// when nothing prevents progress: there are no impairments, links are up, and no reader
     /// stalls longer.
     pub fn set_patience(&mut self, patience: Duration) {
         self.watch.last_progress = self.now;
@@ -145,8 +144,8 @@ impl World {
         if end.snd_una.replace(info.snd_una) != Some(info.snd_una) {
             end.acked = Some(info.last_received_at);
         }
-        // The application's last write gave the connection something to send. While an
-        // address is resolved, only frames of the host leave.
+        // The application's last write gave the connection something to send. While ARP resolves
+        // an address, the host sends only frames without a TCP segment.
         let waits_since = end
             .spoke
             .max(host.spoke_other)
@@ -164,8 +163,8 @@ impl World {
             .map_err(|finding| self.failure(self.place_of(id), finding))
     }
 
-    /// Resets, from now on, each connection whose peer was cut short, because its
-    /// application would wait for ever.
+    /// Resets, from now on, each connection whose peer was cut short. Its application would
+    /// otherwise wait for ever.
     pub fn reset_abandoned_ends(&mut self) -> Result<(), WorldFailure> {
         self.resets_abandoned = true;
         for number in 0..self.flows.len() {
@@ -174,11 +173,11 @@ impl World {
         Ok(())
     }
 
-    /// Resets idle ends whose peer is gone without their knowledge. Returns true if there
-    /// was such an end. There are two cases. Either the peer never had the connection,
-    /// because the last segment of the handshake was lost and the peer's stack has
-    /// forgotten the SYN. Or the peer's stack aborted the connection after its
-    /// application had closed, and the reset was lost.
+    /// Resets idle ends whose peer has no such connection any more, which the ends cannot know.
+    /// Returns true if there was such an end. There are two cases. Either the peer never had the
+    /// connection: the last segment of the handshake was lost, and the peer's stack has forgotten
+    /// the SYN. Or the peer's stack aborted the connection after its application had closed, and
+    /// the reset was lost.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));
@@ -300,8 +299,8 @@ impl World {
         self.failure("the world".into(), finding)
     }
 
-    /// Describes the use of a host's packet memory by holder, which is the most frequent
-    /// reason for a stall.
+    /// Describes the use of a host's packet memory by holder. A lack of memory is the most
+    /// frequent reason for a stall.
     fn describe_memory(&self, host: usize) -> String {
         let pool = self.hosts[host].stack.pool();
         let held: Vec<String> = Holder::ALL

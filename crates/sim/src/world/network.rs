@@ -1,9 +1,8 @@
-//! The world itself: its hosts, links and flows, and how they are added.
+//! The world: its hosts, links and flows, and the calls that add them.
 //!
 //! Rule: everything here happens between events; no virtual time passes.
 //!
-//! Not here: events (`step.rs`), a host's work (`serve.rs`) and a run
-//! (`run.rs`).
+//! Events are in `step.rs`, a host's work in `serve.rs` and a run in `run.rs`.
 
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -57,7 +56,7 @@ pub(super) enum WorldEvent {
     Host(HostId),
     /// A device hands merged segments to its stack.
     Interrupt(HostId),
-    /// A host must run even if none of its timers is due.
+    /// A host must run although none of its timers is due.
     Poke(HostId),
     /// An application's timer is due.
     End(EndId),
@@ -80,7 +79,7 @@ pub(super) enum Node {
 #[derive(Debug)]
 pub(super) struct WorldLink {
     pub(super) engine: LinkEngine,
-    /// The nodes at its first and its second end.
+    /// The nodes at the first and the second end of the link.
     pub(super) ends: [Option<Node>; 2],
     pub(super) wakeup: Wakeup,
     pub(super) tap: Option<TapId>,
@@ -108,14 +107,14 @@ pub struct World {
     pub(super) capture_error: Option<io::Error>,
     pub(super) scratch: Scratch,
     pub(super) watch: ProgressChecker,
-    /// True after [`reset_abandoned_ends`](Self::reset_abandoned_ends): the world resets each
-    /// open connection whose peer is gone or whose flow has finished.
+    /// True after [`reset_abandoned_ends`](Self::reset_abandoned_ends): the world resets each open
+    /// connection whose peer is gone or whose flow has finished.
     pub(super) resets_abandoned: bool,
     /// A link's model was replaced after the link was added.
     pub(super) links_changed: bool,
     /// Coverage of the checkers so far.
     pub(super) judged: CheckCoverage,
-    /// True if the memory and the tables of hosts are never walked.
+    /// True if the checks never walk the memory and the tables of hosts.
     pub(super) trusts_hosts: bool,
     pub(super) steps: u64,
     pub(super) frames: u64,
@@ -129,8 +128,8 @@ pub(super) const SERVER_PORT: u16 = 5_001;
 const DEVICE_QUEUE: usize = 256;
 
 impl World {
-    /// Omits, from now on, the checks that walk all memory and all tables of a host. They cost
-    /// as much as thousands of events. Streams and connections are still checked.
+    /// Omits, from now on, the checks that walk all memory and all tables of a host. Such a check
+    /// costs as much as thousands of events. Streams and connections are still checked.
     pub fn trust_hosts(&mut self) {
         self.trusts_hosts = true;
     }
@@ -205,7 +204,7 @@ impl World {
     /// Adds a host with this device.
     ///
     /// # Panics
-    /// As [`host`](Self::host).
+    /// The panics of [`host`](Self::host).
     pub fn host_with(&mut self, link: &LinkId, config: Config, device: DeviceModel) -> HostId {
         let id = HostId(self.hosts.len());
         let cable = &mut self.cables[link.0];
@@ -241,13 +240,13 @@ impl World {
     /// `link`.
     ///
     /// # Panics
-    /// As [`host`](Self::host).
+    /// The panics of [`host`](Self::host).
     pub fn pair(&mut self, link: &LinkId, config: Config) -> (HostId, HostId) {
         (self.host(link, config.clone()), self.host(link, config))
     }
 
-    /// Gives two hosts each other's MAC address, as after earlier traffic. Without it
-    /// their first connection begins with ARP.
+    /// Gives two hosts each other's MAC address, as after earlier traffic. Without this call their
+    /// first connection begins with ARP.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
         for (host, peer) in [(one, other), (other, one)] {
             let [IpAddr::V4(own), IpAddr::V4(theirs)] = [host, peer].map(address_of) else {
@@ -362,12 +361,12 @@ impl World {
         self.frames
     }
 
-    /// Every host, in the order they were made.
+    /// Every host, in the order of creation.
     pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
         (0..self.hosts.len()).map(HostId)
     }
 
-    /// Every link, in the order they were made.
+    /// Every link, in the order of creation.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
         (0..self.cables.len()).map(LinkId)
     }

@@ -1,11 +1,10 @@
 //! The work of a host whose processor takes time.
 //!
-//! Rule: the driver comes first, then the stack's sending, then the applications, like
-//! tasks of falling priority; `applications_first` puts the applications before both.
-//! Work is never interrupted. Between two received frames one frame is sent, if there is
-//! one, so that receivers acknowledge. The stack reads a frame only after the frame's
-//! cost was spent, and a frame that the stack made goes to the link only after its cost
-//! was spent.
+//! Rule: the driver comes first, then the stack's sending, then the applications, like tasks of
+//! falling priority. With `applications_first`, the applications come before both. Work is never
+//! interrupted. Between two received frames one frame is sent, if there is one, so that receivers
+//! acknowledge. The stack reads a frame only after the cost of the frame was spent, and a frame
+//! that the stack made goes to the link only after its cost was spent.
 
 use fullpipe::turn;
 use fullpipe_pool::Duration;
@@ -37,8 +36,8 @@ impl World {
         self.hosts[host.0].device.ring_drops()
     }
 
-    /// Lets a host with a processor do its next work, until it is busy or nothing
-    /// is left.
+    /// Makes a host with a processor do its next work, until the processor is busy or nothing is
+    /// left to do.
     pub(super) fn process(&mut self, id: HostId) -> Result<(), WorldFailure> {
         while !self.is_busy(id) {
             let host = &mut self.hosts[id.0];
@@ -89,8 +88,8 @@ impl World {
         true
     }
 
-    /// Lets the stack read the frame that was handed over and make at most one frame.
-    /// Returns true if it did either.
+    /// Lets the stack read the frame that was handed over, and make at most one frame. Returns
+    /// true if the stack did at least one of the two.
     fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let host = &mut self.hosts[id.0];
         let waiting = host.device.waiting();
@@ -103,7 +102,7 @@ impl World {
         Ok(turned.more_work || turned.received > 0 || making.is_some())
     }
 
-    /// Runs one application. Returns false if none has anything to do.
+    /// Runs one application. Returns false if no application has anything to do.
     fn one_application(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let waiting = self.hosts[id.0].cpu.as_mut();
         let served = match waiting.and_then(Cpu::next_task) {

@@ -14,7 +14,7 @@ pub(super) struct ProgressChecker {
     /// Frames that left hosts since the last progress.
     pub frames_without_progress: u64,
     pub next_inspection: Instant,
-    /// Rounds of work at the current time.
+    /// Rounds of work since virtual time last advanced.
     pub rounds_now: u32,
 }
 
@@ -24,7 +24,7 @@ impl ProgressChecker {
         self.frames_without_progress = 0;
     }
 
-    /// Takes note that time moves from `before` to `now`.
+    /// Notes that time advances from `before` to `now`.
     pub fn passed(&mut self, before: Instant, now: Instant) {
         if now > before {
             self.rounds_now = 0;

@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// Makes a host do all its work of this time.
+    /// Makes a host do all the work that is due at this time.
     pub(super) fn work(&mut self, id: HostId) -> Result<(), WorldFailure> {
         if self.hosts[id.0].cpu.is_some() {
             return self.process(id);
@@ -74,7 +74,7 @@ impl World {
         self.rest(id)
     }
 
-    /// Ends the host's work: its timers wake it next.
+    /// Ends the host's work and schedules its next wake-up by its timers.
     pub(super) fn rest(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.verify_host(id)?;
         let host = &mut self.hosts[id.0];
@@ -92,8 +92,7 @@ impl World {
         Ok(())
     }
 
-    /// Runs the applications that the stack has events for. Returns true if any
-    /// ran.
+    /// Runs the applications for which the stack has events. Returns true if any ran.
     fn serve_events(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let mut served = false;
         while self.serve_event(id)? {

@@ -1,7 +1,7 @@
 //! One step: the next event, and everything it causes at its time.
 //!
-//! Rule: an event is handled completely before the next is taken, and then the next
-//! wake-up of every host and link involved is scheduled.
+//! Rule: an event is handled completely before the next event is taken. Then the next wake-up of
+//! every host and link involved is scheduled.
 
 use super::host::Host;
 use super::network::{Node, World, WorldEvent};
@@ -68,8 +68,8 @@ impl World {
         Ok(true)
     }
 
-    /// Delivers the frames that have arrived over `link`, and lets the hosts at its ends
-    /// send if it has become free.
+    /// Delivers the frames that have arrived over `link`. If the link has become free, lets the
+    /// hosts at its ends send.
     fn move_link(&mut self, link: LinkId) -> Result<(), WorldFailure> {
         let mut touched: [Option<HostId>; 2] = [None; 2];
         while let Some(delivery) = self.cables[link.0].engine.take(self.now) {

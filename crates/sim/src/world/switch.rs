@@ -1,9 +1,9 @@
 //! Switches: they join more than two hosts, or two hosts over several links.
 //!
-//! Rule: a switch takes no time and queues no frame. Frames wait in the link by which
-//! they leave, so flows share a queue if they share a link between two switches. A switch
-//! learns a host's port from the host's frames and floods frames for hosts that it has
-//! not learned. Switches and links form a tree.
+//! Rule: a switch takes no time and queues no frame. Frames wait in the link over which they
+//! leave, so flows share a queue if they share a link between two switches. A switch learns a
+//! host's port from the host's frames, and floods frames for hosts that it has not learned.
+//! Switches and links form a tree.
 
 use fullpipe_wire::EthernetHeader;
 

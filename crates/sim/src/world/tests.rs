@@ -158,8 +158,8 @@ fn a_radio_with_a_delayed_ack_peer_carries_a_writer_from_a_tiny_pool() {
 
 #[test]
 fn requests_and_answers_take_a_round_trip_each() {
-    // Each response is one full segment and a part: with Nagle the part would wait for
-    // the delayed ACK.
+    // Each response is a full segment and a partial one. With Nagle's algorithm, the partial
+    // segment would wait for the delayed ACK.
     let mut config = Config::default();
     config.tcp.nagle = false;
     let mut world = World::new(Seed(5));
@@ -335,7 +335,7 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     assert_eq!((facts.bytes, facts.client.written), (500 * KIB, 500 * KIB));
     assert_eq!(facts.server.written, 300);
     let first = facts.server.first_read.unwrap() - facts.started;
-    // ARP, the handshake, and the query with its answer: a round trip each.
+    // ARP takes a round trip, the handshake another, and the query with its answer a third.
     let expected = think + Duration::from_millis(60);
     assert!(
         first >= expected && first < expected + Duration::from_millis(1),
@@ -344,9 +344,9 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
     assert!(facts.elapsed > first && facts.server.last_read > facts.server.first_read);
 }
 
-/// A reader stalls while every packet towards its peer is lost. The window closes, no
-/// probe is answered, and the sender aborts without a segment. It answers the reader's
-/// later segments with a reset.
+/// A reader stalls while every packet towards its peer is lost. The window closes, no probe is
+/// answered, and the sender aborts without a segment. It answers the reader's later segments with
+/// a reset.
 #[test]
 fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_later() {
     let mut world = World::new(Seed(9));
@@ -390,8 +390,8 @@ fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_l
     assert_eq!(facts.server.stage, Stage::Broken(CloseReason::Reset));
 }
 
-/// Windows as Linux has them: ten segments at first, then the share of the buffer that
-/// `tcp_adv_win_scale` gives. The buffer grows only if autotuning is on.
+/// Linux windows: ten segments at first, then the share of the buffer that `tcp_adv_win_scale`
+/// gives. The buffer grows only if autotuning is on.
 #[test]
 fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
     for (moderate, scale, least, most) in [

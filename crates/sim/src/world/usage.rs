@@ -1,6 +1,6 @@
 //! Records of the times at which links and processors were in use.
 //!
-//! Rule: recording changes nothing that happens in the world, and is off until asked for.
+//! Rule: recording changes nothing that happens in the world, and is off until `record_usage`.
 
 use fullpipe_pool::Instant;
 
@@ -9,8 +9,8 @@ use crate::ids::{HostId, LinkId};
 use crate::link::Transmission;
 
 impl World {
-    /// Records from now on the times at which each link and each processor is in use. For
-    /// hosts whose work takes no time nothing is recorded.
+    /// Records, from now on, the times at which each link and each processor is in use. Records
+    /// nothing for hosts whose work takes no time.
     pub fn record_usage(&mut self) {
         for cable in &mut self.cables {
             cable.engine.record_transmissions();

@@ -1,4 +1,4 @@
-//! Checks the frames that a stack makes and those that reach it.
+//! Checks the frames that a stack makes and the frames that reach it.
 //!
 //! Rule: a frame is checked in the turn that made it, before it waits for the link,
 //! because the checks depend on what the host knows at that time.
@@ -40,9 +40,9 @@ impl World {
         if host.device.waiting() == waiting {
             return Ok(());
         }
-        // A stack that had too few ranges has merged some of those that it sent. It has
-        // then lost part of what ACKs reported and counts more bytes as in flight, so the
-        // start of an unpaced flight cannot be observed from outside.
+        // A stack that had too few ranges has merged some of its sent ranges. It has then lost a
+        // part of what ACKs reported and counts more bytes as in flight, so the start of an
+        // unpaced flight cannot be observed from outside.
         let knows_all =
             host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
         let frames = host.device.made_since(waiting);
@@ -145,7 +145,7 @@ impl World {
         let back = [leg(to, true), leg(from, false)];
         let legs = if one_link { 1 } else { 2 };
         let overtakes = |link: &LinkModel| link.jitter_us > 0 || link.reordering.is_some();
-        // Links between switches may be on the path, so no such link may reorder either.
+        // Links between switches may be on the path, so none of them may reorder frames.
         let crossed = Direction::ALL.map(|way| {
             let mut links = self.cables.iter().map(|cable| cable.engine.link(way));
             links.any(overtakes)

@@ -79,7 +79,7 @@ fn what_a_slow_reader_has_no_queue_for_is_lost_and_counted() {
             ..CpuModel::FREE
         },
     );
-    // Ten become due together in each millisecond; six of them can be read.
+    // In each millisecond ten datagrams become due together, and six can be read.
     let plan = paced(1_000, 80_000_000, Duration::from_millis(1));
     let id = world.datagrams(one, other, plan, Duration::ZERO);
     world.run_for(SECOND + SECOND);
@@ -183,7 +183,8 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
         let (mut world, [one, other]) = acquainted(config);
         world.set_cpu(other, slow);
         world.remember_overflows();
-        // Five become due together in each millisecond and take most of it.
+        // In each millisecond five datagrams become due together, and reading them takes most of
+        // it.
         let plan = paced(1_000, 40_000_000, Duration::from_millis(1));
         let id = world.datagrams(one, other, plan, Duration::ZERO);
         world.run_for(SECOND + SECOND);
@@ -204,7 +205,7 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
     assert_eq!((lost, overflows.len()), (0, 0));
 }
 
-/// Each datagram that is sent or read is progress, also if no other waits behind it.
+/// Each datagram that is sent or read is progress, even if no other waits behind it.
 #[test]
 fn a_fast_sender_of_datagrams_is_no_endless_exchange() {
     let (mut world, [one, other]) = acquainted(Config::default());

@@ -6,7 +6,7 @@ use fullpipe_wire::{ChecksumPolicy, EthernetHeader, Ipv4Header};
 use super::*;
 use crate::link::Hop;
 
-/// IP and TCP header with timestamps.
+/// Bytes of IP and TCP header with timestamps.
 const HEADERS: u32 = 52;
 
 fn path(hop: Option<Hop>) -> LinkModel {
@@ -52,8 +52,8 @@ fn a_black_hole_is_found_and_the_path_is_then_used_to_its_size() {
             "{} of {most}",
             info.mss
         );
-        // Three or four timeouts, and the time of 8 MiB at the rate that headers leave
-        // for payload.
+        // The transfer takes three or four timeouts, and the time of 8 MiB at the rate that
+        // headers leave for payload.
         let wire = f64::from(most) / f64::from(u32::from(mtu) + 14) * 50_000_000.0;
         let least = 8.0 * MIB as f64 * 8.0 / wire;
         let elapsed = facts.elapsed.as_secs_f64();

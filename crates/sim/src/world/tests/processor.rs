@@ -107,7 +107,7 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
 }
 
-/// Bursts wait for the other work: in the ring, or in the receive queue.
+/// A burst waits for other work: in the receive ring, or in the receive queue.
 #[test]
 fn where_a_burst_waits_depends_on_who_goes_first() {
     for applications_first in [false, true] {
@@ -135,7 +135,7 @@ fn where_a_burst_waits_depends_on_who_goes_first() {
                 ..CpuModel::FREE
             },
         );
-        // Twenty datagrams, 12 us apart, of which each takes 16 us.
+        // Twenty datagrams arrive 12 µs apart, and each takes 16 µs.
         let plan = DatagramPlan {
             size: 1_472,
             pace: Pace::Unpaced,
@@ -165,7 +165,8 @@ fn a_processor_that_costs_nothing_is_as_if_there_were_none() {
     assert_eq!(outcome(true), outcome(false));
 }
 
-/// The silence of a host that works for seconds at each frame is not its stack's.
+/// A host whose processor works for seconds on each frame is silent, but its stack is not at
+/// fault.
 #[test]
 fn a_processor_that_takes_seconds_for_a_frame_is_no_silent_connection() {
     let model = CpuModel {

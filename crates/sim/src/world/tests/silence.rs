@@ -1,10 +1,10 @@
-//! Connections that send nothing for long: those that may, and those that may not.
+//! Connections that send nothing for a long time: allowed and forbidden cases.
 
 use super::*;
 use crate::check::silence;
 use crate::device::DeviceModel;
 
-/// A line of 28 kbit/s whose frames wait in the sender's device, as many as come.
+/// A line of 28 kbit/s whose frames wait, without limit, in the sender's device.
 fn slow_line() -> LinkModel {
     LinkModel {
         rate_bps: 28_119,
@@ -28,8 +28,8 @@ fn short_timeout(knobs: &[(&str, &str)]) -> Config {
     config
 }
 
-/// The last connection's first segments leave after those of the other three, which take
-/// 13 s. Its timer fires meanwhile, and each retransmission joins the same queue.
+/// The last connection's first segments leave after the segments of the other three connections,
+/// which take 13 s. Its timer fires meanwhile, and each retransmission joins the same queue.
 #[test]
 fn segments_that_wait_in_the_device_behind_other_connections_are_sent() {
     let mut world = World::new(Seed(3062));
@@ -46,8 +46,8 @@ fn segments_that_wait_in_the_device_behind_other_connections_are_sent() {
     world.run_until(Goal::AllDone, Deadline::secs(1_800));
 }
 
-/// The receiver reads nothing, so its window only shrinks, and each of the ACKs that
-/// arrive for 18 s restarts the timer.
+/// The receiver reads nothing, so its window only shrinks. ACKs arrive for 18 s, and each restarts
+/// the timer.
 #[test]
 fn a_sender_may_be_silent_while_acks_restart_its_timer() {
     let config = short_timeout(&[
@@ -95,7 +95,7 @@ fn a_sender_that_lets_its_longest_timer_pass_is_found() {
         };
         silence::check(&info, &config.tcp, &seen)
     };
-    // 4 s of the timer and 5 s for address resolution.
+    // 4 s for the timer and 5 s for address resolution.
     assert!(silent_for(9_000, Some(now), false).is_ok());
     assert!(silent_for(9_001, Some(now), false).is_err());
     assert!(silent_for(9_001, Some(now), true).is_ok());
