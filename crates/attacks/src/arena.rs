@@ -1,10 +1,10 @@
 //! A host under attack, an honest client that uses it, and an attacker who sends
 //! arbitrary packets.
 //!
-//! Rule: the attacker is on the host's network; the client is 5 ms away. The link is
-//! Ethernet only in attacks that involve ARP; in all others it carries bare IP packets.
-//! Work is counted in visited nodes of lists and trees, never timed, so an attack gives the same
-//! results on every machine. `attackers` and `forge` make the IP packets of an attack.
+//! Rule: the attacker is on the host's network; the client is 5 ms away. The link is Ethernet only
+//! in attacks that involve ARP; in all others it carries bare IP packets. Work is counted in
+//! visited nodes of lists and trees, not in time, so an attack gives the same results on every
+//! machine. `attackers` and `forge` make the IP packets of an attack.
 
 use std::{
     collections::VecDeque,
@@ -41,19 +41,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes copied at once by the applications.
 const CHUNK: usize = 8_192;
 
-/// The byte at offset `at` of every honest stream.
+/// The byte at offset `at` of the client's and the host's streams.
 fn pattern(at: usize) -> u8 {
     (at % 251) as u8
 }
 
-/// The link address of the host under attack.
+/// The MAC address of the host under attack.
 const HOST_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
-/// The client's link address.
+/// The client's MAC address.
 const CLIENT_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
-/// The attacker's link address.
+/// The attacker's MAC address.
 const STRANGER_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 3]);
 
-/// A device without a link: frames in, frames out.
+/// A device without a link: a test puts in received frames and takes out sent frames.
 struct Port {
     medium: Medium,
     arrived: VecDeque<Vec<u8>>,
@@ -129,7 +129,7 @@ impl End {
 /// A connection that the host serves.
 struct Served {
     id: ConnectionId,
-    /// Bytes still to send; `None` if the host only reads.
+    /// Bytes that the host has still to send; `None` if the host only reads.
     left: Option<usize>,
     /// Time of the last write that was accepted.
     moved: Instant,
@@ -163,7 +163,7 @@ pub struct Peaks {
 pub struct Toll {
     /// Packets that the attacker sent.
     pub packets: u64,
-    /// Nodes that the host has visited, those for the honest client included.
+    /// Nodes that the host has visited, including those visited for the honest client.
     pub walked: u64,
     /// Nodes visited for the most expensive packet.
     pub walked_for_one: u64,
@@ -300,8 +300,8 @@ impl Arena {
         stack.tcp_info(id, now).ok()
     }
 
-    /// The host's state of the connection that the client reads from, with the client's
-    /// port: the numbers that an attacker would have to guess.
+    /// The host's state of the connection from which the client reads, with the client's port. An
+    /// attacker would have to guess these numbers.
     pub fn clients_numbers(&mut self) -> Option<(u16, Info)> {
         let id = self.client_transfers.reads?;
         let port = self.client.stack.tcp_ends(id).ok()?.0.port();
@@ -363,7 +363,7 @@ impl Arena {
         self.measure();
     }
 
-    /// Makes the host work until nothing is left to do now.
+    /// Makes the host work until nothing is left to do at this time.
     fn serve(&mut self) {
         self.host.turn(self.now);
         self.answer_events();
@@ -385,7 +385,7 @@ impl Arena {
     /// Runs the host's applications: accept, read, write, close.
     fn answer_events(&mut self) {
         while self.host.stack.next_event().is_some_and(|event| {
-            // Every connection is polled below, so events carry nothing more.
+            // Every connection is polled below, so the contents of events are not needed.
             matches!(
                 event,
                 SocketEvent::Tcp(_) | SocketEvent::Accept(_) | SocketEvent::Udp(_)
@@ -428,7 +428,7 @@ impl Arena {
         while let Some(id) = client.writes {
             let left = SOURCE_BYTES - client.written;
             if left == 0 {
-                // The transfer ends only after the host has closed, too.
+                // The transfer ends only after the host has also closed.
                 _ = stack.tcp_shutdown(id, now);
                 if stack.tcp_read(id, &mut chunk, now) == Ok(Read::End) {
                     _ = stack.tcp_close(id, now);

@@ -15,7 +15,7 @@ use super::{
 
 /// Packets that an attacker sends in a millisecond.
 const RATE: u32 = 20;
-/// Scripted peers of an attack that holds memory.
+/// Number of scripted peers in an attack that makes the host hold memory.
 const CAMPERS: u16 = 32;
 /// The port of a single scripted peer.
 pub const PORT: u16 = 2_000;
@@ -110,20 +110,20 @@ pub fn forged_cookies() -> Attacker {
 pub enum SackReport {
     /// Every other received byte, again and again, without an acknowledgment.
     EveryOther,
-    /// The same bytes, four at a time, in random order.
+    /// The same bytes, four in each ACK, in random order.
     AnyOrder,
-    /// One new byte each time, and two more bytes acknowledged.
+    /// One new byte in each ACK, and two more bytes acknowledged.
     OneMore,
-    /// As `OneMore`, and each ACK carries a DSACK of everything sent and not yet
+    /// As `OneMore`, but each ACK also carries a DSACK of everything sent and not yet
     /// acknowledged.
     AllSpurious,
 }
 
-/// Distance in bytes from the ACK number to the newest SACK block, above which a reader
-/// that acknowledges moves the ACK number by two.
+/// Distance in bytes from the ACK number to the newest SACK block. Above it, a reader that
+/// acknowledges moves the ACK number by two.
 const BACKLOG: u32 = 1_000;
 
-/// A reader with the smallest segments who SACKs single bytes.
+/// A reader with the smallest segments that SACKs single bytes.
 pub fn sack_bytes(report: SackReport) -> Attacker {
     let mut scripted: Option<ScriptedPeer> = None;
     let (mut acked, mut next) = (0_u32, 0_u32);
@@ -187,7 +187,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
     })
 }
 
-/// Writers of single bytes, each byte after a hole, all over the window: `count`
+/// Writers of single bytes, each byte after a hole, spread over the whole window, on `count`
 /// connections of one address.
 pub fn one_byte_segments(count: u16) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
@@ -209,7 +209,7 @@ pub fn one_byte_segments(count: u16) -> Attacker {
     })
 }
 
-/// First fragments whose rest never comes.
+/// First fragments whose other fragments never arrive.
 pub fn fragments_without_end(everywhere: bool) -> Attacker {
     Box::new(move |arena, tick| {
         for turn in 0..RATE {
@@ -224,13 +224,13 @@ pub fn fragments_without_end(everywhere: bool) -> Attacker {
     })
 }
 
-/// Datagrams in pieces of 8 bytes with holes between, as many as fit.
+/// Datagrams in fragments of 8 bytes with holes between them, as many as fit.
 pub fn fragments_in_small_pieces() -> Attacker {
     Box::new(|arena, tick| {
         for turn in 0..RATE {
             let piece = (tick * RATE + turn) % 4_000;
             let identification = ((tick * RATE + turn) / 4_000) as u16;
-            // From the highest offset down: each piece lies before all that have arrived.
+            // Offsets fall, so each fragment is before all that have arrived.
             let offset = (4_000 - piece) as u16 * 16;
             arena.inject(&fragment(STRANGER, identification, offset, true, &[7; 8]));
         }
@@ -328,7 +328,7 @@ pub fn optimistic_acks() -> Attacker {
             return;
         };
         for turn in 0..RATE {
-            // It ignores what arrives and assumes that ever more is in flight.
+            // The reader ignores what arrives. Each ACK of a step is further ahead of SND.UNA.
             let ahead = 1_460 * (1 + turn) * (1 + turn);
             let ack = arena
                 .info(scripted.port)
@@ -338,8 +338,8 @@ pub fn optimistic_acks() -> Attacker {
     })
 }
 
-/// Readers that accept 2,000 bytes and then nothing more; they answer each probe, or
-/// vanish.
+/// Readers that accept 2,000 bytes and then nothing more. They answer each probe if `answers`, and
+/// otherwise vanish.
 pub fn camping(answers: bool) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
     Box::new(move |arena, tick| {

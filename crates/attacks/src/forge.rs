@@ -1,8 +1,7 @@
 //! Packets made by hand, and a scripted peer that uses them.
 //!
-//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet for its
-//! checksum. A [`ScriptedPeer`] stores only numbers that it chose itself or read from the
-//! host's segments.
+//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet because of them.
+//! A [`ScriptedPeer`] stores only numbers that it chose itself or read from the host's segments.
 
 use std::net::Ipv4Addr;
 
@@ -61,7 +60,7 @@ pub fn echo_request(src: Ipv4Addr) -> Vec<u8> {
     packet(ip, &message)
 }
 
-/// An ICMP error about a segment that the host may have sent the client.
+/// An ICMP error about a segment that the host may have sent to the client.
 pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
     let mut segment = vec![0; quoted.header_len()];
     quoted.write(&mut segment);
@@ -83,15 +82,15 @@ pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
 /// A peer of the host that sends only what a script asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptedPeer {
-    /// Its port.
+    /// The peer's port.
     pub port: u16,
     /// The host's port.
     pub at: u16,
-    /// Its sequence number of the first payload byte.
+    /// The peer's sequence number of its first payload byte.
     pub first: u32,
-    /// The host's sequence number of the first payload byte.
+    /// The host's sequence number of its first payload byte.
     pub una: u32,
-    /// Sequence number after the highest that the host has sent.
+    /// Sequence number after the highest one that the host has sent.
     pub seen: u32,
 }
 

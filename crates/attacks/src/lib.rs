@@ -26,8 +26,8 @@ use attackers::{Attacker, SackReport};
 
 /// Step at which the client connects, half a second after the attack begins.
 const HEAD_START: u32 = 500;
-/// Step at which the client connects in an attack that holds memory, a minute after the
-/// attack begins: 10,000 steps of 1 ms and 1,000 of 50 ms.
+/// Step at which the client connects in an attack that makes the host hold memory. It is a minute
+/// after the attack begins: 10,000 steps of 1 ms and 1,000 steps of 50 ms.
 const CAMPED: u32 = 11_000;
 /// Steps of an attack that does not end by itself.
 const LENGTH: u32 = 2_000;
@@ -35,8 +35,8 @@ const LENGTH: u32 = 2_000;
 const SLOW: u32 = 10_000;
 const STEP: Duration = Duration::from_millis(1);
 const SLOW_STEP: Duration = Duration::from_millis(50);
-/// Steps of an attack that holds memory: about ten minutes, longer than the host keeps an
-/// orphan.
+/// Steps of an attack that makes the host hold memory: about ten minutes, which is longer than the
+/// host keeps an orphan.
 const CAMPING: u32 = 22_000;
 /// Steps after the end of the attack in which the client can still finish.
 const LIMIT: u32 = 30_000;
@@ -216,7 +216,7 @@ const fn attack(
     }
 }
 
-/// The same attack on an Ethernet, where neither host knows the other's link address.
+/// The same attack on an Ethernet, where neither host knows the other's MAC address.
 const fn on_link(attack: Attack) -> Attack {
     Attack {
         medium: Medium::Ethernet,

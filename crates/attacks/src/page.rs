@@ -117,7 +117,7 @@ pub fn attacks_text(rows: &[AttackRow]) -> String {
     text
 }
 
-/// An array, one object an attack, each with `schema`, the version of the keys
+/// A JSON array with one object for each attack, each with `schema`, the version of the keys
 /// (`docs/json.md`).
 pub fn attacks_json(rows: &[AttackRow], schema: u32) -> String {
     let row = |row: &AttackRow| {

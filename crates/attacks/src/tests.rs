@@ -8,19 +8,20 @@ use serde_json::Value;
 
 use super::*;
 
-/// Longest duration of the client's transfers: segments that it loses during an attack
-/// cost it time, not bytes.
+/// Longest duration of the client's transfers. Segments that the client loses during an attack
+/// cost it time, but no bytes.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Most nodes that one packet may make the host visit: a few times the ranges that one
-/// connection may have behind holes.
+/// Most nodes that one packet may make the host visit: a few times the number of ranges that one
+/// connection may hold out of order.
 const DEAREST: u64 = 2_500;
-/// Most nodes, on average, for a packet with SACK blocks: the paths to four places in a
-/// tree of a thousand, and the changes there.
+/// Most nodes, on average, for a packet with SACK blocks: the paths to four places in a tree of a
+/// thousand nodes, and the changes there.
 const SACK_MEAN: f64 = 250.0;
-/// The same if every few packets undo a recovery, which is not amortised.
+/// The same bound for an attack in which every few packets undo a recovery; an undo is not
+/// amortised.
 const UNDO_MEAN: f64 = 500.0;
 
-/// Each attack, played once for all tests by the first that asks for it.
+/// Each attack, run once for all tests by the first test that needs it.
 static ROWS: [OnceLock<AttackRow>; ATTACKS.len()] = [const { OnceLock::new() }; ATTACKS.len()];
 
 fn row(name: &str) -> AttackRow {
@@ -61,7 +62,7 @@ fn a_syn_flood_is_answered_with_cookies_and_a_client_still_connects() {
         counted(&flood, "TcpExtSyncookiesSent") > 30_000,
         "{flood:?}"
     );
-    // A quarter of the pool is the most that half-open windows may promise.
+    // Handshakes may reserve at most a quarter of the pool.
     assert!(flood.peaks.blocks < 256, "{flood:?}");
     let single = row("SYN flood, one address");
     endured(&single);
@@ -81,7 +82,7 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
     ] {
         let flood = row(name);
         endured(&flood);
-        // A round trip for ARP each way, and a cookie's extra one.
+        // ARP takes a round trip in each direction, and a cookie one more.
         let most = alone + Duration::from_millis(40);
         assert!(flood.client.is_some_and(|took| took <= most), "{flood:?}");
     }
@@ -89,7 +90,7 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
         "SYN flood, on-link addresses",
         "echo requests, on-link addresses",
     ] {
-        // The client's own address at most.
+        // At most one request leaves, for the client's own address.
         assert!(counted(&row(name), "ArpOutRequests") <= 1, "{name}");
     }
 }
@@ -117,7 +118,7 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
     ] {
         let sack = row(name);
         endured(&sack);
-        // The cap of one connection was reached and not exceeded.
+        // The number of tracked ranges reached the cap of one connection and did not exceed it.
         assert!((900..=1_024 + 64).contains(&sack.peaks.pieces), "{sack:?}");
         assert!(mean(&sack) <= SACK_MEAN, "{}: {sack:?}", mean(&sack));
     }
@@ -127,7 +128,7 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
 fn each_undo_by_dsacks_needs_a_retransmission_first() {
     let spurious = row("the same, and DSACK of everything");
     endured(&spurious);
-    // An undo visits every lost range, and needs a retransmission before it.
+    // An undo visits every lost range, and each undo needs a retransmission before it.
     let undos = counted(&spurious, "TcpExtTCPFullUndo");
     assert!(undos > 1_000, "{spurious:?}");
     assert!(
@@ -153,8 +154,8 @@ fn single_bytes_behind_gaps_cost_a_bounded_number_of_ranges() {
 fn one_address_with_many_connections_leaves_others_the_reserve_of_ranges() {
     let many = row("the same on 16 connections of one address");
     endured(&many);
-    // No knob bounds the ranges of one address: 16 connections with 64 each could have
-    // all 1,024. The last sixteenth is kept for connections with fewer than four ranges.
+    // No knob bounds the ranges of one address: 16 connections with 64 ranges each could take all
+    // 1,024. The last sixteenth is reserved for connections with fewer than four ranges.
     assert!((900..=1_024 - 64).contains(&many.peaks.ranges), "{many:?}");
     assert!(many.toll.walked_for_one <= 2 * 64, "{many:?}");
     let discarded = counted(&many, "TcpDiscardTooManyHoles") + counted(&many, "TcpDiscardNoRange");
@@ -180,8 +181,8 @@ fn packets_forged_in_the_clients_name_change_nothing() {
     let blind = row("blind RST, SYN, payload and ICMP");
     let alone = row("none");
     assert!(blind.toll.packets > 1_000);
-    // Each packet is counted, and none is accepted; the packets of the client's two
-    // connections are not among them.
+    // Each of the attacker's packets is counted, and none is accepted. Packets of the client's two
+    // connections are not counted here.
     let fates = ["InexactReset", "UnexpectedSyn", "AckOfUnsent", "AckTooOld"];
     let fates = fates.iter().chain(&["OutsideWindow", "IcmpOutsideWindow"]);
     let discarded: u64 = fates
