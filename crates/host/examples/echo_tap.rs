@@ -1,8 +1,8 @@
-//! An echo server on a TAP device, made here and gone with the program.
+//! An echo server on a TAP device, which the program creates and removes when it ends.
 //!
-//! As root: `cargo run --release -p fullpipe-host --example echo_tap`, and from
-//! another terminal `echo hello | nc -N 10.9.0.2 7`. When a client has gone, the
-//! program prints what limited the connection.
+//! Run as root: `cargo run --release -p fullpipe-host --example echo_tap`, and in another terminal
+//! `echo hello | nc -N 10.9.0.2 7`. When a client has closed its connection, the program prints
+//! the limits of the connection.
 
 use std::{error::Error, io, net::Shutdown, thread};
 

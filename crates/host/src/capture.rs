@@ -1,8 +1,8 @@
 //! A device that wraps another device and records every frame to a pcapng file.
 //!
-//! Rule: frames pass unchanged. A separate thread writes the file; if it fails, the
-//! recording ends and the traffic goes on. The wrapped device's offloads are not offered
-//! to the stack, so that recorded frames are complete.
+//! Rule: frames pass unchanged. A separate thread writes the file; if writing fails, the recording
+//! ends and the traffic continues. The wrapped device's offloads are not offered to the stack, so
+//! that recorded frames are complete.
 
 use std::{
     fmt,
@@ -32,21 +32,20 @@ const OPTION_FLAGS: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Frames that may wait to be written; beyond that, the device's calls wait too.
+/// Frames that may wait to be written. If more would wait, the device's calls block.
 const QUEUE: usize = 1_024;
 
 /// A device and the recording of its frames.
 ///
-/// The file is complete when this value has been dropped. Open the device
-/// without checksum offload: the kernel would leave out checksums of the frames
-/// that it sends.
+/// The file is complete when this value has been dropped. Open the device without checksum
+/// offload: otherwise the kernel leaves out checksums of the frames that it sends.
 pub struct Capture<D> {
     device: D,
     /// `None` only while this value is dropped.
     frames: Option<SyncSender<RecordedFrame>>,
     writer: Option<JoinHandle<()>>,
-    /// The device was full when the last frame was sent. The same frame is offered again,
-    /// and it is recorded already.
+    /// The device was full when the last frame was sent. The same frame is offered again, but it
+    /// is already recorded.
     is_recorded: AtomicBool,
 }
 
@@ -70,7 +69,7 @@ impl<D: HostDevice> Capture<D> {
     /// Wraps `device` and records to `out`, which should be buffered.
     ///
     /// # Errors
-    /// The head of the file cannot be written, or the system refuses a thread.
+    /// The head of the file cannot be written, or the system cannot create a thread.
     pub fn new(device: D, out: impl Write + Send + 'static) -> io::Result<Self> {
         let mut file = CaptureFile::begin(out, device.capabilities().medium)?;
         let (frames, recorded) = mpsc::sync_channel(QUEUE);
@@ -114,7 +113,7 @@ impl<W: Write> CaptureFile<W> {
         Ok(file)
     }
 
-    /// Writes frames until no more will come, or one cannot be written.
+    /// Writes frames until the sender is dropped or a frame cannot be written.
     fn record(&mut self, frames: &Receiver<RecordedFrame>) {
         for frame in frames {
             if self.packet(&frame).is_err() {
@@ -207,7 +206,7 @@ impl<D: HostDevice> HostDevice for Capture<D> {
     }
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
-        // Recorded before it is sent, because its answer may be received at once.
+        // The frame is recorded before it is sent, because its answer may arrive at once.
         if !self.is_recorded.swap(false, Ordering::Relaxed) {
             self.record(OUTBOUND, frame);
         }
@@ -240,7 +239,7 @@ impl<D> Drop for Capture<D> {
     fn drop(&mut self) {
         self.frames = None; // ends the writer
         if let Some(writer) = self.writer.take() {
-            // A panic in the writer has been printed there.
+            // If the writer panicked, its thread has printed the message.
             let _ = writer.join();
         }
     }

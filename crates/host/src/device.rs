@@ -29,8 +29,8 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// will never work again, and ends the runtime.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)>;
 
-    /// Longest time until [`receive`](Self::receive) must be called again although the
-    /// descriptor is not readable; `None` if it need not be. Asked before each wait.
+    /// Longest time until [`receive`](Self::receive) must be called again although the descriptor
+    /// is not readable; `None` if the descriptor suffices. Called before each wait.
     fn receive_within(&self) -> Option<Duration> {
         None
     }

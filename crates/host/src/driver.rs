@@ -4,11 +4,10 @@
 //! before it takes the lock. A thread that changed the stack lets it write frames into a
 //! batch, releases the lock, wakes waiters, and then sends the batch.
 //!
-//! There are two batches, one to fill and one to send. The sending thread takes the
-//! second one out of `Core`; meanwhile other threads only fill the first. At most one
-//! thread therefore sends at a time, frames leave in order, a caller's frames need no
-//! switch to the driver's thread, and a caller never waits for another caller's system
-//! call.
+//! There are two batches, one to fill and one to send. A thread that sends takes the second batch
+//! out of `Core`; meanwhile other threads only fill the first. At most one thread therefore sends
+//! at a time, and frames leave in order. A caller's frames need no switch to the driver's thread,
+//! and a caller never waits for another caller's system call.
 
 use std::{
     io,
@@ -35,7 +34,7 @@ use crate::{
 /// Time between two tries to send to a full device, and between two reads of the device's
 /// completions while a connection waits for them.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
-/// Batches that a caller sends before it leaves the rest to the driver's thread.
+/// Batches that a caller sends before it leaves the remaining ones to the driver's thread.
 const CALLER_BATCHES: u32 = 4;
 
 /// The state that the lock guards.
@@ -44,17 +43,17 @@ pub(crate) struct Core {
     pub(crate) wakers: WakerTable,
     /// Frames that the stack has written and that wait to be sent.
     outgoing: FrameBatch<TxMeta>,
-    /// The batch to send; `None` while a thread is sending it. It holds frames only if
-    /// the device was full.
+    /// The batch to send; `None` while a thread is sending it. It contains frames only if the
+    /// device was full.
     sending: Option<FrameBatch<TxMeta>>,
     capabilities: Capabilities,
     frame_max: usize,
-    /// The device refused a frame; the thread tries again.
+    /// The device refused a frame; the driver's thread tries again.
     device_is_full: bool,
     /// The stack could not send because the device was full.
     stack_is_refused: bool,
     sent_bytes: u64,
-    /// The thread sleeps until this time; `None` if it is awake.
+    /// The driver's thread sleeps until this time; `None` if it is awake.
     asleep_until: Option<Instant>,
     /// The sleeping thread wakes every [`DEVICE_PAUSE`] to read the device's completions.
     watches_device: bool,
@@ -68,16 +67,16 @@ impl Core {
         self.stack.next_timeout().is_some_and(|at| at <= now)
     }
 
-    /// Lets the stack write frames while it has some, within a turn's budget and the room
-    /// in the batch. With `must`, the stack is asked once even if nothing is due.
+    /// Lets the stack write frames while it has some, within a turn's budget and the room in the
+    /// batch. If `must` is true, polls the stack once even if nothing is due.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;
         must |= self.stack_is_refused && !is_full;
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
-            // Never asks for more frames than are certain to fit: the stack would take a
-            // refusal for a full device and charge it to connections.
+            // Polls for no more frames than are certain to fit. The stack would take a refusal for
+            // a full device and charge connections with it.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;
@@ -114,9 +113,9 @@ impl Core {
         Some(sending)
     }
 
-    /// Returns true if the caller must wake the sleeping thread before its own time, and
-    /// marks it as awake. Work that is due now needs no wake while another thread sends a
-    /// batch: that thread does the work afterwards.
+    /// Returns true if the caller must wake the sleeping thread before its own time, and marks the
+    /// thread as awake. While another thread sends a batch, work that is due now needs no wake:
+    /// the sending thread does that work after its batch.
     fn must_wake_thread(&mut self, now: Instant) -> bool {
         let Some(asleep_until) = self.asleep_until else {
             return false;
@@ -145,7 +144,7 @@ impl Core {
     }
 }
 
-/// A stack, its device, and what the thread and callers need to drive them.
+/// A stack, its device, and the state that the thread and callers need to drive them.
 pub(crate) struct Driver {
     core: Mutex<Core>,
     device: Box<dyn HostDevice>,
@@ -256,9 +255,8 @@ impl Driver {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Wakes waiters, sends the frames, and wakes the thread if a deadline comes before
-    /// the time at which it would wake. Every change of the stack must end with this
-    /// call, after [`Core::transmit`].
+    /// Wakes waiters, sends the frames, and wakes the driver's thread if it sleeps beyond the next
+    /// deadline. Every change of the stack must end with this call, after [`Core::transmit`].
     pub(crate) fn settle<'a>(&'a self, mut core: MutexGuard<'a, Core>, mut now: Instant) {
         for _ in 0..CALLER_BATCHES {
             let ready = core.take_ready(now);
@@ -279,7 +277,7 @@ impl Driver {
             core.sending = Some(batch);
             core.device_is_full = is_full;
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            // Frames that found no room before, or that became due since.
+            // Writes frames that found no room before, or that became due since.
             let must = core.stack.waits_for_device();
             core.transmit(now, must);
         }
@@ -351,7 +349,7 @@ impl Driver {
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
-        // The thread that is sending handles what is due now after its batch.
+        // If another thread is sending, it does the work that is due now after its batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
         let (for_room, watches) = (core.device_is_full, core.waits_for_device());
@@ -366,7 +364,7 @@ impl Driver {
     }
 }
 
-/// Wakes every waiter when the thread ends, even by a panic.
+/// Wakes every waiter when the driver's thread ends, even by a panic.
 struct Ended<'a>(&'a Driver);
 
 impl Drop for Ended<'_> {

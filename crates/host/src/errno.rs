@@ -1,7 +1,7 @@
 //! Errors of devices: what failed, the kernel's reason, and what to do.
 //!
-//! Rule: an error is one line that names the device and a remedy. A reason without a
-//! known remedy is printed in the kernel's words.
+//! Rule: an error is one line that names the device and a remedy. If no remedy is known, it gives
+//! the kernel's message.
 
 use std::{fmt, io};
 
@@ -14,7 +14,7 @@ pub struct DeviceError {
 }
 
 impl DeviceError {
-    /// Creates the error that `what` failed with `source`.
+    /// Creates an error which says that `what` failed because of `source`.
     pub(crate) fn new(what: impl Into<String>, source: io::Error) -> Self {
         Self {
             what: what.into(),
@@ -23,14 +23,14 @@ impl DeviceError {
         }
     }
 
-    /// Adds the advice to the user.
+    /// Adds advice to the user.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// Creates an error whose advice names `capability` if the kernel refused for lack of
-    /// a privilege.
+    /// Creates an error whose advice names `capability` if the kernel refused a call because a
+    /// privilege is missing.
     pub(crate) fn privileged(what: impl Into<String>, capability: &str, source: io::Error) -> Self {
         let denied = matches!(source.raw_os_error(), Some(libc::EPERM | libc::EACCES));
         let error = Self::new(what, source);

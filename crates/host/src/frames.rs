@@ -13,7 +13,7 @@ use crate::device::HostDevice;
 const LARGEST_FRAMES: usize = 4;
 /// Least memory of a batch, in bytes.
 const BATCH_MIN: usize = 1 << 17;
-/// Frames start at multiples of this: a cache line.
+/// Frames start at multiples of this number of bytes, a cache line.
 const ALIGNMENT: usize = 64;
 
 /// Frames in order, each with metadata `M`.
@@ -21,7 +21,7 @@ const ALIGNMENT: usize = 64;
 pub(crate) struct FrameBatch<M> {
     memory: Box<[u8]>,
     frames: Vec<PackedFrame<M>>,
-    /// Frames at the front that have been taken out.
+    /// Number of frames at the front that have been removed.
     taken: usize,
     /// Bytes of memory up to the end of the last frame.
     used: usize,
@@ -35,7 +35,7 @@ struct PackedFrame<M> {
 }
 
 impl<M: Copy> FrameBatch<M> {
-    /// An empty batch with room for at least four frames of `frame_max` bytes.
+    /// Creates an empty batch with room for at least four frames of `frame_max` bytes.
     pub(crate) fn new(frame_max: usize) -> Self {
         let len = (LARGEST_FRAMES * (frame_max + ALIGNMENT)).max(BATCH_MIN);
         Self {
@@ -46,12 +46,12 @@ impl<M: Copy> FrameBatch<M> {
         }
     }
 
-    /// Bytes that the next frame may have.
+    /// Largest length of the next frame, in bytes.
     pub(crate) fn room(&self) -> usize {
         self.memory.len() - self.used
     }
 
-    /// Memory for the next frame, or `None` without room for `len` bytes.
+    /// Memory for the next frame; `None` if there is no room for `len` bytes.
     pub(crate) fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
         self.memory.get_mut(self.used..self.used + len)
     }
@@ -126,7 +126,8 @@ impl FrameBatch<TxMeta> {
                     break;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Any other refused frame is lost as on any wire: TCP retransmits it.
+                // A frame refused for any other reason is lost, as on any wire: TCP retransmits
+                // it.
                 Ok(()) | Err(_) => self.remove_first(),
             }
         }

@@ -117,7 +117,7 @@ pub fn exists(index: u32) -> bool {
     !unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null()
 }
 
-/// The interface of this machine that has `address`, if one has.
+/// The interface of this machine that has `address`; `None` if there is none.
 pub fn holder_of(address: IpAddr) -> io::Result<Option<String>> {
     let mut first = ptr::null_mut();
     // SAFETY: the call returns a list that is freed below, exactly once.

@@ -1,7 +1,7 @@
 //! The kernel's own stack: values of its TCP connections (`TCP_INFO`), options of its sockets
 //! that the standard library does not have, and the settings of its interfaces.
 //!
-//! Rule: a function about an interface means the network namespace of the calling thread.
+//! Rule: a function about an interface applies to the network namespace of the calling thread.
 //! Fields that this kernel does not know stay zero.
 
 use std::{
@@ -79,7 +79,7 @@ pub fn force_receive_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()>
 /// Sets the largest pacing rate of `socket`, in bytes per second.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn set_max_pacing_rate(socket: &impl AsRawFd, bytes_per_second: u32) -> io::Result<()> {
     set_option(socket, libc::SO_MAX_PACING_RATE, bytes_per_second)
 }
@@ -107,19 +107,19 @@ fn index(name: &str) -> io::Result<u32> {
     })
 }
 
-/// Sets the most segments of a super-segment of an interface (`gso_max_segs`). With 1 the
-/// kernel makes none.
+/// Sets the largest number of segments of a super-segment of an interface (`gso_max_segs`). With 1
+/// the kernel makes no super-segments.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn set_gso_max_segments(name: &str, segments: u32) -> io::Result<()> {
     netlink::set_link_number(index(name)?, LinkNumber::GsoMaxSegments, segments)
 }
 
-/// Sets the frames that an interface holds for the wire (`txqueuelen`).
+/// Sets the number of frames that an interface may queue for the wire (`txqueuelen`).
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
     netlink::set_link_number(index(name)?, LinkNumber::TransmitQueue, frames)
 }
@@ -127,15 +127,16 @@ pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
 /// Returns the MAC address of an Ethernet interface.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn mac_address(name: &str) -> io::Result<[u8; 6]> {
     Control::open()?.mac(name)
 }
 
-/// Tells the kernel a neighbour's MAC address for good, so that it sends no ARP request.
+/// Gives the kernel a permanent entry for a neighbour's MAC address, so that it sends no ARP
+/// request.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn add_neighbour(name: &str, address: IpAddr, mac: [u8; 6]) -> io::Result<()> {
     netlink::add_neighbour(index(name)?, address, mac)
 }
@@ -144,7 +145,7 @@ pub fn add_neighbour(name: &str, address: IpAddr, mac: [u8; 6]) -> io::Result<()
 /// (`initcwnd`, `initrwnd`).
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn set_first_windows(name: &str, address: Ipv4Addr, windows: FirstWindows) -> io::Result<()> {
     netlink::add_host_route(index(name)?, address, windows)
 }

@@ -9,7 +9,7 @@
 //! 1. **A device.** [`DeviceOptions::open`] opens `tap:NAME` or `tun:NAME`, which
 //!    exchange frames with this machine's kernel, or `packet:NIC`, which puts the stack on
 //!    the wire of an interface as one more host. Any other device implements
-//!    [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
+//! [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
 //! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a
 //!    gateway, a MAC address, a secret, the knobs and a capture.
 //!    [`start`](RuntimeBuilder::start) takes the device. The runtime's thread waits for
@@ -43,7 +43,7 @@
 //! # }
 //! ```
 //!
-//! Beside the stack: [`SockDiag`] asks the kernel about its own sockets, and
+//! Besides the stack: [`SockDiag`] reads the state of the kernel's own sockets, and
 //! [`socket_owners`] finds their processes.
 //!
 //! # Errors
@@ -56,7 +56,7 @@
 //!
 //! `tokio`: the module [`tokio`].
 //!
-//! Not here: more than one device for a stack, and IPv6.
+//! One stack has one device. IPv6 is not supported.
 #![cfg_attr(
     not(feature = "tokio"),
     allow(

@@ -1,8 +1,8 @@
 //! A network namespace of the kernel: a new one for tests and benchmarks, or an existing one.
 //!
-//! Rule: a new namespace has no name, and only threads that were made for it enter it. The
-//! network of other threads therefore does not change. The kernel removes the namespace once
-//! this value is dropped and no thread, process or socket uses it. This file makes no devices.
+//! Rule: a new namespace has no name, and only threads that were started for it enter it. The
+//! network of other threads therefore does not change. The kernel removes the namespace once this
+//! value is dropped and no thread, process or socket uses it. This file creates no devices.
 
 use std::{
     fs::File,
@@ -14,8 +14,8 @@ use std::{
 
 use crate::errno::{DeviceError, check};
 
-/// A network namespace. Devices and sockets made inside stay there; their
-/// descriptors work everywhere.
+/// A network namespace. Devices and sockets created inside stay in it; their descriptors work in
+/// every namespace.
 #[derive(Debug)]
 pub struct Namespace(OwnedFd);
 

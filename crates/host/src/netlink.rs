@@ -1,8 +1,8 @@
 //! Changes of interfaces, neighbours and routes, over rtnetlink.
 //!
-//! Rule: each change is one request and one acknowledgement on a socket of its own, in the
-//! network namespace of the calling thread. The ioctl would replace an existing address;
-//! rtnetlink adds one.
+//! Rule: each change is one request and one acknowledgement on a socket of its own, in the network
+//! namespace of the calling thread. Addresses are added over rtnetlink, because the ioctl would
+//! replace an existing address.
 
 use std::{
     io,
@@ -31,16 +31,16 @@ pub enum Change {
     Remove,
 }
 
-/// A number of an interface.
+/// A numeric property of an interface.
 #[derive(Clone, Copy, Debug)]
 pub enum LinkNumber {
-    /// Frames that the device holds for the wire (`txqueuelen`).
+    /// Frames that the device may queue for the wire (`txqueuelen`).
     TransmitQueue,
-    /// Most segments of a super-segment (`gso_max_segs`).
+    /// Largest number of segments of a super-segment (`gso_max_segs`).
     GsoMaxSegments,
 }
 
-/// First windows of the connections of a route, in segments; 0 is the kernel's own.
+/// First windows of the connections of a route, in segments; 0 leaves the kernel's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FirstWindows {
     /// First congestion window (`initcwnd`).
@@ -68,10 +68,10 @@ pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result
     transact(kind, flags, &body)
 }
 
-/// Sets a number of interface number `index`.
+/// Sets a numeric property of interface number `index`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn set_link_number(index: u32, number: LinkNumber, value: u32) -> io::Result<()> {
     let kind = match number {
         LinkNumber::TransmitQueue => IFLA_TXQLEN,
@@ -84,10 +84,10 @@ pub fn set_link_number(index: u32, number: LinkNumber, value: u32) -> io::Result
     transact(libc::RTM_NEWLINK, 0, &body)
 }
 
-/// Tells the kernel the MAC address of a neighbour on interface number `index`, for good.
+/// Gives the kernel a permanent entry for a neighbour on interface number `index`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn add_neighbour(index: u32, address: IpAddr, mac: [u8; 6]) -> io::Result<()> {
     let (family, octets) = octets(address);
     let mut body = vec![family, 0, 0, 0];
@@ -104,7 +104,7 @@ pub fn add_neighbour(index: u32, address: IpAddr, mac: [u8; 6]) -> io::Result<()
 /// connections begin with `windows`.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn add_host_route(index: u32, address: Ipv4Addr, windows: FirstWindows) -> io::Result<()> {
     let mut body = vec![libc::AF_INET as u8, HOST_PREFIX, 0, 0];
     body.extend([

@@ -28,7 +28,7 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// Every EtherType, in network byte order.
 const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 
-/// Time between two questions whether the interface still exists, while nothing arrives.
+/// Interval at which the existence of the interface is checked while nothing arrives.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// A packet socket bound to one interface.
@@ -39,8 +39,7 @@ pub struct PacketSocket {
     index: u32,
     capabilities: Capabilities,
     opened: Instant,
-    /// Time of the last question whether the interface exists, in nanoseconds after
-    /// `opened`.
+    /// Time of the last check that the interface exists, in nanoseconds after `opened`.
     asked_ns: AtomicU64,
 }
 
@@ -93,19 +92,19 @@ impl PacketSocket {
         })
     }
 
-    /// Returns the error of a read without a frame. `is_down`: the kernel has just
+    /// Returns the error of a read that found no frame. `is_down` is true if the kernel has just
     /// reported that the interface went down.
     ///
-    /// ENETDOWN is not enough to detect a deletion. The kernel reports it once, to whichever
-    /// call comes first, and reports nothing more if the interface, already down, is then
-    /// deleted.
+    /// ENETDOWN is not enough to detect a deletion. The kernel reports it once, to whichever call
+    /// comes first. If the interface is already down and is then deleted, the kernel reports
+    /// nothing more.
     fn nothing(&self, is_down: bool) -> io::Error {
         let now_ns = self.opened.elapsed().as_nanos() as u64;
         let since_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));
         if is_down || since_ns >= ASK_EVERY.as_nanos() as u64 {
             self.asked_ns.store(now_ns, Ordering::Relaxed);
-            // Deleted, or moved to another namespace. A deletion that has only begun is seen
-            // when this is asked again.
+            // The interface was deleted, or moved to another namespace. If a deletion has only
+            // begun, the next check detects it.
             if !interface::exists(self.index) {
                 return io::Error::from_raw_os_error(libc::ENODEV);
             }

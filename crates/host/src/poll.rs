@@ -43,8 +43,8 @@ impl Notifier {
     }
 }
 
-/// Waits until `device` can be read, until `notifier` is notified, or for `timeout`
-/// (`None`: without end). With `for_room`, it also ends when `device` can be written.
+/// Waits until `device` can be read, until `notifier` is notified, or for `timeout` (`None` is no
+/// limit). If `for_room` is true, the wait also ends when `device` can be written.
 pub(crate) fn wait(
     device: BorrowedFd<'_>,
     for_room: bool,
@@ -63,8 +63,8 @@ pub(crate) fn wait(
     Ok(())
 }
 
-/// Waits until one of two devices can be read, for at most `timeout`. A device
-/// that is `None` is left out. A signal ends the wait.
+/// Waits until one of two devices can be read, for at most `timeout`. A device that is `None` is
+/// ignored. A signal ends the wait.
 /// # Errors
 /// If the kernel cannot wait for a descriptor.
 pub fn wait_for_either(devices: [Option<BorrowedFd<'_>>; 2], timeout: Duration) -> io::Result<()> {
@@ -110,8 +110,8 @@ fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     }
 }
 
-/// Sets this thread's timer slack to 1 ns. With the default of 50 µs its waits could end
-/// that much late. Without effect if the kernel refuses.
+/// Sets this thread's timer slack to 1 ns. With the default of 50 µs, its waits could end 50 µs
+/// late. Does nothing if the kernel refuses.
 pub fn wait_precisely() {
     // SAFETY: this option takes a number and no pointer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };

@@ -1,17 +1,16 @@
 //! Real-time priority of threads.
 //!
-//! Rule: the priority applies to the calling thread and to threads that it starts later.
-//! The kernel may refuse it; the caller must also work without it, though later.
+//! Rule: the priority applies to the calling thread and to threads that it starts later. The
+//! kernel may refuse it; the caller must also work without it, only with more delay.
 
 use std::io;
 
 use crate::errno::check;
 
-/// Gives this thread, and every thread and process that it starts from now on, the
-/// real-time `priority` (1 to 99, `SCHED_FIFO`). It then runs at once when woken, before
-/// threads of lower priority and before all ordinary ones. The kernel's own stack mostly
-/// runs in softirqs, which interrupt threads, so a fair comparison with it needs this
-/// priority.
+/// Gives this thread, and every thread and process that it starts from now on, the real-time
+/// `priority` (1 to 99, `SCHED_FIFO`). When woken, the thread then runs at once, before threads of
+/// lower priority and before all ordinary threads. The kernel's own stack mostly runs in softirqs,
+/// which interrupt threads, so a fair comparison with the kernel needs this priority.
 ///
 /// # Errors
 /// If the process lacks the capability `CAP_SYS_NICE`.

@@ -1,7 +1,7 @@
 //! The processes that have a socket open, from `/proc`.
 //!
-//! Rule: what this user may not read is left out, and the result says so. Nothing is
-//! cached; a scan reads the descriptors of all processes, so callers scan seldom.
+//! Rule: processes that this user may not read are left out and counted. Nothing is cached. A scan
+//! reads the descriptors of all processes, so callers should scan rarely.
 
 #[cfg(test)]
 mod tests;
@@ -11,16 +11,16 @@ use std::{collections::HashMap, fs, io};
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessName {
-    /// Its number.
+    /// Number of the process.
     pub pid: u32,
-    /// Its name, as in `/proc/PID/comm`.
+    /// Name of the process, as in `/proc/PID/comm`.
     pub name: String,
 }
 
 /// The processes of sockets.
 #[derive(Clone, Debug, Default)]
 pub struct SocketOwners {
-    /// The process with the lowest number that has the socket open, by the socket's inode.
+    /// For each socket, by its inode, the process with the lowest number that has it open.
     pub by_inode: HashMap<u32, ProcessName>,
     /// Number of processes whose descriptors this user may not read.
     pub hidden: usize,
@@ -52,7 +52,7 @@ pub fn socket_owners() -> io::Result<SocketOwners> {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => owners.hidden += 1,
-            // It ended meanwhile.
+            // The process has ended meanwhile.
             Err(_) => {}
         }
     }
@@ -62,7 +62,7 @@ pub fn socket_owners() -> io::Result<SocketOwners> {
 /// Inodes of the sockets that process `pid` has open.
 ///
 /// # Errors
-/// `NotFound` if there is no such process, `PermissionDenied` if it is another user's.
+/// `NotFound` if there is no such process, `PermissionDenied` if it belongs to another user.
 pub fn sockets_of(pid: u32) -> io::Result<Vec<u32>> {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd"))?;
     let inode = |entry: io::Result<fs::DirEntry>| -> Option<u32> {

@@ -24,7 +24,7 @@ const FINISH_POLL: Duration = Duration::from_millis(5);
 pub enum StartError {
     /// A knob or an address is invalid.
     Config(ConfigError),
-    /// The operating system refused a thread, a descriptor or entropy.
+    /// The operating system refused to create a thread or a descriptor, or to give entropy.
     System(io::Error),
     /// The head of the capture could not be written.
     Capture(io::Error),
@@ -61,7 +61,7 @@ pub struct RuntimeBuilder {
 
 impl fmt::Debug for RuntimeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The secret is left out: peers must never learn it.
+        // The secret is left out, because peers must never learn it.
         f.debug_struct("RuntimeBuilder")
             .field("prefix", &self.prefix)
             .field("gateway", &self.gateway)
@@ -210,8 +210,8 @@ impl Runtime {
         &self.driver
     }
 
-    /// Waits until every connection has delivered its written payload and is closed, for
-    /// at most `patience`, and stops. Returns true if all were closed.
+    /// Waits until every connection has delivered its written payload and is closed, for at most
+    /// `patience`, and then stops. Returns true if all connections were closed.
     pub fn finish(self, patience: Duration) -> bool {
         let started = Moment::now();
         loop {
@@ -228,7 +228,7 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         self.driver.stop();
         if let Some(thread) = self.thread.take() {
-            // A panic in the thread has been printed there.
+            // If the driver's thread panicked, it has printed the message.
             let _ = thread.join();
         }
     }

@@ -1,8 +1,8 @@
-//! The IP packets of an interface of this machine, sent and received (`AF_PACKET`), for an
+//! The IP packets that an interface of this machine sends and receives (`AF_PACKET`), for an
 //! analysis.
 //!
 //! Rule: nothing is sent and no setting changes; the interface does not become promiscuous. The
-//! kernel removes link headers and VLAN tags, so every interface gives the same packets.
+//! kernel removes link headers and VLAN tags, so packets of all interfaces have the same form.
 
 use std::{
     io, mem,
@@ -18,11 +18,11 @@ use crate::{
 
 /// Every EtherType, in network byte order.
 const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
-/// Packets that the kernel keeps until they are read, in bytes.
+/// Bytes of packets that the kernel keeps until they are read.
 const RECEIVE_BUFFER: libc::c_int = 32 << 20;
 /// Longest wait of [`Sniffer::next_packet`].
 const WAIT: Duration = Duration::from_millis(100);
-/// Statistics of a packet socket, which `libc` does not have.
+/// Socket option for the statistics of a packet socket, which `libc` does not define.
 const PACKET_STATISTICS: libc::c_int = 6;
 /// Name that stands for all interfaces.
 const ANY: &str = "any";
@@ -30,13 +30,13 @@ const ANY: &str = "any";
 /// A packet of an interface, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SniffedPacket {
-    /// Time at which the kernel saw it, in nanoseconds since the Unix epoch; 0 if it did not say.
+    /// Time at which the kernel saw the packet, in nanoseconds since the Unix epoch; 0 if unknown.
     pub at_ns: i64,
     /// Bytes in the buffer.
     pub captured: usize,
     /// Bytes of the whole packet.
     pub len: usize,
-    /// True if it is an IPv4 or an IPv6 packet.
+    /// True if the packet is IPv4 or IPv6.
     pub is_ip: bool,
     /// Relation to this host, as in `linux/if_packet.h`: 0 to 2 received, 3 overheard, 4 sent.
     pub packet_type: u8,
@@ -83,7 +83,7 @@ impl Sniffer {
             tv_usec: WAIT.as_micros() as _,
         };
         set(&socket, libc::SO_RCVTIMEO, &wait)?;
-        // Only root may exceed the limit of the system; less is enough for most links.
+        // Only root may exceed the system's limit; a smaller buffer is enough for most links.
         if set(&socket, libc::SO_RCVBUFFORCE, &RECEIVE_BUFFER).is_err() {
             set(&socket, libc::SO_RCVBUF, &RECEIVE_BUFFER)?;
         }
@@ -98,9 +98,9 @@ impl Sniffer {
         Ok(socket)
     }
 
-    /// Waits up to 100 ms for the next packet and copies its first bytes to `buffer`; `None` if
-    /// there was none. The loopback interface sends and receives every packet, and only the
-    /// received one is returned.
+    /// Waits up to 100 ms for the next packet and copies its first bytes to `buffer`; `None` if no
+    /// packet came. The loopback interface both sends and receives every packet; only the received
+    /// copy is returned.
     ///
     /// # Errors
     /// Errors of the interface, such as its removal.
@@ -119,7 +119,7 @@ impl Sniffer {
         // SAFETY: `sockaddr_ll` and `msghdr` are plain data, for which zero is a value.
         let (mut from, mut message): (libc::sockaddr_ll, libc::msghdr) =
             unsafe { (mem::zeroed(), mem::zeroed()) };
-        // Aligned as control messages must be.
+        // `u64` gives the alignment that control messages need.
         let mut control = [0_u64; 8];
         let mut part = libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
@@ -158,10 +158,10 @@ impl Sniffer {
         Ok(Some((packet, is_repeated)))
     }
 
-    /// Packets so far that the kernel dropped because they were not read in time.
+    /// Number of packets so far that the kernel dropped because they were not read in time.
     ///
     /// # Errors
-    /// None is known.
+    /// No error is known.
     pub fn dropped(&mut self) -> io::Result<u64> {
         // Packets and drops since the last call.
         let mut counts = [0_u32; 2];
@@ -194,7 +194,7 @@ fn time_ns(message: &libc::msghdr) -> i64 {
             let time: libc::timespec = unsafe { ptr::read_unaligned(libc::CMSG_DATA(head).cast()) };
             return time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64;
         }
-        // SAFETY: as for the first.
+        // SAFETY: as for `CMSG_FIRSTHDR`.
         head = unsafe { libc::CMSG_NXTHDR(message, head) };
     }
     0

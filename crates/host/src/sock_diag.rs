@@ -1,8 +1,8 @@
-//! The kernel's answers about its sockets, over `NETLINK_SOCK_DIAG`.
+//! Reads the state of the kernel's sockets, over `NETLINK_SOCK_DIAG`.
 //!
-//! Rule: requests and answers are bytes; their meaning is elsewhere. A dump that the
-//! kernel marks as inconsistent, or of which a part was lost, says so, and the caller
-//! asks again. One buffer is used for all answers.
+//! Rule: requests and answers are bytes; their meaning is elsewhere. If the kernel marks a dump as
+//! inconsistent, or a part of a dump was lost, the result says so, and the caller repeats the
+//! request. One buffer is used for all answers.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use crate::errno::{DeviceError, check};
 
 /// Bytes of the header of a message.
 const HEADER_LEN: usize = 16;
-/// Types of messages that are no answer.
+/// Types of messages that contain no socket.
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 /// Flag of a dump during which the kernel's list changed.
@@ -25,20 +25,20 @@ const DATAGRAM_LEN: usize = 32 << 10;
 /// Receive buffer of the socket, in bytes: many datagrams.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// Seconds after which an answer that does not go on is given up.
+/// Seconds without a further part of an answer after which the answer is given up.
 const PATIENCE_S: libc::time_t = 5;
 
-/// Questions about single sockets that are sent at once.
+/// Requests about single sockets that are sent at once.
 const BATCH: usize = 64;
-/// Longest answer to a question about one socket, in bytes; today's have about 500.
+/// Longest answer to a request about one socket, in bytes; current kernels send about 500.
 const REPLY_LEN: usize = 4 << 10;
 
-/// The kernel's answer to a question about one socket.
+/// The kernel's answer to a request about one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiagAnswer<'a> {
     /// Payload of the message about the socket.
     Found(&'a [u8]),
-    /// The kernel has no such socket; the sequence number of the question.
+    /// The kernel has no such socket; the value is the sequence number of the request.
     Gone(u32),
 }
 
@@ -49,13 +49,13 @@ pub enum DumpEnd {
     Complete,
     /// The list changed while it was read: a socket may be missing, or listed twice.
     Changed,
-    /// A part of the answer was lost, because the receive buffer was full, or its end did not
-    /// come.
+    /// A part of the answer was lost, because the receive buffer was full or the end of the dump
+    /// did not arrive.
     Lost,
 }
 
-/// A netlink socket for questions about sockets. It asks about the network namespace of the
-/// thread that opened it, whichever thread uses it.
+/// A netlink socket for requests about sockets. It refers to the network namespace of the thread
+/// that opened it, whichever thread uses it.
 #[derive(Debug)]
 pub struct SockDiag {
     socket: Socket,
@@ -73,7 +73,7 @@ impl SockDiag {
             let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
             socket.bind_auto()?;
             socket.connect(&SocketAddr::new(0, 0))?;
-            // Only a wish: the default is enough for a single datagram.
+            // A failure is harmless: the default size is enough for a single datagram.
             let _ = socket.set_rx_buf_sz(RECEIVE_BUFFER as libc::c_int);
             set_patience(&socket)?;
             Ok(socket)
@@ -85,18 +85,18 @@ impl SockDiag {
         })
     }
 
-    /// Sends `request`, a message with the flag `NLM_F_DUMP`, and passes the payload of each
-    /// message of the answer to `each`, with a time just before the kernel made it.
+    /// Sends `request`, a message with the flag `NLM_F_DUMP`. Passes the payload of each message
+    /// of the answer to `each`, with a time just before the kernel made that message.
     ///
     /// # Errors
-    /// The kernel's: `NotFound` if it has no module for the sockets that `request` asks for.
+    /// The kernel's error: `NotFound` if it has no module for the sockets that `request` names.
     pub fn dump(
         &mut self,
         request: &[u8],
         each: &mut dyn FnMut(&[u8], Instant),
     ) -> Result<DumpEnd, DeviceError> {
-        // The kernel makes the first datagram when it receives the request, and each
-        // other one when the datagram before it is read.
+        // The kernel makes the first datagram when it receives the request, and each further
+        // datagram when the one before it is read.
         let mut made_at = Instant::now();
         self.socket.send(request, 0).map_err(explained)?;
         let mut end = DumpEnd::Complete;
@@ -131,11 +131,11 @@ impl SockDiag {
 }
 
 impl SockDiag {
-    /// Sends `requests`, messages of `len` bytes each about one socket each, and passes each
-    /// answer to `each`, with a time just before the kernel made it.
+    /// Sends `requests`, messages of `len` bytes about one socket each. Passes each answer to
+    /// `each`, with a time just before the kernel made that answer.
     ///
     /// # Errors
-    /// The kernel's.
+    /// The kernel's error.
     ///
     /// # Panics
     /// If `len` is 0.
@@ -146,7 +146,7 @@ impl SockDiag {
         each: &mut dyn FnMut(DiagAnswer<'_>, Instant),
     ) -> Result<DumpEnd, DeviceError> {
         for batch in requests.chunks(BATCH * len) {
-            // The kernel answers while the questions are sent.
+            // The kernel answers while the requests are being sent.
             let made_at = Instant::now();
             self.socket.send(batch, 0).map_err(explained)?;
             let mut open = batch.len() / len;
@@ -192,8 +192,8 @@ impl Replies {
         }
     }
 
-    /// Waits for a datagram, and receives it with those behind it, at most `most`. Returns
-    /// their number. Bytes beyond [`REPLY_LEN`] of a datagram are cut off.
+    /// Waits for a datagram, and receives it and the datagrams behind it, at most `most`. Returns
+    /// their number. Bytes of a datagram beyond [`REPLY_LEN`] are cut off.
     fn receive(&mut self, socket: &Socket, most: usize) -> io::Result<usize> {
         // SAFETY: both structs consist of pointers and integers, for which zero is a value.
         let mut parts: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
@@ -277,7 +277,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The code at the start of an error or of the end of a dump; 0 is success.
+    /// The status code at the start of an error or of the end of a dump; 0 is success.
     fn status(&self) -> io::Result<()> {
         let code = self.payload.get(..4).and_then(|code| code.try_into().ok());
         match code.map(i32::from_ne_bytes) {

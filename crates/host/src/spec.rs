@@ -1,7 +1,7 @@
 //! Devices and addresses as people write them: `tap:fp0`, `tun:fp0`,
 //! `packet:eth0`, `10.0.0.1/24`.
 //!
-//! Rule: a text becomes a value here, or an error of one line; nothing is opened.
+//! Rule: a text is parsed here into a value or an error of one line; nothing is opened.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
@@ -22,7 +22,7 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// Medium of the device: its frames begin with an Ethernet header or an IP header.
+    /// Medium of the device: an Ethernet header or an IP header begins its frames.
     pub const fn medium(self) -> Medium {
         match self {
             Self::Tap | Self::Packet => Medium::Ethernet,
@@ -57,12 +57,12 @@ pub struct DeviceOptions {
     pub mtu: Option<usize>,
     /// An address for the kernel's end of a TAP or TUN device.
     pub host_address: Option<Prefix>,
-    /// Exchange frames with the kernel whose checksums may be incomplete; the kernel or the
-    /// interface completes them before a wire. A capture of such frames shows wrong
+    /// Exchange frames with the kernel whose checksums may be incomplete. The kernel or the
+    /// interface completes them before they reach a wire. A capture of such frames shows wrong
     /// checksums.
     pub checksum_offload: bool,
-    /// Exchange frames of many segments with the kernel, which cuts them before they
-    /// reach a wire. Only together with `checksum_offload`.
+    /// Exchange frames of many segments with the kernel, which cuts them before they reach a wire.
+    /// Needs `checksum_offload`.
     pub segment_offload: bool,
 }
 
@@ -120,7 +120,7 @@ impl FromStr for DeviceSpec {
     }
 }
 
-/// Advice in errors.
+/// Advice for error messages.
 const SYNTAX: &str = "write tap:NAME or tun:NAME, or packet:NIC for an interface that exists";
 
 fn check_name(name: &str) -> Result<(), SpecError> {
@@ -133,7 +133,7 @@ fn check_name(name: &str) -> Result<(), SpecError> {
             name.len()
         )));
     }
-    // The kernel refuses most of these names, and would replace '%d' by a number.
+    // The kernel refuses most of these characters in names, and would replace '%d' by a number.
     let refused =
         |char: char| char.is_whitespace() || char.is_control() || matches!(char, '/' | ':' | '%');
     if name == "." || name == ".." || name.chars().any(refused) {

@@ -1,8 +1,8 @@
-//! A TAP or TUN device of Linux: frames to and from the kernel's own stack.
+//! A TAP or TUN device of Linux, which exchanges frames with the kernel's own stack.
 //!
-//! Rule: a device that existed before is restored to its former settings; one that was
-//! created here is removed with its descriptor, even if this process crashes. One system
-//! call moves one frame, and none waits.
+//! Rule: a device that existed before gets its former settings back. A device that was created
+//! here is removed with its descriptor, even if this process crashes. One system call moves one
+//! frame, and no call waits.
 
 use std::{
     fs::{File, OpenOptions},
@@ -114,7 +114,7 @@ impl Tap {
             let index = interface::index(name).unwrap_or(0);
             match netlink::change_address(Change::Add, index, &prefix) {
                 Ok(()) => self.changes.address = Some((index, prefix)),
-                // The device had the address before, and keeps it.
+                // The device already had the address before, and keeps it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(failed(format!("cannot give {name} the address {prefix}"))(
@@ -164,8 +164,7 @@ impl Tap {
 
 impl Drop for Tap {
     fn drop(&mut self) {
-        // The stack has stopped using the device, and no caller is left to receive an
-        // error.
+        // The stack no longer uses the device, and no caller is left to receive an error.
         let _ = self.take_back();
     }
 }

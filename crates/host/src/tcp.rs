@@ -1,10 +1,9 @@
 //! TCP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: the connection's state is in the stack; a socket here has only its id, addresses
-//! and timeouts. The methods call the stack, and some wait until it has an outcome. All
-//! methods take `&self`, so one thread may read while another writes. The methods named
-//! `poll_…` do not wait: they register a waker, and sockets for an executor are built on
-//! them.
+//! Rule: the connection's state is in the stack; a socket here has only its id, addresses and
+//! timeouts. The methods call the stack, and some wait until the stack has an outcome. All methods
+//! take `&self`, so one thread may read while another writes. The methods named `poll_…` do not
+//! wait: they register a waker. Sockets for an executor are built on them.
 
 use std::{
     fmt,
@@ -81,7 +80,7 @@ fn read(
     outcome(stack.tcp_read(id, buffer, now))
 }
 
-/// One attempt to copy what could be read.
+/// Tries once to copy received payload that stays unread.
 fn peek(
     id: ConnectionId,
     buffer: &mut [u8],
@@ -151,7 +150,7 @@ impl TcpStream {
     /// retries).
     ///
     /// # Errors
-    /// Those of [`connect`](Self::connect); `TimedOut` after the timeout.
+    /// The errors of [`connect`](Self::connect); `TimedOut` after the timeout.
     pub fn connect_with(
         runtime: &Runtime,
         remote: SocketAddr,
@@ -172,8 +171,8 @@ impl TcpStream {
     }
 
     /// Begins to open a connection to `remote` and does not wait.
-    /// [`poll_connect`](Self::poll_connect) is ready once it is open. Until then nothing
-    /// can be written.
+    /// [`poll_connect`](Self::poll_connect) is ready once the connection is open. Until then
+    /// nothing can be written.
     ///
     /// # Errors
     /// There is no route, or no free connection or port.
@@ -252,8 +251,9 @@ impl TcpStream {
             .map_err(tcp_error)
     }
 
-    /// Closes one direction, or both. Closing the reading direction discards what is unread and
-    /// what arrives later; the peer does not learn of it, because no TCP segment reports it.
+    /// Closes one direction, or both. Closing the reading direction discards unread payload and
+    /// payload that arrives later. The peer does not learn of the call, because no TCP segment
+    /// reports it.
     ///
     /// # Errors
     /// The connection is gone.
@@ -272,7 +272,7 @@ impl TcpStream {
             }
             Ok(())
         });
-        // A blocked reader or writer learns of it now.
+        // Wakes a reader or writer that is blocked.
         for (is_closed, interest) in [(reads, Interest::Read), (writes, Interest::Write)] {
             if is_closed {
                 self.driver.wake(self.handle(), interest);
@@ -304,8 +304,8 @@ impl TcpStream {
     }
 
     /// Reads the bytes that have arrived, and waits until there is at least one. If
-    /// `receive_low_water` is set, waits until there are that many, or enough for `buffer`,
-    /// or the receive window is full. Returns 0 at the end of the stream.
+    /// `receive_low_water` is set, waits until that many bytes have arrived, or enough for
+    /// `buffer`, or the receive window is full. Returns 0 at the end of the stream.
     ///
     /// # Errors
     /// `WouldBlock` after the read timeout; otherwise the reason for which the connection
@@ -323,7 +323,7 @@ impl TcpStream {
     /// [`receive`](Self::receive) does, and returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// Those of [`receive`](Self::receive).
+    /// The errors of [`receive`](Self::receive).
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -333,8 +333,8 @@ impl TcpStream {
             .block(self.read_timeout.get())?
     }
 
-    /// Writes as many bytes as there is room for, and waits until there is room for at
-    /// least one.
+    /// Writes as many bytes as there is room for, and waits until there is room for at least one
+    /// byte.
     ///
     /// # Errors
     /// `WouldBlock` after the write timeout; otherwise the reason for which the
@@ -424,7 +424,7 @@ impl TcpStream {
 impl Drop for TcpStream {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, now| {
-            // The only error is an unknown id: then there is nothing to close.
+            // The only possible error is an unknown id; the connection is then already closed.
             let _ = stack.tcp_close(self.id, now);
         });
     }
@@ -491,7 +491,7 @@ impl TcpListener {
     /// connections.
     ///
     /// # Errors
-    /// Those of [`bind`](Self::bind).
+    /// The errors of [`bind`](Self::bind).
     pub fn bind_with(
         runtime: &Runtime,
         local: SocketAddr,
@@ -513,7 +513,7 @@ impl TcpListener {
         Handle::Listener(self.id.index())
     }
 
-    /// The address on which it listens.
+    /// The address on which the listener accepts connections.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -569,7 +569,7 @@ pub(crate) type Accepted = Result<(ConnectionId, SocketAddr), TcpError>;
 impl Drop for TcpListener {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, now| {
-            // The only error is an unknown id: then there is nothing to close.
+            // The only possible error is an unknown id; the listener is then already closed.
             let _ = stack.tcp_close_listener(self.id, now);
         });
     }

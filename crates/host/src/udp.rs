@@ -1,8 +1,8 @@
 //! UDP sockets of a running stack, shaped like those of the standard library.
 //!
-//! Rule: the socket's state is in the stack; a socket here has only its id, address and
-//! timeouts. Every method makes one call to
-//! the stack, or waits for one outcome; `poll_…` registers a waker instead of waiting.
+//! Rule: the socket's state is in the stack; a socket here has only its id, address and timeouts.
+//! Every method makes one call to the stack, or waits for one outcome; `poll_…` registers a waker
+//! instead of waiting.
 
 use std::{
     fmt, io,
@@ -188,8 +188,8 @@ impl UdpSocket {
         self.receiving(buffer).block(self.read_timeout.get())?
     }
 
-    /// Receives all waiting datagrams for which `batch` has room, and waits until there
-    /// is at least one.
+    /// Receives all waiting datagrams for which `batch` has room, and waits until there is at
+    /// least one datagram.
     ///
     /// # Errors
     /// `WouldBlock` after the read timeout.
@@ -269,7 +269,7 @@ impl UdpSocket {
 impl Drop for UdpSocket {
     fn drop(&mut self) {
         self.driver.close(self.handle(), |stack, _| {
-            // A socket that the stack no longer has need not be closed.
+            // If the stack no longer has the socket, there is nothing to close.
             let _ = stack.udp_close(self.id);
         });
     }

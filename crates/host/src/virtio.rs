@@ -1,5 +1,5 @@
-//! The header before each frame that is exchanged with the kernel, in either direction,
-//! if checksums may be left out or segments merged (`struct virtio_net_hdr`).
+//! The header in front of each frame that is exchanged with the kernel, in either direction, if
+//! checksums may be left out or segments merged (`struct virtio_net_hdr`).
 //!
 //! Rule: only this file reads and writes the header, for every kind of device. Its
 //! numbers are in the machine's byte order.
@@ -50,8 +50,8 @@ pub(crate) fn read(head: &[u8; VNET_LEN], frame: &[u8]) -> RxMeta {
 
 /// Number of segments merged into `frame`; 0 for a frame as it was on the wire.
 ///
-/// The header gives the offset of the TCP header and the payload size of each segment. Its
-/// header length is not used, because it only says how much of the frame is contiguous in
+/// The header gives the offset of the TCP header and the payload size of each segment. The field
+/// for the header length is not used, because it only says how much of the frame is contiguous in
 /// the kernel's memory.
 fn merged(head: &[u8; VNET_LEN], frame: &[u8]) -> u16 {
     let &[

@@ -1,4 +1,4 @@
-//! One operation on a socket, tried again until it succeeds: as a future, or by a thread
+//! One operation on a socket that is tried again until it succeeds: as a future, or by a thread
 //! that blocks.
 //!
 //! Rule: the attempt and the registration of the waker happen under one lock, so no event
@@ -54,7 +54,7 @@ pub(crate) fn poll_once<R>(
     outcome
 }
 
-/// A future that is ready when its attempt on a socket returns something.
+/// A future that is ready when its attempt on a socket returns a value.
 pub(crate) struct Wait<'a, F> {
     driver: &'a Driver,
     on: (Handle, Interest),
@@ -64,7 +64,7 @@ pub(crate) struct Wait<'a, F> {
 }
 
 impl<'a, F> Wait<'a, F> {
-    /// Creates the wait until `attempt` returns something.
+    /// Creates the wait until `attempt` returns a value.
     pub(crate) fn new<R>(driver: &'a Driver, handle: Handle, interest: Interest, attempt: F) -> Self
     where
         F: FnMut(&mut Stack, Instant) -> Option<R>,
@@ -77,8 +77,8 @@ impl<'a, F> Wait<'a, F> {
         }
     }
 
-    /// Blocks this thread until the attempt returns something, for at most `timeout`
-    /// (`None` is no limit).
+    /// Blocks this thread until the attempt returns a value, for at most `timeout` (`None` is no
+    /// limit).
     ///
     /// # Errors
     /// `WouldBlock` after the timeout, as sockets of the kernel report it; or the runtime

@@ -1,9 +1,8 @@
 //! Tasks and threads that wait for a socket, by direction.
 //!
-//! Rule: a waker is registered under the lock, right after an attempt that found nothing
-//! to do, and removed when its direction is ready; room for writing wakes no reader.
-//! Wakers are called and dropped without the lock, because both may run an executor's
-//! code.
+//! Rule: a waker is registered under the lock, right after an attempt that had no result, and
+//! removed when its direction is ready; room for writing wakes no reader. Wakers are called and
+//! dropped without the lock, because both may run an executor's code.
 
 use std::task::Waker;
 
@@ -36,7 +35,7 @@ pub(crate) enum Interest {
 pub(crate) struct WaiterKey(u64);
 
 impl WaiterKey {
-    /// Key of the `poll_…` calls, which share one waker: that of the last call.
+    /// Key of the `poll_…` calls, which share one waker: the last call's.
     pub(crate) const POLLED: Self = Self(0);
 }
 
@@ -47,7 +46,7 @@ struct SocketWakers([Vec<(WaiterKey, Waker)>; 3]);
 /// The waiters of all sockets of one runtime.
 #[derive(Debug, Default)]
 pub(crate) struct WakerTable {
-    /// By slot: connections, listeners, UDP sockets.
+    /// Connections, listeners and UDP sockets, each by slot.
     sockets: [Vec<SocketWakers>; 3],
     last_key: u64,
 }
@@ -59,7 +58,7 @@ impl WakerTable {
         WaiterKey(self.last_key)
     }
 
-    /// Registers `waker` under `key`. Returns the one that it replaces.
+    /// Registers `waker` under `key`. Returns the waker that it replaces.
     pub(crate) fn register(
         &mut self,
         handle: Handle,

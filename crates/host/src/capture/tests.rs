@@ -6,7 +6,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// The blocks of a file, each with its type; lengths at both ends must agree.
+/// The blocks of a file, each with its type. The lengths at both ends of a block must agree.
 fn blocks(file: &[u8]) -> Vec<(u32, &[u8])> {
     let mut blocks = Vec::new();
     let mut rest = file;
@@ -71,8 +71,8 @@ fn a_full_disk_ends_the_recording_only() {
     let (frames, recorded) = mpsc::sync_channel(2);
     let mut file = CaptureFile::begin(FullDisk(100), Medium::Ip).expect("the head fits");
     let writer = thread::spawn(move || file.record(&recorded));
-    // The first frame that does not fit ends the writer, and later ones find no
-    // reader instead of waiting for ever.
+    // The first frame that does not fit ends the writer. Later frames find no reader, instead of
+    // waiting for ever.
     let sent = (0..100).take_while(|_| frames.send(frame(INBOUND, 60)).is_ok());
     assert!(sent.count() < 100);
     writer.join().expect("no panic");

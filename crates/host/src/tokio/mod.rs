@@ -4,12 +4,11 @@
 //! with the [`Runtime`](crate::Runtime), whose thread wakes it. The sockets therefore
 //! work on every tokio runtime, single-threaded or multi-threaded.
 //!
-//! A future that is dropped before it is ready has read, written and accepted nothing. A
-//! dropped `accept`, `send_to` or `recv_from` leaves no waker behind; the waker of a
-//! dropped read, write or `peek` stays until the next call replaces it or the socket is
-//! ready. A dropped `connect` aborts its connection. Reading and
-//! writing have separate wakers: room for writing does not wake a task that waits to
-//! read. For timeouts use `tokio::time::timeout`.
+//! A future that is dropped before it is ready has read, written and accepted nothing. A dropped
+//! `accept`, `send_to` or `recv_from` leaves no waker behind. The waker of a dropped read, write
+//! or `peek` stays until the next call replaces it or the socket is ready. A dropped `connect`
+//! aborts its connection. Reading and writing have separate wakers: room for writing does not wake
+//! a task that waits to read. For timeouts use `tokio::time::timeout`.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

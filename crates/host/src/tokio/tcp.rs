@@ -21,7 +21,7 @@ use crate::{runtime::Runtime, tcp};
 pub struct TcpStream(tcp::TcpStream);
 
 impl TcpStream {
-    /// Opens a connection to `remote`; ready once it is established.
+    /// Opens a connection to `remote`; the future is ready once the connection is established.
     ///
     /// # Errors
     /// There is no route, no free connection or port; the peer refused; or the peer did
@@ -77,8 +77,8 @@ impl TcpStream {
         self.0.set(option)
     }
 
-    /// Copies the bytes that have arrived and leaves them unread. Waits until there is at
-    /// least one; returns 0 at the end of the stream.
+    /// Copies the bytes that have arrived and leaves them unread. Waits until there is at least
+    /// one byte; returns 0 at the end of the stream.
     ///
     /// # Errors
     /// The reason why the connection ended.
@@ -86,7 +86,7 @@ impl TcpStream {
         std::future::poll_fn(|context| self.0.poll_peek(context, buffer)).await
     }
 
-    /// Closes the reading direction: unread bytes, and those that arrive later, are discarded.
+    /// Closes the reading direction: unread bytes, and bytes that arrive later, are discarded.
     /// `AsyncWriteExt::shutdown` closes the writing direction.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ impl TcpListener {
         tcp::TcpListener::bind_with(runtime, local, options).map(Self)
     }
 
-    /// The address on which it listens.
+    /// The address on which the listener accepts connections.
     pub const fn local_addr(&self) -> SocketAddr {
         self.0.local_addr()
     }

@@ -1,4 +1,4 @@
-//! The promise of [`apart`]: a test that hangs is ended, with all processes that it started.
+//! Tests that [`apart`] ends a test that hangs, with all processes that the test started.
 
 #[path = "mod.rs"]
 mod harness;
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// File with the process id of a child of the test that hangs; `parent` runs that test.
+/// File with the process id of a child of the test that hangs; process `parent` runs that test.
 fn note(parent: u32) -> PathBuf {
     env::temp_dir().join(format!("fullpipe-apart-{parent}.txt"))
 }
@@ -24,7 +24,7 @@ fn hang() {
     child.wait().expect("it is our child");
 }
 
-/// Returns true if the process is alive: one that was killed has no command line.
+/// Returns true if the process is alive: a killed process has no command line.
 fn is_alive(process: &str) -> bool {
     fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| !line.is_empty())
 }

@@ -1,11 +1,10 @@
-//! A test in a process of its own, which has a limit on its time and a second try.
+//! Runs a test in a process of its own, with a time limit and a second try.
 //!
-//! Rule: for tests that run other programs or depend on real time. The process
-//! leads a process group; what it started is in the group and ends with it, so
-//! that a program that hangs cannot hang the tests. What was printed is shown
-//! when the test fails.
+//! Rule: for tests that run other programs or depend on real time. The process leads a process
+//! group. All processes that it starts are in the group and end with it, so that a program that
+//! hangs cannot hang the tests. The output is shown when the test fails.
 //!
-//! Shared by the tests of several crates with `#[path]`.
+//! Tests of several crates share this file with `#[path]`.
 
 use std::{
     env, fs,
@@ -20,12 +19,12 @@ use std::{
 
 /// Set in the process that runs the body.
 const INSIDE: &str = "FULLPIPE_TEST_APART";
-/// Longest run of one try. The tests take seconds; this is for a machine that
-/// is ten times slower, and for programs that hang.
+/// Longest run of one try. The tests take seconds; the limit allows for a machine that is ten
+/// times slower, and ends programs that hang.
 const LIMIT: Duration = Duration::from_secs(180);
-/// Tries before a test fails: a program of others may fail by itself.
+/// Tries before a test fails: other projects' programs may fail by themselves.
 const TRIES: u32 = 2;
-/// One at a time: they share ports, and they would slow each other down.
+/// Runs one test at a time: the tests share ports, and would slow each other down.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `body` in a process of its own that `wrapper` starts (`&[]` for none).
@@ -48,7 +47,7 @@ pub fn apart_within(limit: Duration, test: &str, wrapper: &[&str], body: fn()) {
         let ended = attempt_once(limit, test, wrapper, &said);
         let text = fs::read(&said).unwrap_or_default();
         println!("attempt {attempt} of {test}: {ended:?}");
-        // Indented, so that no line is taken for a result of the tests out here.
+        // The lines are indented, so that none is taken for a result of the outer tests.
         for line in String::from_utf8_lossy(&text).lines() {
             println!("    {line}");
         }
@@ -100,8 +99,8 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
         }
         thread::sleep(Duration::from_millis(20));
     };
-    // Those that it started and left behind, too. Without `--`, which not every shell's
-    // `kill` knows.
+    // Kills the processes that the test left behind, too. There is no `--`, because not every
+    // shell's `kill` accepts it.
     let group = child.id().to_string();
     let killed = Command::new("sh")
         .args(["-c", "kill -KILL -$0 2>/dev/null", &group])
@@ -115,13 +114,14 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     status
 }
 
-/// Runs `body` in a network namespace of its own, which ends with its process,
-/// and with a higher priority: senders in these tests never pause.
+/// Runs `body` in a network namespace of its own, which ends with its process. The process has a
+/// higher priority, because senders in these tests never pause.
 // Some of the tests that share this file need no namespace.
 #[allow(dead_code)]
 pub fn in_network_namespace(test: &str, body: fn()) {
     if env::var_os(INSIDE).is_some() {
-        // Refused to a test that gave up its rights: then it is up already.
+        // The kernel refuses this to a test that gave up its rights; the interface is then already
+        // up.
         let up = Command::new("ip")
             .args(["link", "set", "lo", "up"])
             .status();

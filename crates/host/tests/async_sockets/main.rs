@@ -72,8 +72,8 @@ async fn borrowed_halves_read_and_write_at_the_same_time() {
     assert_eq!(echo.await.expect("no panic").expect("sound"), 1_000_000);
 }
 
-/// Room that one writer learns of may be gone when it looks: it must then learn
-/// of the next.
+/// A writer that was woken may find that others have taken the room. It must then be woken when
+/// there is room again.
 #[tokio::test]
 async fn writers_that_compete_for_packet_memory_all_finish() {
     const CONNECTIONS: usize = 60;
@@ -167,7 +167,7 @@ async fn a_connect_fails_when_refused_and_ends_when_dropped() {
     let refused = TcpStream::connect(&client, at(2)).await;
     let error = refused.expect_err("nothing listens");
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
-    // No host has that address, so the handshake cannot end.
+    // No host has that address, so the handshake cannot complete.
     let unanswered = timeout(
         Duration::from_millis(20),
         TcpStream::connect(&client, at(9)),

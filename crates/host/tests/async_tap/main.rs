@@ -1,7 +1,6 @@
 //! tokio's sockets of a stack on a TAP device, against the kernel's own stack.
 //!
-//! Rule: as for the other tests of devices: a network namespace of its own, which
-//! ends with its process.
+//! Rule: every test runs in a network namespace of its own, which ends with its process.
 
 #[path = "../apart/mod.rs"]
 mod apart;
@@ -42,7 +41,7 @@ fn start() -> Runtime {
     let mut options = DeviceOptions::new("tap:fpasync".parse().expect("a device"));
     options.host_address = Some("10.8.1.1/24".parse().expect("an address"));
     let mut config = Config::default();
-    // Room for every connection at once. Beyond these numbers connections that were
+    // There is room for every connection at once. Beyond these numbers, connections that were
     // closed with unsent payload are aborted, as Linux does (TCPAbortOnMemory).
     for (knob, value) in [
         ("stack.connections", "2000"),

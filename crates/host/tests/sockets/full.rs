@@ -14,7 +14,7 @@ use crate::{
     wire::{CableEnd, wire},
 };
 
-/// Refuses two of three frames, and cannot say when it has room.
+/// A device that refuses two of three frames, and cannot report when it has room.
 struct OftenFull {
     cable: CableEnd,
     offered: AtomicU32,

@@ -1,6 +1,6 @@
-//! Two stacks at the ends of a cable in memory, and what their tests send.
+//! Two stacks at the ends of a cable in memory, and the payload of their tests.
 //!
-//! Rule: shared by the tests of the blocking and of the async sockets; it has no test.
+//! Rule: the tests of the blocking and of the async sockets share this file; it has no test.
 
 use std::net::SocketAddr;
 

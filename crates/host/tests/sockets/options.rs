@@ -1,7 +1,7 @@
 //! Socket options and calls that change what a read or a write sees.
 //!
-//! Rule: what an option puts on the wire is in the conformance scripts of `fullpipe`; here only
-//! that every socket passes it on.
+//! Rule: the conformance scripts of `fullpipe` test what an option changes on the wire. The tests
+//! here only check that every socket passes the option on.
 
 use std::{
     io,
@@ -169,7 +169,7 @@ fn closing_the_reading_direction_ends_a_read_and_discards_the_rest() {
         stream.shutdown(Shutdown::Read).expect("it is open");
         assert_eq!(reader.join().expect("no panic"), 0);
     });
-    // More than both buffers hold: the receiver's memory is free again and again.
+    // The payload is larger than both buffers, so the receiver's memory is freed again and again.
     let sent = vec![7; 1_000_000];
     let mut left = &sent[..];
     while !left.is_empty() {

@@ -14,10 +14,10 @@ use fullpipe_host::{TcpListener, TcpStream};
 
 use crate::{at, pair};
 
-/// Longest wait for a wake that is to come.
+/// Longest wait for an expected wake.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Counts its wakes.
+/// A waker that counts its wakes.
 #[derive(Default)]
 struct Counter(AtomicU32);
 
@@ -69,7 +69,7 @@ fn readers_and_writers_do_not_wake_each_other() {
     writes.wait_for_wake();
     assert_eq!(reads.count(), 0, "room for writing woke the reader");
 
-    // Until the peer's window is 0, its ACKs make room for the writer.
+    // The peer's ACKs make room for the writer until the peer's window is 0.
     let until = Instant::now() + PATIENCE;
     loop {
         let info = stream.info().expect("it is open");
@@ -81,7 +81,7 @@ fn readers_and_writers_do_not_wake_each_other() {
         assert!(Instant::now() < until, "the window does not close");
         thread::yield_now();
     }
-    // A wake for the last ACK may still be under way: the waker that waits from now on is new.
+    // A wake for the last ACK may still come, so a new waker waits from now on.
     let (late_writes, late_writer) = Counter::new();
     let polled = stream.poll_send(&mut Context::from_waker(&late_writer), &payload);
     assert!(polled.is_pending(), "the window is closed");

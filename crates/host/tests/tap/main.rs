@@ -1,5 +1,5 @@
-//! TAP and TUN devices of the kernel: made, found, given back, refused; and
-//! packet sockets.
+//! TAP and TUN devices of the kernel, created or existing, restored or refused; and packet
+//! sockets.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its
 //! process.
@@ -20,7 +20,7 @@ use fullpipe_host::{
     DeviceError, DeviceOptions, HostDevice as _, PacketSocket, Runtime, Tap, TcpListener, TcpStream,
 };
 
-/// The output of `ip`, empty when it refuses.
+/// The output of `ip`; empty if the command fails.
 fn ip(arguments: &str) -> String {
     let output = Command::new("ip")
         .args(arguments.split(' '))
@@ -142,7 +142,7 @@ fn a_refusal_names_the_device_and_a_remedy_and_leaves_nothing_behind() {
                 ..options("tap:fpaddr")
             };
             assert!(refused(&oversized).contains("use 68 to 65521"));
-            // The kernel refuses it only after the device was made.
+            // The kernel refuses this address only after the device was created.
             let multicast = DeviceOptions {
                 host_address: Some("224.0.0.1/24".parse().expect("an address")),
                 ..options("tap:fpaddr")
@@ -203,7 +203,7 @@ fn exchange(runtime: &Runtime, kernel: &str) {
     assert!(back == payload, "we read what the kernel wrote");
 }
 
-/// Frames of many segments pass between two stacks of one machine uncut.
+/// Frames of many segments pass uncut between two stacks of one machine.
 #[test]
 #[ignore = "needs root, a TAP device and strangers' programs: cargo xtask test"]
 fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
@@ -236,7 +236,7 @@ fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
     );
 }
 
-/// The stack on one end of a cable of the kernel, the kernel on the other.
+/// The stack is on one end of a cable of the kernel, and the kernel on the other.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
@@ -268,7 +268,7 @@ fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
             assert!(neighbour.contains("02:00:00:00:08:02"), "{neighbour}");
             drop(near);
 
-            // Frames as on a wire, between two stacks.
+            // Without offloads, frames between the two stacks are as on a wire.
             let plain = |device| DeviceOptions {
                 checksum_offload: false,
                 ..options(device)
@@ -311,8 +311,8 @@ fn failure(socket: &PacketSocket) -> Option<i32> {
     None
 }
 
-/// The kernel reports once that an interface went down: to a read or to a write, and
-/// before the frames that had arrived.
+/// The kernel reports once that an interface went down, to a read or to a write, and before the
+/// frames that had arrived.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_deletion_is_noticed_whoever_took_the_report_that_the_interface_is_down() {
