@@ -267,7 +267,7 @@ fn a_scan_for_the_port_of_a_resolver_sees_the_same_errors_for_the_right_one() {
         let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let socket = scene.stack.udp_bind(any).expect("a free port");
         let right = scene.stack.udp_local(socket).expect("it is open").port();
-        // A batch has 16 ports, so that the victim gets no more errors than a burst allows.
+        // The attacker tries 16 ports in the victim's name, and then counts its own errors.
         let seen: Vec<(u32, usize)> = (0..1_024_u32)
             .map(|batch| {
                 scene.now += Duration::from_secs(10);
