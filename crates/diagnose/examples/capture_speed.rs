@@ -1,9 +1,10 @@
-//! Packets and bytes of a capture read in a second, on one core.
+//! Measures the packets and bytes of a capture that one core reads per second.
 //!
-//! `cargo run --release -p fullpipe-diagnose --example capture_speed [FILE]` reads FILE, or captures made in memory:
-//! bulk transfers of full segments and of headers only, over one and many connections. The first
-//! number of a pair is for reading alone, the second for the whole account of each connection.
-//! Time is this thread's time on a processor, where Linux tells it.
+//! `cargo run --release -p fullpipe-diagnose --example capture_speed [FILE]` reads FILE, or
+//! captures made in memory: bulk transfers of full segments and of headers only, over one and over
+//! many connections. The first number of a pair is the rate of reading alone, the second the rate
+//! of reading with the whole account of each connection. Time is this thread's CPU time if Linux
+//! reports it, and otherwise elapsed time.
 
 #[path = "../tests/capture/written.rs"]
 mod written;
@@ -27,7 +28,7 @@ use written::{CLIENT, Captured, Order, SERVER, Variant, ethernet, ipv4, pcap, se
 const SIZE: usize = 256 << 20;
 const MSS: usize = 1_448;
 
-/// A capture that is read any number of times.
+/// A capture that can be read any number of times.
 enum Source {
     File(String),
     Memory(Arc<[u8]>),
@@ -42,7 +43,7 @@ impl Source {
     }
 }
 
-/// Time of this thread on a processor; elapsed time where that is unknown.
+/// This thread's CPU time; elapsed time if the CPU time is unknown.
 struct Stopwatch {
     on_processor_ns: Option<u64>,
     began: Instant,
@@ -88,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads a capture twice and prints a line.
+/// Reads a capture without and with an account of each connection, and prints one line.
 fn measure(name: &str, source: &Source) -> Result<(), Box<dyn Error>> {
     let began = Stopwatch::start();
     let mut reader = CaptureReader::open(source.open()?, BytesRead::default())?;
@@ -114,8 +115,8 @@ fn measure(name: &str, source: &Source) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A capture of bulk transfers with an ACK every two segments, a segment of each connection in
-/// turn.
+/// A capture of bulk transfers: the connections send in turn, and every second segment is
+/// acknowledged.
 fn made(flows: u32, snap_len: usize) -> Arc<[u8]> {
     let frame_len = (14 + 20 + 32 + MSS).min(snap_len) + 16;
     let count = SIZE / (frame_len + (14 + 20 + 32 + 16) / 2);
@@ -151,7 +152,7 @@ fn made(flows: u32, snap_len: usize) -> Arc<[u8]> {
     file.into()
 }
 
-// One frame has as many properties.
+// A frame has as many properties as this function has arguments.
 #[allow(clippy::too_many_arguments)]
 fn add(
     file: &mut Vec<u8>,

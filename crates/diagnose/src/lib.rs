@@ -7,8 +7,8 @@
 //! segments of a capture, [`observe`] infers a connection's [`account`] from them. [`socket`]
 //! follows live sockets of a kernel. [`merge`] joins two captures of one connection.
 //!
-//! Rule: the series are observations, neither interpreted nor rounded. Nothing is judged
-//! or drawn here; a row's verdict was made by the lab and is only carried.
+//! Rule: the series are observations, neither interpreted nor rounded. Nothing is judged or drawn
+//! here; the lab writes a row's verdict, and this crate only stores it.
 #![forbid(unsafe_code)]
 
 pub mod account;
@@ -19,8 +19,7 @@ pub mod merge;
 pub mod observe;
 pub mod socket;
 
-/// Names of limits, discards and control bits, which the columns hold as numbers. The
-/// numbers are those of the stack.
+/// Names of limits, discards and control bits. The columns store them as the numbers of the stack.
 pub mod vocabulary {
     pub use fullpipe_tcp::{DiscardReason, Limit, ReceiveLimit};
     pub use fullpipe_wire::TcpFlags;

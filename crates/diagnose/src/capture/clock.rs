@@ -2,21 +2,21 @@
 //!
 //! Rule: segments stay in the order of the capture.
 //!
-//! - A time up to [`SMALL_STEP_NS`] before the previous one becomes the previous one: queues of
-//!   an interface, or merged interfaces.
-//! - A time further back, or more than [`LEAP_NS`] ahead, is believed when the next frame's time
-//!   agrees with it. Until then the previous time holds. After a confirmed step back the clock
-//!   was set, and all later times are moved ahead by the step.
-//! - A frame without a time has the previous one, and 0 before the first.
+//! - A time up to [`SMALL_STEP_NS`] before the previous one is replaced by the previous one:
+//!   interfaces have queues, and captures of several interfaces are merged.
+//! - A time further back, or more than [`LEAP_NS`] ahead, is accepted once the next frame's time
+//!   confirms it. Until then, the previous time is returned. A confirmed step back means that the
+//!   clock was set back: all later times are moved ahead by the step.
+//! - A frame without a time gets the previous frame's time, or 0 if it is the first frame.
 
-/// Steps back that need no confirmation, in nanoseconds: 1 s.
+/// Largest step back that needs no confirmation, in nanoseconds: 1 s.
 pub(super) const SMALL_STEP_NS: i64 = 1_000_000_000;
-/// Leaps ahead that need confirmation, in nanoseconds: 1 day.
+/// Largest leap ahead that needs no confirmation, in nanoseconds: 1 day.
 const LEAP_NS: i64 = 86_400 * 1_000_000_000;
 
-/// Units of times that are tested, in nanoseconds: 1 s to 1 ms.
+/// Units that the clock may have, in nanoseconds: 1 s to 1 ms.
 const UNITS_NS: [i64; 4] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000];
-/// Times that must all be multiples of a unit before it counts as the clock's.
+/// Number of times that must all be multiples of a unit before it counts as the clock's unit.
 const UNIT_TIMES: u64 = 20;
 
 /// Counts of unusual times.
@@ -28,23 +28,23 @@ pub struct TimeCounters {
     pub backwards: u64,
     /// Confirmed steps back by more than a second.
     pub steps: u64,
-    /// Single times that no other confirmed.
+    /// Single times that the next frame's time did not confirm.
     pub absurd: u64,
 }
 
 /// The clock of a capture.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// Last time that was believed, as the capture has it.
+    /// Last accepted time, as recorded in the capture.
     raw_ns: Option<i64>,
     /// Largest time returned.
     now_ns: i64,
-    /// Added to times of the capture.
+    /// Offset that is added to times of the capture.
     offset_ns: i64,
     /// A time that waits for confirmation.
     suspect_ns: Option<i64>,
     counters: TimeCounters,
-    /// Times so far, and the index of the largest unit of which all are multiples.
+    /// Number of times so far, and the index of the largest unit of which all are multiples.
     times: u64,
     unit: usize,
 }
@@ -97,7 +97,7 @@ impl Clock {
         }
         let Some(raw_ns) = self.raw_ns else {
             self.raw_ns = Some(at_ns);
-            // Frames without a time may have come before, at 0.
+            // Frames without a time may have come before this one; they got the time 0.
             self.now_ns = match self.counters.missing {
                 0 => at_ns,
                 _ => self.now_ns.max(at_ns),
@@ -119,7 +119,7 @@ impl Clock {
         self.now_ns
     }
 
-    /// Handles a step back or a leap ahead: the second frame confirms it.
+    /// Handles a step back or a leap ahead: the next frame's time confirms or refutes it.
     fn unexpected(&mut self, raw_ns: i64, at_ns: i64) {
         let Some(suspect_ns) = self.suspect_ns else {
             self.suspect_ns = Some(at_ns);

@@ -1,6 +1,6 @@
-//! From frames to segments, and the counts of everything that makes none.
+//! Turns frames into segments, and counts the frames that are not segments by reason.
 //!
-//! Rule: every frame is counted once: as a segment or under the reason for which it is none.
+//! Rule: every frame is counted once: as a segment, or under the reason for which it is not one.
 
 use super::{
     clock::{Clock, TimeCounters},
@@ -14,7 +14,7 @@ use super::{
     tcp,
 };
 
-/// Link types that are remembered because they were not read.
+/// Most link types that are remembered as unread.
 const LINKS_MAX: usize = 8;
 
 /// Counts of a capture.
@@ -22,9 +22,9 @@ const LINKS_MAX: usize = 8;
 pub struct CaptureCounters {
     /// Frames.
     pub frames: u64,
-    /// Their bytes, before the capture cut them.
+    /// Bytes of the frames, before the capture cut them.
     pub bytes: u64,
-    /// Their captured bytes.
+    /// Captured bytes of the frames.
     pub captured_bytes: u64,
     /// Frames that are TCP segments and not duplicates.
     pub segments: u64,
@@ -36,14 +36,14 @@ pub struct CaptureCounters {
     pub header_cut: u64,
     /// Frames whose headers contradict themselves or the frame's length.
     pub malformed: u64,
-    /// Copies of frames that are dropped because they were captured before.
+    /// Frames dropped as copies of frames captured before.
     pub duplicates: u64,
-    /// Frames with a link header that is not read.
+    /// Frames with a link header of a type that this crate does not read.
     pub other_links: u64,
     /// Segments with options that were cut or are malformed.
     pub options_cut: u64,
-    /// Segments in packets whose IP length is 0 or replaced: more than 65,535 bytes, or cut
-    /// into packets by the interface.
+    /// Segments in packets whose IP length is 0 or comes from a jumbo option: packets of more than
+    /// 65,535 bytes, or packets that the interface cuts into smaller ones.
     pub big_packets: u64,
     /// Packets that the capturing system says it dropped.
     pub dropped: u64,
@@ -57,7 +57,7 @@ pub struct CaptureCounters {
     pub began_ns: i64,
     /// Time of the last frame.
     pub ended_ns: i64,
-    /// Types of link headers that are not read, as far as they are remembered.
+    /// Types of link headers that this crate does not read; only the first few are remembered.
     pub unread_links: Vec<LinkType>,
 }
 
@@ -84,8 +84,8 @@ impl Dissector {
         }
     }
 
-    /// Takes the next frame and returns its segment, if it is one that was not captured
-    /// before.
+    /// Takes the next frame and returns its segment; `None` for a copy of an earlier frame, and for
+    /// a frame without a segment.
     pub fn on_frame(&mut self, frame: &Frame<'_>) -> Option<(FlowKey, Segment)> {
         let at_ns = self.clock.time(frame.at_ns);
         let counters = &mut self.counters;
@@ -160,7 +160,7 @@ impl Dissector {
         self.clock.now_ns()
     }
 
-    /// The counts so far, without drops.
+    /// The counts so far, without the packets that the capturing system dropped.
     pub fn counters(&self) -> CaptureCounters {
         CaptureCounters {
             times: self.clock.counters(),

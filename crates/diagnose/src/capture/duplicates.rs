@@ -1,22 +1,22 @@
-//! Frames that a capture has twice: mirror ports that copy a frame where it enters and where it
-//! leaves a switch, and the Linux device `any`.
+//! Recognises frames that a capture contains twice. Mirror ports copy a frame where it enters and
+//! where it leaves a switch; the Linux device `any` shows it on several interfaces.
 //!
-//! Rule: a frame is a duplicate if the same frame was captured within [`WITHIN_NS`] before.
-//! Two IPv4 packets are the same if identification, ports, sequence numbers, flags, window and
-//! TCP checksum agree; a retransmission has another identification. Packets without
-//! identification (IPv6, or 0) are compared without it, and are dropped only while at least
-//! [`MIRRORED`] of the segments with payload appear twice: retransmissions and duplicate ACKs
-//! may be equal too.
+//! Rule: a frame is a duplicate if the same frame was captured within [`WITHIN_NS`] before. Two
+//! IPv4 packets are the same if identification, ports, sequence numbers, flags, window and TCP
+//! checksum agree; a retransmission has another identification. Packets without identification
+//! (IPv6, or identification 0) are compared by the remaining fields. Such packets may be equal
+//! without being copies (retransmissions, duplicate ACKs), so they are dropped only while at least
+//! [`MIRRORED`] percent of the segments with payload appear twice.
 //!
 //! Memory is a table of fixed size, in which newer frames replace older ones.
 
 /// Longest time between two copies, in nanoseconds: 1 ms.
 const WITHIN_NS: i64 = 1_000_000;
-/// Places of the table.
+/// Entries of the table.
 const PLACES: usize = 4_096;
-/// Segments with payload and without identification by which mirroring is recognised.
+/// Segments with payload and without identification that are needed to recognise mirroring.
 const LEARNED: u32 = 64;
-/// Share of copies among them, in percent: of frames that all appear twice, half are copies.
+/// Share of copies among these segments, in percent: if every frame appears twice, half are copies.
 const MIRRORED: u32 = 40;
 
 /// The fields by which a frame is recognised.
@@ -45,10 +45,11 @@ struct Place {
     at_ns: i64,
 }
 
-/// The frames of the last millisecond, as far as they fit.
+/// The frames of the last millisecond; a newer frame may replace an older one.
 pub(super) struct Duplicates {
     places: Box<[Place]>,
-    /// Of the latest segments with payload and without identification: all, and copies.
+    /// Number of the latest segments with payload and without identification, and of copies among
+    /// them.
     learned: u32,
     copies: u32,
 }

@@ -7,12 +7,12 @@ use super::{link_type::LinkType, segment::Passage};
 pub struct Frame<'a> {
     /// Time in nanoseconds since the Unix epoch; `None` if the capture has none.
     pub at_ns: Option<i64>,
-    /// Type of its first header.
+    /// Type of the frame's first header.
     pub link: LinkType,
     /// Captured bytes.
     pub bytes: &'a [u8],
-    /// Bytes of the whole frame, at least those that were captured.
+    /// Length of the whole frame in bytes, at least the number of captured bytes.
     pub original_len: u32,
-    /// Relation to the capturing host, where the capture has it.
+    /// Relation of the frame to the capturing host, if the capture records it.
     pub passage: Option<Passage>,
 }

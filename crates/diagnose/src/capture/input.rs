@@ -20,9 +20,9 @@ use ruzstd::decoding::{
 
 /// Bytes of the buffer.
 const BUFFER: usize = 2 << 20;
-/// Longest run of bytes that [`Input::need`] can hold ready.
+/// Most bytes that [`Input::need`] can make ready at once.
 pub(super) const NEED_MAX: usize = BUFFER / 2;
-/// Most bytes read at once: they stay in the processor's cache until they are read.
+/// Most bytes read at once: few enough to stay in the processor's cache until they are parsed.
 const READ_MAX: usize = 256 << 10;
 /// Largest window of a zstd frame, as in the program `zstd` without `--long`.
 const ZSTD_WINDOW_MAX: u64 = 128 << 20;
@@ -32,12 +32,12 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of the longest magic number.
 const MAGIC: usize = 4;
 
-/// Number of bytes read from a file so far, which another thread may ask for.
+/// Number of bytes read from a file so far; another thread may read it.
 #[derive(Clone, Debug, Default)]
 pub struct BytesRead(Arc<AtomicU64>);
 
 impl BytesRead {
-    /// Bytes read so far, compressed if the file is.
+    /// Bytes read so far; of a compressed file, compressed bytes.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -61,7 +61,7 @@ impl<R: Read> Read for Counted<R> {
 pub(super) struct Input {
     source: Box<dyn Read + Send>,
     buffer: Box<[u8]>,
-    /// Bytes of `buffer` that are read and not consumed.
+    /// Bounds of the bytes of `buffer` that are read and not yet consumed.
     start: usize,
     end: usize,
     /// Decompressed bytes consumed so far.
@@ -107,7 +107,7 @@ impl Input {
         &self.buffer[self.start..self.end]
     }
 
-    /// Makes `len` bytes ready, or as many as are left. Returns true if there are `len`.
+    /// Makes `len` bytes ready, or all that remain. Returns true if `len` bytes are ready.
     ///
     /// # Panics
     /// If `len` exceeds [`NEED_MAX`].
@@ -121,7 +121,7 @@ impl Input {
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<bool> {
-        // Fewer than `len` bytes are moved, so that every read has room for many frames.
+        // At most `len` bytes are moved, so every read has room for many frames.
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -143,7 +143,7 @@ impl Input {
     /// Consumes `len` of the bytes that are ready.
     ///
     /// # Panics
-    /// If fewer are ready.
+    /// If fewer than `len` bytes are ready.
     pub(super) fn consume(&mut self, len: usize) {
         assert!(
             len <= self.end - self.start,
@@ -156,7 +156,7 @@ impl Input {
         }
     }
 
-    /// Consumes `len` bytes without holding them together. Returns true if there were `len`.
+    /// Consumes `len` bytes without buffering them together. Returns true if there were `len`.
     pub(super) fn skip(&mut self, mut len: u64) -> io::Result<bool> {
         while len > 0 {
             if self.start == self.end && !self.need(1)? {
@@ -175,7 +175,7 @@ struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
     is_inside: bool,
-    /// The error after the bytes that are decoded.
+    /// The decoding error, returned after the bytes that were decoded before it.
     failed: Option<io::Error>,
 }
 
@@ -191,7 +191,7 @@ impl<R: io::BufRead> Zstd<R> {
         }
     }
 
-    /// Begins the next frame. Returns false if there is none.
+    /// Begins the next frame. Returns false at the end of the source.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if self.source.fill_buf()?.is_empty() {
@@ -214,15 +214,16 @@ impl<R: io::BufRead> Zstd<R> {
         }
     }
 
-    /// Decodes until there are bytes to return, or the frame ends.
+    /// Decodes until there are bytes to return or the frame has ended.
     fn decode(&mut self) {
-        // A last block without content, and room for a checksum.
+        // An empty last block, with room for a checksum.
         const LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
         while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             let decoded = self.decoder.decode_blocks(&mut self.source, UptoBlocks(1));
             if let Err(error) = decoded {
                 self.failed = Some(self.failure(error));
-                // The decoder keeps a window of decoded bytes until the frame ends.
+                // The decoder returns its last window of bytes only once the frame ends, so an
+                // empty last block ends the frame.
                 if self
                     .decoder
                     .decode_blocks(&LAST_BLOCK[..], UptoBlocks(1))
@@ -234,7 +235,8 @@ impl<R: io::BufRead> Zstd<R> {
         }
     }
 
-    /// The error of a file that is cut, if all of it was read, and otherwise of damage.
+    /// Returns `UnexpectedEof` if the whole source was read (the file is cut), otherwise
+    /// `InvalidData` (the file is damaged).
     fn failure(&mut self, error: FrameDecoderError) -> io::Error {
         let is_at_end = self.source.fill_buf().is_ok_and(<[u8]>::is_empty);
         let kind = match is_at_end {

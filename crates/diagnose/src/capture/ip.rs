@@ -1,9 +1,8 @@
-//! IPv4 and IPv6 headers of captured packets: from a packet to its TCP segment. RFC 791,
-//! RFC 8200.
+//! IPv4 and IPv6 headers of captured packets: finds the TCP segment of a packet. RFC 791, RFC 8200.
 //!
-//! Rule: lengths are those of the headers. A length of 0 means that the kernel handed over more
-//! than the field can hold, and the length of the frame counts. A length beyond the frame is
-//! believed if the checksum of the IPv4 header is right.
+//! Rule: lengths come from the headers. A length of 0 means that the kernel captured a packet
+//! longer than the field can express; the length of the frame is used instead. A length beyond the
+//! frame is accepted if the checksum of the IPv4 header is right.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -22,10 +21,10 @@ const MOBILITY: u8 = 135;
 const HOST_IDENTITY: u8 = 139;
 const SHIM6: u8 = 140;
 
-/// Most extension headers of a packet that are followed.
+/// Most extension headers of a packet that are read.
 const EXTENSIONS_MAX: usize = 16;
 
-/// Option of a hop-by-hop header: a length of more than 16 bits. RFC 2675.
+/// Hop-by-hop option for a payload length of more than 16 bits. RFC 2675.
 const JUMBO: u8 = 0xc2;
 
 /// A TCP segment inside its IP packet.
@@ -37,9 +36,9 @@ pub(super) struct IpPacket<'a> {
     pub ecn: Ecn,
     pub ttl: u8,
     pub id: Option<u16>,
-    /// It is the first fragment of its packet.
+    /// The segment is the first fragment of its packet.
     pub is_fragment: bool,
-    /// Its length field is 0 or replaced by a jumbo option.
+    /// The packet's length field is 0, or a jumbo option replaces it.
     pub is_big: bool,
 }
 
@@ -110,7 +109,7 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
         source: address(8),
         destination: address(24),
         segment,
-        // The traffic class lies across the first two bytes; its low half is in the second.
+        // The traffic class spans the first two bytes; its low half is in the second byte.
         ecn: ecn(header[1] >> 4),
         ttl: header[7],
         id: None,
@@ -119,7 +118,7 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// Follows extension headers to TCP. The second value is true for a first fragment.
+/// Skips extension headers up to TCP. The second value is true for a first fragment.
 fn extensions(first: u8, rest: Packet<'_>) -> Result<(Packet<'_>, bool), Skipped> {
     const UNITS: u32 = 8;
     const MORE_FRAGMENTS: u16 = 1;

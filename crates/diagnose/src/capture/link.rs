@@ -1,7 +1,7 @@
-//! Link headers: from a frame to its IP packet.
+//! Link headers: finds the IP packet of a frame.
 //!
-//! Rule: a header leads to exactly one IP packet or to a reason for which there is none. Tunnels
-//! inside IP are not opened.
+//! Rule: a frame has exactly one IP packet, or a reason for which it has none. Tunnels inside IP
+//! are not opened.
 
 use super::{
     frame::Frame,
@@ -10,7 +10,7 @@ use super::{
     segment::Passage,
 };
 
-/// The protocol below a link header.
+/// The protocol after a link header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Network {
     Ipv4,
@@ -23,12 +23,12 @@ const IPV6: u16 = 0x86dd;
 const VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const PPPOE_SESSION: u16 = 0x8864;
-/// Smaller values are lengths of 802.3 frames.
+/// Least EtherType; smaller values are lengths of 802.3 frames.
 const ETHERTYPE_MIN: u16 = 0x0600;
 /// LLC header of SNAP with an EtherType.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
-/// Most tags and labels of a frame; more are no frame of a network.
+/// Most tags and labels of a frame; no real network uses more.
 const TAGS_MAX: usize = 16;
 
 const PPP_IPV4: u16 = 0x0021;
@@ -110,7 +110,7 @@ fn mpls(mut packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     Err(Skipped::NotTcp)
 }
 
-/// Tells the IP version from the packet's first four bits.
+/// Returns the IP version in the packet's first four bits.
 fn by_version(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     match packet.bytes.first().map(|byte| byte >> 4) {
         Some(4) => Ok((Network::Ipv4, packet)),
@@ -120,7 +120,7 @@ fn by_version(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     }
 }
 
-/// A family in one of both byte orders: only one of them is a small number.
+/// Reads an address family in either byte order: the smaller of the two values is the family.
 fn family(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     let (header, rest) = packet.split::<4>()?;
     let (big, little) = (u32::from_be_bytes(*header), u32::from_le_bytes(*header));
@@ -135,10 +135,10 @@ fn family(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
 /// RFC 1661 §2, RFC 1662 §3.1.
 fn ppp(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     const CONTROL: u8 = 0x03;
-    // Fewer than four bytes may be either form.
+    // Packets of fewer than four bytes may have either form, so they are rejected.
     packet.split::<4>()?;
     let with_address = match packet.bytes {
-        // The address is 0xff; pppd writes 0 or 1 there, for the direction.
+        // The address is 0xff; pppd writes the direction there, 0 or 1.
         [0xff | 0 | 1, CONTROL, ..] => packet.split::<2>()?.1,
         _ => packet,
     };
@@ -166,7 +166,7 @@ fn pppoe(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     ppp(rest)
 }
 
-/// Linux cooked capture. Its packet type says who sent the frame.
+/// Linux cooked capture. Its packet type gives the frame's relation to the capturing host.
 fn cooked(packet: Packet<'_>) -> Result<Inner<'_>, Skipped> {
     let (header, rest) = packet.split::<16>()?;
     let (network, packet) = ether_type(be16(header, 14), rest)?;

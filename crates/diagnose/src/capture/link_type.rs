@@ -1,6 +1,7 @@
 //! Types of link headers.
 //!
-//! Rule: a number is not interpreted here. [`LinkType::READ`] lists those that are read.
+//! Rule: this file does not interpret the numbers. [`LinkType::READ`] lists the types that are
+//! read.
 
 use std::fmt;
 
@@ -10,15 +11,15 @@ use std::fmt;
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// Loopback of BSD systems: address family in the capturing host's byte order.
+    /// Loopback of BSD systems: begins with the address family in the capturing host's byte order.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
     /// PPP, with or without the HDLC address.
     pub const PPP: Self = Self(9);
-    /// An IP packet, under the number of BSD systems.
+    /// An IP packet, by the number that BSD systems use.
     pub const RAW_BSD: Self = Self(12);
-    /// An IP packet, under the number of OpenBSD.
+    /// An IP packet, by the number that OpenBSD uses.
     pub const RAW_OPENBSD: Self = Self(14);
     /// PPP in HDLC framing.
     pub const PPP_HDLC: Self = Self(50);
@@ -28,7 +29,7 @@ impl LinkType {
     pub const RAW: Self = Self(101);
     /// Cisco HDLC.
     pub const C_HDLC: Self = Self(104);
-    /// Loopback of OpenBSD: address family in network byte order.
+    /// Loopback of OpenBSD: begins with the address family in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux cooked capture: the device `any`.
     pub const LINUX_SLL: Self = Self(113);
@@ -62,7 +63,7 @@ impl LinkType {
 }
 
 impl fmt::Display for LinkType {
-    /// The name that tcpdump gives it, or its number.
+    /// Writes the name that tcpdump gives the type, or its number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Self::READ.iter().find(|(known, _)| known == self) {
             Some((_, name)) => f.write_str(name),

@@ -1,10 +1,10 @@
 //! Captures: the TCP segments of a file, a stream or an interface, in the order of the capture.
 //!
-//! [`CaptureReader`] reads a file, [`Dissector`] the frames of any other source. Both return
+//! [`CaptureReader`] reads a file; [`Dissector`] reads the frames of any other source. Both return
 //! [`Segment`]s. [`FlowTable`] sorts them into connections, each with its own [`Analysis`].
 //!
-//! Rule: nothing is inferred here. A value that the capture does not have is `None`, or
-//! a flag of the segment says that it is missing.
+//! Rule: nothing is inferred here. A value that the capture does not have is `None`, or a flag of
+//! the segment marks it as missing.
 
 mod clock;
 mod dissector;

@@ -1,9 +1,9 @@
-//! A part of a frame: the bytes that were captured, and the length that it had.
+//! A part of a frame: the captured bytes, and the original length.
 //!
-//! Rule: a header is read if it was captured whole. Otherwise the reason tells a snap length
-//! from a packet that contradicts itself.
+//! Rule: a header is read if it was captured whole. Otherwise the reason distinguishes a snap
+//! length that is too short from a packet that contradicts itself.
 
-/// Reason for which a frame makes no segment. Each is a counter.
+/// Reason for which a frame has no segment. Each is a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Skipped {
     /// The type of the link header is not read.
@@ -23,7 +23,7 @@ pub(super) enum Skipped {
 pub(super) struct Packet<'a> {
     /// Captured bytes, at most `len`.
     pub bytes: &'a [u8],
-    /// Bytes that there were before the capture cut them.
+    /// Length of the packet before the capture cut it.
     pub len: u32,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Leaves out the first `len` bytes, captured or not.
+    /// Removes the first `len` bytes, captured or not.
     pub(super) fn without(self, len: u32) -> Result<Self, Skipped> {
         match self.len.checked_sub(len) {
             Some(rest) => Ok(Self {
@@ -53,7 +53,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Cuts off everything after `len` bytes, such as the padding of a short frame.
+    /// Removes everything after `len` bytes, such as the padding of a short frame.
     pub(super) fn cut_to(self, len: u32) -> Self {
         let captured = self.bytes.len().min(len as usize);
         Self {

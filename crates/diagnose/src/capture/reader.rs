@@ -1,7 +1,7 @@
 //! The segments of a capture file, one after another.
 //!
-//! Rule: reading does not fail after the head of the file. It ends, and [`CaptureReader::ending`]
-//! says where and why.
+//! Rule: after the head of the file, reading never fails. It ends, and [`CaptureReader::ending`]
+//! returns the place and the reason.
 
 use std::io::Read;
 
@@ -14,8 +14,8 @@ use super::{
 
 /// Reads a capture in the format pcap or pcapng, plain or inside gzip or zstd.
 ///
-/// It holds one buffer of fixed size. The segments come in the order of the file; their times
-/// do not decrease.
+/// Memory is one buffer of fixed size. The segments come in the order of the file; their times do
+/// not decrease.
 pub struct CaptureReader {
     file: CaptureFile,
     dissector: Dissector,
@@ -27,7 +27,7 @@ impl CaptureReader {
     /// progress bar.
     ///
     /// # Errors
-    /// `source` cannot be read, or is not a capture. The error says what to do.
+    /// If `source` cannot be read or is not a capture. The error says what to do.
     pub fn open(
         source: impl Read + Send + 'static,
         count: BytesRead,
@@ -52,7 +52,7 @@ impl CaptureReader {
         }
     }
 
-    /// Reason for which there are no more segments; `None` before the last one was returned.
+    /// Reason for which there are no more segments; `None` until the last one was returned.
     pub const fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }

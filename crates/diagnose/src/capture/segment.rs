@@ -1,6 +1,6 @@
 //! One TCP segment as a capture shows it, and the connection to which it belongs.
 //!
-//! Rule: a segment is a value of fixed size that owns no memory. Its numbers are those of the
+//! Rule: a segment is a value of fixed size that owns no memory. Its numbers are copied from the
 //! headers: sequence numbers wrap and windows are not scaled.
 
 use std::{fmt, net::SocketAddr};
@@ -39,7 +39,7 @@ impl End {
 
 /// The addresses and ports of a connection, the same for both directions.
 ///
-/// IPv4 addresses come before IPv6 addresses; then the order is that of the numbers. Flow
+/// IPv4 addresses come before IPv6 addresses; within a family, addresses are ordered by value. Flow
 /// label and scope of an IPv6 address are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
@@ -92,30 +92,30 @@ pub enum Passage {
 /// A TCP segment as a capture shows it. RFC 9293 §3.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Time of the capture, in nanoseconds since the Unix epoch. It may be earlier than that
-    /// of the previous segment: segments are in the order of the capture, and its clock may
-    /// have been set back or several interfaces may have been merged.
+    /// Time of the capture, in nanoseconds since the Unix epoch. It may be earlier than the
+    /// previous segment's time: segments are in the order of the capture, the clock may have been
+    /// set back, and several interfaces may have been merged.
     pub at_ns: i64,
     /// The end that sent the segment.
     pub from: End,
-    /// SEG.SEQ: of the first payload byte, or of SYN.
+    /// SEG.SEQ: sequence number of the first payload byte, or of SYN.
     pub seq: u32,
-    /// SEG.ACK; without ACK it has no meaning.
+    /// SEG.ACK; has no meaning without the ACK flag.
     pub ack: u32,
     /// Control bits.
     pub flags: TcpFlags,
     /// SEG.WND as sent, before scaling.
     pub window: u16,
-    /// Urgent pointer; without URG it has no meaning.
+    /// Urgent pointer; has no meaning without the URG flag.
     pub urgent: u16,
-    /// Payload in bytes, by the lengths in the IP and TCP headers, however many bytes were
-    /// captured. More than the MSS in a capture above segmentation offload.
+    /// Payload in bytes, computed from the lengths in the IP and TCP headers and independent of the
+    /// snap length. Exceeds the MSS in a capture above segmentation offload.
     pub payload: u32,
     /// Options. Those beyond the captured bytes are missing: see
     /// [`options_cut`](Self::options_cut).
     pub options: TcpOptions,
-    /// The capture ends inside the options, or an option has an impossible length: an option
-    /// that is missing here may have been in the segment.
+    /// The options are incomplete: the capture ends inside them, or an option has an impossible
+    /// length. An option that is missing here may have been in the segment.
     pub options_cut: bool,
     /// The IP packet was fragmented and this is its first fragment: `payload` counts only the
     /// bytes of this fragment. Other fragments have no TCP header and make no segment.
@@ -129,7 +129,7 @@ pub struct Segment {
     /// Length of the frame before it was cut to the snap length, link header included, in
     /// bytes.
     pub frame_len: u32,
-    /// Relation of the frame to the capturing host; `None` where the capture does not say.
+    /// Relation of the frame to the capturing host; `None` if the capture does not record it.
     pub passage: Option<Passage>,
 }
 
@@ -154,7 +154,7 @@ impl Segment {
         passage: None,
     };
 
-    /// SEG.LEN: payload, and one for each of SYN and FIN.
+    /// SEG.LEN: payload bytes, plus one for SYN and one for FIN.
     pub const fn sequence_len(&self) -> u32 {
         let syn = self.flags.contains(TcpFlags::SYN) as u32;
         let fin = self.flags.contains(TcpFlags::FIN) as u32;
@@ -178,10 +178,10 @@ impl Segment {
 
 /// The analysis of one connection.
 ///
-/// A value is made when the capture shows the first segment of a connection, is given every
-/// segment of it in the order of the capture, both directions together, and is asked for its
-/// outcome when the connection or the capture has ended. Duplicated frames are not given to
-/// it. Its memory counts as long as the connection is open.
+/// A value is created at the first segment of a connection. It takes every segment of the
+/// connection in the order of the capture, both directions together and without duplicated frames,
+/// and returns its outcome when the connection or the capture has ended. Its memory is needed as
+/// long as the connection is open.
 pub trait Analysis {
     /// Result for a connection.
     type Outcome;
@@ -189,7 +189,6 @@ pub trait Analysis {
     /// Takes the next segment.
     fn on_segment(&mut self, segment: &Segment);
 
-    /// Returns the result. `end_ns` is the time of the last frame of the capture read so far,
-    /// of whichever connection.
+    /// Returns the result. `end_ns` is the time of the last frame read so far, of any connection.
     fn conclude(self, end_ns: i64) -> Self::Outcome;
 }

@@ -1,8 +1,8 @@
 //! The TCP header of a captured packet. RFC 9293 §3.1.
 //!
 //! Rule: a segment needs the first 20 bytes of its header; options are read as far as they were
-//! captured. Checksums are not compared: a host that leaves them to its interface captures
-//! wrong ones.
+//! captured. Checksums are not verified: a host that offloads checksums captures its own segments
+//! with wrong ones.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ use super::{
 
 const HEADER: usize = 20;
 
-/// Reads the segment of an IP packet. Time, length and passage of the frame are left empty.
+/// Reads the segment of an IP packet. The caller fills in the frame's time, length and passage.
 pub(super) fn segment(packet: &IpPacket<'_>) -> Result<(FlowKey, Segment, Fingerprint), Skipped> {
     let (header, after) = packet.segment.split::<HEADER>()?;
     let be16 = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);

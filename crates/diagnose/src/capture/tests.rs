@@ -1,4 +1,4 @@
-//! Segments and connections.
+//! Tests of segments and connections.
 
 use std::net::SocketAddr;
 

@@ -1,7 +1,7 @@
-//! Warnings about a capture: everything that makes an answer partial or less certain.
+//! Warnings about a capture: reasons for which an answer is partial or less certain.
 //!
-//! Rule: a warning is a sentence about the capture, its consequence, and what to do
-//! where something can be done. `docs/diagnosis.md` explains each by its name.
+//! Rule: a warning is a sentence about the capture, its consequence, and what to do if something
+//! can be done. `docs/diagnosis.md` explains each by its name.
 
 use std::fmt;
 
@@ -25,32 +25,32 @@ pub enum CaptureWarning {
     },
     /// The file could not be read or decompressed to its end.
     Unreadable {
-        /// Place up to which it was read, in decompressed bytes.
+        /// Place of the first byte that could not be read, in decompressed bytes.
         at_byte: u64,
         /// Text of the error.
         error: String,
     },
-    /// There is no TCP segment.
+    /// The capture has no TCP segment.
     NoTcp,
     /// The capturing system dropped packets.
     Dropped(u64),
-    /// Link headers of types that are not read.
+    /// Frames with link headers of types that this crate does not read.
     OtherLinks {
-        /// Frames.
+        /// Number of frames.
         frames: u64,
-        /// The types, as far as they are remembered.
+        /// The types; only the first few are remembered.
         types: Vec<LinkType>,
     },
-    /// The snap length cuts the headers up to TCP's first 20 bytes.
+    /// The snap length cuts headers before the end of the TCP header's first 20 bytes.
     HeaderCut {
-        /// Frames.
+        /// Number of frames.
         frames: u64,
         /// Most captured bytes of a frame.
         snap_len: u32,
     },
     /// TCP options are cut or malformed.
     OptionsCut {
-        /// Segments.
+        /// Number of segments.
         segments: u64,
         /// Most captured bytes of a frame that was cut; 0 if none was.
         snap_len: u32,
@@ -79,7 +79,7 @@ pub enum CaptureWarning {
 }
 
 impl CaptureWarning {
-    /// Warnings about a capture with these counts and this end, the worst first.
+    /// Returns the warnings about a capture with these counts and this end, the worst first.
     pub fn all(counters: &CaptureCounters, ending: Option<&Ending>) -> Vec<Self> {
         let mut all = Vec::new();
         match ending {

@@ -30,8 +30,8 @@ pub(super) struct Open {
     peer: Option<Unwrap>,
     snd_una: u64,
     snd_max: u64,
-    /// The segment recorded last was sent by this end, so a SACK block that is recorded
-    /// next belongs to it.
+    /// This end sent the segment recorded last, so the SACK blocks recorded next belong to that
+    /// segment.
     sent_last: bool,
     window_is_closed: bool,
     episodes: EpisodeLog,
@@ -43,14 +43,14 @@ pub struct Assembly {
     hosts: Vec<Host>,
     links: Vec<LinkUsage>,
     ends: Vec<Open>,
-    /// Index of an end, by host and by the connection number of that host's trace. A
-    /// stack reuses numbers; the entry is the latest end with the number.
+    /// Index of an end, by host and by connection number in that host's trace. A stack reuses
+    /// numbers; the entry is the latest end with the number.
     numbers: HashMap<(usize, u32), usize>,
     forgotten: u64,
 }
 
 impl Assembly {
-    /// An assembly without records.
+    /// Creates an assembly without records.
     pub fn new(hosts: Vec<Host>, links: Vec<LinkUsage>) -> Self {
         Self {
             hosts,
@@ -72,7 +72,7 @@ impl Assembly {
         self.hosts[host].cpu.add(from_ns, until_ns);
     }
 
-    /// Counts records that a trace overwrote before they were read.
+    /// Counts trace records that were overwritten before they were read.
     pub fn forgot(&mut self, records: u64) {
         self.forgotten += records;
     }
@@ -98,8 +98,8 @@ impl Assembly {
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
             return;
         }
-        // If no `Opened` with this number was read, it was overwritten: the record is
-        // ignored. If the number was used before, the record goes to the earlier end.
+        // If no `Opened` with this number was read, the trace overwrote it, and the record is
+        // ignored, or added to an earlier end with the same number.
         let place = self.numbers.get(&(host, record.connection));
         if let Some(&place) = place {
             self.ends[place].record(at_ns, record.event);
@@ -114,7 +114,7 @@ impl Assembly {
             self.ends.into_iter().partition(|end| !end.passive);
         let mut accepted: HashMap<(u32, u32), Open> = HashMap::new();
         for end in passive {
-            // Of two ends with the same pair of numbers, only the later one is paired.
+            // Of several ends with the same pair of numbers, only the latest is paired.
             if let Some(other) = accepted.insert((end.irs, end.iss), end) {
                 waiting.push(other);
             }
@@ -146,7 +146,7 @@ impl Assembly {
 }
 
 impl Open {
-    /// An end whose first record is from `at_ns`.
+    /// Creates an end whose first record is from `at_ns`.
     pub(super) fn new(host: usize, at_ns: u64, passive: bool, iss: u32, irs: u32) -> Self {
         let mut end = Endpoint {
             host,

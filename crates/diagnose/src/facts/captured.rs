@@ -1,9 +1,9 @@
 //! The ends of a connection as a capture shows them.
 //!
-//! Rule: an end has the times of its tap. A segment that begins before the highest byte seen is
-//! a retransmission, and an ACK of segments that were sent once gives a round trip. Limits and
-//! episodes are those of the account, so only the sender's end has them. The congestion window
-//! does not show.
+//! Rule: times are those of the end's capture. A segment that begins before the highest byte seen
+//! is a retransmission; an ACK of segments that were sent once gives an RTT sample. Limits and
+//! episodes come from the account of the connection, so only the sender's end has them. A capture
+//! does not show the congestion window.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ use crate::{
     observe::{EpisodeKind, Noted, ObservedConnection, SegmentLog},
 };
 
-/// The connection of `seen` from its segments at one tap. Its sender is the first end. The
-/// other end is absent if it sent no payload.
+/// Builds the connection of `seen` from its segments in one capture. Its sender is the first end.
+/// The other end is absent if it sent no payload.
 pub fn captured_ends(log: &SegmentLog, seen: &ObservedConnection) -> Connection {
     let receiver = seen.sender.other();
     let answers = seen.directions[receiver.index()].payload_bytes > 0;
@@ -27,7 +27,7 @@ pub fn captured_ends(log: &SegmentLog, seen: &ObservedConnection) -> Connection 
     }
 }
 
-/// The end `own` of the connection of `seen` from the segments at a tap, as host `host`.
+/// Builds the end `own` of the connection of `seen` from the segments in a capture, as host `host`.
 pub fn captured_end(
     log: &SegmentLog,
     seen: &ObservedConnection,
@@ -67,12 +67,12 @@ pub fn captured_end(
     end
 }
 
-/// Marks the segments that never reached the other end. Both ends must have their own taps.
+/// Marks the segments that never reached the other end. Each end needs its own capture.
 pub fn mark_lost(connection: &mut Connection) {
     lost::find(connection);
 }
 
-/// Sequence number of an end's SYN. Without one, the number before the first byte seen.
+/// Sequence number of an end's SYN; if no SYN was seen, the number before the first byte seen.
 fn initial(segments: &[Noted], end: End) -> u32 {
     let own = || segments.iter().filter(|one| one.from == end);
     if let Some(syn) = own().find(|one| one.flags.contains(TcpFlags::SYN)) {
@@ -99,7 +99,7 @@ struct Reader<'a> {
     /// Sequence number after the highest byte that this end sent.
     next: Option<u32>,
     trips: RoundTrips,
-    /// End of the last timeout of which the retransmission was seen.
+    /// End of the last timeout whose retransmission was seen.
     timeout_at: u64,
 }
 
@@ -167,7 +167,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Marks the timeout that this retransmission ends.
+    /// Records the timeout that caused this retransmission.
     fn note_timeout(&mut self) {
         if self.own != self.seen.sender || self.now < self.timeout_at {
             return;
@@ -184,17 +184,17 @@ impl Reader<'_> {
     }
 }
 
-/// Round trips from the tap and back.
+/// Round trips between the capture and the receiver.
 #[derive(Debug, Default)]
 struct RoundTrips {
-    /// Sequence number after each segment that was sent once, and its time.
+    /// End and time of each segment that was sent once and is not yet acknowledged.
     pending: VecDeque<(u32, u64)>,
     srtt_us: u32,
     rttvar_us: u32,
 }
 
 impl RoundTrips {
-    /// Takes an ACK. RFC 6298 §2; the timeout is without a minimum.
+    /// Takes an ACK and returns an RTT sample if it gives one. RFC 6298 §2, without a minimum RTO.
     fn on_ack(&mut self, now: u64, ack: u32) -> Option<TraceEvent> {
         let mut sent = None;
         while let Some(&(end, at)) = self.pending.front()

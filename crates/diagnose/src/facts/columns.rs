@@ -1,8 +1,7 @@
 //! Series as columns: one vector for each quantity; all vectors of a table have the same
 //! length.
 //!
-//! Rule: a table is complete and in the order of time. Code that draws it may leave out
-//! values.
+//! Rule: a table is complete and in the order of time. Code that draws a table may skip values.
 
 /// Declares a table: its columns, and `push` for one row.
 macro_rules! table {
@@ -15,7 +14,7 @@ macro_rules! table {
         pub struct $table { $( $(#[doc = $doc])+ pub $column: Vec<$type>, )+ }
 
         impl $table {
-            // A row has as many values as its table has columns.
+            // A row has one argument for each column.
             #[allow(clippy::too_many_arguments)]
             pub(super) fn push(&mut self, $( $column: $type, )+) {
                 $( self.$column.push($column); )+
@@ -51,8 +50,7 @@ table! {
         flags: u16,
         /// Bits [`RETRANSMITTED`](Self::RETRANSMITTED) and [`LOST`](Self::LOST).
         status: u8,
-        /// Sequence space that this end has sent and that is not yet acknowledged, after
-        /// this segment.
+        /// Sequence space that this end has sent and that is unacknowledged after this segment.
         outstanding: u32,
     }
 }
@@ -130,15 +128,15 @@ table! {
 }
 
 table! {
-    /// Blocks of a pool that each holder holds and has reserved.
+    /// Pool blocks that each holder has taken and has reserved.
     pub struct PoolLevels {
         /// Time of the change.
         at_ns: u64,
         /// The holder, as an index into [`PoolLevels::HOLDERS`].
         holder: u8,
-        /// Blocks held from this time on.
+        /// Blocks taken, from this time on.
         held: u32,
-        /// Blocks reserved and not yet held, from this time on.
+        /// Blocks reserved and not yet taken, from this time on.
         reserved: u32,
     }
 }

@@ -1,9 +1,9 @@
 //! Episodes of a sender: recoveries, probes and responses to congestion, with their times.
 //!
-//! Rule: an episode is an event of the sender's loss recovery or congestion control, from
-//! the sender's own records. A new recovery or an undo ends the recovery that is open;
-//! probes and marks do not. A probe, an undo and the response to a mark have
-//! no length. Segments and limits in it are in their own tables.
+//! Rule: an episode is an event of the sender's loss recovery or congestion control, from the
+//! sender's own records. A new recovery or an undo ends the open recovery; probes and marks do not.
+//! A probe, an undo and the response to a mark have no length. The segments and limits of an
+//! episode are in their own tables.
 
 use fullpipe_tcp::{
     TcpState,
@@ -14,13 +14,13 @@ use fullpipe_tcp::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Episode {
-    /// A SYN, or its answer, was lost: from the first timeout until the connection is
-    /// established or given up. The count is the number of timeouts.
+    /// A SYN or SYN-ACK was lost: from the first timeout until the connection is established or
+    /// given up. The count is the number of timeouts.
     LostHandshake,
-    /// From a retransmission timeout until what was then outstanding has arrived. The count
-    /// is the largest number of timeouts in a row.
+    /// From a retransmission timeout until everything outstanding at that time has arrived. The
+    /// count is the largest number of consecutive timeouts.
     Timeout,
-    /// Fast recovery. The count is the number of segments retransmitted in it.
+    /// Fast recovery. The count is the number of segments retransmitted during recovery.
     FastRecovery,
     /// A tail loss probe was sent. The count is 0.
     TailProbe,
@@ -58,13 +58,13 @@ impl Episode {
 /// Episodes in the order of their begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Episodes {
-    /// Begin.
+    /// Begin of each episode.
     pub at_ns: Vec<u64>,
-    /// End; the end of observation for an episode that has not ended.
+    /// End of each episode; for one that has not ended, the end of observation.
     pub end_ns: Vec<u64>,
-    /// Kind, as an index into [`Episode::ALL`].
+    /// Kind of each episode, as an index into [`Episode::ALL`].
     pub kind: Vec<u8>,
-    /// Count, as [`Episode`] describes it.
+    /// Count of each episode, as [`Episode`] describes it.
     pub count: Vec<u32>,
 }
 

@@ -54,11 +54,11 @@ impl Mark {
 /// Marks in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Time of the event.
+    /// Time of each event.
     pub at_ns: Vec<u64>,
-    /// Kind, as an index into [`Mark::ALL`].
+    /// Kind of each mark, as an index into [`Mark::ALL`].
     pub kind: Vec<u8>,
-    /// Value, as [`Mark`] describes it.
+    /// Value of each mark, as [`Mark`] describes it.
     pub value: Vec<u32>,
 }
 
@@ -79,7 +79,7 @@ impl Marks {
         self.at_ns.is_empty()
     }
 
-    /// The indices of all marks of one kind.
+    /// Returns the indices of all marks of one kind.
     pub fn places(&self, mark: Mark) -> impl Iterator<Item = usize> {
         let kinds = self.kind.iter().enumerate();
         kinds

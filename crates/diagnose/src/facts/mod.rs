@@ -28,7 +28,7 @@ pub use shown_by::ShownBy;
 pub use usage::{BusyPeriods, DirectionUsage, LinkUsage, QueueLevels};
 pub use verdict_parts::{ChangeLine, VerdictParts};
 
-/// One experiment, run.
+/// One run of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// The experiment's name.
@@ -37,9 +37,9 @@ pub struct Run {
     pub title: String,
     /// Source of the published figures.
     pub source: Option<String>,
-    /// The seed that repeats the run; a capture has none.
+    /// The seed that repeats the run; `None` for a capture.
     pub seed: Option<u64>,
-    /// Settings that were made on the command line.
+    /// Settings made on the command line.
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
     pub rows: Vec<Row>,
@@ -48,7 +48,7 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label, with its point of a sweep if there is one.
+    /// The row's label, followed by its point of a sweep if it has one.
     pub label: String,
     /// The row's label in the file.
     pub name: String,
@@ -66,34 +66,33 @@ pub struct Row {
     pub outcome: String,
     /// The verdict in its five parts.
     pub verdict: VerdictParts,
-    /// The part of the graphs that shows the verdict's cause.
+    /// The part of the graphs in which the verdict's cause can be seen.
     pub shown_by: ShownBy,
-    /// The path of the row's first flow, if it was recorded.
+    /// The path of the row's first flow, if the path was recorded.
     pub path: Option<PathFacts>,
     /// Parameters whose values were chosen so that this row agrees with the published
     /// figures.
     pub fitted: Vec<String>,
     /// The file's note on the row.
     pub note: Option<String>,
-    /// Number of seeds; with several, the figures are medians over them.
+    /// Number of seeds; with several seeds, the figures are medians.
     pub seeds: u32,
-    /// Series of the first seed.
+    /// Series of the run with the first seed.
     pub observed: Observed,
 }
 
-/// The path of a row's first flow: its links, its rate, and its round-trip time while its
-/// queues are empty.
+/// The path of a row's first flow: its links, its rate, and its round-trip time with empty queues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFacts {
     /// The sending host, as an index into [`Observed::hosts`].
     pub sender: usize,
     /// The receiving host, as an index into [`Observed::hosts`].
     pub receiver: usize,
-    /// Links from sender to receiver: index into [`Observed::links`], and true if the
-    /// payload crosses the link in its forward direction.
+    /// Links from sender to receiver: index into [`Observed::links`], and true if payload crosses
+    /// the link in its forward direction.
     pub links: Vec<(usize, bool)>,
-    /// Rate of payload that the path carries if all segments are full, in bits per
-    /// second; `None` if no link has a rate.
+    /// Highest rate of payload on the path, in bits per second, if all segments are full; `None` if
+    /// no link has a rate.
     pub payload_bps: Option<f64>,
     /// Round-trip time of a full segment, in nanoseconds.
     pub rtt_ns: u64,
@@ -106,15 +105,15 @@ pub struct PathFacts {
 pub struct SettingBound {
     /// The setting by its name in its host's system, with its value.
     pub setting: String,
-    /// The host with this setting.
+    /// The host that has this setting.
     pub host: String,
-    /// Bytes of payload that the setting allows in flight, if it bounds those.
+    /// Bytes of payload in flight that the setting allows; `None` if it does not bound them.
     pub bytes: Option<u64>,
-    /// Highest goodput that the setting allows, in bits per second, if it is known.
+    /// Highest goodput that the setting allows, in bits per second; `None` if unknown.
     pub at_most_bps: Option<f64>,
 }
 
-/// A quantity and its value. The unit is the end of its name.
+/// A quantity and its value. The end of its name is the unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name in JSON.
@@ -136,7 +135,7 @@ pub struct Coordinate {
     pub number: Option<f64>,
 }
 
-/// Figures of another system for a row.
+/// Another system's figures for a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Peer {
     /// Name of the system.
@@ -145,7 +144,7 @@ pub struct Peer {
     pub figures: Vec<Figure>,
 }
 
-/// Series of a row.
+/// The series of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// End of observation.
@@ -156,36 +155,36 @@ pub struct Observed {
     pub links: Vec<LinkUsage>,
     /// The connections, in the order in which they were opened.
     pub connections: Vec<Connection>,
-    /// Trace records that were overwritten before they were read. If not 0, series have gaps.
+    /// Trace records that were overwritten before they were read. If not 0, the series have gaps.
     pub forgotten: u64,
 }
 
 /// A host with its packet memory and its processor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
-    /// Name in the experiment.
+    /// Name of the host in the experiment.
     pub name: String,
-    /// Blocks of its pool.
+    /// Blocks of the host's pool.
     pub pool_blocks: u32,
     /// Bytes of a block.
     pub block_size: u32,
-    /// Blocks of each holder over time.
+    /// Blocks of each holder of the pool over time.
     pub pool: PoolLevels,
-    /// Periods in which its processor worked; empty if its work takes no time.
+    /// Periods in which the host's processor worked; empty if its work takes no time.
     pub cpu: BusyPeriods,
 }
 
-/// A connection, as its ends saw it.
+/// A connection, as seen by its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// The end that opened it, or the only one observed.
+    /// The end that opened the connection, or the only one observed.
     pub first: Endpoint,
     /// The other end.
     pub second: Option<Endpoint>,
 }
 
-/// A connection as one of its ends sees it: a segment's time is the time at which this end
-/// sent or received it.
+/// A connection as one of its ends sees it: a segment's time is the time at which this end sent or
+/// received the segment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoint {
     /// The host, as an index into [`Observed::hosts`].
@@ -204,11 +203,10 @@ pub struct Endpoint {
     pub windows: Windows,
     /// Round-trip times.
     pub rtts: RttSamples,
-    /// The limit of its sender over time, as indices into
-    /// [`SeenLimit::ALL`](crate::observe::SeenLimit), which begins with the limits of the stack.
+    /// The sender's limit over time, as indices into [`SeenLimit::ALL`](crate::observe::SeenLimit),
+    /// which begins with the limits of the stack.
     pub limits: Bands,
-    /// The limit of its receiver over time, as indices into
-    /// `fullpipe_tcp::ReceiveLimit::ALL`.
+    /// The receiver's limit over time, as indices into `fullpipe_tcp::ReceiveLimit::ALL`.
     pub receive_limits: Bands,
     /// Events.
     pub marks: Marks,
@@ -217,7 +215,7 @@ pub struct Endpoint {
 }
 
 impl Connection {
-    /// Both ends, the one that opened the connection first.
+    /// Both ends, first the end that opened the connection.
     pub fn ends(&self) -> impl Iterator<Item = &Endpoint> {
         std::iter::once(&self.first).chain(&self.second)
     }

@@ -1,8 +1,8 @@
 //! Sets of bytes of sequence space.
 //!
-//! Rule: ranges are in order and apart from each other, so a look-up is a binary search.
+//! Rule: ranges are sorted and do not touch each other, so a look-up is a binary search.
 
-/// Ranges of sequence space, in order and apart from each other.
+/// Ranges of sequence space, sorted and apart from each other.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<(u64, u64)>);
 

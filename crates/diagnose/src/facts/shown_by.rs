@@ -1,18 +1,18 @@
-//! The part of the graphs that shows a cause.
+//! The part of the graphs in which a cause can be seen.
 //!
-//! Rule: whoever names the cause names this too, so that a graph knows no causes.
+//! Rule: the code that names the cause also names this part, so graphs know nothing of causes.
 
 use crate::vocabulary::Limit;
 
-/// The part of the graphs that shows the cause of a row's limit.
+/// The part of the graphs in which the cause of a row's limit can be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownBy {
     /// The time in which this link was busy.
     Link(String),
     /// The time in which this host's processor worked.
     Processor(String),
-    /// The time that the sender waited for these, the one with the most time first. Without
-    /// any, the limit with the most time.
+    /// The time that the sender was limited by these limits, the longest first. If the list is
+    /// empty, the limit with the most time.
     Limits(Vec<Limit>),
 }
 

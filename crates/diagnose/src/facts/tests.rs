@@ -1,4 +1,4 @@
-//! Tests of the model and of its assembly.
+//! Tests of the facts and of their assembly.
 
 use fullpipe_pool::{Holder, Instant};
 use fullpipe_tcp::{
@@ -11,7 +11,7 @@ use super::*;
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
-/// Sequence numbers wrap within the first kilobyte.
+/// The initial sequence number: sequence numbers wrap within the first kilobyte.
 const ISS: u32 = u32::MAX - 500;
 const IRS: u32 = 7;
 

@@ -1,7 +1,7 @@
 //! Sequence numbers that do not wrap.
 //!
-//! Rule: a number on the wire is taken as the position nearest to the highest one seen.
-//! It is less than 2 GiB away, because a window has at most 1 GiB (RFC 7323 §2.3).
+//! Rule: a number on the wire becomes the position nearest to the highest one seen. The distance is
+//! less than 2 GiB, because a window has at most 1 GiB (RFC 7323 §2.3).
 
 /// Sequence space of one direction, counted from its initial number.
 #[derive(Clone, Copy, Debug)]

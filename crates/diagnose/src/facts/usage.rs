@@ -1,8 +1,7 @@
 //! Use of links and processors over time.
 //!
-//! Rule: nothing is rounded and nothing stored twice: periods that touch are merged. The
-//! length of a queue is read each time that a frame leaves it, and stored if it differs
-//! from the value stored last.
+//! Rule: nothing is rounded and nothing is stored twice. Periods that touch are merged; the length
+//! of a queue is read each time a frame leaves it, and stored if it has changed.
 
 /// Periods in which a link or a processor was in use, in the order of time, without
 /// overlap.
@@ -42,7 +41,7 @@ impl BusyPeriods {
 pub struct QueueLevels {
     /// Time at which a frame left the queue.
     pub at_ns: Vec<u64>,
-    /// Frames that then remained in it.
+    /// Frames that remained in the queue.
     pub frames: Vec<u32>,
 }
 
@@ -60,7 +59,7 @@ impl QueueLevels {
         self.at_ns.len()
     }
 
-    /// Returns true if the queue was empty each time a frame had left it.
+    /// Returns true if no frame left other frames in the queue.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }
@@ -80,11 +79,11 @@ pub struct DirectionUsage {
 pub struct LinkUsage {
     /// Name in the experiment.
     pub name: String,
-    /// Both directions share one medium, as on a radio.
+    /// True if both directions share one medium, as on a radio.
     pub is_shared: bool,
     /// The direction from its first end to its second.
     pub forward: DirectionUsage,
-    /// The direction back.
+    /// The direction from its second end to its first.
     pub back: DirectionUsage,
 }
 
@@ -100,8 +99,8 @@ impl LinkUsage {
 }
 
 impl DirectionUsage {
-    /// Adds a frame that occupied the wire from `from_ns` until `until_ns`, while
-    /// `waiting` frames waited after it.
+    /// Adds a frame that occupied the wire from `from_ns` until `until_ns`, while `waiting` frames
+    /// were queued behind it.
     pub fn add(&mut self, from_ns: u64, until_ns: u64, waiting: u32) {
         self.busy.add(from_ns, until_ns);
         self.queue.note(from_ns, waiting);

@@ -1,7 +1,7 @@
 //! A verdict in five short parts of text.
 //!
-//! Rule: a part is plain text with names in backticks, and a part that does not apply is absent.
-//! `fullpipe_explain` writes the parts of an explanation; the lab lays them out.
+//! Rule: a part is plain text with names in backticks; a part that does not apply is absent.
+//! `fullpipe_explain` writes the parts of an explanation, and the lab lays them out.
 
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct ChangeLine {
     /// The setting as the host's system writes it, ready to paste: `sysctl -w
     /// net.core.wmem_max=210097`.
     pub paste: String,
-    /// Present value, in the same unit.
+    /// Present value of the setting, in the same unit.
     pub from: String,
     /// Derivation of the value, and risks, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]

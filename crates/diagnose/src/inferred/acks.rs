@@ -1,29 +1,29 @@
 //! The path of acknowledgments: losses, thinning and compression.
 //!
-//! Rule: only segments that do nothing but acknowledge are counted.
+//! Rule: only segments that carry nothing but an acknowledgment are counted.
 
 use super::frames::FrameKind;
 use super::matching::Matched;
 
-/// Share of the time between two acknowledgments that is left where they are compressed.
+/// An ACK is compressed if it arrives after less than 1 / this value of the time between sending.
 const COMPRESSED: u64 = 4;
 
-/// Acknowledgments of one direction.
+/// The acknowledgments of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AckPath {
     /// Pure acknowledgments sent.
     pub sent: u64,
-    /// Those that arrived.
+    /// Pure acknowledgments that arrived.
     pub arrived: u64,
-    /// Those that arrived less than a quarter of the time after the one before with which
-    /// they were sent, so that the sender's payload leaves in bursts.
+    /// Pure acknowledgments whose distance from the previous one was, on arrival, less than a
+    /// quarter of the distance at sending. The payload that they release leaves in bursts.
     pub compressed: u64,
-    /// Bytes that an arriving acknowledgment newly acknowledges, on average; 0 without any.
+    /// Mean number of bytes that an arriving acknowledgment newly acknowledges; 0 if none arrived.
     pub bytes_each: f64,
 }
 
 impl AckPath {
-    /// The acknowledgments of `matched`.
+    /// Counts the acknowledgments of `matched`.
     pub fn of(matched: &Matched<'_>) -> Self {
         let mut path = Self::default();
         let mut before: Option<(u64, u64)> = None;

@@ -1,52 +1,54 @@
 //! The rate of a direction, and the time that each frame waited in its queues.
 //!
-//! Rule: a frame's delay is a constant, its own time on the wire, and the wait in queues. The
-//! rate shows where frames sent close together arrive further apart. Delays that vary
-//! although nothing can wait are noise: other traffic, jitter, a radio, a processor.
+//! Rule: a frame's delay is the sum of a constant, its serialisation time, and the wait in queues.
+//! The rate is inferred from frames that were sent close together and arrive further apart. If
+//! delays vary although nothing can wait, the variation is noise: other traffic, jitter, a radio, a
+//! processor.
 
 use super::matching::Matched;
 use super::values::{Confidence, Inferred, Unknown};
 
-/// Fewest gaps between arrivals from which a rate is inferred.
+/// Fewest gaps between arrivals that give a rate.
 const FEWEST_GAPS: usize = 8;
-/// Gaps that agree with the median, at least, as a share of all.
+/// Least share of the rates computed from gaps that must agree with their median.
 const AGREEMENT: f64 = 0.5;
-/// Largest difference of a gap that agrees with the median, as a share of it.
+/// Largest relative difference between such a rate and the median at which they agree.
 const TOLERANCE: f64 = 0.03;
 
-/// Mean wait on an empty path from which a rate is not trusted, in times of the longest frame.
+/// Largest mean wait on an empty path at which a rate is trusted, in serialisation times of the
+/// longest frame.
 const NOISY: f64 = 0.5;
 
-/// Least share of the time on the wire between two arrivals on a constant rate.
+/// Two arrivals are too close for a constant rate below this share of the serialisation time.
 const CLOSER: f64 = 0.8;
-/// Share of arrivals that are closer together from which bursts pass.
+/// Share of such close arrivals above which the bottleneck lets bursts pass.
 const BURSTY: f64 = 0.01;
 
-/// Delays of one direction.
+/// The delays of one direction.
 #[derive(Debug)]
 pub struct Delays {
     /// Rate of the bottleneck, in bits per second, link headers included.
     pub rate_bps: Inferred<f64>,
-    /// Least delay without the time on the wire.
+    /// Least delay, without the serialisation time.
     pub base_ns: f64,
-    /// For each frame sent the time that it waited; `None` if it did not arrive, was overtaken
-    /// or equals another one.
+    /// For each frame sent, the time that it waited; `None` if it did not arrive, was overtaken or
+    /// equals another frame.
     pub wait_ns: Vec<Option<f64>>,
-    /// Mean wait of frames that found the path empty, which is noise.
+    /// Mean wait of frames that found the path empty: noise.
     pub noise_ns: f64,
-    /// Some frames arrived closer together than the rate allows, as from a token bucket that
-    /// was full.
+    /// Some frames arrived closer together than the rate allows, as behind a full token bucket.
     pub is_bursty: bool,
 }
 
 impl Delays {
-    /// The delays of `matched`.
+    /// Infers the delays of `matched`.
     pub fn of(matched: &Matched<'_>) -> Self {
         let delays = Self::at(matched, rate(matched));
         let full = matched.sent.iter().map(|frame| frame.len).max();
         let full_ns = delays.on_wire_ns(full.unwrap_or(0));
         match delays.rate_bps {
-            // Frames were spread by something that also delays frames on an empty path.
+            // The frames arrived further apart for a reason that also delays frames on an empty
+            // path.
             Inferred::Known(..) if delays.noise_ns > NOISY * full_ns => {
                 Self::at(matched, Inferred::Unknown(Unknown::Noise))
             }
@@ -54,9 +56,10 @@ impl Delays {
         }
     }
 
-    /// The delays of `matched` at this rate.
+    /// The delays of `matched` at the rate `rate_bps`.
     fn at(matched: &Matched<'_>, rate_bps: Inferred<f64>) -> Self {
-        // A late frame did not wait in a queue, and one frame may be mistaken for another.
+        // An overtaken frame did not wait in a queue; a frame that equals others may be mistaken
+        // for them.
         let overtaken = matched.overtaken();
         let without_wire = |place: usize| {
             if overtaken[place] || matched.is_alike[place] {
@@ -81,14 +84,12 @@ impl Delays {
         }
     }
 
-    /// Time for which a frame of `len` bytes uses the bottleneck; 0 if the rate is
-    /// unknown.
+    /// Serialisation time of a frame of `len` bytes at the bottleneck; 0 if the rate is unknown.
     pub fn on_wire_ns(&self, len: u32) -> f64 {
         on_wire_ns(self.rate_bps, len)
     }
 
-    /// For each frame sent the time that it would wait behind the frames before it that
-    /// arrived.
+    /// For each frame sent, the time that it would wait behind those earlier frames that arrived.
     pub fn backlog_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
         let mut left_ns = f64::NEG_INFINITY;
         let mut backlog = Vec::with_capacity(matched.sent.len());
@@ -102,9 +103,8 @@ impl Delays {
         backlog
     }
 
-    /// For each frame sent the time that it would wait, by the waits of the frames that were
-    /// sent before and after it and arrived. Its own wait is not asked, so that losses and
-    /// arrivals are treated alike.
+    /// For each frame sent, the wait interpolated from the nearest frames sent before and after it
+    /// that arrived. The frame's own wait is ignored, so losses and arrivals are treated alike.
     pub fn around_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
         let count = matched.sent.len();
         let at = |place: usize| (matched.sent[place].at_ns as f64, self.wait_ns[place]);
@@ -129,7 +129,7 @@ impl Delays {
     }
 }
 
-/// The value at `at_ns` on the line between two points of time and value.
+/// Interpolates linearly at `at_ns` between two points of time and value.
 fn between(before: Option<(f64, f64)>, after: Option<(f64, f64)>, at_ns: f64) -> f64 {
     match (before, after) {
         (Some((from, first)), Some((until, last))) if until > from => {
@@ -203,8 +203,8 @@ fn is_bursty(matched: &Matched<'_>, rate_bps: Inferred<f64>) -> bool {
     closer > BURSTY * all
 }
 
-/// Mean wait of the frames before which everything sent had arrived. Short frames are not
-/// asked, because a token bucket delays them less than their length says.
+/// Mean wait of the frames that were sent after everything before them had arrived. Short frames
+/// are ignored, because a token bucket delays them less than their length suggests.
 fn noise(matched: &Matched<'_>, wait_ns: &[Option<f64>]) -> f64 {
     let mut all_arrived_ns = 0;
     let (mut sum, mut count) = (0.0, 0.0);

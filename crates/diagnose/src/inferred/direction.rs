@@ -1,6 +1,6 @@
-//! The account of one direction: counts, busy share, queue delay.
+//! The account of one direction: frame counts, busy share, queue delay.
 //!
-//! Rule: only arithmetic on what the other files found.
+//! Rule: this file only combines the results of the other files.
 
 use super::acks::AckPath;
 use super::delay::Delays;
@@ -10,7 +10,7 @@ use super::values::{
     Confidence, DirectionInference, FrameCounts, Inferred, LossReason, QueueDelay, Unknown,
 };
 
-/// Frames of `matched` that were lost, and not only in flight at `end_ns`.
+/// Frames of `matched` that were lost, and not merely in flight at `end_ns`.
 pub fn decided(matched: &Matched<'_>, end_ns: u64) -> Vec<usize> {
     let last = matched.arrival.iter().rposition(Option::is_some);
     let delays = (0..matched.sent.len()).filter_map(|place| matched.delay_ns(place));
@@ -22,7 +22,7 @@ pub fn decided(matched: &Matched<'_>, end_ns: u64) -> Vec<usize> {
     (0..matched.sent.len()).filter(is_lost).collect()
 }
 
-/// The account of one direction, in which `lost` frames were lost.
+/// Returns the account of one direction, in which `lost` frames were lost.
 pub fn account(
     matched: &Matched<'_>,
     delays: &Delays,
@@ -69,8 +69,8 @@ fn counts(matched: &Matched<'_>, lost: u64) -> FrameCounts {
     counts
 }
 
-/// Share of the time from the first frame to the last arrival in which frames used the
-/// bottleneck, or waited for it.
+/// Share of the time from the first frame to the last arrival in which frames were transmitted by
+/// the bottleneck or waited for it.
 fn busy_share(matched: &Matched<'_>, delays: &Delays, losses: &Losses) -> Inferred<f64> {
     let (Some(first), Some(last)) = (matched.sent.first(), matched.received.last()) else {
         return Inferred::Unknown(Unknown::TooFewFrames);
@@ -96,7 +96,7 @@ fn busy_share(matched: &Matched<'_>, delays: &Delays, losses: &Losses) -> Inferr
     }
 }
 
-/// Returns true if a frame that is lost for `reason` has used the wire.
+/// Returns true if a frame lost for `reason` has occupied the wire.
 const fn uses_wire(reason: LossReason) -> bool {
     match reason {
         LossReason::Random | LossReason::Burst | LossReason::Outage => true,
@@ -106,7 +106,7 @@ const fn uses_wire(reason: LossReason) -> bool {
     }
 }
 
-/// Mean and largest wait.
+/// Mean and largest wait in queues.
 fn queue_delay(delays: &Delays) -> Inferred<QueueDelay> {
     let waits: Vec<f64> = delays.wait_ns.iter().flatten().copied().collect();
     if waits.is_empty() {

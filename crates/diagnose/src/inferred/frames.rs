@@ -1,17 +1,16 @@
-//! Frames as captures at the two ends of a path have them.
+//! Frames as the captures at the two ends of a path show them.
 //!
-//! Rule: a frame is recognised at the other end by its first bytes, without the fields that
-//! routers change. Nothing else of it is kept except its time, its length and a few values of
-//! its headers.
+//! Rule: a frame is recognised at the other end by its first bytes, without the fields that routers
+//! change. Otherwise only its time, its length and a few header values are kept.
 
 use fullpipe_wire::{
     ChecksumPolicy, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, TcpFlags,
     TcpHeader, UnreachableCode, tcp, udp,
 };
 
-/// Words of a frame that identify it.
+/// Words of 8 bytes that identify a frame.
 pub(crate) const WORDS: usize = 8;
-/// Places in an IPv4 header that routers change: ECN, time to live, checksum.
+/// Offsets in an IPv4 header of fields that routers change: ECN, time to live, checksum.
 const ECN: usize = 1;
 const TIME_TO_LIVE: usize = 8;
 const HEADER_CHECKSUM: usize = 10;
@@ -23,7 +22,7 @@ pub enum FrameKind {
     Payload,
     /// A TCP segment that only acknowledges.
     PureAck,
-    /// An ICMP message that a packet was too big. RFC 1191 §4.
+    /// An ICMP message that reports that a packet was too big. RFC 1191 §4.
     PacketTooBig,
     /// Any other frame.
     Other,
@@ -32,17 +31,17 @@ pub enum FrameKind {
 /// A frame that an end sent or received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFrame {
-    /// Time at which it passed the end, in nanoseconds.
+    /// Time at which the frame passed the end, in nanoseconds.
     pub at_ns: u64,
-    /// Bytes, link header included.
+    /// Length in bytes, link header included.
     pub len: u32,
-    /// Its kind; of a damaged frame as far as it can be read.
+    /// Kind of the frame; of a damaged frame, as far as it can be read.
     pub kind: FrameKind,
-    /// Its acknowledgment number; 0 if it has none.
+    /// Acknowledgment number; 0 if the frame has none.
     pub ack: u32,
-    /// It is marked with CE. RFC 3168 §5.
+    /// The frame is marked with CE. RFC 3168 §5.
     pub is_marked: bool,
-    /// Its headers contradict themselves, or a checksum is wrong.
+    /// The frame's headers contradict themselves, or a checksum is wrong.
     pub is_damaged: bool,
     words: [u64; WORDS],
 }
@@ -109,7 +108,7 @@ impl SeenFrame {
         }
     }
 
-    /// A frame that is recognised by `words` and not by its bytes.
+    /// A frame that is identified by `words` and not by its bytes.
     pub(crate) const fn recognised(at_ns: u64, kind: FrameKind, words: [u64; WORDS]) -> Self {
         Self {
             at_ns,
@@ -122,7 +121,7 @@ impl SeenFrame {
         }
     }
 
-    /// The value by which the same frame is found at the other end.
+    /// The value by which the frame is found at the other end.
     pub(crate) const fn key(&self) -> ([u64; WORDS], u32) {
         (self.words, self.len)
     }
@@ -159,8 +158,8 @@ fn words(frame: &[u8]) -> [u64; WORDS] {
 /// The frames of one end, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub struct EndFrames {
-    /// Frames that it sent.
+    /// Frames that the end sent.
     pub sent: Vec<SeenFrame>,
-    /// Frames that it received.
+    /// Frames that the end received.
     pub received: Vec<SeenFrame>,
 }

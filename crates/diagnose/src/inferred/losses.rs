@@ -1,8 +1,8 @@
-//! The reasons of losses, from the frames around them.
+//! The reasons of losses, inferred from the frames around them.
 //!
-//! Rule: a reason is a condition that holds where frames were lost and not where frames
-//! passed. If chance would explain that too, the reason is unclear. Conditions are tried in
-//! the order of the reasons, and a loss has one reason.
+//! Rule: a reason is a condition that is true where frames were lost and false where frames passed.
+//! If chance would explain the same losses, the reason is unclear. Conditions are tried in the
+//! order of the reasons, and each loss has one reason.
 
 use super::delay::Delays;
 use super::matching::Matched;
@@ -10,15 +10,15 @@ use super::outages::LostRun;
 use super::policer;
 use super::values::{Confidence, LossReason, MtuHole, Policer};
 
-/// Fewest losses from which a pattern is inferred.
+/// Fewest losses that can show a pattern.
 const FEWEST: usize = 5;
-/// Losses from which a pattern is inferred with high confidence.
+/// Fewest losses that show a pattern with high confidence.
 const MANY: usize = 20;
-/// Least length of a queue, in the time of full frames.
+/// Least length of a queue that can drop frames, in serialisation times of full frames.
 const SHORTEST_QUEUE: f64 = 1.5;
-/// Distances in frames at which losses are counted as near each other.
+/// Distances, in frames, up to which two losses are near each other.
 const NEAR: [usize; 4] = [1, 2, 4, 8];
-/// Gain in likelihood (natural logarithm) from which a condition is no chance.
+/// Least gain in log-likelihood (natural logarithm) at which a condition is not due to chance.
 const NO_CHANCE: f64 = 6.0;
 
 /// Facts of both directions that explain losses.
@@ -26,7 +26,7 @@ const NO_CHANCE: f64 = 6.0;
 pub struct Surroundings {
     /// Least round-trip time.
     pub round_trip_ns: f64,
-    /// For each end: ICMP messages reported to it that packets were too big.
+    /// For each end: true if an ICMP message told it that a packet was too big.
     pub is_answered: [bool; 2],
 }
 
@@ -37,16 +37,16 @@ pub struct Losses {
     pub reason: Vec<Option<LossReason>>,
     /// Losses that have no reason yet.
     pub rest: Vec<usize>,
-    /// Confidence in the reasons that are not unclear.
+    /// Confidence in the reasons other than unclear.
     pub confidence: Confidence,
-    /// Frames above a size that never arrived.
+    /// A frame size above which no frame arrived.
     pub hole: Option<MtuHole>,
     /// A rate above which frames were lost without a queue.
     pub policer: Option<Policer>,
 }
 
 impl Losses {
-    /// Those of `lost` that an MTU hole explains; the others have no reason yet.
+    /// Assigns the losses of `lost` that an MTU hole explains; the others have no reason yet.
     pub fn of_sizes(
         matched: &Matched<'_>,
         lost: &[usize],
@@ -64,7 +64,7 @@ impl Losses {
         found
     }
 
-    /// Finds the reasons of the rest.
+    /// Finds the reasons of the remaining losses.
     pub fn explain(
         &mut self,
         matched: &Matched<'_>,
@@ -89,7 +89,7 @@ impl Losses {
             .count() as u64
     }
 
-    /// Gives those of the rest for which `is_so` holds the reason `reason`.
+    /// Assigns `reason` to those remaining losses for which `is_so` returns true.
     fn take(&mut self, reason: LossReason, is_so: impl Fn(usize) -> bool) {
         let Self {
             rest,
@@ -105,7 +105,7 @@ impl Losses {
         });
     }
 
-    /// Takes the losses of frames longer than any that arrived.
+    /// Assigns the losses of frames longer than any that arrived to an MTU hole.
     fn take_hole(&mut self, matched: &Matched<'_>, is_answered: bool) {
         let passes = longest(matched);
         let too_long = |place: &&usize| matched.sent[**place].len > passes;
@@ -130,8 +130,8 @@ impl Losses {
         });
     }
 
-    /// Takes the losses at which more had passed than a token bucket allows, or at which the
-    /// queue was longer than at most arrivals.
+    /// Assigns losses to a policer or a queue. A policer loses a frame if more bytes have passed
+    /// than its token bucket allows; a queue loses a frame if it is longer than at most arrivals.
     fn take_overload(&mut self, matched: &Matched<'_>, delays: &Delays, round_trip_ns: f64) {
         let behind = delays.backlog_ns(matched);
         let full = longest(matched);
@@ -139,7 +139,7 @@ impl Losses {
         waits.sort_by(f64::total_cmp);
         let usual_ns = waits.get(waits.len() / 5).copied().unwrap_or(0.0);
         let bucket = policer::fit(matched, &self.rest);
-        // A policer lets no more than one frame wait.
+        // Behind a policer, at most one frame waits.
         let bucket =
             bucket.filter(|bucket| usual_ns < SHORTEST_QUEUE * f64::from(full) / bucket.bytes_ns);
         if let Some(bucket) = bucket {
@@ -156,7 +156,7 @@ impl Losses {
             });
         }
         let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
-        // Other traffic in the same queue shows only in the waits of the frames around.
+        // Other traffic in the same queue shows only in the waits of frames sent before and after.
         for backlog in [behind, delays.around_ns(matched)] {
             let top = separated(matched, &self.rest, &backlog, round_trip_ns);
             if let Some(top) = top.filter(|top| top.threshold > least_ns.max(0.0)) {
@@ -166,7 +166,7 @@ impl Losses {
         }
     }
 
-    /// Gives the rest the reason by its pattern: in bursts, at random, or unclear.
+    /// Assigns the remaining losses a reason by their pattern: in bursts, at random, or unclear.
     fn take_pattern(&mut self, matched: &Matched<'_>) {
         // Losses for other reasons are not part of the pattern.
         let eligible = |place: &usize| self.reason[*place].is_none();
@@ -193,16 +193,16 @@ fn longest(matched: &Matched<'_>) -> u32 {
     arrived.map(|(frame, _)| frame.len).max().unwrap_or(0)
 }
 
-/// A condition that holds at losses.
+/// A condition that is true at losses.
 #[derive(Clone, Copy, Debug)]
 struct Separation {
-    /// The value from which it holds.
+    /// The value at and above which the condition is true.
     threshold: f64,
     confidence: Confidence,
 }
 
-/// The value of `score` from which frames were lost more often than chance explains. Losses
-/// within a round trip count as one event.
+/// Finds the value of `score` from which on frames were lost more often than chance explains.
+/// Losses within a round trip count as one event.
 fn separated(
     matched: &Matched<'_>,
     lost: &[usize],
@@ -246,7 +246,7 @@ fn separated(
     })
 }
 
-/// Gain in likelihood, for each event, of the share `share` over `chance`.
+/// Gain in log-likelihood per event if a share `share` is observed and `chance` is expected.
 fn gain(share: f64, chance: f64) -> f64 {
     let rest = if share < 1.0 {
         (1.0 - share) * ((1.0 - share) / (1.0 - chance)).ln()
@@ -256,7 +256,7 @@ fn gain(share: f64, chance: f64) -> f64 {
     share * (share / chance).ln() + rest
 }
 
-/// Number of groups of losses that are more than a round trip apart.
+/// Number of groups of losses: a gap of more than a round trip begins a new group.
 fn events(matched: &Matched<'_>, lost: &[usize], round_trip_ns: f64) -> usize {
     let times = lost.iter().map(|&place| matched.sent[place].at_ns as f64);
     let mut last = f64::NEG_INFINITY;
@@ -268,14 +268,15 @@ fn events(matched: &Matched<'_>, lost: &[usize], round_trip_ns: f64) -> usize {
     events
 }
 
-/// Number of groups of losses that are more than [`NEAR`] frames apart.
+/// Number of groups of losses: a gap of more than the largest distance in [`NEAR`] begins a new
+/// group.
 fn groups(places: &[usize]) -> usize {
     let pairs = places.windows(2);
     let apart = pairs.filter(|pair| pair[1] - pair[0] > NEAR[NEAR.len() - 1]);
     apart.count() + usize::from(!places.is_empty())
 }
 
-/// The pattern of losses at `places` of a sequence of `count` frames.
+/// Returns the pattern of losses at `places` in a sequence of `count` frames.
 fn pattern(places: &[usize], count: usize) -> LossReason {
     if places.len() < FEWEST {
         return LossReason::Unclear;

@@ -1,25 +1,25 @@
-//! Finds each received frame among the frames that the other end sent.
+//! Matches each received frame with a frame that the other end sent.
 //!
-//! Rule: frames are compared by their first bytes. Of several equal frames, for example
-//! acknowledgments that repeat each other, the one is taken whose delay is nearest to that
-//! of the frame that arrived before.
+//! Rule: frames are compared by their first bytes. If several frames are equal (for example
+//! repeated acknowledgments), the match is the frame whose delay is nearest to the delay of the
+//! frame that arrived before.
 
 use std::collections::HashMap;
 
 use super::frames::{SeenFrame, WORDS};
 
-/// Frames of one direction, and the arrival of each.
+/// Frames of one direction, each with its arrival.
 #[derive(Debug)]
 pub struct Matched<'a> {
     /// The frames sent, in the order of time.
     pub sent: &'a [SeenFrame],
     /// The frames received at the other end, in the order of time.
     pub received: &'a [SeenFrame],
-    /// For each frame sent the frame received; `None` if it did not arrive.
+    /// For each frame sent, the index of the frame received; `None` if it did not arrive.
     pub arrival: Vec<Option<usize>>,
-    /// Frames that arrived once more.
+    /// Arrivals of frames that had already arrived.
     pub duplicated: u64,
-    /// Frames that arrived and that the other end did not send.
+    /// Received frames that the other end did not send.
     pub foreign: u64,
     /// For each frame sent: true if it equals another frame sent.
     pub is_alike: Vec<bool>,
@@ -50,7 +50,7 @@ impl<'a> Matched<'a> {
             if !is_copy {
                 found = matched.nearest(candidates, expected_ns, frame.at_ns);
             }
-            // Damage may make a frame equal to another one, so `candidates` need not be empty.
+            // Damage may make a frame equal to another frame, so `candidates` may have entries.
             if found.is_none() && frame.is_damaged && !is_copy {
                 found = matched.damaged(frame, expected_ns);
             }
@@ -72,7 +72,7 @@ impl<'a> Matched<'a> {
         matched
     }
 
-    /// Makes equal frames arrive in the order in which they were sent.
+    /// Swaps the arrivals of equal frames so that they arrive in the order in which they were sent.
     fn put_in_order(&mut self, equal: &[usize]) {
         let mut arrivals: Vec<usize> = equal
             .iter()
@@ -86,9 +86,9 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// Returns true if the frame received at `place` repeats the one received before it: both are
-    /// equal and arrived at the same time, and no candidate that is still unmatched was sent at
-    /// the time of the earlier one's match.
+    /// Returns true if the frame received at `place` is a copy of the one received before it: both
+    /// are equal and arrived at the same time, and no unmatched candidate was sent at the same time
+    /// as the match of the earlier one.
     fn repeats_last(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(before) = place.checked_sub(1).map(|before| &self.received[before]) else {
             return false;
@@ -109,8 +109,8 @@ impl<'a> Matched<'a> {
         })
     }
 
-    /// The frame of `candidates` that has not arrived, was sent until `at_ns` and nearest to
-    /// `expected_ns`.
+    /// Of the `candidates` that have not arrived and were sent until `at_ns`, the frame sent
+    /// nearest to `expected_ns`.
     fn nearest(&self, candidates: &[usize], expected_ns: u64, at_ns: u64) -> Option<usize> {
         let after = candidates.partition_point(|&sent| self.sent[sent].at_ns <= expected_ns);
         let is_free =
@@ -140,8 +140,8 @@ impl<'a> Matched<'a> {
         self.arrival[place].map(|received| &self.received[received])
     }
 
-    /// For each frame sent: true if it arrived after a frame that was sent later. Frames that
-    /// equal others are left out.
+    /// For each frame sent: true if it arrived after a frame that was sent later. Frames that equal
+    /// others are skipped.
     pub fn overtaken(&self) -> Vec<bool> {
         let pairs = self.arrival.iter().enumerate();
         let mut arrived: Vec<_> = pairs
@@ -165,12 +165,12 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Latest frames sent among which the original of a damaged frame is looked for.
+/// Number of latest frames sent that may be the original of a damaged frame.
 const DAMAGED_AMONG: usize = 10_000;
 
 /// Guesses the origin of two equal frames that arrive at the same time: true if the path probably
-/// duplicated one, false if both were probably sent, at different times. The guess counts only
-/// frames that equal no other frame sent.
+/// duplicated one, false if both were probably sent, at different times. Only frames that equal no
+/// other frame sent contribute to the guess.
 fn are_copies(
     sent: &[SeenFrame],
     received: &[SeenFrame],

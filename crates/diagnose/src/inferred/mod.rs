@@ -1,11 +1,11 @@
 //! The account of the path, inferred from the frames at its two ends.
 //!
-//! [`infer`] takes the frames that both ends sent and received, with their times, and returns
-//! for each direction: losses by reason, queue delay, rate and busy share, marks, overtaken
-//! frames and acknowledgments; and outages. It does not look into the path.
+//! [`infer`] takes the frames that both ends sent and received, with their times. It returns for
+//! each direction losses by reason, queue delay, rate and busy share, marks, overtaken frames and
+//! acknowledgments; and the outages of both. It sees nothing inside the path.
 //!
-//! Rule: counts are exact if both ends were observed without gaps. Every other value says how
-//! sure it is, or why it is unknown.
+//! Rule: counts are exact if both ends were observed without gaps. Every other value has a
+//! confidence, or a reason for which it is unknown.
 
 mod acks;
 mod delay;
@@ -30,8 +30,8 @@ use direction::{account, decided};
 use losses::{Losses, Surroundings};
 use matching::Matched;
 
-/// Infers the account of the path between two ends from everything that they sent and
-/// received until `end_ns`. The clocks of the ends agree.
+/// Infers the account of the path between two ends from all frames that they sent and received
+/// until `end_ns`. The clocks of the ends must agree.
 pub fn infer(ends: [&EndFrames; 2], end_ns: u64) -> PathInference {
     let [first, second] = ends;
     let matched = [

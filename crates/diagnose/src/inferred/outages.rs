@@ -1,7 +1,7 @@
-//! Times in which everything that was sent was lost.
+//! Outages: times in which every frame was lost.
 //!
-//! Rule: an outage is a run of losses that lasts several round trips and is much longer than
-//! any other run, so that a burst does not explain it.
+//! Rule: an outage is a run of losses that lasts several round trips and so much longer than any
+//! other run that a burst cannot explain it.
 
 use super::matching::Matched;
 use super::values::Outage;
@@ -12,20 +12,20 @@ const FEWEST: usize = 3;
 const ROUND_TRIPS: f64 = 4.0;
 /// Least length of an outage, in nanoseconds.
 const SHORTEST_NS: u64 = 50_000_000;
-/// Times by which an outage lasts longer than any other run of losses.
+/// An outage lasts at least this number of times as long as any other run of losses.
 const LONGER: u64 = 3;
 
-/// Consecutive frames that were lost.
+/// Consecutive lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostRun {
-    /// The first.
+    /// Index of the first lost frame.
     pub first: usize,
-    /// The last.
+    /// Index of the last lost frame.
     pub last: usize,
 }
 
-/// The outages of both directions, and the frames of each direction that were lost in them.
-/// `lost` has the places of the losses of each direction.
+/// Returns the outages of both directions, and the frames of each direction that were lost in them.
+/// `lost` has the indices of the losses of each direction.
 pub fn find(
     matched: [&Matched<'_>; 2],
     lost: [&[usize]; 2],
@@ -67,7 +67,7 @@ pub fn find(
     (outages, within)
 }
 
-/// Groups losses that follow each other.
+/// Groups consecutive losses into runs.
 fn runs(lost: &[usize]) -> Vec<LostRun> {
     let mut runs: Vec<LostRun> = Vec::new();
     for &place in lost {
@@ -91,7 +91,7 @@ fn longest_within(matched: &Matched<'_>, runs: &[LostRun], outage: &Outage) -> O
     own.max_by_key(|run| run.last - run.first).copied()
 }
 
-/// The runs of losses that are outages.
+/// Returns the runs of losses that are outages.
 fn of_direction(matched: &Matched<'_>, runs: &[LostRun], round_trip_ns: f64) -> Vec<LostRun> {
     let length = |run: &LostRun| matched.sent[run.last].at_ns - matched.sent[run.first].at_ns;
     let mut lengths: Vec<u64> = runs.iter().map(length).collect();

@@ -1,20 +1,20 @@
 //! Fits a token bucket that drops what exceeds it, a policer.
 //!
-//! Rule: the bucket of a rate is followed from frame to frame; frames that passed take tokens.
-//! The rate fits at which losses, and hardly any arrivals, found the bucket empty. Known from
-//! Flach et al., "An Internet-Wide Analysis of Traffic Policing" (SIGCOMM 2016).
+//! Rule: for each candidate rate, the bucket's level is computed from frame to frame; frames that
+//! passed take tokens. A rate fits if losses, and hardly any arrivals, found the bucket empty. The
+//! method is that of Flach et al., "An Internet-Wide Analysis of Traffic Policing" (SIGCOMM 2016).
 
 use super::matching::Matched;
 
 /// Fewest losses from which a bucket is fitted.
 const FEWEST: usize = 5;
-/// Losses that found the bucket empty, as a share of all.
+/// Share of the losses at which a fitted bucket must be empty.
 const CAUGHT: f64 = 0.8;
 /// Least share of losses among the frames that found the bucket empty.
 const PURE: f64 = 0.6;
-/// Numbers of losses between the two that a rate is computed from.
+/// Numbers of losses between the two losses from which a rate is computed.
 const APART: [usize; 7] = [1, 3, 10, 30, 100, 300, 1_000];
-/// Quantiles of these rates that are tried.
+/// Quantiles of these rates that are tried as the bucket's rate.
 const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 /// Rates that are tried around the best one, and the distance between them as a share of it.
 const FINE: i32 = 20;
@@ -23,15 +23,15 @@ const STEP: f64 = 0.001;
 /// A bucket that explains losses.
 #[derive(Debug)]
 pub struct Bucket {
-    /// Its rate in bytes per nanosecond.
+    /// Rate of the bucket in bytes per nanosecond.
     pub bytes_ns: f64,
-    /// Bytes missing from a full bucket from which frames were lost.
+    /// Fill deficit of the bucket, in bytes, from which frames were lost.
     pub burst_bytes: f64,
-    /// For each frame sent the bytes that were missing, its own included.
+    /// For each frame sent, the bytes missing from a full bucket, the frame's own included.
     pub missing: Vec<f64>,
 }
 
-/// The bucket that explains the losses `lost` best, if one does.
+/// Returns the bucket that explains the losses `lost` best; `None` if none explains them.
 pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
     if lost.len() < FEWEST {
         return None;
@@ -57,8 +57,8 @@ pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
     })
 }
 
-/// Rates at which frames passed between losses, in bytes per nanosecond. If the bucket was never
-/// full between two losses, it is the bucket's rate.
+/// Rates at which frames passed between losses, in bytes per nanosecond. Between two losses without
+/// a full bucket in between, this rate is the bucket's rate.
 fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     let mut passed = Vec::with_capacity(lost.len());
     let (mut bytes, mut place) = (0_u64, 0);
@@ -90,7 +90,8 @@ fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     rates
 }
 
-/// Bytes that each frame finds missing from a bucket of this rate, its own included.
+/// For each frame sent, the bytes missing from a full bucket of this rate, the frame's own
+/// included.
 fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     let (mut level, mut at_ns) = (0.0_f64, 0);
     let mut missing = Vec::with_capacity(matched.sent.len());
@@ -106,8 +107,8 @@ fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     missing
 }
 
-/// Share of losses among the frames that found at least as little in the bucket as most losses,
-/// and the bytes that these found missing.
+/// Returns a share and a threshold in bytes. At least as many bytes were missing at most losses;
+/// the share is that of losses among all frames at which as many were missing.
 fn purity(matched: &Matched<'_>, lost: &[usize], missing: &[f64]) -> (f64, f64) {
     let mut at_losses: Vec<f64> = lost.iter().map(|&place| missing[place]).collect();
     at_losses.sort_by(f64::total_cmp);

@@ -1,15 +1,15 @@
-//! The values that are inferred of a path, each with its confidence.
+//! The values that are inferred about a path, each with its confidence.
 //!
 //! Rule: a value that the observation does not show is [`Inferred::Unknown`], never a guess.
 
 use super::acks::AckPath;
 
-/// Degree of certainty of an inferred value.
+/// Confidence in an inferred value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// Likely: other explanations are possible.
     Low,
-    /// Chance gives such an observation in less than one of several hundred cases.
+    /// Nearly certain: chance gives such an observation in less than one of several hundred cases.
     High,
 }
 
@@ -18,7 +18,7 @@ pub enum Confidence {
 pub enum Unknown {
     /// No frame arrived, or too few.
     TooFewFrames,
-    /// No frame waited behind another, so that the rate did not show.
+    /// No frame waited behind another, so the rate is not visible.
     NoQueue,
     /// Delays vary for reasons other than a queue.
     Noise,
@@ -58,15 +58,15 @@ pub enum LossReason {
     MtuHole,
     /// Everything was lost for several round trips.
     Outage,
-    /// The queue was as long as at other losses, and longer than at most arrivals.
+    /// The queue was as long as at other losses of the direction, and longer than at most arrivals.
     Queue,
-    /// More had passed than a constant rate allows, and no queue had grown.
+    /// More bytes had passed than a constant rate allows, and no queue had grown.
     Policer,
     /// Losses followed each other more often than chance explains.
     Burst,
     /// Losses were independent of each other and of the queue.
     Random,
-    /// Too few losses, or no explanation is better than chance.
+    /// There were too few losses, or no explanation is better than chance.
     Unclear,
 }
 
@@ -101,21 +101,21 @@ impl LossReason {
 pub struct Outage {
     /// Time at which the first lost frame was sent.
     pub from_ns: u64,
-    /// Time at which the first frame was sent that arrived again; `u64::MAX` if none did.
+    /// Time at which the first frame was sent that arrived afterwards; `u64::MAX` if none did.
     pub until_ns: u64,
-    /// Frames of each direction that were lost one after the other; 0 if the direction had no
-    /// outage, or sent nothing.
+    /// Consecutive frames of each direction that were lost; 0 if the direction had no outage or
+    /// sent nothing.
     pub lost: [u64; 2],
 }
 
-/// Frames above a size never arrive.
+/// A frame size above which no frame arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MtuHole {
     /// Longest frame that arrived, link header included.
     pub passes_bytes: u32,
-    /// Shortest frame above it that was lost.
+    /// Shortest frame that was lost among those longer than `passes_bytes`.
     pub stops_bytes: u32,
-    /// ICMP messages reported that packets were too big.
+    /// True if an ICMP message told the sender that a packet was too big.
     pub is_answered: bool,
 }
 
@@ -124,7 +124,7 @@ pub struct MtuHole {
 pub struct Policer {
     /// The rate, in bits per second, link headers included.
     pub rate_bps: f64,
-    /// Bytes that may pass at once after a pause.
+    /// Bytes that may pass in one burst after a pause.
     pub burst_bytes: f64,
 }
 
@@ -133,7 +133,7 @@ pub struct Policer {
 pub struct QueueDelay {
     /// Mean over all frames that arrived, in milliseconds.
     pub mean_ms: f64,
-    /// Largest, in milliseconds.
+    /// Largest wait, in milliseconds.
     pub largest_ms: f64,
 }
 
@@ -142,33 +142,33 @@ pub struct QueueDelay {
 pub struct FrameCounts {
     /// Frames sent.
     pub sent: u64,
-    /// Bytes of these frames.
+    /// Bytes of the frames sent.
     pub sent_bytes: u64,
     /// Frames that arrived, without duplicates.
     pub arrived: u64,
-    /// Bytes of these frames.
+    /// Bytes of the frames that arrived.
     pub arrived_bytes: u64,
-    /// Frames that did not arrive, although later ones did or much time had passed.
+    /// Frames that did not arrive although later frames did, or although much time had passed.
     pub lost: u64,
     /// Frames that may still have been in flight at the end.
     pub undecided: u64,
-    /// Frames that arrived once more.
+    /// Arrivals of frames that had already arrived.
     pub duplicated: u64,
     /// Frames that arrived damaged.
     pub damaged: u64,
-    /// Frames that arrived after a frame that was sent later. Those that equal another frame
-    /// are not asked, so this is the least number.
+    /// Frames that arrived after a frame that was sent later. Frames that equal another frame are
+    /// ignored, so the true number may be larger.
     pub overtaken: u64,
     /// Frames that were marked with CE on the path.
     pub marked: u64,
-    /// Frames that arrived and that the other end did not send.
+    /// Received frames that the other end did not send.
     pub foreign: u64,
-    /// Frames sent that equal another one, such as repeated acknowledgments. One may have been
-    /// mistaken for another.
+    /// Frames sent that equal another one, such as repeated acknowledgments. Their arrivals may be
+    /// mistaken for each other.
     pub alike: u64,
 }
 
-/// One direction of the path, as its ends saw it.
+/// One direction of the path, as seen by its ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionInference {
     /// Counts of frames.
@@ -177,13 +177,13 @@ pub struct DirectionInference {
     pub losses: [u64; LossReason::ALL.len()],
     /// Confidence in these reasons.
     pub confidence: Confidence,
-    /// Frames above a size that never arrived.
+    /// A frame size above which no frame arrived.
     pub mtu_hole: Option<MtuHole>,
     /// A rate above which frames were lost without a queue.
     pub policer: Option<Policer>,
     /// Rate of the bottleneck, in bits per second, link headers included.
     pub rate_bps: Inferred<f64>,
-    /// Share of the time in which the bottleneck carried a frame, or let one wait.
+    /// Share of the time in which the bottleneck transmitted a frame or a frame waited for it.
     pub busy_share: Inferred<f64>,
     /// Time in queues.
     pub queue_delay: Inferred<QueueDelay>,
@@ -192,13 +192,13 @@ pub struct DirectionInference {
 }
 
 impl DirectionInference {
-    /// Losses for `reason`.
+    /// Number of losses for `reason`.
     pub const fn lost(&self, reason: LossReason) -> u64 {
         self.losses[reason as usize]
     }
 }
 
-/// A path, as its ends saw it.
+/// A path, as seen by its ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathInference {
     /// From the first end to the second.

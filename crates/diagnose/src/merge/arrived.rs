@@ -1,6 +1,6 @@
-//! Payload of one end that only one of two taps shows, and payload that arrived twice.
+//! Payload of one end that only one of two captures contains, and payload that arrived twice.
 //!
-//! Rule: bytes are compared, not segments, because offloads join and split those.
+//! Rule: bytes are compared, not segments, because offloads join and split segments.
 
 use crate::{
     capture::{End, Segment},
@@ -8,17 +8,17 @@ use crate::{
     observe::SegmentLog,
 };
 
-/// Payload of a sender as the tap near the receiver shows it.
+/// Payload of a sender as the tap near the receiver (the far tap) shows it.
 #[derive(Debug, Default)]
 pub struct Arrived {
-    /// Segments of which the tap near the sender lacks a byte, by the far tap.
+    /// Segments with a byte that the tap near the sender lacks, with the far tap's times.
     pub filled: Vec<Segment>,
-    /// Segments of which every byte had passed the far tap before.
+    /// Number of segments whose every byte had passed the far tap before.
     pub again: u64,
 }
 
 impl Arrived {
-    /// Compares the payload of `sender` at both taps.
+    /// Compares the payload that `sender` sent at both taps.
     pub fn of(near: &SegmentLog, far: &SegmentLog, sender: End) -> Self {
         let initial = near.initial()[sender.index()].unwrap_or(0);
         let range = |space: &mut Unwrap, segment: &Segment| {

@@ -1,42 +1,44 @@
-//! The difference of two capture clocks, from segments that passed both taps.
+//! The difference of two capture clocks, from segments that passed both taps (capture points).
 //!
-//! The time from one tap to the other is the delay of the path plus the difference of the clocks
-//! in one direction, and less that difference in the other. Delays vary upwards only, so the
-//! smallest times count.
+//! The measured time from one tap to the other is the delay of the path, plus the difference of the
+//! clocks in one direction and minus it in the other. Queues only lengthen delays, so the smallest
+//! times are used.
 //!
-//! Rule: half of the smallest round trip between the taps is taken for each direction; nothing in
-//! a capture shows how it is divided. A drift is believed only if the smallest round trip is
-//! larger with it by more than [`SHOWN`], because a wrong drift makes it smaller.
+//! Rule: half of the smallest round trip between the taps is assumed for each direction, because no
+//! capture shows how it is divided. A drift is accepted only if it makes the smallest round trip
+//! larger by more than [`SHOWN`], because a wrong drift makes the round trip smaller.
 
-/// Largest drift between two clocks: 1,000 parts in a million.
+/// Largest drift between two clocks: 1,000 parts per million.
 const MOST_DRIFT: f64 = 1e-3;
-/// Part of the smallest round trip, and nanoseconds, by which a drift must show.
+/// Share of the smallest round trip, and nanoseconds, by which a drift must lengthen it.
 const SHOWN: f64 = 0.02;
 const SHOWN_NS: f64 = 20_000.0;
-/// Part of what a drift gains within which other drifts explain the times as well.
+/// Share of this gain: drifts whose gain is smaller by at most this share explain the times as
+/// well.
 const AS_WELL: f64 = 0.02;
-/// Steps of a search; each halves the range or better.
+/// Steps of a search; each step shortens the range to two thirds or less.
 const STEPS: u32 = 60;
-/// Fewest segments in each direction.
+/// Fewest segments of each direction that a comparison needs.
 const FEWEST: usize = 3;
 
-/// A segment at both taps: nanoseconds at the first clock, and the time that the second clock
-/// shows later in its direction's order.
+/// A segment at both taps: its time at the first clock, and the second clock's time minus the first
+/// clock's, negated for the way back; in nanoseconds.
 pub type Passed = (f64, f64);
 
 /// The difference of two clocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockDifference {
-    /// Nanoseconds by which the second clock is ahead at time 0 of the first.
+    /// Nanoseconds by which the second clock is ahead when the first clock shows 0.
     pub ahead_ns: f64,
-    /// Further nanoseconds for each nanosecond of the first clock; 0 if no drift shows.
+    /// Nanoseconds by which the second clock gains per nanosecond of the first; 0 if no drift
+    /// shows.
     pub drift: f64,
-    /// Smallest round trip between the taps; negative if the taps are the other way around.
+    /// Smallest round trip between the taps; negative if the first tap is not the nearer one.
     pub round_trip_ns: f64,
 }
 
-/// Compares the clocks. `there` are segments that pass the first tap first, `back` those that
-/// pass it last. `None` with too few of them.
+/// Compares the clocks. Segments `there` pass the first tap first, segments `back` pass it last.
+/// Returns `None` with fewer than three of either.
 pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
     if there.len().min(back.len()) < FEWEST {
         return None;
@@ -52,7 +54,8 @@ pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
         let enough = most - AS_WELL * gain;
         let edges = [-MOST_DRIFT, MOST_DRIFT].map(|edge| boundary(&round_trip, best, edge, enough));
         let [low, high] = edges;
-        // All these drifts explain the times: the middle, if it is a drift at all.
+        // Every drift between `low` and `high` explains the times: take the middle, unless 0 is
+        // among them.
         if low * high > 0.0 {
             drift = f64::midpoint(low, high);
         }
@@ -64,7 +67,7 @@ pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
     })
 }
 
-/// The place between `low` and `high` at which the concave function `of` is largest.
+/// Returns the argument between `low` and `high` at which the concave function `of` is largest.
 fn highest(of: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     for _ in 0..STEPS {
         let third = (high - low) / 3.0;
@@ -77,8 +80,8 @@ fn highest(of: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The place nearest to `edge` at which the concave function `of` is still `enough`; it is at
-/// `inside`.
+/// Returns the argument nearest to `edge` at which the concave function `of` is at least `enough`.
+/// At `inside` it is.
 fn boundary(of: &dyn Fn(f64) -> f64, mut inside: f64, mut edge: f64, enough: f64) -> f64 {
     for _ in 0..STEPS {
         let middle = f64::midpoint(inside, edge);
@@ -90,7 +93,7 @@ fn boundary(of: &dyn Fn(f64) -> f64, mut inside: f64, mut edge: f64, enough: f64
     inside
 }
 
-/// The lower convex hull of points: the only ones that are smallest for some drift.
+/// The lower convex hull of points. Only its points can be smallest for some drift.
 struct Floor(Vec<Passed>);
 
 impl Floor {
@@ -109,7 +112,7 @@ impl Floor {
         Self(hull)
     }
 
-    /// The smallest time without `drift`.
+    /// The smallest time after subtracting `drift`.
     fn least(&self, drift: f64) -> f64 {
         let times = self.0.iter().map(|(at, time)| time - drift * at);
         times.fold(f64::INFINITY, f64::min)

@@ -1,7 +1,7 @@
-//! The segments of a log as frames at one end of a path.
+//! Turns the segments of a log into frames at one end of a path.
 //!
-//! Rule: a segment that an offload made is cut into pieces of the MSS, as the wire carries them.
-//! At most [`FRAMES`] frames are made, the first ones.
+//! Rule: a segment that an offload joined is cut into pieces of the MSS, as on the wire. At most
+//! [`FRAMES`] frames are made, from the first segments.
 
 use std::collections::HashMap;
 
@@ -15,11 +15,11 @@ use crate::{
 
 /// Bytes of Ethernet, IPv4 and TCP headers with timestamps.
 const HEADERS: u32 = 66;
-/// Largest number of frames of a log.
+/// Largest number of frames made from a log.
 const FRAMES: usize = 1 << 19;
 
-/// The frames of `log` from `from`, in the order of time. `at` gives the time of a segment in
-/// nanoseconds; `mss` cuts longer segments if it is not 0.
+/// The frames that `from` sent, in the order of time. `at` returns the time of a segment in
+/// nanoseconds; if `mss` is not 0, longer segments are cut into pieces of `mss` bytes.
 pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64) -> Vec<SeenFrame> {
     let mut all = Vec::new();
     let mut sacks = log.sacks();
@@ -43,14 +43,15 @@ pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64)
             }
         }
     }
-    // Times of a capture may go back.
+    // Times of a capture may decrease.
     all.sort_by_key(|frame| frame.at_ns);
     all
 }
 
-/// `len` bytes of payload from `seq` on, of a segment that passed the tap at `at_ns`. Payload is
-/// recognised by its place and the sender's timestamp, because offloads join and split
-/// segments; a segment without payload by its header and its `sacks`.
+/// A frame with `len` bytes of payload from `seq` on, cut from a segment that passed the tap at
+/// `at_ns`. Payload is recognised by its sequence number and the sender's timestamp, because
+/// offloads join and split segments; a segment without payload is recognised by its header and its
+/// `sacks`.
 fn piece(at_ns: u64, segment: &Noted, seq: u32, len: u32, sacks: &[NotedSack]) -> SeenFrame {
     let pair = |one: u32, other: u32| u64::from(one) << 32 | u64::from(other);
     let stamp = |stamp: Option<u32>| stamp.map_or(0, |stamp| 1 << 32 | u64::from(stamp));
@@ -78,7 +79,7 @@ fn piece(at_ns: u64, segment: &Noted, seq: u32, len: u32, sacks: &[NotedSack]) -
     frame
 }
 
-/// Times of frames that are alone in their list, at both taps.
+/// Times at both taps of the frames that equal no other frame of their list.
 pub fn common(first: &[SeenFrame], second: &[SeenFrame]) -> Vec<(u64, u64)> {
     let mut seen: HashMap<_, [(u32, u64); 2]> = HashMap::new();
     for (tap, frames) in [first, second].into_iter().enumerate() {

@@ -1,8 +1,9 @@
 //! One connection in two captures, from both sides of its path.
 //!
-//! [`merge`] finds the clocks of the captures, compares what passed each tap, and makes one
-//! observation: times of the sender from the tap that is nearer to it, and what arrived from the
-//! other. [`infer`] gives the losses and queues between the taps.
+//! [`merge`] finds the difference of the captures' clocks, compares the segments at both taps (the
+//! points where the captures were made), and returns one observation. Its sender's times come from
+//! the tap nearer to the sender, and its arrivals from the other tap. [`infer`] finds the losses
+//! and queues between the taps.
 //!
 //! | step | file |
 //! | --- | --- |
@@ -10,9 +11,9 @@
 //! | segments as frames at the ends of a path | `frames` |
 //! | payload that only one capture has, and what arrived twice | `arrived` |
 //!
-//! Rule: a connection is recognised by its addresses, ports and both initial sequence numbers. What
-//! passed one tap and not the other was lost between them, unless the time at which it passed
-//! is outside the other capture.
+//! Rule: a connection is recognised by its addresses, ports and both initial sequence numbers. A
+//! segment that passed only the first tap on its path was lost between the taps, unless it passed
+//! at a time that the other capture does not cover.
 
 mod arrived;
 mod clocks;
@@ -31,14 +32,14 @@ use crate::{
 use arrived::Arrived;
 use clocks::{ClockDifference, Passed, compare};
 
-/// Smallest round trip between two taps that are not at the same place, in nanoseconds.
+/// Smallest round trip between two taps at different places, in nanoseconds.
 const APART_NS: f64 = 2_000.0;
-/// Time added to each delay if the taps are so near that an error of the clocks could make it
-/// negative, in nanoseconds.
+/// Time added to each delay, in nanoseconds, if the taps are so near to each other that an error of
+/// the clocks could make delays negative.
 const NEAR_NS: u64 = 100_000;
-/// Bytes of the option for timestamps, by which segments of a connection may differ.
+/// Bytes of the timestamps option, by which the payloads of full segments may differ.
 const TIMESTAMPS: u32 = 12;
-/// Largest number of losses that are kept.
+/// Largest number of losses that are listed.
 const LOSSES: usize = 10_000;
 
 /// A connection in one capture.
@@ -46,7 +47,7 @@ const LOSSES: usize = 10_000;
 pub struct Tap<'a> {
     /// The connection.
     pub observed: &'a ObservedConnection,
-    /// Its segments.
+    /// The segments of the connection.
     pub log: &'a SegmentLog,
 }
 
@@ -58,7 +59,7 @@ pub enum MergeFailure {
     NotTheSame,
     /// Fewer than three segments of a direction are in both captures.
     NothingInCommon,
-    /// No time passes between the taps.
+    /// The captures were made at the same place: no time passes between the taps.
     SamePlace,
 }
 
@@ -81,35 +82,35 @@ impl std::error::Error for MergeFailure {}
 /// The facts that two captures show together.
 #[derive(Clone, Debug, Serialize)]
 pub struct MergeFacts {
-    /// Place of the capture that is nearer to the sender among the two: 0 or 1.
+    /// Index of the capture that is nearer to the sender: 0 or 1.
     pub near: usize,
     /// Nanoseconds by which the clock of the other capture is ahead when the connection begins.
     pub clock_ahead_ns: i64,
-    /// Parts in a million by which it is faster; absent if no drift shows.
+    /// Parts per million by which the other clock is faster; absent if no drift shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_ppm: Option<f64>,
-    /// Smallest round trip between the taps; half of it is taken for each direction.
+    /// Smallest round trip between the taps; half of it is assumed for each direction.
     pub round_trip_ns: u64,
-    /// From the tap near the sender to the other.
+    /// Passage from the tap near the sender to the other tap.
     pub forward: PassageFacts,
-    /// From the other tap to that near the sender.
+    /// Passage from the other tap to the tap near the sender.
     pub back: PassageFacts,
-    /// Segments with payload that were lost between the taps and sent again, at most 10,000.
+    /// Segments with payload that were lost between the taps and retransmitted, at most 10,000.
     pub losses: Vec<LostSegment>,
-    /// Retransmissions of which every byte had arrived.
+    /// Retransmissions whose every byte had already arrived.
     pub needless: u64,
-    /// Payload that the capture near the sender lacks and the other has, in bytes.
+    /// Payload that only the other capture contains, in bytes.
     pub filled_bytes: u64,
 }
 
 /// Counts and delays between the taps in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PassageFacts {
-    /// Segments that passed the first tap; those of offloads are counted as on the wire.
+    /// Segments that passed the first tap; an offload's segments count as on the wire.
     pub segments: u64,
-    /// Segments of these that never passed the second.
+    /// Segments that passed the first tap and never the second.
     pub lost: u64,
-    /// Losses by reason, where a reason shows.
+    /// Losses by inferred reason.
     pub reasons: Vec<(&'static str, u64)>,
     /// Segments that passed the second tap more often than the first.
     pub duplicated: u64,
@@ -128,12 +129,12 @@ pub struct PassageFacts {
     pub queue_largest_ms: Option<f64>,
 }
 
-/// A segment that passed the tap near the sender and never the other one.
+/// A segment that passed the tap near the sender and never reached the other tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LostSegment {
     /// Time at the tap near the sender, in nanoseconds from the first segment.
     pub at_ns: u64,
-    /// Sequence number of its first byte, counted from the initial one.
+    /// Sequence number of the segment's first byte, counted from the initial one.
     pub seq: u64,
     /// Payload in bytes.
     pub payload: u32,
@@ -142,18 +143,18 @@ pub struct LostSegment {
 /// One connection from two captures.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The connection, by the clock of the capture near the sender.
+    /// The connection, with the times of the capture near the sender.
     pub observed: ObservedConnection,
-    /// Its segments as that tap shows them, with those that only the other has.
+    /// The segments of that capture, and those that only the other capture contains.
     pub log: SegmentLog,
-    /// The segments of the other tap, by the same clock.
+    /// The segments of the other capture, with the same clock.
     far_log: SegmentLog,
-    /// Facts that the merge adds.
+    /// Facts that only both captures together show.
     pub facts: MergeFacts,
 }
 
 impl Merged {
-    /// Both ends, each with the times of its own tap. Lost segments are marked.
+    /// Both ends, each with the times of the tap near it. Lost segments are marked.
     pub fn ends(&self) -> Connection {
         let seen = &self.observed;
         let receiver = seen.sender.other();
@@ -169,7 +170,7 @@ impl Merged {
 /// Merges a connection in two captures.
 ///
 /// # Errors
-/// The captures may show different connections, have too little in common, or were made at the
+/// If the captures show different connections, have too few segments in common, or were made at the
 /// same place.
 pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     let [first, second] = taps.map(|tap| tap.log.initial());
@@ -236,8 +237,8 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     Ok(merged)
 }
 
-/// Largest payload on the wire for segments of each end, if an offload made longer ones;
-/// otherwise 0. A tap without longer ones shows it, else the options of the handshake.
+/// Largest payload on the wire of each end's segments if an offload joined segments, otherwise 0. A
+/// tap without joined segments shows the payload; else the handshake's options give it.
 fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
     End::BOTH.map(|end| {
         let longest = taps.map(|tap| {
@@ -256,8 +257,8 @@ fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
     })
 }
 
-/// Compares the clocks of two taps, of which the first is taken to be nearer to the sender.
-/// Times are from the first segment of each.
+/// Compares the clocks of two taps, assuming that the first is nearer to the sender. Times count
+/// from each capture's first segment.
 fn compared(taps: [Tap<'_>; 2], sender: End) -> Result<ClockDifference, MergeFailure> {
     let mss = mss(taps);
     let common = |from: End| {
@@ -281,7 +282,7 @@ fn since(segment: &Noted, begin_ns: i64) -> u64 {
     segment.at_ns.saturating_sub(begin_ns).max(0) as u64
 }
 
-/// Two logs of one connection by one clock.
+/// Two logs of one connection, with times of one clock.
 struct Pair<'a> {
     near: &'a SegmentLog,
     far: &'a SegmentLog,
@@ -291,7 +292,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Counts and delays between the taps, forward and back, in the time that both captured.
+    /// Counts and delays between the taps, forward and back, while both captures were running.
     fn passages(&self) -> (PassageFacts, PassageFacts) {
         let spans = [self.near, self.far].map(span);
         let begin = spans[0].0.min(spans[1].0);
@@ -301,7 +302,8 @@ impl Pair<'_> {
         };
         let at = |one: &Noted| since(one, begin);
         let list = |log, from: End| frames::frames(log, from, self.mss[from.index()], &at);
-        // A segment counts if the other tap captured when it should have arrived there.
+        // A segment counts if the other capture was running when the segment should have reached
+        // it.
         let trip = (self.round_trip_ns / 2) as i64;
         let sent = |log, from: End, other: (i64, i64)| {
             let [from_ns, until_ns] = [other.0.saturating_sub(trip + trip / 4), other.1]
@@ -329,8 +331,8 @@ impl Pair<'_> {
         (passage(&path.forward), passage(&path.back))
     }
 
-    /// The connection as the near tap shows it, with `filled` segments that only the far tap
-    /// has.
+    /// The connection of the near capture, with the `filled` segments that only the far capture
+    /// contains.
     fn joined(&self, near: Tap<'_>, filled: &[Segment]) -> Followed {
         if filled.is_empty() {
             return Followed {
@@ -387,7 +389,7 @@ fn passage(found: &DirectionInference) -> PassageFacts {
     }
 }
 
-/// The segments of the sender that are marked lost and were sent until `decided_ns`.
+/// The sender's segments that are marked lost and were sent until `decided_ns`.
 fn losses(connection: &Connection, decided_ns: u64) -> Vec<LostSegment> {
     let sent = &connection.first.sent;
     let is_lost = |place: &usize| sent.is_lost(*place) && sent.at_ns[*place] <= decided_ns;
@@ -401,8 +403,8 @@ fn losses(connection: &Connection, decided_ns: u64) -> Vec<LostSegment> {
 }
 
 impl Merged {
-    /// Time until which each segment had the time to reach the other tap before its capture
-    /// ended, from the first segment.
+    /// Time from the first segment, up to which each segment could have reached the other tap
+    /// before its capture ended.
     fn decided_ns(&self) -> u64 {
         let until = span(&self.log).1.min(span(&self.far_log).1);
         let until = until.saturating_sub(self.observed.begin_ns);
@@ -411,8 +413,8 @@ impl Merged {
         (until.max(0) as u64).saturating_sub(longest)
     }
 
-    /// Replaces values that the other tap knows better: the receiver's own segments, the order
-    /// of arrival, and the retransmissions that were not needed.
+    /// Replaces values that the other tap measures better: the receiver's own segments, the order
+    /// of arrival, and the spurious retransmissions.
     fn correct(&mut self, far: &ObservedConnection) {
         let seen = &mut self.observed;
         let (data, answers) = (seen.sender.index(), seen.sender.other().index());

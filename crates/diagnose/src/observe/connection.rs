@@ -1,7 +1,7 @@
-//! One connection, segment by segment.
+//! Analyses one connection, segment by segment.
 //!
-//! Rule: segments go to the handshake, and to both directions: as payload to that of the end
-//! that sent it, as ACK to the other. Nothing is decided here.
+//! Rule: a segment goes first to the handshake, then to both directions: to its sender's direction
+//! as payload, and to the other direction as ACK. This file decides nothing.
 
 use std::mem;
 
@@ -27,7 +27,7 @@ pub struct ConnectionObserver {
     /// Time of the last segment.
     now: u64,
     handshake: Handshake,
-    /// Segments before both directions could start.
+    /// Segments that arrived before the directions could start.
     waiting: Vec<(u64, Segment)>,
     directions: Option<Box<[Direction; 2]>>,
     sides: [opening::SeenEnd; 2],
@@ -36,12 +36,12 @@ pub struct ConnectionObserver {
     has_reset: bool,
     lacks: Lacks,
     turns: Turns,
-    /// The account of a single direction, until the other end sends.
+    /// The account from the segments of one end, used until the other end sends.
     one_sided: Option<Box<OneSided>>,
 }
 
 impl ConnectionObserver {
-    /// A connection without a segment.
+    /// Creates the analysis of a connection without a segment.
     pub fn new() -> Self {
         Self::default()
     }
@@ -76,8 +76,8 @@ impl ConnectionObserver {
         }
     }
 
-    /// Returns the result. `end_ns` is the end of the capture, in nanoseconds since the Unix
-    /// epoch; an open connection lasts until then.
+    /// Returns the result. `end_ns` is the end of the capture, in nanoseconds since the Unix epoch:
+    /// the end of a connection that is still open.
     pub fn finish(mut self, end_ns: i64) -> ObservedConnection {
         self.start();
         let begin_ns = self.begin_ns.unwrap_or(end_ns);
@@ -95,7 +95,7 @@ impl ConnectionObserver {
         for direction in &mut directions {
             direction.finish(lifetime_ns, is_closed);
         }
-        // Of a direction that was not captured, ACKs count the payload.
+        // If a direction was not captured, the ACKs of the other one give its payload.
         let [a, b] = directions.each_ref().map(|one| match &self.one_sided {
             Some(_) => one.seen.payload_bytes.max(one.seen.acknowledged_bytes),
             None => one.seen.payload_bytes,
@@ -131,7 +131,7 @@ impl ConnectionObserver {
         }
         let (mut episodes, episodes_omitted) = log.finish();
         if only.is_some() {
-            // Without ACKs nothing shows when a recovery ended.
+            // Without ACKs, the end of a recovery is unknown.
             episodes.retain(|episode| episode.kind != EpisodeKind::FastRecovery);
         }
         let mut seen = directions.map(|direction| direction.seen);
@@ -166,7 +166,7 @@ impl ConnectionObserver {
         }
     }
 
-    /// Starts both directions with what is known, and gives them the segments that waited.
+    /// Starts both directions with the known values, and gives them the waiting segments.
     fn start(&mut self) {
         if self.directions.is_some() {
             return;
@@ -193,7 +193,7 @@ impl ConnectionObserver {
         }
     }
 
-    /// Ends the handshake for both senders, each at its own time.
+    /// Ends the handshake for both senders, each at the time at which that sender saw the end.
     fn establish(&mut self) {
         let Some(directions) = &mut self.directions else {
             return;
@@ -217,7 +217,7 @@ impl ConnectionObserver {
     }
 
     fn complete(&self, seen: &mut [DirectionSeen; 2]) {
-        // Each direction followed the windows that its receiver advertised.
+        // Each direction recorded the windows of its receiver; `DirectionSeen` lists an end's own.
         let [a, b] = seen;
         mem::swap(&mut a.largest_window_bytes, &mut b.largest_window_bytes);
         mem::swap(&mut a.smallest_window_bytes, &mut b.smallest_window_bytes);

@@ -1,7 +1,8 @@
-//! The payload of one end, from the tap and from its sender.
+//! The payload of one end, at the tap (the point of the capture) and at its sender.
 //!
-//! Rule: the scoreboard has the tap's times, the waits have the sender's. An ACK waits here until
-//! the sender has received it; at most [`ACKS`] wait, then the oldest is taken early.
+//! Rule: the scoreboard uses the tap's times, the waits use the sender's. An ACK waits here until
+//! the sender has received it; at most [`ACKS`] ACKs wait, and beyond that the oldest is handed
+//! over early.
 
 use std::collections::VecDeque;
 
@@ -21,16 +22,16 @@ use crate::{
     facts::{ranges::Ranges, unwrap::Unwrap},
 };
 
-/// Largest number of ACKs between tap and sender.
+/// Most ACKs on the path between tap and sender.
 const ACKS: usize = 65_536;
-/// Largest number of ranges that SACK blocks named.
+/// Largest number of ranges from SACK blocks.
 const SACKED: usize = 1_024;
-/// Time after which bytes that overtook each other are taken as retransmitted, if no round
-/// trip is known.
+/// Time after which a filled hole counts as a retransmission and no longer as reordering, while no
+/// round-trip time is known.
 const REORDERING: u64 = 3_000_000;
 /// Error of a time that was computed from a timestamp.
 const TICK: u64 = 1_100_000;
-/// Sequence space below the first segment, for retransmissions of what came before it.
+/// Sequence space reserved before the first segment, for retransmissions of earlier bytes.
 const BEFORE: u32 = 1 << 20;
 
 /// One direction of a connection.
@@ -43,8 +44,8 @@ pub struct Direction {
     board: Scoreboard,
     view: SenderView,
     acks: VecDeque<AckIn>,
-    /// Times within which a segment follows its ACK: as the tap shows it, and if its time
-    /// was computed from a timestamp.
+    /// Longest times between an ACK and a segment that it released: with the tap's times, and with
+    /// times computed from timestamps.
     reactions: [u64; 2],
     spacing: Spacing,
     shift: Option<u8>,
@@ -52,26 +53,26 @@ pub struct Direction {
     newest_tsval: Option<u32>,
     edge: u64,
     last_is_zero: bool,
-    /// Bytes that SACK blocks named, at most [`SACKED`] ranges.
+    /// Bytes reported by SACK blocks, at most [`SACKED`] ranges.
     sacked: Ranges,
     last_reordering: Option<(u64, super::episodes::Place)>,
-    /// Length and time of the last segment that was lost for good, for an MTU hole.
+    /// Number of retransmitted segments of full size.
     long_losses: u64,
     pub fin: Option<u64>,
 }
 
 impl Direction {
-    /// The payload of `sender`, whose windows are those of `receiver`.
+    /// Creates the direction whose payload `sender` sends and whose windows `receiver` advertises.
     pub fn new(isn: Option<u32>, sender: &SeenEnd, receiver: &SeenEnd) -> Self {
         let space = isn.map(Unwrap::new);
         let position = u64::from(isn.is_some());
         let to_sender = sender.round_trip.unwrap_or(0);
         let to_receiver = receiver.round_trip.unwrap_or(0);
         let all = to_sender + to_receiver;
-        // A tap so near to the sender needs no correction.
+        // Below 2 % of the round trip, the tap's distance to the sender needs no correction.
         let to_sender = if to_sender * 50 < all { 0 } else { to_sender };
         let mut waits = Waits::new(position, u64::from(sender.mss.max(1)));
-        // A program that waits for room in its send buffer wakes some 0.1 ms after the ACK.
+        // A program that waits for room in its send buffer wakes about 0.1 ms after the ACK.
         waits.reaction = (all / 100).clamp(30_000, 200_000);
         waits.sees_no_sender = to_sender > 0;
         let reactions = [waits.reaction, TICK.min(all / 4).max(waits.reaction)];
@@ -101,7 +102,7 @@ impl Direction {
         }
     }
 
-    /// Smallest time from the tap to the sender and back, 0 for a tap at the sender.
+    /// Smallest time from the tap to the sender and back; 0 if the tap is at the sender.
     pub const fn to_sender(&self) -> u64 {
         self.view.to_sender
     }
@@ -143,7 +144,7 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // A sender whose segments never come in runs fills no queue before the tap.
+        // If segments never arrive in runs, the sender fills no queue before the tap.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
@@ -204,8 +205,8 @@ impl Direction {
         };
     }
 
-    /// Returns true if segments at the least spacing waited for the path: it showed, or a
-    /// queue does.
+    /// Returns true if segments at the least spacing waited for the path: a run has shown the
+    /// path's spacing, or there is a queue.
     fn path_passes_trains(&self, waited: u64) -> bool {
         let base = self.waits.base_rtt();
         let has_queue = waited > 0 || self.waits.rounds.recent_rtt() > base + base / 10;
@@ -283,18 +284,19 @@ impl Direction {
         }
     }
 
-    /// Notes the SACK blocks of an ACK. Returns the bytes beyond it that have arrived.
+    /// Records the SACK blocks of an ACK. Returns the number of bytes beyond `ack` that have
+    /// arrived.
     fn note_sacks(&mut self, ack: u64, segment: &Segment, dsack: bool) -> u64 {
         let blocks = segment.options.sack.as_slice();
         let blocks = &blocks[usize::from(dsack)..];
         if blocks.is_empty() && self.sacked.count() == 0 {
             return 0;
         }
-        // A damaged block must not move the space.
+        // Works on a copy of `space`, so a damaged block cannot move it.
         if let Some(mut space) = self.space {
             for block in blocks {
                 let [left, right] = [block.left, block.right].map(|seq| space.count(seq));
-                // No block names what was not sent.
+                // A block beyond the bytes sent is ignored.
                 if left < right && right <= self.board.max && self.sacked.count() < SACKED {
                     self.sacked.add(left, right);
                 }
@@ -304,7 +306,7 @@ impl Direction {
         self.sacked.bytes()
     }
 
-    /// Divides the time until `end`.
+    /// Divides the time until `end` among the limits.
     pub fn finish(&mut self, end: u64, is_closed: bool) {
         self.take_acks(end);
         self.waits.finish(end, is_closed);
@@ -312,15 +314,15 @@ impl Direction {
         self.seen.largest_flight_bytes = self.waits.largest_flight;
     }
 
-    /// Gives the waits the ACKs that the sender had received at `at`.
+    /// Hands over the ACKs that the sender had received at `at`.
     fn take_acks(&mut self, at: u64) {
         while let Some(ack) = self.acks.pop_front_if(|ack| ack.at <= at) {
             self.waits.on_ack(&ack);
         }
     }
 
-    /// Takes a round-trip time. With less than two segments in flight the ACK may have been
-    /// delayed: it shows no queue.
+    /// Takes a round-trip time. With fewer than two segments in flight, the ACK may have been
+    /// delayed, so a long time does not show a queue.
     fn sample(&mut self, sample: u64, may_be_delayed: bool) {
         let RttSeen {
             samples,

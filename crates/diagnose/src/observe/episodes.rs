@@ -12,7 +12,7 @@ pub struct SeenEpisodes {
     omitted: u64,
 }
 
-/// A place in the log; episodes that are not kept have none.
+/// Index of an episode in the log; `None` for an episode that is not kept.
 pub type Place = Option<usize>;
 
 impl SeenEpisodes {
@@ -31,7 +31,7 @@ impl SeenEpisodes {
         Some(self.episodes.len() - 1)
     }
 
-    /// Moves the end of the episode at `place` to `end_ns` and adds to its count.
+    /// Moves the end of the episode at `place` to `end_ns` and adds `count` to its count.
     pub fn extend(&mut self, place: Place, end_ns: u64, count: u64) {
         if let Some(episode) = place.and_then(|place| self.episodes.get_mut(place)) {
             episode.end_ns = episode.end_ns.max(end_ns);
@@ -39,7 +39,7 @@ impl SeenEpisodes {
         }
     }
 
-    /// The episodes, and the number of those not kept.
+    /// Returns the episodes, and the number of episodes that were not kept.
     pub fn finish(mut self) -> (Vec<SeenEpisode>, u64) {
         self.episodes.sort_by_key(|episode| episode.at_ns);
         (self.episodes, self.omitted)

@@ -1,7 +1,7 @@
-//! The handshake: its options, and the round trips on both sides of the tap.
+//! The handshake: its options, and the round trips from the tap to both ends.
 //!
-//! Rule: of retransmitted segments the last SYN before the first SYN-ACK and the first ACK
-//! after the last SYN-ACK count, because only they answer each other.
+//! Rule: if segments were retransmitted, the last SYN before the first SYN-ACK and the first ACK
+//! after the last SYN-ACK are used, because only these answer each other.
 
 use fullpipe_wire::TcpFlags;
 
@@ -19,9 +19,9 @@ pub struct Offer {
 /// The handshake of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handshake {
-    /// The end that sent the first SYN without ACK.
+    /// The end that opened the connection: it sent a SYN without ACK, or received a SYN-ACK.
     pub client: Option<End>,
-    /// Offers of both ends, by [`End::index`].
+    /// SYN options of both ends, by [`End::index`].
     pub offers: [Option<Offer>; 2],
     /// Time of the first SYN.
     first_syn: Option<u64>,
@@ -70,7 +70,7 @@ impl Handshake {
         true
     }
 
-    /// Smallest times from the tap to each end and back, by [`End::index`].
+    /// Smallest time from the tap to each end and back, by [`End::index`].
     pub fn round_trips(&self) -> [Option<u64>; 2] {
         let Some(client) = self.client else {
             return [None; 2];
@@ -82,12 +82,12 @@ impl Handshake {
         trips
     }
 
-    /// Both SYNs were seen.
+    /// Returns true if both SYNs were seen.
     pub const fn has_offers(&self) -> bool {
         self.offers[0].is_some() && self.offers[1].is_some()
     }
 
-    /// Shift of the windows of `end`, if both SYNs were seen. RFC 7323 §2.3: at most 14.
+    /// Shift of the windows of `end`; `None` unless both SYNs were seen. RFC 7323 §2.3: at most 14.
     pub fn shift(&self, end: End) -> Option<u8> {
         let [a, b] = self.offers;
         let (a, b) = (a?, b?);
@@ -96,7 +96,7 @@ impl Handshake {
         Some(if both { own.scale?.min(14) } else { 0 })
     }
 
-    /// The first SYN and the end of the retransmissions of the handshake, if there were any.
+    /// Begin, end and number of the handshake's retransmissions; `None` if there were none.
     pub fn lost(&self) -> Option<(u64, u64, u64)> {
         let count = self.retransmissions[0] + self.retransmissions[1];
         let begin = self.first_syn.or(self.syn_ack)?;

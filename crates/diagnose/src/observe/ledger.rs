@@ -1,8 +1,8 @@
-//! The sender's time and bytes by limit, and the bands.
+//! The sender's time and bytes by limit, and the bands: the limits one after the other.
 //!
-//! Rule: spans are added in the order of time without gaps, so the times add up to the end of
-//! the last span. Beyond [`ObservedConnection::BANDS`] bands, a new span joins the last band, whose limit is
-//! then that of its longest part.
+//! Rule: spans are added in the order of time without gaps, so the times add up to the end of the
+//! last span. Beyond [`ObservedConnection::BANDS`] bands, a new span joins the last band, whose
+//! limit is then the limit of its longest part.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::limit::Reason;

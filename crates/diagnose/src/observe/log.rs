@@ -1,7 +1,7 @@
-//! The segments of one connection, kept for a fit, for graphs, and for a second capture.
+//! The segments of one connection, kept for a fit, for graphs, and for a merge of two captures.
 //!
-//! Rule: at most [`SegmentLog::SEGMENTS`] are kept, the first ones. The account of the connection
-//! goes on without a bound.
+//! Rule: only the first [`SegmentLog::SEGMENTS`] segments are kept. The account of the connection
+//! covers all segments.
 
 use fullpipe_wire::{Ecn, SackBlock, SackBlocks, TcpFlags, TcpOptions, Timestamps};
 
@@ -11,16 +11,16 @@ use crate::capture::{Analysis, End, Segment};
 /// Most SYNs whose options are kept.
 const SYNS: usize = 16;
 
-/// A segment, without what a fit and a graph do not need.
+/// A segment, reduced to the values that a fit and a graph need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Time of the capture, in nanoseconds since the Unix epoch.
     pub at_ns: i64,
-    /// The end that sent it.
+    /// The end that sent the segment.
     pub from: End,
     /// SEG.SEQ.
     pub seq: u32,
-    /// SEG.ACK; without ACK it has no meaning.
+    /// SEG.ACK; has no meaning without the ACK flag.
     pub ack: u32,
     /// SEG.WND before scaling.
     pub window: u16,
@@ -39,7 +39,7 @@ pub struct Noted {
 /// A block of the SACK option of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotedSack {
-    /// Place of the segment in the log.
+    /// Index of the segment in the log.
     pub place: u32,
     /// First sequence number.
     pub left: u32,
@@ -52,20 +52,20 @@ pub struct NotedSack {
 pub struct SegmentLog {
     segments: Vec<Noted>,
     sacks: Vec<NotedSack>,
-    /// Options of the SYNs, at most [`SYNS`], with their places in the log.
+    /// Options of the SYNs, at most [`SYNS`], with the SYNs' indices in the log.
     syns: Vec<(u32, TcpOptions)>,
     omitted: u64,
-    /// Both SYNs had the option SACK-permitted, as far as SYNs were seen.
+    /// True if a SYN lacks the option SACK-permitted.
     refuses_sack: bool,
-    /// A SYN had no option for the scale of windows.
+    /// True if a SYN lacks the window scale option.
     refuses_scaling: bool,
 }
 
 impl SegmentLog {
-    /// Largest number of segments: 12 MiB, and up to 12 MiB for SACK blocks.
+    /// Largest number of segments: they take 12 MiB, and their SACK blocks up to 12 MiB.
     pub const SEGMENTS: usize = 1 << 18;
 
-    /// A log without segments.
+    /// Creates a log without segments.
     pub fn new() -> Self {
         Self::default()
     }
@@ -109,12 +109,12 @@ impl SegmentLog {
         &self.segments
     }
 
-    /// Blocks of their SACK options, in the same order.
+    /// The segments' SACK blocks, in the same order.
     pub fn sacks(&self) -> &[NotedSack] {
         &self.sacks
     }
 
-    /// Initial sequence numbers of both ends, as far as their SYNs were captured.
+    /// Initial sequence numbers of both ends; `None` for an end without a captured SYN.
     pub fn initial(&self) -> [Option<u32>; 2] {
         End::BOTH.map(|end| {
             let is_syn = |one: &&Noted| one.from == end && one.flags.contains(TcpFlags::SYN);
@@ -122,7 +122,7 @@ impl SegmentLog {
         })
     }
 
-    /// The segments as a capture has them, as far as the log has their values.
+    /// The segments as a capture has them, with those values that the log keeps.
     pub fn captured(&self) -> impl Iterator<Item = Segment> + '_ {
         let mut sacks = self.sacks.iter().peekable();
         let mut syns = self.syns.iter().peekable();
@@ -155,7 +155,7 @@ impl SegmentLog {
         })
     }
 
-    /// The log with other times.
+    /// The log with its times replaced by `at`.
     pub fn with_times(&self, at: impl Fn(i64) -> i64) -> Self {
         let mut log = self.clone();
         for segment in &mut log.segments {
@@ -164,17 +164,17 @@ impl SegmentLog {
         log
     }
 
-    /// Number of segments after them.
+    /// Number of segments after those kept.
     pub const fn omitted(&self) -> u64 {
         self.omitted
     }
 
-    /// Returns true if a SYN was seen without the option for the scale of windows.
+    /// Returns true if a SYN without the window scale option was seen.
     pub const fn refuses_scaling(&self) -> bool {
         self.refuses_scaling
     }
 
-    /// Returns true if a SYN was seen that does not permit SACK.
+    /// Returns true if a SYN without the option SACK-permitted was seen.
     pub const fn refuses_sack(&self) -> bool {
         self.refuses_sack
     }
@@ -185,7 +185,7 @@ impl SegmentLog {
 pub struct Followed {
     /// The connection.
     pub observed: ObservedConnection,
-    /// Its segments, if they were kept.
+    /// The connection's segments, if they were kept.
     pub log: Option<SegmentLog>,
 }
 
@@ -197,7 +197,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// A connection without a segment, whose segments are kept if `keeps_segments`.
+    /// Creates the analysis of a connection; `keeps_segments` keeps its segments.
     pub fn new(keeps_segments: bool) -> Self {
         Self {
             observer: ConnectionObserver::new(),

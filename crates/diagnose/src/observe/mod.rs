@@ -1,8 +1,8 @@
-//! A connection's account, inferred from the segments that a capture at one point shows.
+//! The account of a connection, inferred from the segments of a capture at one point, the tap.
 //!
 //! [`ConnectionObserver`] takes the segments of one connection, in the order of the capture, and
-//! returns [`ObservedConnection`]: the position of the capture, retransmissions by kind, episodes, the
-//! path, and the time of the sender divided among its limits.
+//! returns [`ObservedConnection`]: the position of the capture, retransmissions by kind, episodes,
+//! the path, and the sender's time divided among its limits.
 //!
 //! ```
 //! use fullpipe_diagnose::{capture::{End, Segment}, observe::ConnectionObserver};
@@ -30,8 +30,8 @@
 //! | a capture of one direction | `one_sided` |
 //! | requests and answers | `turns` |
 //!
-//! Rule: memory is bounded for each connection. Each table has its largest size beside it, and
-//! what happens to entries beyond it. What the segments do not show is `Unknown`.
+//! Rule: memory is bounded for each connection. Beside each table are its largest size and the
+//! handling of further entries. A limit that the segments do not show is `Unknown`.
 
 mod connection;
 mod direction;

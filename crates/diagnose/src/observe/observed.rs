@@ -1,4 +1,4 @@
-//! The result: a connection, as a capture at one point shows it.
+//! The result: a connection, as a capture at one point (the tap) shows it.
 //!
 //! Rule: plain values that own their memory. Times are nanoseconds from the connection's first
 //! segment in the capture. A value that the capture does not show is `None`.
@@ -20,41 +20,42 @@ pub struct ObservedConnection {
     /// Time from the first segment to the last one, or to the end of the capture if the
     /// connection was still open.
     pub lifetime_ns: u64,
-    /// The end that sent more payload. The account is that of its sender.
+    /// The end that sent more payload. The account describes its sender.
     #[serde(serialize_with = "end_name")]
     pub sender: End,
     /// The end that sent the first SYN; `None` if the capture has none.
     #[serde(serialize_with = "optional_end_name")]
     pub client: Option<End>,
-    /// Initial sequence numbers of end A and of end B, as far as their SYNs were captured.
+    /// Initial sequence numbers of end A and of end B; `None` for an end without a captured SYN.
     pub initial_seqs: [Option<u32>; 2],
-    /// The only end of which there are segments, if the capture has one direction.
+    /// The only end whose segments were captured; `None` if both ends have segments.
     #[serde(serialize_with = "optional_end_name")]
     pub only: Option<End>,
-    /// Requests and answers, if the payload of both ends takes turns.
+    /// Number of requests and responses, if the ends send payload in turns.
     pub exchange: Option<Exchange>,
     /// True if a FIN of each end, or a reset, was seen.
     pub is_closed: bool,
-    /// Both directions: the segments of end A, then those of end B.
+    /// Both directions: the segments sent by end A, then those sent by end B.
     pub directions: [DirectionSeen; 2],
     /// Position of the capture.
     pub vantage: Vantage,
-    /// Time and bytes of the sender by limit. The times add up to `lifetime_ns`, the bytes to
-    /// the payload that was sent first.
+    /// Time and bytes of the sender by limit. The times add up to `lifetime_ns`, the bytes to the
+    /// payload without retransmissions.
     pub account: Times<SeenLimit>,
     /// The part of `account` that has high confidence.
     pub sure: Times<SeenLimit>,
-    /// Limits one after the other. At most [`ObservedConnection::BANDS`]; then short ones are merged.
+    /// Limits one after the other, at most [`ObservedConnection::BANDS`]; further ones join the
+    /// last.
     pub bands: Vec<Band>,
     /// Episodes in the order of their begin; at most [`ObservedConnection::EPISODES`].
     pub episodes: Vec<SeenEpisode>,
-    /// Episodes beyond the ones kept.
+    /// Number of episodes that were not kept.
     pub episodes_omitted: u64,
     /// Waits of small writes.
     pub small_writes: SmallWrites,
     /// The path.
     pub path: PathSeen,
-    /// Facts that this capture cannot show, one sentence each.
+    /// Facts that this capture cannot show, one sentence for each.
     pub cannot_tell: Vec<String>,
 }
 
@@ -69,8 +70,8 @@ impl ObservedConnection {
         Shares::of(self.account.times())
     }
 
-    /// The limit with the longest time, its share, and the confidence in it. Handshake and
-    /// closing count only if there is no other limit.
+    /// The limit with the longest time, its share, and the confidence in it. Handshake and closing
+    /// are returned only if there is no other limit.
     pub fn main_limit(&self) -> Option<(SeenLimit, f64, Confidence)> {
         let is_transfer = |limit: SeenLimit| {
             use fullpipe_tcp::Limit::{Closing, Handshake};
@@ -99,26 +100,26 @@ impl ObservedConnection {
     }
 }
 
-/// Requests of one end and answers of the other.
+/// The requests of one end and the responses of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Exchange {
     /// The end that sent the first payload.
     #[serde(serialize_with = "end_name")]
     pub asker: End,
-    /// Its requests.
+    /// Requests of that end.
     pub requests: u64,
-    /// Answers of the other end.
+    /// Responses of the other end.
     pub responses: u64,
 }
 
-/// Segments of one end.
+/// The segments of one end.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DirectionSeen {
-    /// Segments.
+    /// Number of segments.
     pub segments: u64,
-    /// Segments with payload.
+    /// Number of segments with payload.
     pub data_segments: u64,
-    /// Payload without what was seen before, in bytes.
+    /// Payload sent for the first time, in bytes.
     pub payload_bytes: u64,
     /// Payload that the peer acknowledged, in bytes.
     pub acknowledged_bytes: u64,
@@ -126,13 +127,13 @@ pub struct DirectionSeen {
     pub missing_bytes: u64,
     /// Retransmissions by kind.
     pub retransmissions: Retransmissions,
-    /// Segments that arrived at the tap after segments sent later. They were not lost.
+    /// Segments that reached the tap after segments sent later, without having been lost.
     pub reordered: u64,
     /// Segments that the network duplicated before the tap.
     pub duplicated: u64,
     /// Segments lost before the tap.
     pub lost_before_tap: u64,
-    /// Segments that passed the tap and were retransmitted, without the spurious ones.
+    /// Segments that passed the tap and were retransmitted, without spurious retransmissions.
     pub lost_after_tap: u64,
     /// Shift of this end's windows: seen in its SYN, inferred, or unknown.
     pub window_scale: WindowScale,
@@ -140,33 +141,34 @@ pub struct DirectionSeen {
     pub largest_window_bytes: Option<u64>,
     /// Smallest window that this end advertised after its SYN, in bytes.
     pub smallest_window_bytes: Option<u64>,
-    /// MSS of this end's SYN.
+    /// MSS option of this end's SYN.
     pub offered_mss: Option<u16>,
-    /// Largest payload of its segments, or most frequent one above offloads, in bytes.
+    /// Largest payload of this end's segments on the wire, in bytes; above offloads, the most
+    /// frequent.
     pub segment_bytes: u32,
     /// True if segments are longer than the MSS: the tap is above segmentation offload.
     pub has_super_segments: bool,
-    /// Windows of zero, and their probes.
+    /// Zero windows of the receiver, and their probes.
     pub zero_windows: ZeroWindows,
     /// Round-trip times from the tap to the receiver of this direction and back.
     pub rtt_beyond_tap: RttSeen,
-    /// Largest number of bytes in flight at the sender: sent, and neither acknowledged nor named
-    /// in a SACK block; 0 if the capture has no ACKs.
+    /// Largest number of bytes in flight at the sender: sent, neither acknowledged nor reported by
+    /// a SACK block; 0 if the capture has no ACKs.
     pub largest_flight_bytes: u64,
 }
 
 /// Retransmitted segments by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Retransmissions {
-    /// After duplicate ACKs or SACK blocks.
+    /// Fast retransmissions, after duplicate ACKs or SACK blocks.
     pub fast: u64,
-    /// After the retransmission timeout.
+    /// Retransmissions after the retransmission timeout.
     pub timeout: u64,
     /// Tail loss probes. RFC 8985 §7.
     pub tail_probe: u64,
-    /// Of SYN and SYN-ACK.
+    /// Retransmissions of SYN and SYN-ACK.
     pub handshake: u64,
-    /// Of these, the ones that a DSACK block or a timestamp proves spurious.
+    /// Retransmissions, among all of these, that a DSACK block or a timestamp proves spurious.
     pub spurious: u64,
 }
 
@@ -183,10 +185,10 @@ impl Retransmissions {
 pub enum WindowScale {
     /// Both SYNs were seen.
     Seen(u8),
-    /// No SYN was seen. This is the smallest shift with which bytes in flight never exceed
-    /// the window, and they came close to it.
+    /// No SYN was seen. The value is the smallest shift with which bytes in flight never exceed the
+    /// window; bytes in flight came close to that window.
     Inferred(u8),
-    /// No SYN was seen, and bytes in flight stayed far below any window.
+    /// No SYN was seen, and bytes in flight never came close to a window.
     #[default]
     Unknown,
 }
@@ -201,10 +203,10 @@ impl WindowScale {
     }
 }
 
-/// Windows of zero that the receiver of a direction advertised, and the probes of its sender.
+/// Zero windows that the receiver of a direction advertised, and the sender's probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ZeroWindows {
-    /// Times that the window closed.
+    /// Number of times that the window closed.
     pub count: u64,
     /// Time with a closed window, in nanoseconds.
     pub closed_ns: u64,
@@ -212,7 +214,7 @@ pub struct ZeroWindows {
     pub probes_answered: u64,
     /// Probes without an answer.
     pub probes_lost: u64,
-    /// Largest number of probes in a row without an answer. A Linux sender gives up after
+    /// Largest number of consecutive probes without an answer. A Linux sender gives up after
     /// `net.ipv4.tcp_retries2`, 15 by default.
     pub probes_lost_in_a_row: u64,
 }
@@ -220,27 +222,27 @@ pub struct ZeroWindows {
 /// Round-trip times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RttSeen {
-    /// Samples: segments sent once, up to the ACK that covers them.
+    /// Number of samples: from a segment sent once to the ACK that covers it.
     pub samples: u64,
-    /// Smallest.
+    /// Smallest sample.
     pub min_ns: Option<u64>,
-    /// Mean.
+    /// Mean of the samples.
     pub mean_ns: Option<u64>,
-    /// Largest.
+    /// Largest sample.
     pub max_ns: Option<u64>,
 }
 
-/// Side of the capture.
+/// Side of the path on which the capture was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// At the sender, or less than 10 % of the round trip from it.
+    /// At the sender, or within 10 % of the round trip from it.
     Sender,
     /// On the path.
     Middle,
-    /// At the receiver, or less than 10 % of the round trip from it.
+    /// At the receiver, or within 10 % of the round trip from it.
     Receiver,
-    /// Nothing shows the position.
+    /// The position is unknown.
     Unknown,
 }
 
@@ -259,7 +261,7 @@ pub struct Vantage {
     pub has_timestamps: bool,
 }
 
-/// A time with one limit.
+/// A period with one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Band {
     /// Begin.
@@ -270,7 +272,7 @@ pub struct Band {
     pub limit: SeenLimit,
     /// True for high confidence.
     pub is_sure: bool,
-    /// New payload sent at the end of waits of this band, in bytes.
+    /// New payload sent at the end of this band's waits, in bytes.
     pub bytes: u64,
 }
 
@@ -280,20 +282,20 @@ pub struct Band {
 pub enum EpisodeKind {
     /// A SYN or a SYN-ACK was retransmitted. The count is the number of retransmissions.
     LostHandshake,
-    /// From the silence before a retransmission timeout until everything then outstanding was
-    /// acknowledged. The count is the number of timeouts.
+    /// From the silence before a retransmission timeout until everything outstanding at the timeout
+    /// was acknowledged. The count is the number of timeouts.
     Timeout,
     /// Fast recovery. The count is the number of segments retransmitted.
     FastRecovery,
-    /// A tail loss probe: the silence before it until the next progress. The count is 1.
+    /// A tail loss probe: from the silence before it to the next progress. The count is 1.
     TailProbe,
     /// A retransmission proved spurious. The count is 1.
     Spurious,
     /// The receiver's window was zero. The count is the number of probes.
     ZeroWindow,
-    /// Of the probes of a zero window, some had no answer. The count is their number.
+    /// Probes of a zero window had no answer. The count is the number of such probes.
     ProbesLost,
-    /// Nothing was in flight for longer than a retransmission timeout, after which a sender
+    /// Nothing was in flight for longer than a retransmission timeout; after such a pause a sender
     /// may reduce its congestion window (RFC 5681 §4.1). The count is 0.
     IdleRestart,
     /// Segments overtook each other before the tap. The count is their number.
@@ -334,18 +336,18 @@ pub struct SeenEpisode {
     pub count: u64,
 }
 
-/// Waits of partial segments for ACKs. RFC 9293 §3.7.4.
+/// Waits of partial segments for ACKs (Nagle's algorithm). RFC 9293 §3.7.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SmallWrites {
-    /// Waits that Nagle's algorithm explains.
+    /// Number of waits that Nagle's algorithm explains.
     pub waits: u64,
-    /// The round trips of these waits, in nanoseconds.
+    /// Round-trip part of these waits, in nanoseconds.
     pub nagle_ns: u64,
-    /// The time by which delayed ACKs made them longer, in nanoseconds.
+    /// Time that delayed ACKs added to these waits, in nanoseconds.
     pub delayed_ack_ns: u64,
 }
 
-/// The path of the account's direction, for a model of it.
+/// The path of the account's direction, as input for a model of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PathSeen {
     /// Smallest round-trip time of the whole path, in nanoseconds.
@@ -356,24 +358,24 @@ pub struct PathSeen {
     pub mean_rtt_ns: Option<u64>,
     /// Highest rate at which payload was acknowledged over a round trip, in bits per second.
     pub delivery_bps: Option<f64>,
-    /// Rate of the bottleneck by the spacing of segments or ACKs that left it one after the
-    /// other, in bits of payload per second.
+    /// Rate of the bottleneck, inferred from the spacing of consecutive segments or ACKs, in bits
+    /// of payload per second.
     pub dispersion_bps: Option<f64>,
-    /// Share of the lifetime in which the path was full: payload was delivered at its highest
-    /// rate, and the round-trip time was above its smallest.
+    /// Share of the lifetime in which the path was full: payload was delivered near the highest
+    /// rate, and the round-trip time was above the smallest one.
     pub full_share: f64,
-    /// Largest queue seen: round-trip time above the smallest one times the highest rate, in
-    /// bytes.
+    /// Largest queue, in bytes: the rise of the round-trip time above its minimum, times the
+    /// highest rate.
     pub queue_bytes: Option<u64>,
     /// Share of data segments that were lost, before and after the tap.
     pub loss_share: f64,
-    /// Losses in groups of which no other loss is within a round trip.
+    /// Losses without another loss within a round trip.
     pub losses_alone: u64,
-    /// Losses together with others in a round trip.
+    /// Losses with another loss within a round trip.
     pub losses_in_groups: u64,
     /// Share of data segments that were reordered.
     pub reordered_share: f64,
-    /// Segments of data with a congestion mark (CE). RFC 3168.
+    /// Data segments with a congestion mark (CE). RFC 3168.
     pub marked: u64,
     /// Data segments for each ACK of the receiver.
     pub segments_per_ack: f64,

@@ -1,9 +1,9 @@
-//! The account of a capture that has one direction of a connection only.
+//! The account of a capture that contains only one direction of a connection.
 //!
-//! Without ACKs nothing shows what ended a wait; without payload nothing shows when it was sent.
+//! Without ACKs the event that ended a wait is unknown; without payload the time of sending is.
 //!
-//! Rule: only what the segments of one end prove, or make likely, gets a limit. The rest is
-//! `unknown`, with low confidence.
+//! Rule: time gets a limit only if the segments of one end prove it or make it likely. The
+//! remaining time is `unknown`, with low confidence.
 
 use fullpipe_tcp::Limit;
 use fullpipe_wire::TcpFlags;
@@ -11,28 +11,29 @@ use fullpipe_wire::TcpFlags;
 use super::{ledger::Ledger, seen_limit::SeenLimit};
 use crate::{capture::Segment, facts::unwrap::Unwrap};
 
-/// Silence from which a retransmission was due to a timeout, and a pushed write was the last
-/// one for a time: the shortest timeout of Linux.
+/// Silence, the shortest retransmission timeout of Linux in nanoseconds. A retransmission after it
+/// was due to a timeout; a pushed write before it was the last one for a while.
 const SILENCE: u64 = 200_000_000;
 
 /// Follows the segments of one end.
 #[derive(Debug, Default)]
 pub struct OneSided {
-    /// Times with the bytes that the end sent, and with those that it acknowledged.
+    /// Two ledgers of the same times: with the bytes that the end sent, and with those it
+    /// acknowledged.
     ledgers: [Ledger; 2],
     now: u64,
-    /// Positions of its own payload, and of the payload that it acknowledges.
+    /// Sequence space of the end's own payload, and of the payload that the end acknowledges.
     own: Option<Unwrap>,
     peer: Option<Unwrap>,
-    /// Position after its highest byte, and the highest that it acknowledged.
+    /// Position after the end's highest byte, and highest position that it acknowledged.
     max: u64,
     acked: u64,
-    /// Highest position that a SACK block named.
+    /// Highest position in the end's SACK blocks.
     sacked: u64,
     has_push: bool,
     has_fin: bool,
     is_closed_window: bool,
-    /// It has sent a segment without SYN.
+    /// The end has sent a segment without SYN.
     has_begun: bool,
     payload_bytes: u64,
     acknowledged_bytes: u64,
@@ -75,11 +76,12 @@ impl OneSided {
         self.has_begun |= !is_syn;
     }
 
-    /// The limit of the time that ends with a segment at `at`.
+    /// The limit of the period that ends with a segment at `at`.
     fn limit(&self, at: u64, is_again: bool) -> (SeenLimit, bool) {
         let gap = at.saturating_sub(self.now);
         let has_hole = self.sacked > self.acked;
-        // The other end may have sent everything, or waited for anything.
+        // By default the limit is unknown: the other end may have sent everything, or waited for
+        // anything.
         let (limit, is_sure) = match () {
             () if !self.has_begun => (Limit::Handshake, true),
             () if self.has_fin => (Limit::Closing, true),
@@ -94,7 +96,7 @@ impl OneSided {
         (limit.into(), is_sure)
     }
 
-    /// The times until `end`, with the bytes of the direction that carried more.
+    /// Returns the times until `end`, with the bytes of the direction that carried more payload.
     pub fn finish(self, end: u64) -> Ledger {
         let (limit, is_sure) = self.limit(end, false);
         let [sent, acknowledged] = self.ledgers;

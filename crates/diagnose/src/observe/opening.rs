@@ -1,11 +1,11 @@
-//! Values that the analysis needs before it divides time: where the tap is, the shift of the
+//! Values that the analysis needs before it divides time: the position of the tap, the shift of the
 //! windows, and the segment size.
 //!
-//! With the handshake all of it is known at the third segment. Without it, the first
-//! [`SEGMENTS`] segments are kept and tell.
+//! With a handshake, all of them are known at the third segment. Without one, the first
+//! [`SEGMENTS`] segments are kept and the values are inferred from them.
 //!
-//! Rule: a shift that no SYN showed is only inferred if the flight comes close to the window that it
-//! makes; otherwise windows are unknown.
+//! Rule: without SYNs, a shift is inferred only if bytes in flight come close to the window that
+//! results from it; otherwise windows are unknown.
 
 use fullpipe_wire::TcpFlags;
 
@@ -15,22 +15,22 @@ use crate::{
     facts::unwrap::Unwrap,
 };
 
-/// Segments that are kept while no handshake was seen.
+/// Segments that are kept if no handshake was seen.
 pub const SEGMENTS: usize = 1_024;
 
-/// An end, as the opening of the capture shows it.
+/// An end, as the first segments of the capture show it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeenEnd {
-    /// Smallest time from the tap to this end and back; `None` if nothing shows it.
+    /// Smallest time from the tap to this end and back; `None` if unknown.
     pub round_trip: Option<u64>,
     /// Shift of the windows that this end advertises.
     pub scale: WindowScale,
-    /// Largest payload of its segments.
+    /// Largest payload of this end's segments.
     pub mss: u32,
     pub has_super_segments: bool,
 }
 
-/// Both ends, by [`End::index`].
+/// Returns both ends, by [`End::index`].
 pub fn sides(handshake: &Handshake, segments: &[(u64, Segment)]) -> [SeenEnd; 2] {
     let trips = handshake.round_trips();
     End::BOTH.map(|end| {
@@ -44,7 +44,7 @@ pub fn sides(handshake: &Handshake, segments: &[(u64, Segment)]) -> [SeenEnd; 2]
     })
 }
 
-/// Payload of full segments of `end`, and true if longer ones occur.
+/// Payload of the full segments of `end`, and true if longer segments occur.
 fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> (u32, bool) {
     let of_end = segments.iter().filter(|(_, segment)| segment.from == end);
     let lens: Vec<u32> = of_end
@@ -59,7 +59,7 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
     match agreed {
         Some(agreed) => (agreed.max(1), longest > agreed + 12),
         None => {
-            // The length that repeats most often, of lengths that a path's MTU allows.
+            // The most frequent length, among lengths that a path MTU allows.
             let mut sorted: Vec<u32> = lens.into_iter().filter(|len| *len <= 9_000).collect();
             sorted.sort_unstable();
             let runs = sorted.chunk_by(|a, b| a == b);
@@ -70,7 +70,7 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
     }
 }
 
-/// Smallest time from an ACK that makes room to payload of `end` that it may have released.
+/// Time from an ACK to the payload of `end` that it may have released: nearly the smallest.
 fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
     let mut acked: Option<(u64, u32)> = None;
     let mut least: Option<u64> = None;
@@ -89,21 +89,21 @@ fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
         }
     }
     trips.sort_unstable();
-    // Sends that no ACK released are late, or early by chance.
+    // Sends that no ACK released come late, or by chance early: the tenth percentile is used.
     if let Some(&low) = trips.get(trips.len() / 10) {
         least = Some(low);
     }
     least
 }
 
-/// Shift of the windows of `end`.
+/// Returns the shift of the windows of `end`.
 fn scale(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> WindowScale {
     if let Some(shift) = handshake.shift(end) {
         return WindowScale::Seen(shift);
     }
     let mut sent: Option<Unwrap> = None;
     let (mut max, mut una) = (0, 0);
-    // Largest ratio of flight to window, and the number of times that it came close to it.
+    // Ratios of bytes in flight to the unscaled window.
     let mut ratios: Vec<f64> = Vec::new();
     let mut window = 0_u64;
     for (_, segment) in segments {

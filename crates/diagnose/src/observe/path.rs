@@ -1,25 +1,25 @@
 //! The path of one direction: rates, queue, and the pattern of losses.
 //!
-//! Rule: sums and bounds only; nothing is kept for each segment.
+//! Rule: only sums and bounded tables are kept, nothing for each segment.
 
 use fullpipe_wire::Ecn;
 
 use super::observed::{DirectionSeen, PathSeen};
 use crate::capture::Segment;
 
-/// Segments one after the other from which a spacing is taken.
+/// Consecutive ACKs from which a rate is computed.
 const TRAIN: usize = 4;
-/// Share of the rate by spacing at which the path may be full.
+/// Share of the rate by spacing above which the path may be full.
 const OF_SPACING: f64 = 0.8;
-/// Share of the highest rate of a train at which the path may be full. ACKs that waited for
+/// Share of the highest rate of a train above which the path may be full. ACKs that queued behind
 /// each other make trains faster than the path.
 const OF_TRAIN: f64 = 0.5;
-/// Classes of spacing rates for each doubling of the rate.
+/// Number of rate classes for each doubling of the rate.
 const CLASSES_PER_DOUBLING: f64 = 16.0;
-/// Classes of spacing rates: from 1 bit/s on.
+/// Number of rate classes, from 1 bit/s on.
 const CLASSES: usize = 16 * 44;
 
-/// Sums about the path.
+/// Sums about the path of one direction.
 #[derive(Clone, Debug)]
 pub struct PathLog {
     /// Bytes acknowledged since `round_at`.
@@ -36,15 +36,16 @@ pub struct PathLog {
     alone: u64,
     grouped: u64,
     last_loss: Option<(u64, bool)>,
-    /// Bytes acknowledged by ACKs at spacings of each class.
+    /// Number of ACKs in each class of rate, computed from the time since the ACK before.
     spacing: Vec<u32>,
     last_ack_at: u64,
-    /// Last ACKs, and the highest rate of a train of them: the path carries it.
+    /// The last ACKs. The highest rate of such a train is a rate that the path can carry.
     train: [(u64, u64); TRAIN],
     train_bps: f64,
-    /// An ACK of this round trip ended a recovery: its bytes arrived earlier.
+    /// An ACK of this round trip ended a recovery: part of its bytes had arrived earlier.
     is_repaired: bool,
-    /// Time and rate of the last rounds, for the share of a full path.
+    /// Length, rate and largest RTT of the last round trips, for the share of time with a full
+    /// path.
     rounds: Vec<(u64, f64, u64)>,
 }
 
@@ -74,7 +75,7 @@ impl Default for PathLog {
     }
 }
 
-/// Round trips for which rate and delay are kept; then every second one is left out.
+/// Most round trips for which rate and delay are kept; beyond it, every second one is removed.
 const ROUNDS: usize = 4_096;
 
 impl PathLog {
@@ -83,7 +84,7 @@ impl PathLog {
         self.marked += u64::from(segment.ecn == Ecn::Ce);
     }
 
-    /// Takes an ACK of `bytes` new bytes at `at`.
+    /// Takes an ACK at `at` that newly acknowledges `bytes` bytes.
     pub fn on_ack(&mut self, at: u64, bytes: u64, srtt: u64) {
         if bytes == 0 {
             return;
@@ -150,11 +151,11 @@ impl PathLog {
         }
     }
 
-    /// The path, with the counts of its direction.
+    /// Returns the path, with the counts of its direction.
     pub fn finish(&self, seen: &DirectionSeen, lifetime: u64) -> PathSeen {
         let base = self.base.unwrap_or(0);
         let dispersion = self.dispersion();
-        // Without a spacing, the highest rates show the path's.
+        // Without a rate by spacing, the highest rates of round trips and trains are used.
         let least = dispersion.map_or(
             (0.9 * self.best_bps).max(OF_TRAIN * self.train_bps),
             |rate| OF_SPACING * rate,
@@ -193,8 +194,8 @@ impl PathLog {
         }
     }
 
-    /// Takes an ACK into the train. Returns true if it covers more than all of the train: it
-    /// ends a recovery.
+    /// Adds an ACK to the train. Returns true if it acknowledges more than the rest of the train:
+    /// then it ends a recovery.
     fn note_train(&mut self, at: u64, bytes: u64) -> bool {
         let first = self.train[0].0;
         let sum: u64 = self.train[1..].iter().map(|(_, bytes)| bytes).sum();
@@ -217,7 +218,7 @@ impl PathLog {
         }
     }
 
-    /// The rate that more than a third of the spacings share.
+    /// The rate that more than a third of the ACKs agree on.
     fn dispersion(&self) -> Option<f64> {
         let near = |place: usize| -> u32 {
             let low = place.saturating_sub(1);

@@ -1,11 +1,12 @@
-//! Send buffer or congestion window: told apart by the flight of many round trips.
+//! Distinguishes send buffer and congestion window by the bytes in flight of many round trips.
 //!
-//! A send buffer holds the flight at one size: the largest flight of each round trip is the
-//! same, and the segment before each wait ends what was written (PSH). A congestion window
-//! grows by its rule, or falls after a loss.
+//! A send buffer keeps the bytes in flight constant: their maximum is the same in each round trip,
+//! and the segment before each wait carries PSH because it ends the written payload. A congestion
+//! window grows by its rule, or falls after a loss. "Flight" stands for bytes in flight.
 //!
-//! Rule: a round trip is decided when [`AHEAD`] further ones are known, or at the end. At most
-//! [`AHEAD`] undecided and [`BEHIND`] decided round trips are kept, and [`SPANS`] spans of each.
+//! Rule: a round trip is decided when [`AHEAD`] further round trips are known, or at the end. At
+//! most [`AHEAD`] undecided and [`BEHIND`] decided round trips are kept, each with at most
+//! [`SPANS`] spans.
 
 use std::collections::VecDeque;
 
@@ -13,55 +14,56 @@ use fullpipe_tcp::Limit;
 
 use super::{ledger::Ledger, seen_limit::SeenLimit};
 
-/// Round trips after the one that is decided.
+/// Round trips after the round trip that is decided.
 const AHEAD: usize = 16;
-/// Round trips before it.
+/// Round trips before the round trip that is decided.
 const BEHIND: usize = 16;
-/// Spans of a round trip.
+/// Most spans of a round trip.
 const SPANS: usize = 1_024;
-/// Gaps of a round trip from which its spacing is judged.
+/// Fewest gaps between sends from which an even spacing is inferred.
 const EVEN_GAPS: usize = 6;
-/// Part of the middle gap by which an equal gap may differ, and nanoseconds.
+/// Tolerance of equal gaps: the median gap divided by this value, or `UNEVEN_NS` if that is more.
 const UNEVEN: u64 = 50;
 const UNEVEN_NS: u64 = 10_000;
-/// ACKs of a train, whose rate the path allows.
+/// ACKs of a train, by whose rate the path's rate is estimated.
 const TRAIN: usize = 4;
-/// Factor by which a train is faster than a flow that the path does not limit.
+/// A train this many times faster than the flow shows that the path does not limit the flow.
 const FASTER: f64 = 1.3;
-/// Round trips over which they are judged.
+/// Fewest round trips from which joined small writes are inferred.
 const LEAST_ROUNDS: usize = 3;
-/// Segments in flight from which a smaller flight after a loss is a reduction.
+/// Fewest segments in flight from which a smaller flight after a loss counts as a reduction.
 const LEAST_REDUCED: u64 = 5;
-/// Segments in flight from which a constant flight is a send buffer.
+/// Fewest segments in flight at which a constant flight counts as a send buffer.
 const LEAST_BUFFER: u64 = 3;
-/// Segments in flight from which an even spacing is a pacing rate.
+/// Fewest segments in flight at which an even spacing counts as a pacing rate.
 const LEAST_PACED: u64 = 4;
-/// Round trips of equal flight that show a send buffer, without a loss before.
+/// Round trips of equal flight that show a send buffer, if there was no loss before.
 const PLATEAU: usize = 4;
-/// The same after a loss, when CUBIC is flat near its old window.
+/// Round trips of equal flight that show a send buffer after a loss, since CUBIC is flat near its
+/// old window.
 const PLATEAU_AFTER_LOSS: usize = 10;
-/// Round trips of a level flight that show a send buffer.
+/// Round trips of a level flight, one that varies and does not grow, that show a send buffer.
 const LEVEL: usize = 12;
-/// Factor between flights of a level, of nine tenths of the round trips.
+/// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
 
 /// The cause of a piece of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// This limit; true if it is sure.
+    /// The limit; true if it is certain.
     Is(Limit, bool),
-    /// A window that an ACK opened: send buffer or congestion window.
+    /// A window that an ACK opened: the send buffer or the congestion window.
     Window,
-    /// The sender had more to send and no ACK came: its pacer.
+    /// The pacer: the sender had more to send, and no ACK arrived.
     Paced,
-    /// The time that the path took for the segment before.
+    /// The time for which the path was busy with the segment before.
     Train,
     /// Nagle's algorithm, which joined writes to a full segment; or the application, if more
-    /// follows at once.
+    /// payload follows at once.
     Joined,
     /// The pacer, or the application.
     PacedOrApplication,
-    /// The cause of the span before.
+    /// The same cause as the span before.
     Prior,
 }
 
@@ -87,38 +89,38 @@ impl Span {
 #[derive(Clone, Debug, Default)]
 struct Round {
     spans: Vec<Span>,
-    /// Largest flight.
+    /// Largest number of bytes in flight.
     peak: u64,
     begin: u64,
     has_loss: bool,
     has_mark: bool,
-    /// Segments that no wait preceded or that had no PSH.
+    /// Segments that left without a wait.
     plain: u32,
-    /// Time that windows explain.
+    /// Time limited by a window.
     window_ns: u64,
     paced_ns: u64,
     application_ns: u64,
     /// Times between sends, at most [`SPANS`].
     gaps: Vec<u64>,
-    /// Segments with PSH, and all.
+    /// Number of segments with PSH, and of all segments.
     pushes: u32,
     segments: u32,
     clocked: u32,
     paced: u32,
-    /// Segments whose time was computed.
+    /// Segments whose time of sending was computed from a timestamp.
     computed: u32,
     acks: u32,
     acked: u64,
     length: u64,
     least_rtt: u64,
-    /// Of several round trips, the smallest peak.
+    /// Smallest peak, in a sum over several round trips.
     least_peak: u64,
-    /// Segments that followed each other on the path.
+    /// Waits in which the path was busy with the segment before.
     trains: u32,
-    /// Time that the path took for segments.
+    /// Time for which the path was busy with segments.
     train_ns: u64,
     recovery_ns: u64,
-    /// Longest time with the application as limit, with nothing in flight.
+    /// Longest wait limited by the application.
     idle_ns: u64,
 }
 
@@ -132,54 +134,55 @@ impl Round {
         };
         let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
         let near = self.gaps.iter().filter(is_near).count();
-        // Segments that leave at once have equal gaps too, those of the host's own work.
+        // Segments of a burst have equal gaps too, those of the host's own work; such gaps are
+        // short.
         self.gaps.len() >= EVEN_GAPS && middle > UNEVEN_NS && near * 20 >= self.gaps.len() * 17
     }
 
-    /// Rate of what was acknowledged, in bytes a second.
+    /// Rate of acknowledgment, in bytes per second.
     fn rate(&self) -> f64 {
         self.acked as f64 * 1e9 / self.length.max(1) as f64
     }
 
-    /// True if a window or the pacer explains some of its time.
+    /// Returns true if a window or the pacer explains some of the round trip's time.
     const fn counts(&self) -> bool {
         self.window_ns + self.paced_ns > 0
     }
 }
 
-/// The history of the congestion window, as far as it shows.
+/// The visible history of the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     lost: bool,
-    /// `lost` before the last loss.
+    /// Value of `lost` before the last loss.
     lost_before: bool,
     marked: bool,
-    /// Largest flight before the last loss, until the sender's response is known.
+    /// Largest flight before the last loss; 0 once the sender's response is known.
     before_loss: u64,
-    /// A flight after a loss was smaller than before.
+    /// The flight after some loss was smaller than before.
     reduced: bool,
-    /// Round trips since its repair.
+    /// Round trips since the loss was repaired.
     repaired: u32,
     /// Slow start has ended without a loss.
     steady: bool,
     /// Flight before an idle time that has reduced the window.
     before_idle: u64,
-    /// Largest flight so far, and the flight of a send buffer.
+    /// Largest flight so far, and the flight that a send buffer allowed.
     largest: u64,
     buffer: u64,
     last_peak: u64,
     slow_rounds: u32,
 }
 
-/// Collects round trips and decides.
+/// Collects round trips and decides their limits.
 #[derive(Debug)]
 pub struct Rounds {
     pub mss: u64,
     current: Round,
-    /// Position whose ACK ends the round trip.
+    /// Position whose ACK ends the current round trip.
     ends_at: u64,
     undecided: VecDeque<Round>,
-    /// Their largest flights.
+    /// Largest flights of the decided round trips.
     decided: VecDeque<u64>,
     window: Window,
     prior: (SeenLimit, bool),
@@ -187,17 +190,17 @@ pub struct Rounds {
     now: u64,
     base_rtt: u64,
     last_source: Option<(SeenLimit, bool)>,
-    /// Time within which a send follows its ACK.
+    /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
     /// The sender does not use Nagle's algorithm.
     pub has_no_delay: bool,
-    /// The tap is at the sender, or the spacing of the path before it showed.
+    /// The tap is at the sender, or the spacing of the path before the tap is known.
     pub shows_path: bool,
-    /// Queues before the tap do not show.
+    /// Queues before the tap are not visible.
     pub is_blind: bool,
-    /// Last ACKs: time and bytes.
+    /// The last ACKs: time and bytes.
     train: VecDeque<(u64, u64)>,
-    /// Highest rate of a train of ACKs, in bytes a second.
+    /// Highest rate of a train of ACKs, in bytes per second.
     train_rate: f64,
 }
 
@@ -236,7 +239,8 @@ impl Rounds {
             }
             Cause::Paced | Cause::PacedOrApplication => {
                 round.paced_ns += length;
-                // Segments of a burst leave as fast as the host makes them.
+                // Segments of a burst leave as fast as the host makes them, so they do not count as
+                // paced.
                 round.paced += u32::from(length > UNEVEN_NS);
             }
             Cause::Train => {
@@ -261,7 +265,8 @@ impl Rounds {
         }
     }
 
-    /// More followed at once: the application had written more than a segment.
+    /// Notes that more payload followed at once: the application had written more than a segment,
+    /// so Nagle's algorithm did not join writes.
     pub fn on_more(&mut self) {
         let rounds = self.undecided.back_mut().into_iter();
         let mut rounds = rounds.chain([&mut self.current]).rev();
@@ -271,7 +276,7 @@ impl Rounds {
         }
     }
 
-    /// Smallest round-trip time of the last round trips.
+    /// Smallest round-trip time of the current and the previous round trip.
     pub fn recent_rtt(&self) -> u64 {
         let last = self.undecided.back().map_or(0, |round| round.least_rtt);
         match (last, self.current.least_rtt) {
@@ -293,7 +298,7 @@ impl Rounds {
         }
     }
 
-    /// Takes the flight after a send at `at`; `max` is the position after it.
+    /// Takes the flight after a send; `max` is the position after the last byte sent.
     pub fn on_flight(&mut self, _at: u64, flight: u64, max: u64) {
         self.current.peak = self.current.peak.max(flight);
         if self.ends_at == 0 {
@@ -301,7 +306,7 @@ impl Rounds {
         }
     }
 
-    /// Takes an ACK up to `ack`, while `max` is the position after the last byte sent.
+    /// Takes an ACK up to `ack`; `max` is the position after the last byte sent.
     pub fn on_acked(&mut self, at: u64, bytes: u64, ack: u64, max: u64) {
         self.note_train(at, bytes);
         self.current.acks += 1;
@@ -310,7 +315,8 @@ impl Rounds {
         if ack < self.ends_at || self.ends_at == 0 {
             return;
         }
-        // The next round trip ends with what is in flight now, or with what is sent next.
+        // The next round trip ends with the bytes now in flight or, if there are none, with the
+        // next send.
         self.ends_at = if max > ack { max } else { 0 };
         let round = std::mem::take(&mut self.current);
         self.current.begin = at;
@@ -332,7 +338,7 @@ impl Rounds {
     }
 
     fn note_train(&mut self, at: u64, bytes: u64) {
-        // The ACK that ends a recovery covers what arrived long before.
+        // An ACK that ends a recovery covers bytes that arrived long before.
         if bytes > TRAIN as u64 * self.mss {
             self.train.clear();
             return;
@@ -360,7 +366,7 @@ impl Rounds {
         };
     }
 
-    /// The repairs of a recovery proved spurious: the sender restores its window.
+    /// Handles the proof that a recovery was spurious: the sender restores its window.
     pub fn on_undo(&mut self) {
         if std::mem::take(&mut self.current.has_loss) {
             return;
@@ -381,14 +387,14 @@ impl Rounds {
         self.current.has_mark = true;
     }
 
-    /// Largest flight of this round trip and the last ones.
+    /// Largest flight of the current and the last two round trips.
     pub fn recent_peak(&self) -> u64 {
         let last = self.undecided.iter().rev().take(2);
         last.map(|round| round.peak)
             .fold(self.current.peak, u64::max)
     }
 
-    /// Decides everything and returns the ledger.
+    /// Decides all round trips and returns the ledger.
     pub fn finish(&mut self) -> Ledger {
         let last = std::mem::take(&mut self.current);
         self.undecided.push_back(last);
@@ -406,7 +412,7 @@ impl Rounds {
             return;
         };
         let (limit, is_sure) = self.window_limit(&round, plateau, source);
-        // A train left the sender at once; then the wait after it began.
+        // A train has the limit of the wait after it: the train's segments left the sender at once.
         let mut after = (limit, is_sure);
         let mut resolved = Vec::with_capacity(round.spans.len());
         for span in round.spans.iter().rev() {
@@ -435,7 +441,7 @@ impl Rounds {
         self.note(&round, limit == Limit::SendBuffer.into());
     }
 
-    /// Number of round trips around the first undecided one with the same largest flight.
+    /// Number of round trips around the first undecided one whose largest flights are equal.
     fn plateau(&self) -> usize {
         let Some(first) = self.undecided.front() else {
             return 0;
@@ -468,9 +474,9 @@ impl Rounds {
         count
     }
 
-    /// Returns true if the flights around the first undecided round trip vary and do not grow, as
-    /// with a writer that a kernel wakes when a third of its send buffer is free. A congestion
-    /// window grows by half a segment in a round trip or more, unless a loss reduced it.
+    /// Returns true if the flights around the first undecided round trip vary and do not grow. A
+    /// writer that a kernel wakes when a third of its send buffer is free causes such flights. A
+    /// congestion window grows by half a segment per round trip or more, unless a loss reduced it.
     fn is_level(&self) -> bool {
         if self.undecided.iter().any(|round| round.has_loss) {
             return false;
@@ -490,7 +496,7 @@ impl Rounds {
         is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
     }
 
-    /// The limit that the windows of `round` have.
+    /// The limit of the time of `round` that windows explain.
     fn window_limit(
         &self,
         round: &Round,
@@ -514,12 +520,12 @@ impl Rounds {
             PLATEAU
         };
         let is_clocked = round.window_ns >= round.paced_ns;
-        // A constant flight that fills the queue: the path bounds the rate, whatever bounds
-        // the flight.
+        // A constant flight that fills the queue: the path bounds the rate, so the flight's
+        // constancy does not show a send buffer.
         let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
         let has_queue = round.least_rtt > 0 && round.least_rtt > self.base_rtt / 4 * 5;
         let is_full = has_queue || (in_trains && round.train_ns > 0);
-        // A send buffer bounds every flight, and does not shrink.
+        // A send buffer bounds every flight and does not shrink.
         let is_largest = round.peak >= LEAST_BUFFER * self.mss
             && round.peak + 2 * self.mss >= self.window.largest;
         let is_known = round.peak.abs_diff(self.window.buffer) <= self.mss;
@@ -542,7 +548,7 @@ impl Rounds {
         if before_idle > 0 && round.peak < before_idle && !lost {
             return (Limit::CwndAfterIdle.into(), true);
         }
-        // Writes at equal times also make the first flights grow, and wait for no ACK.
+        // Writes at equal times also make the first flights grow, but do not wait for ACKs.
         let waits_for_acks = round.window_ns * 4 >= round.paced_ns;
         match (lost, marked, steady) {
             (true, ..) => (Limit::CwndAfterLoss.into(), self.window.reduced),
@@ -552,9 +558,9 @@ impl Rounds {
         }
     }
 
-    /// The limit of round trips in which segments left one by one, at times that no ACK
-    /// chose, on a path that is faster: a pacing rate, or writes that Nagle's algorithm joins.
-    /// Joined writes have neither partial segments nor PSH.
+    /// The limit of round trips in which segments left one by one, not released by ACKs, on a
+    /// faster path: a pacing rate, or writes that Nagle's algorithm joins. Joined writes have
+    /// neither partial segments nor PSH.
     fn source(&mut self) -> Option<(SeenLimit, bool)> {
         let first = self.undecided.front()?;
         if first.has_loss || !first.counts() {
@@ -626,8 +632,8 @@ impl Rounds {
         }
         if round.has_loss {
             if !window.lost || window.before_loss > 0 {
-                // In slow start the flight doubles until the loss; later the flight of the
-                // loss counts bytes that wait for the repair.
+                // In slow start the flight doubles until the loss; later, the flight at the loss
+                // includes bytes that wait for the repair.
                 let is_climbing = !window.steady && !window.lost;
                 let own = if is_climbing { round.peak } else { 0 };
                 let largest = window.last_peak.max(own);
@@ -637,11 +643,13 @@ impl Rounds {
             window.repaired = 0;
         } else if window.before_loss > 0 && round.counts() && round.recovery_ns == 0 {
             window.repaired += 1;
-            // A flight as large as before: the sender does not respond to losses, as BBR.
+            // The flight is as large as before: the sender (such as BBR) does not respond to
+            // losses.
             if round.peak * 10 >= window.before_loss * 9 && round.peak > 8 * self.mss {
                 (window.lost, window.steady) = (false, true);
             }
-            // Of a few segments, an application may send no more.
+            // With few segments in flight, a smaller flight may mean that the application sent
+            // less.
             let is_large = window.before_loss > LEAST_REDUCED * self.mss;
             window.reduced |= is_large && round.peak * 20 <= window.before_loss * 17;
             if window.repaired >= 2 {

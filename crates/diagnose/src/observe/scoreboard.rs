@@ -1,7 +1,7 @@
-//! Ranges of one direction that passed the tap and are not acknowledged, and holes.
+//! Ranges of one direction that passed the tap and are unacknowledged, and holes between them.
 //!
-//! Rule: at most [`RANGES`] ranges and [`HOLES`] holes are kept. Beyond that, the two oldest
-//! ranges become one, and the oldest hole is forgotten.
+//! Rule: at most [`RANGES`] ranges and [`HOLES`] holes are kept. Beyond these limits, the two
+//! oldest ranges are joined, and the oldest hole is forgotten.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ const HOLES: usize = 1_024;
 struct Range {
     start: u64,
     end: u64,
-    /// Time of the last segment with it.
+    /// Time at which a segment with this range last passed the tap.
     at: u64,
     sends: u32,
     /// TSval of its first retransmission.
     again_ts: Option<u32>,
 }
 
-/// Sequence space that was skipped at the tap.
+/// A hole: sequence space that was skipped at the tap.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: u64,
@@ -33,19 +33,19 @@ struct Hole {
 /// Relation of a segment to what passed the tap before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It begins at the highest byte seen, or beyond it.
+    /// The segment begins at the highest byte seen, or after it.
     New,
-    /// All of it passed the tap before, last at this time.
+    /// The whole segment had passed the tap before.
     Again {
-        /// Time of the segment before.
+        /// Time at which its bytes last passed the tap.
         last: u64,
     },
-    /// It fills a hole that appeared at this time.
+    /// The segment fills a hole.
     Fills {
-        /// Begin of the hole.
+        /// Time at which the hole appeared.
         since: u64,
     },
-    /// All of it was acknowledged.
+    /// The whole segment was already acknowledged.
     Acknowledged,
 }
 
@@ -54,11 +54,11 @@ pub enum Arrival {
 pub struct Progress {
     /// Bytes newly acknowledged.
     pub bytes: u64,
-    /// Time since a segment that was sent once and is now covered passed the tap.
+    /// RTT sample: time since a segment that was sent once and is now acknowledged passed the tap.
     pub sample: Option<u64>,
     /// Acknowledged bytes that never passed the tap.
     pub missing: u64,
-    /// Retransmitted ranges whose first transmission the ACK reports, by its timestamp.
+    /// Retransmitted ranges whose first transmission had arrived, as the ACK's timestamp proves.
     pub needless: u64,
 }
 
@@ -74,7 +74,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// A board that begins at `position`.
+    /// Creates a scoreboard that begins at `position`.
     pub fn new(position: u64) -> Self {
         Self {
             una: position,
@@ -83,7 +83,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a segment with the bytes from `start` to `end` at `at`.
+    /// Takes a segment with the bytes from `start` to `end`, which passed the tap at `at`.
     pub fn on_data(&mut self, at: u64, start: u64, end: u64, tsval: Option<u32>) -> Arrival {
         if start >= self.max {
             if start > self.max {
@@ -107,7 +107,7 @@ impl Scoreboard {
         Arrival::Again { last }
     }
 
-    /// Takes an ACK of everything before `ack`.
+    /// Takes an ACK that acknowledges everything before `ack`.
     pub fn on_ack(&mut self, at: u64, ack: u64, echo: Option<u32>) -> Progress {
         let mut progress = Progress::default();
         if ack <= self.una {
@@ -169,7 +169,7 @@ impl Scoreboard {
         self.holes.push_back(Hole { start, end, at });
     }
 
-    /// Takes the range out of the hole that contains it. Returns the time at which the hole
+    /// Removes the range from the hole that contains it. Returns the time at which the hole
     /// appeared.
     fn fill(&mut self, at: u64, start: u64, end: u64) -> Option<u64> {
         let is_in = |hole: &Hole| hole.start <= start && start < hole.end;
@@ -191,7 +191,8 @@ impl Scoreboard {
             start,
             end: end.min(hole.end),
             at,
-            // Its first transmission may have been lost before the tap: no RTT sample.
+            // The first transmission may have been lost before the tap, so the range gives no RTT
+            // sample.
             sends: 2,
             again_ts: None,
         };
@@ -199,8 +200,8 @@ impl Scoreboard {
         Some(hole.at)
     }
 
-    /// Marks ranges from `start` to `end` as sent again. Returns the time of the last segment
-    /// with the first of them.
+    /// Marks the ranges from `start` to `end` as retransmitted. Returns the time at which a segment
+    /// with the first of these ranges last passed the tap.
     fn mark_again(&mut self, at: u64, start: u64, end: u64, tsval: Option<u32>) -> u64 {
         let place = self.ranges.partition_point(|range| range.end <= start);
         let mut last = None;

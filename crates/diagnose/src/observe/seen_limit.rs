@@ -1,6 +1,6 @@
-//! The limits as a capture shows them: those of the stack's own clock, and `unknown`.
+//! The limits that a capture shows: those of the stack's own clock, and `unknown`.
 //!
-//! Rule: a name here is the stack's name of the same limit.
+//! Rule: a limit has the same name here as in the stack.
 
 use fullpipe_tcp::{Limit, limit::Reason};
 use serde::{Serialize, Serializer};
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 /// A limit that was inferred from segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SeenLimit {
-    /// This limit.
+    /// A limit of the stack's vocabulary.
     Known(Limit),
     /// The segments do not show the limit.
     Unknown,

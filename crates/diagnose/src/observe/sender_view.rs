@@ -1,30 +1,30 @@
-//! The times at which the sender sent a segment and received an ACK, from those at the tap.
+//! Times at which the sender sent a segment and received an ACK, computed from the tap's times.
 //!
-//! All times are moved by the constant time from the sender to the tap, which drops out of
-//! every difference: a segment was "sent" when it passed the tap, less the time that it
-//! waited in queues before the tap, and an ACK was "received" one time from the tap to the
-//! sender and back after it passed the tap.
+//! All these times include the constant time from the sender to the tap, which cancels in every
+//! difference. The time of sending is the time at the tap minus the wait in queues before the tap.
+//! The time of receiving an ACK is the time at the tap plus the round-trip time between tap and
+//! sender.
 //!
-//! Rule: a wait before the tap is known only from the sender's timestamps, to a tick of about a
-//! millisecond. Without them segments keep the tap's times.
+//! Rule: a wait before the tap is known only from the sender's timestamps, with the resolution of a
+//! tick, about a millisecond. Without timestamps, segments keep the tap's times.
 
-/// Nanoseconds of a tick of the timestamp clock that is believed.
+/// Nanoseconds of a timestamp tick; clocks with another tick are ignored.
 const TICK: i64 = 1_000_000;
-/// Ticks after which the clock's rate is checked.
+/// Ticks of capture time after which the timestamp clock's rate is checked.
 const CHECKED_AFTER: i64 = 20;
-/// Factor by which the rate of the ticks may differ: queues stretch or compress times.
+/// Factor by which the clock's rate may seem to differ, because queues stretch or compress times.
 const MOST_FASTER: i64 = 4;
 
 /// The clock of a sender's timestamps, as the tap sees it.
 #[derive(Clone, Copy, Debug, Default)]
 struct TickClock {
     first: Option<(i64, u32)>,
-    /// Smallest difference between arrival and TSval.
+    /// Smallest difference between the time at the tap and the TSval.
     least: i64,
     is_other_rate: bool,
 }
 
-/// The sender's times of one direction.
+/// The times at which the sender of one direction sent and received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderView {
     /// Smallest time from the tap to the sender and back.
@@ -34,7 +34,7 @@ pub struct SenderView {
 }
 
 impl SenderView {
-    /// A view from a tap that is `to_sender` nanoseconds, both ways, from the sender.
+    /// Creates the view from a tap whose round-trip time to the sender is `to_sender` nanoseconds.
     pub fn new(to_sender: u64) -> Self {
         Self {
             to_sender,
@@ -57,14 +57,14 @@ impl SenderView {
         self.last_sent
     }
 
-    /// True if segments that waited before the tap keep the tap's times.
+    /// Returns true if segments that waited before the tap keep the tap's times.
     pub const fn is_blurred(&self) -> bool {
         self.to_sender > 0 && (self.clock.first.is_none() || self.clock.is_other_rate)
     }
 }
 
 impl TickClock {
-    /// Latest time at which the segment was sent: the end of the tick of its TSval.
+    /// Latest time at which the segment may have been sent: the end of its TSval's tick.
     fn latest(&mut self, at: i64, tsval: u32) -> i64 {
         let (begin, first) = *self.first.get_or_insert((at, tsval));
         let ticks = i64::from(tsval.wrapping_sub(first) as i32);

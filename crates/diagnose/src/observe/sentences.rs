@@ -1,21 +1,21 @@
-//! Facts that a capture cannot show.
+//! Sentences about the facts that a capture cannot show.
 //!
 //! Rule: one sentence for each missing observation, with its consequence.
 
 use super::observed::{DirectionSeen, Side, Vantage, WindowScale};
 use crate::capture::End;
 
-/// Further things that the capture lacks.
+/// Further observations that the capture lacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lacks {
     pub cut_options: u64,
     pub clock_went_back: u64,
     pub fragments: u64,
-    /// The only end of which there are segments.
+    /// The only end whose segments were captured.
     pub only: Option<End>,
 }
 
-/// The sentences for a connection whose payload goes from `sender`.
+/// Returns the sentences for a connection whose payload `sender` sends.
 pub fn cannot_tell(
     vantage: &Vantage,
     directions: &[DirectionSeen; 2],
@@ -58,7 +58,7 @@ pub fn cannot_tell(
     all
 }
 
-/// The sentence for a capture with the segments of the sender only, or of the receiver only.
+/// The sentence for a capture that has only the sender's or only the receiver's segments.
 const fn one_direction(is_sender: bool) -> &'static str {
     match is_sender {
         true => {

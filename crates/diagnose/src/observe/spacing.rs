@@ -1,17 +1,17 @@
-//! The time that the path before the tap takes for a segment.
+//! The time for which a segment occupies the path before the tap.
 //!
-//! It is the least time between segments that passed the tap one after the other. A segment
-//! that follows within this time waited for the path, not at the sender.
+//! It is the least time between segments that passed the tap in a row. A segment that follows the
+//! previous one within this time waited for the path, not at the sender.
 //!
-//! Rule: the least time of [`TRAIN`] segments in a row counts, so that one short gap is not
-//! believed. Segments that always follow each other at one time, as from an application or a
-//! pacer, show no path: only a run of [`RUN`] segments beside a long gap does.
+//! Rule: the time is averaged over [`TRAIN`] consecutive segments, so a single short gap does not
+//! count. If all segments follow each other at equal times, an application or a pacer may cause the
+//! spacing. Only a run of [`RUN`] segments next to a long gap proves that the path causes it.
 
-/// Segments in a row.
+/// Consecutive segments over which the spacing is averaged.
 const TRAIN: usize = 3;
-/// Segments of a run that left their sender at once.
+/// Fewest segments of a run, which left their sender at once.
 const RUN: usize = 4;
-/// Factor by which the gap beside a run is longer.
+/// Least ratio of the gap after a run to the spacing inside it.
 const LONG: u64 = 4;
 
 /// Spacing of segments at a tap.
@@ -22,11 +22,11 @@ pub struct Spacing {
     /// Bytes of the last segments.
     bytes: [u32; TRAIN],
     seen: usize,
-    /// Least nanoseconds for a byte.
+    /// Least time per byte, in nanoseconds.
     per_byte: f64,
-    /// Segments of the present run.
+    /// Segments of the current run.
     run: usize,
-    /// A run ended with a long gap.
+    /// True if a run ended with a long gap: the path causes the spacing.
     pub is_shown: bool,
 }
 
@@ -44,7 +44,7 @@ impl Default for Spacing {
 }
 
 impl Spacing {
-    /// Time that the path takes for `payload` bytes; 0 while it is unknown.
+    /// Time for which the path is occupied by `payload` bytes; 0 while unknown.
     pub fn passage(&self, payload: u32) -> u64 {
         match self.per_byte {
             known if known.is_finite() => (known * f64::from(payload)) as u64,
@@ -52,8 +52,8 @@ impl Spacing {
         }
     }
 
-    /// Takes new payload at `at`. Returns true if it followed the segment before within
-    /// the time that the path takes.
+    /// Takes new payload at `at`. Returns true if it followed the previous segment within the time
+    /// for which the path was occupied.
     pub fn on_data(&mut self, at: u64, payload: u32) -> bool {
         let newest = self.last[TRAIN - 1];
         let gap = at.saturating_sub(newest);

@@ -1,17 +1,17 @@
-//! Requests and their answers: payload that goes one way after payload that went the other way.
+//! Requests and responses: payload in one direction after payload in the other direction.
 //!
-//! Rule: a run of payload answers the run before it if its first segment acknowledges all of
-//! that run. Two streams at the same time do not do so.
+//! Rule: a run is consecutive payload of one end. It answers the previous run if its first segment
+//! acknowledges all of that run. Two simultaneous streams do not.
 
 use fullpipe_wire::TcpFlags;
 
 use super::observed::Exchange;
 use crate::capture::{End, Segment};
 
-/// Runs of payload that must answer the run before, of ten.
+/// Fewest runs, out of ten, that must answer the run before.
 const OF_TEN: u64 = 9;
 
-/// Counts runs of payload of one end.
+/// Counts the runs of both ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turns {
     last: Option<End>,
@@ -46,7 +46,7 @@ impl Turns {
         }
     }
 
-    /// The exchange, if runs of payload answer each other.
+    /// Returns the exchange; `None` if the runs do not answer each other.
     pub fn exchange(&self) -> Option<Exchange> {
         let asker = self.first?;
         let [requests, responses] = [asker, asker.other()].map(|end| self.runs[end.index()]);

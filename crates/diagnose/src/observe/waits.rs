@@ -1,11 +1,11 @@
 //! The limit of each wait between two sends of payload, at the sender.
 //!
-//! A wait is cut into pieces at the ACKs that arrive in it. When the next segment leaves, its
-//! cause is known: an ACK that arrived at the same time, a timer, or neither.
+//! A wait is cut into pieces at the ACKs that arrive in it. Once the next segment leaves, the cause
+//! of the wait is known: an ACK that arrived at the same time, a timer, or neither.
 //!
-//! Rule: a piece with a closed or full window, in recovery or before the end of the handshake has
-//! this limit. What remains is left to `rounds`, which sees the flight of many round trips. At
-//! most [`PIECES`] pieces are kept; then the last two become one.
+//! Rule: a piece with a closed or full window, in recovery or before the end of the handshake gets
+//! this limit. The other pieces are left to `rounds`, which compares many round trips. At most
+//! [`PIECES`] pieces are kept; beyond that, the last two are joined.
 
 use fullpipe_tcp::Limit;
 
@@ -18,30 +18,32 @@ use super::{
 
 /// Largest number of pieces of a wait.
 const PIECES: usize = 256;
-/// Smallest retransmission timeout above the smoothed round-trip time that is common.
+/// Usual difference between the smallest retransmission timeout and the smoothed RTT, in
+/// nanoseconds.
 const RTO_MARGIN: u64 = 180_000_000;
-/// Segments of one size in a row that show the size of full segments.
+/// Consecutive segments of equal size that show the size of full segments.
 const EQUAL: u32 = 4;
-/// Partial segments sent while another is in flight that show that Nagle's algorithm is off.
+/// Partial segments, each sent while another was in flight, that show that Nagle's algorithm is
+/// off.
 const NO_DELAY: u32 = 4;
-/// Delay of an ACK, beyond a round trip, from which it was delayed on purpose.
+/// Delay of an ACK beyond a round trip, in nanoseconds, above which it was a delayed ACK.
 const DELAYED: u64 = 15_000_000;
 
 /// An ACK as the sender receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct AckIn {
     pub at: u64,
-    /// Everything before it is acknowledged.
+    /// Position up to which everything is acknowledged.
     pub ack: u64,
-    /// Bytes beyond it that SACK blocks named.
+    /// Bytes beyond `ack` that SACK blocks report.
     pub sacked: u64,
-    /// Right edge of the window; `None` while its scale is unknown.
+    /// Right edge of the window; `None` while the window scale is unknown.
     pub edge: Option<u64>,
     pub is_zero: bool,
     pub has_payload: bool,
-    /// It has SACK blocks.
+    /// The ACK has SACK blocks.
     pub has_sack: bool,
-    /// It reports a congestion mark.
+    /// The ACK reports a congestion mark (ECE).
     pub has_echo: bool,
 }
 
@@ -73,13 +75,13 @@ struct Piece {
     is_zero: bool,
     recovery: Option<Repair>,
     is_closing: bool,
-    /// Payload was acknowledged before it.
+    /// Payload was acknowledged before this piece.
     was_acked: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// Position after the last byte in flight at its begin.
+    /// Position after the last byte in flight when the recovery began.
     point: u64,
     by: Repair,
     place: Place,
@@ -87,41 +89,42 @@ struct Recovery {
     needless: u64,
 }
 
-/// The wait that is going on.
+/// The current wait.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wait {
     /// Time of the last send.
     since: u64,
     len: u64,
     had_push: bool,
-    /// Time of the last ACK that made room.
+    /// Time of the last ACK that freed room in the window.
     freed_at: Option<u64>,
     flight_before_ack: u64,
     answered: bool,
 }
 
-/// Divides the sender's time.
+/// Divides the sender's time among its limits.
 #[derive(Debug)]
 pub struct Waits {
     pub mss: u64,
-    /// Time within which a send follows its ACK.
+    /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
-    /// The segment followed the one before as closely as the path lets segments pass.
+    /// The segment followed the one before as closely as the path allows.
     pub in_train: bool,
-    /// The time of the segment was computed.
+    /// The segment's time of sending was computed from a timestamp.
     pub is_computed: bool,
     /// Segments may be lost between the sender and the tap.
     pub sees_no_sender: bool,
-    /// Nothing shows when segments left that waited before the tap.
+    /// The time of sending is unknown for segments that waited before the tap.
     pub is_blurred: bool,
     base_rtt: Option<u64>,
     srtt: Option<u64>,
     una: u64,
     max: u64,
-    /// Bytes of these that SACK blocks named.
+    /// Bytes in flight that SACK blocks report.
     sacked: u64,
     edge: Option<u64>,
-    /// End of the last partial segment, and how often one was sent while another was in flight.
+    /// End of the last partial segment, and the number of partial segments sent while another one
+    /// was in flight.
     partial_end: u64,
     partials_at_once: u32,
     is_zero: bool,
@@ -129,10 +132,10 @@ pub struct Waits {
     pieces: Vec<Piece>,
     wait: Wait,
     has_sent: bool,
-    /// MSS by the handshake, and true if a segment had it.
+    /// MSS from the handshake, and true if some segment had this size.
     agreed_mss: u64,
     was_full: bool,
-    /// Segments in a row with the same smaller size, and more to send after them.
+    /// Number of consecutive segments of the same smaller size that had further payload after them.
     equal: u32,
     /// Payload was acknowledged.
     was_acked: bool,
@@ -140,7 +143,7 @@ pub struct Waits {
     fin_sent: bool,
     recovery: Option<Recovery>,
     last_recovery: Option<Recovery>,
-    /// Duplicate ACKs and SACK blocks since the last progress.
+    /// Number of duplicate ACKs and SACK blocks since the last progress.
     evidence: u32,
     last_ack_at: u64,
     zero: Option<Place>,
@@ -148,11 +151,11 @@ pub struct Waits {
     unanswered: u64,
     probe_open: bool,
     probed_at: u64,
-    /// The episode of the last probes without an answer.
+    /// The episode of the latest unanswered probes.
     probes_lost: Option<Place>,
-    /// Begin and payload of the last retransmission.
+    /// Begin and payload of the last retransmitted segment.
     last_repair: Option<(u64, u32)>,
-    /// The path MTU was found too small.
+    /// An MTU hole was found.
     has_hole: bool,
     marked: bool,
     pub zero_windows: ZeroWindows,
@@ -163,7 +166,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// A sender that begins at `position`, with segments of `mss` bytes.
+    /// Creates the waits of a sender that begins at `position`, with segments of `mss` bytes.
     pub fn new(position: u64, mss: u64) -> Self {
         Self {
             mss,
@@ -212,12 +215,12 @@ impl Waits {
         }
     }
 
-    /// Begins at `position`: the first sequence number that the capture shows.
+    /// Moves the begin to `position`, the first sequence number that the capture shows.
     pub fn restart(&mut self, position: u64) {
         (self.una, self.max) = (position, position);
     }
 
-    /// The handshake ended at `at`, or the capture has none.
+    /// Records that the handshake ended at `at`; 0 if the capture has no handshake.
     pub fn on_established(&mut self, at: u64) {
         self.advance(at);
         self.is_established = true;
@@ -293,8 +296,8 @@ impl Waits {
         }
     }
 
-    /// Takes the report that `count` retransmissions were spurious. If they are all of a
-    /// recovery, the sender restores its window.
+    /// Records that `count` retransmissions were spurious. If all retransmissions of a recovery
+    /// were spurious, the sender restores its window.
     pub fn on_needless(&mut self, count: u64) {
         let recoveries = [&mut self.recovery, &mut self.last_recovery];
         let Some(recovery) = recoveries.into_iter().flatten().next() else {
@@ -322,7 +325,7 @@ impl Waits {
         self.note_send(at, sent);
     }
 
-    /// Takes a retransmission of a range that ends at `end`. Returns its reason.
+    /// Takes a retransmission and returns its reason.
     pub fn on_again(&mut self, sent: &SegmentSent) -> Repair {
         self.advance(sent.at);
         let at = self.now;
@@ -374,7 +377,7 @@ impl Waits {
         }
     }
 
-    /// Divides the time until `end`.
+    /// Divides the time until `end` among the limits.
     pub fn finish(&mut self, end: u64, is_closed: bool) {
         self.advance(end);
         self.lose_probe();
@@ -396,7 +399,7 @@ impl Waits {
         }
     }
 
-    /// The times, after [`finish`](Self::finish).
+    /// Returns the times, after [`finish`](Self::finish).
     pub fn ledger(&mut self) -> Ledger {
         self.rounds.finish()
     }
@@ -421,8 +424,7 @@ impl Waits {
         self.now = at;
     }
 
-    /// Takes the size of a segment for the size of full ones: the path may carry less than
-    /// the MSS of the handshake.
+    /// Updates the size of full segments: the path may carry less than the MSS of the handshake.
     fn note_size(&mut self, sent: &SegmentSent) {
         let len = u64::from(sent.payload);
         if len > self.mss {
@@ -440,8 +442,9 @@ impl Waits {
         self.was_full |= len >= self.agreed_mss;
     }
 
-    /// Notes a partial segment. Nagle's algorithm keeps one back while another is in flight, so
-    /// a sender with several in flight does not use it (RFC 9293 §3.7.4).
+    /// Records a partial segment. Nagle's algorithm delays a partial segment while another is in
+    /// flight, so a sender with several partial segments in flight does not use it (RFC 9293
+    /// §3.7.4).
     fn note_partial(&mut self, sent: &SegmentSent) {
         let len = u64::from(sent.payload);
         let cut_by_window = self.edge.is_some_and(|edge| edge < sent.end + self.mss);
@@ -453,8 +456,8 @@ impl Waits {
         self.rounds.has_no_delay = self.partials_at_once >= NO_DELAY;
     }
 
-    /// Notes that payload leaves after more than a retransmission timeout with nothing in
-    /// flight.
+    /// Records an idle restart: payload leaves after a time longer than the retransmission timeout
+    /// with nothing in flight.
     fn note_restart(&mut self, at: u64) {
         let idle_since = self.last_activity();
         let timeout = self.srtt() + RTO_MARGIN;
@@ -464,7 +467,7 @@ impl Waits {
         }
     }
 
-    /// Notes that bytes which were lost in long segments leave in shorter ones.
+    /// Records an MTU hole: bytes that were lost in long segments are sent in shorter ones.
     fn note_hole(&mut self, sent: &SegmentSent) {
         let is_shorter = self.last_repair.is_some_and(|(start, payload)| {
             start == sent.start && sent.payload > 0 && sent.payload < payload
@@ -511,7 +514,7 @@ impl Waits {
         self.is_zero = is_zero;
     }
 
-    /// Counts the last probe as lost if it has no answer.
+    /// Counts the last probe as lost if it was not answered.
     fn lose_probe(&mut self) {
         if !self.probe_open {
             return;
@@ -567,7 +570,7 @@ impl Waits {
         }
     }
 
-    /// Gives each piece of the wait that `sent` ends its cause.
+    /// Assigns a cause to each piece of the wait that `sent` ends.
     fn end_wait(&mut self, sent: &SegmentSent, repair: Option<Repair>) {
         let pieces = std::mem::take(&mut self.pieces);
         let at = self.now;
@@ -621,19 +624,20 @@ impl Waits {
         }
     }
 
-    /// Returns true after a long silence of a sender that had more to send: before the tap
-    /// segments were lost. The first payload that the tap sees is then less than a segment, or
-    /// the last one before the silence had no PSH.
+    /// Returns true if segments were lost before the tap: a sender that had more to send was silent
+    /// for a long time. It had more to send if its first payload at the tap is short and has no
+    /// PSH, or if the segment before the silence had no PSH.
     fn is_after_hole(&self, sent: &SegmentSent, gap: u64) -> bool {
-        // A sender may also fit its segments to its buffer.
+        // A short segment proves nothing if the sender cuts segments to its buffer, so it must lack
+        // PSH.
         let is_short = u64::from(sent.payload) * 8 < self.agreed_mss * 7 && !sent.has_push;
         let is_long = gap > RTO_MARGIN + 2 * self.srtt();
         let had_more = !self.was_full && is_short;
         self.sees_no_sender && is_long && (had_more || (self.has_sent && !self.wait.had_push))
     }
 
-    /// Returns true if new data leaves after two silent round trips with bytes in flight: a
-    /// tail loss probe. RFC 8985 §7.3.
+    /// Returns true for a tail loss probe with new data: it leaves after two silent round trips
+    /// with bytes in flight. RFC 8985 §7.3.
     fn is_probe_of_new_data(&self, at: u64) -> bool {
         let silence = at - self.last_activity();
         let srtt = self.srtt();
@@ -641,10 +645,10 @@ impl Waits {
         self.flight() > 0 && srtt > 0 && !self.wait.had_push && is_near(2 * srtt)
     }
 
-    /// The cause of a piece by its own state; `None` if the state allows more to be sent.
+    /// The cause that the piece's own state gives; `None` if the state allowed more to be sent.
     fn fixed(&self, piece: &Piece, next: u64) -> Option<Cause> {
         if let Some(by) = piece.recovery {
-            // A sender that does not respond to losses sends on in fast recovery.
+            // Fast recovery is not certain: a sender may continue without responding to losses.
             return Some(Cause::Is(Limit::Recovery, by != Repair::Fast));
         }
         if !self.is_established {
@@ -654,8 +658,8 @@ impl Waits {
             return Some(Cause::Is(Limit::ZeroWindow, true));
         }
         let room = piece.room?;
-        // The first flight is an initial congestion window, which often equals the first
-        // window but for a part of a segment.
+        // The first flight is limited by the initial congestion window, which often equals the
+        // first receive window except for a part of a segment.
         if !piece.was_acked && room > 0 {
             return None;
         }
@@ -663,7 +667,7 @@ impl Waits {
             .then_some(Cause::Is(Limit::ReceiveWindow, true))
     }
 
-    /// The cause of a wait that neither window nor recovery explains.
+    /// The cause of a wait that neither the receive window nor recovery explains.
     fn general(&mut self, sent: &SegmentSent) -> Cause {
         if !self.has_sent {
             return Cause::Is(Limit::Application, true);
@@ -683,7 +687,7 @@ impl Waits {
             return Cause::Window;
         }
         if !self.wait.had_push {
-            // No pacer waits that long: less than a segment was left, and Nagle's algorithm
+            // A pacer never waits that long: less than a segment was left, and Nagle's algorithm
             // delayed it.
             let is_late = !self.rounds.has_no_delay
                 && gap > self.pace().max(self.srtt() / 4)
@@ -707,14 +711,15 @@ impl Waits {
         }
     }
 
-    /// Longest time that a pacer waits after the last segment.
+    /// Longest time for which a pacer would wait after the last segment.
     fn pace(&self) -> u64 {
         let peak = self.rounds.recent_peak().max(1);
         let spacing = self.srtt().saturating_mul(self.wait.len.max(1)) / peak;
         spacing + spacing / 2
     }
 
-    /// Returns true if a partial segment leaves with the ACK of everything before it.
+    /// Returns true if Nagle's algorithm delayed the segment: it is partial, and the ACK of
+    /// everything in flight released it.
     fn is_nagle(&self, sent: &SegmentSent) -> bool {
         let is_partial = u64::from(sent.payload) < self.mss && !sent.has_fin;
         is_partial && self.flight() == 0 && self.wait.flight_before_ack > 0 && sent.has_push

@@ -1,10 +1,10 @@
-//! The account of a socket: time and bytes by limit, from observations one after another.
+//! The account of a socket: time and bytes by limit, from consecutive observations.
 //!
-//! Rule: the time of an interval is charged once. Where the kernel's own counters are to be
-//! trusted they decide how much: the time without payload to send, the time limited by the
-//! peer's window, and the time that it does count for the send buffer. The rest is charged by
-//! the limits seen at both ends of the interval, half each. The busy time that is left is not
-//! "limited by the network": a program that writes little is busy all the time.
+//! Rule: the time of an interval is charged once. First, the kernel's counters decide as far as
+//! they are reliable: the time without payload to send, the time limited by the peer's window, and
+//! the time that the kernel did count for the send buffer. The remaining time is charged half each
+//! to the limits seen at both ends of the interval. It is not called "limited by the network",
+//! because a program that writes little is busy all the time, too.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::{Limit, ReceiveLimit};
@@ -15,11 +15,11 @@ use super::{
 };
 use crate::{account::Times, inferred::Confidence, observe::SeenLimit};
 
-/// Most microseconds of a counter that are kept for the next interval: its granularity is
-/// a jiffy, so it may be ahead of the clock by two of them.
+/// Most microseconds of a counter that are carried into the next interval. A counter's granularity
+/// is a jiffy, so it may be ahead of the clock by up to two jiffies.
 const CARRIED_US: u64 = 20_000;
 
-/// Time in microseconds and bytes by limit. The last place is that of unknown limits.
+/// Microseconds and bytes by limit. The last entry is for unknown limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitTimes {
     micros: [u64; Limit::COUNT + 1],
@@ -42,7 +42,7 @@ impl LimitTimes {
         self.micros[Self::place(limit)] += micros;
     }
 
-    /// Microseconds charged to `limit`; `None` is unknown.
+    /// Microseconds charged to `limit`; `None` stands for unknown.
     pub fn micros(&self, limit: Option<Limit>) -> u64 {
         self.micros[Self::place(limit)]
     }
@@ -52,7 +52,7 @@ impl LimitTimes {
         self.bytes[Self::place(limit)]
     }
 
-    /// The account by the limits of every observer, `unknown` last.
+    /// Returns the account in the limits that all observers share, `unknown` last.
     pub fn account(&self) -> Times<SeenLimit> {
         let mut account = Times::default();
         account.add(self.iter().zip(self.bytes).map(|((limit, micros), bytes)| {
@@ -62,7 +62,7 @@ impl LimitTimes {
         account
     }
 
-    /// Microseconds charged in all.
+    /// Sum of the microseconds of all limits.
     pub fn total_micros(&self) -> u64 {
         self.micros.iter().sum()
     }
@@ -98,22 +98,22 @@ impl LimitTimes {
 pub struct SocketAccount {
     /// Limits of the sender.
     pub times: LimitTimes,
-    /// Microseconds by limit that this end set to its peer.
+    /// Microseconds for each limit that this end set to its peer.
     pub receiver: [u64; ReceiveLimit::COUNT],
     /// The limit of the latest interval.
     pub now: LimitNow,
     /// Microseconds in intervals of high confidence.
     pub certain_us: u64,
-    /// Microseconds in which the send buffer was full and the kernel counted none of it.
+    /// Microseconds in which the send buffer was full and the kernel did not count it.
     pub uncounted_us: u64,
     /// Microseconds that the kernel counts as busy although the program wrote nothing.
     pub idle_busy_us: u64,
-    /// Payload acknowledged and received since the first observation.
+    /// Payload acknowledged and received since the first observation, in bytes.
     pub moved: [u64; 2],
-    /// Payload acknowledged and received a second, in the latest interval.
+    /// Payload acknowledged and received in the latest interval, in bytes per second.
     pub rates: [f64; 2],
     memo: SocketMemo,
-    /// Microseconds of the counters that are ahead of the clock: busy, receive window, send
+    /// Microseconds by which the counters are ahead of the clock: busy, receive window, send
     /// buffer.
     carried: [u64; 3],
 }
@@ -137,7 +137,7 @@ impl SocketAccount {
         }
     }
 
-    /// True while the send buffer is full and not yet a third of it is free again.
+    /// Returns true from a full send buffer until a third of it is free again.
     pub fn is_blocked(&self) -> bool {
         self.memo.is_blocked
     }
@@ -172,7 +172,7 @@ impl SocketAccount {
         self.note_rates(before, now, elapsed_us);
     }
 
-    /// Adds the times of an interval, and names its main limit.
+    /// Adds the times of an interval and sets its main limit.
     fn settle(
         &mut self,
         times: &LimitTimes,
@@ -187,7 +187,8 @@ impl SocketAccount {
             .all(|end| end.limit == main && end.confidence == Confidence::High);
         let is_certain = main.is_some() && (is_agreed || counted * 2 > elapsed);
         self.now = LimitNow {
-            // With counters that advance by jiffies a short interval may be cut anywhere.
+            // If counters advance by jiffies, the limits of a short interval may be split at any
+            // point.
             limit: main,
             confidence: if is_certain {
                 Confidence::High
@@ -206,8 +207,8 @@ impl SocketAccount {
         }
     }
 
-    /// Parts of the interval that the kernel's counters give: busy, limited by the peer's
-    /// window, by the send buffer. Without counters all of it is busy.
+    /// Times of the interval by the kernel's counters: busy, limited by the peer's window, limited
+    /// by the send buffer. Without counters, the whole interval is busy.
     fn counted(
         &mut self,
         before: &SocketObservation,
@@ -275,8 +276,8 @@ impl SocketAccount {
         self.certain_us as f64 / self.times.total_micros().max(1) as f64
     }
 
-    /// The limit that this end set to its peer for the longest time, and its share of the
-    /// time; `None` if it set none.
+    /// The limit that this end set to its peer for the longest time, and its share of the time;
+    /// `None` if this end set no limit.
     pub fn main_receive_limit(&self) -> Option<(ReceiveLimit, f64)> {
         let total: u64 = self.receiver.iter().sum();
         let limits = ReceiveLimit::ALL.iter().skip(1);
@@ -286,7 +287,7 @@ impl SocketAccount {
     }
 }
 
-/// The limit of a time in which nothing is unsent or in flight.
+/// The limit of a time with nothing unsent and nothing in flight.
 fn idle_limit(now: &SocketObservation) -> Limit {
     match now.state {
         SocketState::SynSent | SocketState::SynReceived => Limit::Handshake,
@@ -302,7 +303,7 @@ fn idle_limit(now: &SocketObservation) -> Limit {
     }
 }
 
-/// True if the send buffer of `now` has no room for new payload.
+/// Returns true if the send buffer of `now` has no room for new payload.
 pub fn is_send_buffer_full(now: &SocketObservation) -> bool {
     now.memory.as_ref().is_some_and(is_full)
 }

@@ -1,8 +1,8 @@
-//! The account of a capture and that of the kernel's socket beside each other.
+//! Compares the account of a capture with the account of the kernel's socket.
 //!
-//! Rule: both are compared over the time that both saw, by the clock of the host. Sizes of the
-//! congestion window that differ only in their cause count as one limit, because the kernel does
-//! not tell the cause.
+//! Rule: the accounts are compared over the time that both cover, by the host's clock. Limits of
+//! the congestion window that differ only in the cause of its size count as equal, because the
+//! kernel does not report the cause.
 
 use fullpipe_tcp::Limit;
 use serde::Serialize;
@@ -10,15 +10,15 @@ use serde::Serialize;
 use super::replay::{ReplayedSocket, SocketBand};
 use crate::observe::{Band, ObservedConnection, SeenLimit};
 
-/// Most differences that are kept, the longest ones.
+/// Most differences that are kept; the longest ones are.
 const DIFFERENCES: usize = 20;
 
-/// A time in which the accounts have different limits.
+/// A period in which the two accounts have different limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AccountDifference {
     /// Begin, in nanoseconds from the first segment of the connection.
     pub at_ns: u64,
-    /// End.
+    /// End, in nanoseconds from the first segment of the connection.
     pub end_ns: u64,
     /// The limit that the capture shows.
     pub capture: SeenLimit,
@@ -26,7 +26,7 @@ pub struct AccountDifference {
     pub kernel: SeenLimit,
 }
 
-/// Seconds that one limit has in both accounts.
+/// Seconds charged to one limit in both accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LimitBeside {
     /// The limit.
@@ -40,17 +40,17 @@ pub struct LimitBeside {
 /// Two accounts of one sender.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountsBeside {
-    /// Time that both saw, in seconds.
+    /// Time that both accounts cover, in seconds.
     pub seconds: f64,
-    /// Each limit in that time, the longest first.
+    /// Each limit in this time, the longest first.
     pub limits: Vec<LimitBeside>,
-    /// Share of that time in which both have the same limit.
+    /// Share of this time in which both accounts have the same limit.
     pub agreed_share: f64,
     /// The longest differences, in the order of time.
     pub differences: Vec<AccountDifference>,
 }
 
-/// Returns true if the limits are the same, apart from the cause of a congestion window.
+/// Returns true if the limits are equal, apart from the cause of the congestion window's size.
 fn is_same(one: SeenLimit, other: SeenLimit) -> bool {
     let is_cwnd = |limit: SeenLimit| {
         matches!(
@@ -115,7 +115,7 @@ impl AccountsBeside {
         Some(beside)
     }
 
-    /// Adds the time that `band` of the capture has in common with a band of the kernel.
+    /// Compares the part of `band`, a band of the capture, that overlaps a band of the kernel.
     fn add(&mut self, band: &Band, from: u64, until: u64, kernel: SeenLimit) {
         let (at_ns, end_ns) = (band.at_ns.max(from), band.end_ns.min(until));
         if at_ns >= end_ns {

@@ -1,8 +1,8 @@
-//! Sockets followed from one answer of the kernel to the next, and the events between.
+//! Follows sockets from one answer of the kernel to the next, and finds events between answers.
 //!
-//! Rule: a round is one answer about all sockets. A socket that is missing in two rounds is
-//! gone; one is not enough, because the kernel's list may change while it is read. A round
-//! allocates nothing for a socket that is already followed. Time is an argument, in
+//! Rule: a round is one answer about all sockets. A socket that is missing in two consecutive
+//! rounds is gone; one round is not enough, because the kernel's list may change while it is read.
+//! A round allocates nothing for a socket that is already followed. Time is an argument, in
 //! microseconds from any fixed moment.
 
 use std::{collections::HashMap, net::SocketAddr};
@@ -15,43 +15,43 @@ use super::{
     observation::{SocketId, SocketObservation},
 };
 
-/// Rounds without a socket after which it is gone.
+/// Rounds without a socket after which the socket is gone.
 const MISSED_ROUNDS: u32 = 2;
 
 /// A change between two observations of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketChange {
-    /// The socket was seen for the first time after the first round.
+    /// The socket was first seen, after the first round.
     Opened,
     /// The send buffer is full: a program that writes now blocks.
     WriterBlocked {
         /// Bytes of the send buffer in use.
         queued: u32,
-        /// Its size in bytes.
+        /// Size of the send buffer in bytes.
         sndbuf: u32,
     },
     /// A third of the send buffer is free again: the kernel woke the writer.
     WriterReleased {
-        /// Microseconds for which it was blocked, as far as observations show.
+        /// Microseconds for which the writer was blocked, by the times of the observations.
         after_us: u64,
     },
-    /// The peer's window closed while payload waits.
+    /// The peer's window closed while payload was waiting.
     PeerWindowClosed,
     /// The peer's window opened again.
     PeerWindowOpened {
         /// Microseconds for which it was closed.
         after_us: u64,
-        /// Probes that had no answer, at the last observation before.
+        /// Unanswered probes at the last observation before the window opened.
         probes: u8,
     },
     /// The retransmission timer expired.
     Timeout {
-        /// Timeouts without an ACK in between.
+        /// Consecutive timeouts without an ACK.
         retransmits: u8,
     },
     /// The kernel dropped segments for which the socket had no room.
     Dropped {
-        /// Their number.
+        /// Number of segments.
         segments: u32,
     },
     /// The socket is gone.
@@ -59,7 +59,7 @@ pub enum SocketChange {
 }
 
 impl SocketChange {
-    /// The name in lines and JSON. Names that the lab's events have are the same.
+    /// The name in lines and JSON, the same as in the lab's events if the lab has the event.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -77,7 +77,7 @@ impl SocketChange {
 /// An event of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketEvent {
-    /// Time of the observation that shows it.
+    /// Time of the observation that shows the change.
     pub at_us: u64,
     /// The socket.
     pub id: SocketId,
@@ -92,9 +92,9 @@ pub struct SocketPeaks {
     pub snd_wnd: u32,
     /// Bytes in flight.
     pub in_flight: u32,
-    /// Delivery rate in bytes a second, of samples that the application did not limit.
+    /// Delivery rate in bytes per second, from samples that the application did not limit.
     pub delivery_rate: u64,
-    /// Delivery rate in bytes a second, of all samples.
+    /// Delivery rate in bytes per second, from all samples.
     pub any_delivery_rate: u64,
     /// Bytes of the send buffer in use.
     pub queued: u32,
@@ -139,7 +139,7 @@ pub struct FollowedSocket {
     pub latest: SocketObservation,
     /// Time and bytes by limit since the first observation.
     pub account: SocketAccount,
-    /// Largest values.
+    /// Largest values since the first observation.
     pub peaks: SocketPeaks,
     /// Number of observations.
     pub observations: u64,
@@ -149,7 +149,7 @@ pub struct FollowedSocket {
 }
 
 impl FollowedSocket {
-    /// The socket at its first observation.
+    /// Starts following a socket at its first observation.
     pub fn start(at_us: u64, now: SocketObservation) -> Self {
         let mut peaks = SocketPeaks::default();
         peaks.note(&now);
@@ -169,7 +169,7 @@ impl FollowedSocket {
         }
     }
 
-    /// Charges the time since the latest observation, and passes on what changed.
+    /// Charges the time since the latest observation, and reports the changes.
     pub fn observe(
         &mut self,
         at_us: u64,
@@ -253,15 +253,15 @@ impl FollowedSocket {
     }
 }
 
-/// All sockets of a filter.
+/// All sockets that match a filter.
 #[derive(Debug, Default)]
 pub struct SocketTable {
     sockets: Vec<FollowedSocket>,
     by_cookie: HashMap<u64, usize>,
-    /// Number of a socket by its own address and its peer's.
+    /// Cookie of a socket by its own address and its peer's.
     by_ends: HashMap<(SocketAddr, SocketAddr), u64>,
     round: u64,
-    /// Number of changes of the list of sockets.
+    /// Number of changes to the list of sockets.
     changes: u64,
     /// Times of the sockets that are gone.
     ended: LimitSums,
@@ -272,7 +272,7 @@ pub struct SocketTable {
 pub struct LimitSums {
     /// Number of sockets.
     pub sockets: u64,
-    /// Payload acknowledged and received.
+    /// Payload acknowledged and received, in bytes.
     pub moved: [u64; 2],
     /// Microseconds by limit, in the order of [`LimitTimes::iter`].
     pub micros: [u64; Limit::COUNT + 1],
@@ -293,7 +293,7 @@ impl LimitSums {
 }
 
 impl SocketTable {
-    /// A table without sockets.
+    /// Creates a table without sockets.
     pub fn new() -> Self {
         Self::default()
     }
@@ -303,8 +303,8 @@ impl SocketTable {
         self.round += 1;
     }
 
-    /// Notes an observation of this round. A second one of the same socket in one round is
-    /// passed over.
+    /// Records an observation of this round. Further observations of the same socket in this round
+    /// are ignored.
     pub fn observe(
         &mut self,
         at_us: u64,
@@ -335,15 +335,15 @@ impl SocketTable {
         }
     }
 
-    /// Notes that the kernel no longer has the socket with the number `cookie`: the end of
-    /// this round removes it.
+    /// Records that the kernel no longer has the socket with this cookie; the end of this round
+    /// removes it.
     pub fn lose(&mut self, cookie: u64) {
         if let Some(&place) = self.by_cookie.get(&cookie) {
             self.sockets[place].round = self.round.saturating_sub(u64::from(MISSED_ROUNDS));
         }
     }
 
-    /// Ends a round at `at_us`: sockets that were missing twice are passed to `gone` and
+    /// Ends a round at `at_us`: sockets that were missing in two rounds are passed to `gone` and
     /// removed.
     pub fn end_round(
         &mut self,
@@ -379,7 +379,7 @@ impl SocketTable {
         }
     }
 
-    /// The sockets that are followed, in no order.
+    /// The followed sockets, in no particular order.
     pub fn sockets(&self) -> &[FollowedSocket] {
         &self.sockets
     }
@@ -389,14 +389,14 @@ impl SocketTable {
         self.changes
     }
 
-    /// The socket with the number `cookie`.
+    /// The socket with this cookie.
     pub fn find(&self, cookie: u64) -> Option<&FollowedSocket> {
         self.by_cookie
             .get(&cookie)
             .map(|&place| &self.sockets[place])
     }
 
-    /// The other end of the connection of `id`, if it is among these sockets.
+    /// The other end of the connection of `id`, if it is among the followed sockets.
     pub fn other_end(&self, id: &SocketId) -> Option<&FollowedSocket> {
         let cookie = self.by_ends.get(&(id.peer, id.local))?;
         self.find(*cookie).filter(|_| *cookie != id.cookie)

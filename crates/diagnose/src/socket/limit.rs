@@ -1,9 +1,9 @@
 //! The limit of a socket at one moment.
 //!
-//! Rule: what the kernel says directly comes first (its recovery state, its probe timer),
-//! then the tightest of the bounds of what is unsent, as in the stack's own decision. With
-//! nothing unsent the send buffer decides, because `tcpi_sndbuf_limited` often stays 0. An
-//! observation that fits no limit is unknown. Time is charged elsewhere.
+//! Rule: the kernel's direct statements come first (its recovery state, its probe timer), then the
+//! tightest bound on unsent payload, as in the stack's own decision. With nothing unsent, the use
+//! of the send buffer decides, because `tcpi_sndbuf_limited` often stays 0. An observation that
+//! fits no limit is unknown. This file does not charge time.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -13,12 +13,12 @@ use super::{
 };
 use crate::inferred::Confidence;
 
-/// Numbers of the kernel's `ca_state`.
+/// Values of the kernel's `ca_state`.
 const CA_RECOVERY: u8 = 3;
 const CA_LOSS: u8 = 4;
-/// BBR's pacing gain at start, 2.77 or 2.89 times 256, less rounding.
+/// Pacing gain from which BBR is in startup: 2.77 or 2.89, times 256, less rounding.
 const BBR_STARTUP_GAIN: u32 = 700;
-/// Memory of a segment of 1,448 bytes, in bytes.
+/// Memory that the kernel uses for a segment with 1,448 bytes of payload, in bytes.
 const SEGMENT_MEMORY: u32 = 2_304;
 /// Longest delay of an ACK, in microseconds.
 const DELAYED_ACK_US: u64 = 200_000;
@@ -28,14 +28,14 @@ const ROUNDING_US: u64 = 20_000;
 /// A limit with its confidence, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitNow {
-    /// The limit; `None` if the observation fits none.
+    /// The limit; `None` if no limit fits the observation.
     pub limit: Option<Limit>,
-    /// Confidence in it.
+    /// Confidence in the limit.
     pub confidence: Confidence,
 }
 
 impl LimitNow {
-    /// No limit can be named.
+    /// The observation fits no limit.
     pub const UNKNOWN: Self = Self {
         limit: None,
         confidence: Confidence::Low,
@@ -63,7 +63,7 @@ impl LimitNow {
         }
     }
 
-    /// The limit's name, or `unknown`.
+    /// Name of the limit, or `unknown`.
     pub fn name(self) -> &'static str {
         self.limit.map_or("unknown", Limit::name)
     }
@@ -72,19 +72,18 @@ impl LimitNow {
 /// Facts from earlier observations of a socket that the present one does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketMemo {
-    /// The congestion window's limit once it is full.
+    /// The limit that applies when the congestion window is full.
     pub window_cause: Limit,
-    /// True if a change of the window was seen, so that its cause is known.
+    /// True if a change of the window was seen, so the cause of its size is known.
     pub saw_cause: bool,
-    /// Congestion window before an idle time reduced it, in segments; 0 if none did.
+    /// Congestion window in segments before an idle time reduced it; 0 if none was reduced.
     pub before_idle: u32,
-    /// True from a full send buffer until a third of it is free, when the kernel wakes the
-    /// writer.
+    /// True from a full send buffer until a third of it is free, when the kernel wakes the writer.
     pub is_blocked: bool,
 }
 
 impl SocketMemo {
-    /// The memo before the first observation.
+    /// Creates the memo before the first observation.
     pub const fn new() -> Self {
         Self {
             window_cause: Limit::CwndSteady,
@@ -94,7 +93,7 @@ impl SocketMemo {
         }
     }
 
-    /// Notes the first observation of a socket.
+    /// Records the first observation of a socket.
     pub fn begin(&mut self, now: &SocketObservation) {
         if let Some(info) = &now.info {
             self.window_cause = match info {
@@ -106,7 +105,7 @@ impl SocketMemo {
         self.note_writer(now);
     }
 
-    /// Notes `now`, which follows `before`.
+    /// Records `now`, the observation after `before`.
     pub fn note(&mut self, before: &SocketObservation, now: &SocketObservation) {
         if let (Some(before), Some(now)) = (&before.info, &now.info) {
             self.note_window(before, now);
@@ -154,15 +153,15 @@ impl Default for SocketMemo {
     }
 }
 
-/// True if the kernel refuses a write of a segment (`sk_stream_memory_free`). The kernel
-/// compares before it adds a segment and gives back what the segment did not use, so a full
-/// buffer may be short of its size by two segments, or by a sixteenth if those are large.
+/// Returns true if the kernel refuses to write a segment (`sk_stream_memory_free`). The kernel
+/// compares before it adds a segment, and later returns memory that the segment did not use. A full
+/// buffer may therefore be short of its size by two segments, or by a sixteenth if that is more.
 pub fn is_full(memory: &SocketMemory) -> bool {
     let short = (memory.sndbuf / 16).max(2 * SEGMENT_MEMORY);
     memory.queued > 0 && memory.queued >= memory.sndbuf.saturating_sub(short)
 }
 
-/// True if the kernel would wake a blocked writer (`sk_stream_is_writeable`): a third of
+/// Returns true if the kernel would wake a blocked writer (`sk_stream_is_writeable`): a third of
 /// the send buffer is free.
 pub fn is_writable(memory: &SocketMemory) -> bool {
     u64::from(memory.queued) * 3 <= u64::from(memory.sndbuf) * 2
@@ -205,8 +204,8 @@ pub fn limit_at(now: &SocketObservation, memo: &SocketMemo) -> LimitNow {
     }
 }
 
-/// True if the oldest segment waits for its ACK longer than a tail loss probe would
-/// (RFC 8985 §7.2), with what the kernel's milliseconds round.
+/// Returns true if the oldest segment has waited for its ACK for longer than the timeout of a tail
+/// loss probe (RFC 8985 §7.2) and the rounding of the kernel's times.
 fn is_overdue(info: &TcpInfo) -> bool {
     let quiet_us = u64::from(info.last_ack_recv.min(info.last_data_sent)) * 1_000;
     let delayed = if info.unacked < 2 { DELAYED_ACK_US } else { 0 };
@@ -214,11 +213,11 @@ fn is_overdue(info: &TcpInfo) -> bool {
     info.unacked > 0 && info.rtt > 0 && quiet_us > probe_us + delayed + ROUNDING_US
 }
 
-/// Everything written was sent: the program writes no more, or it may not.
+/// The limit if nothing is unsent: the program writes no more, or the send buffer is full.
 fn without_unsent(now: &SocketObservation, info: &TcpInfo, memo: &SocketMemo) -> LimitNow {
     match &now.memory {
         Some(memory) if is_full(memory) || memo.is_blocked => LimitNow::high(Limit::SendBuffer),
-        // More than two thirds are used, but no observation shows that it was full.
+        // More than two thirds of the buffer are used, but no observation shows that it was full.
         Some(memory) if !is_writable(memory) => LimitNow::low(Limit::SendBuffer),
         Some(_) => LimitNow::when(
             Limit::Application,
@@ -228,12 +227,12 @@ fn without_unsent(now: &SocketObservation, info: &TcpInfo, memo: &SocketMemo) ->
     }
 }
 
-/// Bytes that each bound still allows.
+/// Room in bytes that each bound leaves.
 struct Rooms {
     peer: Option<u64>,
     congestion: u64,
-    /// Part of the smaller window for which the kernel defers a segment, so that
-    /// super-segments stay large (`tcp_tso_win_divisor`).
+    /// Part of the smaller window below which the kernel defers a segment, to keep super-segments
+    /// large (`tcp_tso_win_divisor`).
     deferred: u64,
 }
 
@@ -249,7 +248,7 @@ impl Rooms {
         }
     }
 
-    /// The smaller room, and true if it is that of the peer's window.
+    /// The smaller room, and true if the peer's window leaves it.
     fn tightest(&self) -> (u64, bool) {
         match self.peer {
             Some(peer) if peer < self.congestion => (peer, true),
@@ -258,7 +257,7 @@ impl Rooms {
     }
 }
 
-/// Written payload waits: the tightest bound is the limit.
+/// The limit if payload is unsent: the tightest bound.
 fn with_unsent(
     now: &SocketObservation,
     info: &TcpInfo,
@@ -277,8 +276,8 @@ fn with_unsent(
     }
     let memory = now.memory.unwrap_or_default();
     if unsent < mss {
-        // The last segment is not full. Either nothing more could be written, or Nagle
-        // or a cork waits for more.
+        // The last segment is not full. Either the send buffer took no more payload, or Nagle's
+        // algorithm or a cork waits for more.
         return match now.memory {
             Some(memory) if is_full(&memory) || memo.is_blocked => {
                 LimitNow::high(Limit::SendBuffer)
@@ -293,7 +292,7 @@ fn with_unsent(
     if info.pacing_limit().is_some() || matches!(now.model, Some(CongestionModel::Bbr { .. })) {
         return LimitNow::high(Limit::Pacing);
     }
-    // The kernel keeps about a millisecond of the pacing rate below the socket.
+    // The kernel keeps about a millisecond of the pacing rate in queues below the socket.
     let below = info.pacing_rate.unwrap_or(u64::MAX) >> 10;
     if u64::from(memory.wmem) > below.max(2 * u64::from(mss)) {
         return LimitNow::low(Limit::Device);
@@ -301,7 +300,7 @@ fn with_unsent(
     LimitNow::UNKNOWN
 }
 
-/// The limit of a full congestion window, by the cause of its size.
+/// The limit of a full congestion window, named after the cause of its size.
 fn congestion_limit(
     now: &SocketObservation,
     info: &TcpInfo,
@@ -322,7 +321,7 @@ fn congestion_limit(
         return LimitNow::when(Limit::CwndSlowStart, is_certain);
     };
     match memo.window_cause {
-        // A threshold that the kernel remembered from an earlier connection.
+        // The kernel remembered the threshold from an earlier connection.
         Limit::CwndSteady if info.snd_cwnd < ssthresh => {
             LimitNow::when(Limit::CwndSlowStart, is_certain)
         }
@@ -330,8 +329,8 @@ fn congestion_limit(
     }
 }
 
-/// The limit that this end sets to its peer, between `before` and `now`, `elapsed_us` apart.
-/// `None` if the kernel does not say enough.
+/// The limit that this end set to its peer between `before` and `now`, `elapsed_us` apart; `None`
+/// if the kernel's values do not show it.
 pub fn receive_limit_at(
     before: &SocketObservation,
     now: &SocketObservation,
@@ -353,7 +352,7 @@ pub fn receive_limit_at(
     if out_of_order(info) > out_of_order(old) {
         return Some(ReceiveLimit::Hole);
     }
-    // A sender that fills the window sends one window in a round trip.
+    // A sender that is limited by the window sends one window per round trip.
     let window = info.rcv_wnd.or(Some(info.rcv_ssthresh)).map(u64::from)?;
     let in_round_trip = received * u64::from(info.rcv_rtt) / elapsed_us.max(1);
     if info.rcv_rtt > 0 && received > 0 && in_round_trip * 5 >= window * 4 {

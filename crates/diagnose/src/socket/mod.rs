@@ -1,14 +1,14 @@
-//! Live sockets of a Linux kernel: what limits each, and for how long.
+//! Live sockets of a Linux kernel: the limits of each, and the time by limit.
 //!
-//! The kernel's answer to a [`SocketFilter::request`] is read to [`SocketObservation`]s. A
-//! [`SocketTable`] follows them from round to round and keeps a [`SocketAccount`] of each: time
-//! and bytes by the stack's own [`Limit`](fullpipe_tcp::Limit). [`socket_verdict`] names the
-//! main limit, its figures and the settings that change it. [`SocketWriter`] and
-//! [`SocketRecording`] keep the observations in a file; [`Replay`] judges such a file, and
-//! [`AccountsBeside`] compares it with a capture.
+//! [`SocketObservation`] parses the kernel's answer to a [`SocketFilter::request`]. A
+//! [`SocketTable`] follows the sockets from round to round and keeps a [`SocketAccount`] of each:
+//! time and bytes by the stack's own [`Limit`](fullpipe_tcp::Limit). [`socket_verdict`] names the
+//! main limit, its figures and the settings that change it. [`SocketWriter`] writes observations to
+//! a file and [`SocketRecording`] reads it; [`Replay`] computes accounts from such a file, and
+//! [`AccountsBeside`] compares an account with a capture.
 //!
-//! Rule: nothing here talks to a kernel or reads a clock. Bytes, settings and times are
-//! arguments, so an old kernel's answer can be judged on any machine.
+//! Rule: nothing here talks to a kernel or reads a clock. Bytes, settings and times are arguments,
+//! so an old kernel's answer can be analysed on any machine.
 
 mod account;
 mod beside;

@@ -1,8 +1,8 @@
 //! One socket at one moment, from an answer of the kernel's `sock_diag`.
 //!
-//! Rule: the bytes are read and named; they are not interpreted. An attribute that is
-//! shorter than expected is absent, and an unknown one is passed over, so an answer of any
-//! kernel can be read. Reading allocates nothing.
+//! Rule: this file names the values and does not interpret them. An attribute that is shorter than
+//! expected counts as absent, and an unknown one is skipped, so answers of all kernels can be read.
+//! Reading allocates nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -13,7 +13,7 @@ const MESSAGE_LEN: usize = 72;
 /// Bytes of the header of an attribute.
 const ATTRIBUTE_HEADER_LEN: usize = 4;
 
-/// Numbers of the attributes (`INET_DIAG_…`).
+/// Numbers of the netlink attributes (`INET_DIAG_…`).
 mod attribute {
     pub const INFO: u16 = 2;
     pub const VEGAS: u16 = 3;
@@ -25,7 +25,7 @@ mod attribute {
     pub const CGROUP: u16 = 21;
 }
 
-/// State of the connection. The numbers are those of the kernel.
+/// State of the connection, with the kernel's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SocketState {
     /// Open.
@@ -58,7 +58,7 @@ impl SocketState {
         Some(match number {
             1 => Self::Established,
             2 => Self::SynSent,
-            // 12 is a connection request that has no socket yet.
+            // 12 is a connection request that does not have a socket yet.
             3 | 12 => Self::SynReceived,
             4 => Self::FinWait1,
             5 => Self::FinWait2,
@@ -110,37 +110,37 @@ impl DiagFamily {
     }
 }
 
-/// Identity of a socket. The cookie alone is unique until the next boot.
+/// Identity of a socket. Until the next boot, the cookie alone is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SocketId {
-    /// Its own address.
+    /// The socket's own address.
     pub local: SocketAddr,
-    /// The address of its peer.
+    /// The peer's address.
     pub peer: SocketAddr,
-    /// The kernel's number of the socket (`sk:` of `ss -e`, there in hexadecimal).
+    /// The kernel's number of the socket; `ss -e` prints it in hexadecimal after `sk:`.
     pub cookie: u64,
 }
 
 /// Memory of a socket in bytes, as in `skmem:(…)` of `ss`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketMemory {
-    /// Received and not read, with overhead.
+    /// Memory of data received and not read, with overhead.
     pub rmem: u32,
     /// Receive buffer.
     pub rcvbuf: u32,
-    /// Handed to the transmit queue of the device.
+    /// Memory of data handed to the transmit queue of the device.
     pub wmem: u32,
     /// Send buffer.
     pub sndbuf: u32,
-    /// Reserved and unused.
+    /// Memory reserved and not used.
     pub forward: u32,
-    /// Written and not acknowledged, with overhead.
+    /// Memory of data written and not acknowledged, with overhead.
     pub queued: u32,
-    /// Held by options.
+    /// Memory of options.
     pub options: u32,
-    /// In the backlog, while the program uses the socket.
+    /// Memory of segments in the backlog, which grows while the program uses the socket.
     pub backlog: u32,
-    /// Segments dropped.
+    /// Number of segments dropped.
     pub drops: u32,
 }
 
@@ -163,7 +163,7 @@ impl SocketMemory {
         ]
     }
 
-    /// The memory of which [`values`](Self::values) gives `values`.
+    /// Creates the memory from the output of [`values`](Self::values).
     pub fn from_values(values: [u32; 9]) -> Self {
         let [
             rmem,
@@ -208,7 +208,7 @@ impl SocketMemory {
 pub struct CongestionName([u8; 16]);
 
 impl CongestionName {
-    /// The name `name`, cut to 15 bytes.
+    /// Creates a name, cut to 15 bytes.
     pub fn new(name: &str) -> Self {
         let mut bytes = [0; 16];
         for (slot, byte) in bytes.iter_mut().take(15).zip(name.bytes()) {
@@ -217,7 +217,7 @@ impl CongestionName {
         Self(bytes)
     }
 
-    /// The name; empty if the kernel did not say.
+    /// The name; empty if the kernel did not report it.
     pub fn as_str(&self) -> &str {
         let len = self.0.iter().position(|&byte| byte == 0);
         std::str::from_utf8(&self.0[..len.unwrap_or(self.0.len())]).unwrap_or("")
@@ -230,7 +230,7 @@ impl std::fmt::Debug for CongestionName {
     }
 }
 
-/// State of a congestion control that tells more than `tcp_info`.
+/// State of a congestion control, reported in addition to `tcp_info`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionModel {
     /// BBR.
@@ -244,9 +244,9 @@ pub enum CongestionModel {
         /// Gain of the congestion window, times 256.
         cwnd_gain: u32,
     },
-    /// Vegas and those that report like it (Illinois, Westwood, YeAH).
+    /// Vegas, and algorithms with the same report (Illinois, Westwood, YeAH).
     Vegas {
-        /// False in a state in which it does not measure.
+        /// False while the algorithm does not measure.
         enabled: bool,
         /// Round trips measured.
         rtt_count: u32,
@@ -257,13 +257,13 @@ pub enum CongestionModel {
     },
     /// DCTCP.
     Dctcp {
-        /// True if it is in use, and not its fallback.
+        /// True if DCTCP itself is in use, not its fallback.
         enabled: bool,
         /// True if the last packet had a congestion mark.
         ce_state: bool,
         /// Share of marked payload, times 1024.
         alpha: u32,
-        /// Payload acknowledged with an echo of a mark.
+        /// Payload acknowledged with an ECN echo.
         ab_ecn: u32,
         /// Payload acknowledged.
         ab_total: u32,
@@ -302,15 +302,15 @@ impl CongestionModel {
     }
 }
 
-/// Timer of a socket. The numbers are those of the kernel.
+/// Timer of a socket, with the kernel's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SocketTimer {
-    /// None.
+    /// No timer.
     #[default]
     Off = 0,
     /// Retransmission, tail loss probe or reordering.
     Retransmission = 1,
-    /// Keep-alive, or another.
+    /// Keep-alive, or a timer that has no number of its own.
     KeepAlive = 2,
     /// The end of TIME-WAIT.
     TimeWait = 3,
@@ -319,7 +319,7 @@ pub enum SocketTimer {
 }
 
 impl SocketTimer {
-    /// The timer with the kernel's number `number`; an unknown one is off.
+    /// The timer with the kernel's number `number`; `Off` for an unknown number.
     pub fn from_number(number: u8) -> Self {
         match number {
             1 => Self::Retransmission,
@@ -334,13 +334,13 @@ impl SocketTimer {
 /// A socket at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketObservation {
-    /// Its identity.
+    /// Identity of the socket.
     pub id: SocketId,
-    /// Family of the socket. One of IPv6 may have IPv4 addresses.
+    /// Address family of the socket. An IPv6 socket may have IPv4 addresses.
     pub family: DiagFamily,
-    /// Its state.
+    /// State of the socket.
     pub state: SocketState,
-    /// Its timer.
+    /// Timer of the socket.
     pub timer: SocketTimer,
     /// Milliseconds until the timer expires.
     pub expires: u32,
@@ -348,30 +348,30 @@ pub struct SocketObservation {
     pub receive_queue: u32,
     /// Bytes written and not acknowledged (`Send-Q`).
     pub send_queue: u32,
-    /// User number of the owner.
+    /// User ID of the owner.
     pub uid: u32,
-    /// Inode, by which its processes are found; 0 once no process has it.
+    /// Inode, which identifies the processes of the socket; 0 once no process has it open.
     pub inode: u32,
     /// Interface number to which the socket is bound; 0 if to none.
     pub interface: u32,
-    /// Directions that were shut down, bits: 1 receiving, 2 sending.
+    /// Directions that were shut down, as bits: 1 receiving, 2 sending.
     pub shutdown: u8,
-    /// Number of its cgroup.
+    /// Number of the socket's cgroup.
     pub cgroup: Option<u64>,
-    /// `tcp_info`; absent while there is no connection.
+    /// `tcp_info`; absent if there is no connection.
     pub info: Option<TcpInfo>,
-    /// Its memory.
+    /// Memory of the socket.
     pub memory: Option<SocketMemory>,
-    /// Its congestion control.
+    /// Name of its congestion control.
     pub congestion: CongestionName,
-    /// State of that congestion control.
+    /// State of its congestion control.
     pub model: Option<CongestionModel>,
 }
 
 impl SocketObservation {
     /// Reads the payload of one netlink message: `struct inet_diag_msg` and attributes.
     ///
-    /// `None` if it is too short, of another address family, or in an unknown state.
+    /// Returns `None` if the payload is too short, or has an unknown address family or state.
     pub fn parse(payload: &[u8]) -> Option<Self> {
         let header = payload.get(..MESSAGE_LEN)?;
         let word = |at: usize| read!(u32, header, at);
@@ -426,8 +426,8 @@ impl SocketObservation {
         }
     }
 
-    /// Bytes written and not sent. Kernels before 4.6 do not say; there it follows from the
-    /// segments in flight.
+    /// Bytes written and not sent. Kernels before 4.6 do not report them; then they are computed
+    /// from the segments in flight.
     pub fn unsent(&self) -> u32 {
         match &self.info {
             Some(info) => info.notsent_bytes.unwrap_or_else(|| {
@@ -456,7 +456,7 @@ impl<'a> Iterator for Attributes<'a> {
         let value = self.0.get(ATTRIBUTE_HEADER_LEN..len)?;
         let padded = len.next_multiple_of(4).min(self.0.len());
         self.0 = &self.0[padded..];
-        // The two highest bits say that a value is nested or in network order.
+        // The two highest bits mark nested values and values in network byte order.
         Some((kind & 0x3fff, value))
     }
 }

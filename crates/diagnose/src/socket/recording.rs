@@ -1,9 +1,9 @@
-//! A file of observations, so that they can be judged later.
+//! A file of observations, for later analysis.
 //!
-//! Rule: each line is JSON. The first line names the columns and the settings of the host;
-//! each later line is a round. A round has only the values that changed: a socket that did
-//! not change costs nothing, and its last observation holds. All numbers are the kernel's,
-//! so that a better judgement needs no new recording. `docs/watch.md` describes the format.
+//! Rule: each line is JSON. The first line names the columns and the settings of the host; each
+//! later line is a round. A round has only the values that changed: a socket without a change takes
+//! no space, and its last values remain valid. All values are the kernel's own, so a better
+//! analysis needs no new recording. `docs/watch.md` describes the format.
 
 use std::{
     collections::HashMap,
@@ -27,12 +27,12 @@ use super::{
 const VERSION: u32 = 1;
 /// Value of `kind` in the first line.
 const KIND: &str = "fullpipe-sockets";
-/// Columns before those of memory and `tcp_info`.
+/// Columns before those of memory and `tcp_info`: the other fields of an observation.
 const OWN: [&str; 11] = [
     "sk_state", "timer", "expires", "recv_q", "send_q", "uid", "ino", "if", "shutdown", "cgroup",
     "family",
 ];
-/// Columns of the state of a congestion control: its kind and five values.
+/// Columns for the state of a congestion control: its kind and five values.
 const MODEL: [&str; 6] = [
     "model", "model_1", "model_2", "model_3", "model_4", "model_5",
 ];
@@ -44,7 +44,7 @@ const LONGEST_LINE: u64 = 64 << 20;
 struct Header {
     kind: String,
     version: u32,
-    /// Seconds from 1970-01-01 UTC at the time 0 of the recording.
+    /// Time 0 of the recording, in seconds since 1970-01-01 UTC.
     unix_time_s: f64,
     kernel: String,
     settings: HostSettings,
@@ -60,8 +60,8 @@ struct NewSocket {
     congestion: String,
 }
 
-/// A later line: time, sockets that are new, those that are gone, and changed values. A
-/// row is the socket's number, then pairs of column and value.
+/// A later line: time, new sockets, gone sockets, and changed values. A row is the socket's number,
+/// followed by pairs of column and value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Line {
     t_us: u64,
@@ -80,12 +80,12 @@ fn columns() -> Vec<&'static str> {
         .collect()
 }
 
-/// Names of columns that change although nothing happens: clocks.
+/// Returns true for a column that is a clock: it changes although nothing happens.
 fn is_clock(name: &str) -> bool {
     name == "expires" || name.starts_with("last_")
 }
 
-/// The values of `socket` in the order of [`columns`].
+/// Writes the values of `socket` to `out`, in the order of [`columns`].
 fn values(socket: &SocketObservation, out: &mut Vec<Option<u64>>) {
     out.clear();
     let own = [
@@ -206,11 +206,11 @@ pub struct SocketWriter<W: Write> {
 }
 
 impl<W: Write> SocketWriter<W> {
-    /// Writes the first line. `unix_time_s` is the time 0 of the recording; `kernel` is the
-    /// kernel's release.
+    /// Writes the first line. `unix_time_s` is time 0 of the recording; `kernel` is the kernel's
+    /// release.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn create(
         mut out: W,
         unix_time_s: f64,
@@ -237,7 +237,7 @@ impl<W: Write> SocketWriter<W> {
         })
     }
 
-    /// Adds an observation to the present round.
+    /// Adds an observation to the current round.
     pub fn observe(&mut self, socket: &SocketObservation) {
         values(socket, &mut self.scratch);
         let cookie = socket.id.cookie;
@@ -267,7 +267,7 @@ impl<W: Write> SocketWriter<W> {
         self.line.rows.push(row);
     }
 
-    /// Notes that the socket is gone.
+    /// Records that the socket is gone.
     pub fn close(&mut self, cookie: u64) {
         if self.last.remove(&cookie).is_some() {
             self.line.gone.push(cookie);
@@ -277,7 +277,7 @@ impl<W: Write> SocketWriter<W> {
     /// Ends the round, `at_us` microseconds after time 0, and writes its line.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn end_round(&mut self, at_us: u64) -> io::Result<()> {
         self.line.t_us = at_us;
         serde_json::to_writer(&mut self.out, &self.line)?;
@@ -291,7 +291,7 @@ impl<W: Write> SocketWriter<W> {
     /// Flushes, and returns the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -301,9 +301,9 @@ impl<W: Write> SocketWriter<W> {
 /// Error of reading a recording.
 #[derive(Debug)]
 pub enum RecordError {
-    /// The input failed.
+    /// Reading the input failed.
     Input(io::Error),
-    /// The line with this number, from 1, is wrong for this reason.
+    /// Number of an invalid line, from 1, and the reason.
     Line(u64, String),
 }
 
@@ -329,9 +329,9 @@ impl From<io::Error> for RecordError {
 pub struct RecordedRound {
     /// Microseconds since time 0 of the recording.
     pub at_us: u64,
-    /// Every socket of the round, also those that did not change.
+    /// Every socket of the round, including those without a change.
     pub sockets: Vec<SocketObservation>,
-    /// Numbers of the sockets that are gone.
+    /// Cookies of the sockets that are gone.
     pub gone: Vec<u64>,
 }
 
@@ -341,7 +341,7 @@ pub struct SocketRecording<R: BufRead> {
     input: R,
     header: Header,
     number: u64,
-    /// For each column of the file, its place among [`columns`].
+    /// For each column of the file, its index in [`columns`].
     places: Vec<Option<usize>>,
     sockets: HashMap<u64, RecordedSocket>,
 }
@@ -351,13 +351,13 @@ pub struct SocketRecording<R: BufRead> {
 struct RecordedSocket {
     new: NewSocket,
     values: Vec<Option<u64>>,
-    /// Time of the last row about it.
+    /// Time of the last row about this socket.
     at_us: u64,
 }
 
 impl<R: BufRead> SocketRecording<R> {
-    /// Reads the first line. Columns that this program does not know are passed over, and
-    /// missing ones are absent.
+    /// Reads the first line. Columns that this program does not know are skipped; missing columns
+    /// are read as absent values.
     ///
     /// # Errors
     /// If the input fails, or is not a recording of sockets.
@@ -385,12 +385,12 @@ impl<R: BufRead> SocketRecording<R> {
         Ok(recording)
     }
 
-    /// Seconds from 1970-01-01 UTC at time 0.
+    /// Time 0 of the recording, in seconds since 1970-01-01 UTC.
     pub fn unix_time_s(&self) -> f64 {
         self.header.unix_time_s
     }
 
-    /// Settings of the host at that time.
+    /// Settings of the host when the recording began.
     pub fn settings(&self) -> &HostSettings {
         &self.header.settings
     }
@@ -400,10 +400,10 @@ impl<R: BufRead> SocketRecording<R> {
         &self.header.kernel
     }
 
-    /// The next round; `None` at the end. A last line that was cut is the end.
+    /// Returns the next round; `None` at the end. An incomplete last line counts as the end.
     ///
     /// # Errors
-    /// If the input fails, or a line is wrong.
+    /// If the input fails, or a line is invalid.
     pub fn next_round(&mut self) -> Result<Option<RecordedRound>, RecordError> {
         let Some(text) = self.line()? else {
             return Ok(None);
@@ -463,7 +463,7 @@ impl<R: BufRead> SocketRecording<R> {
 }
 
 impl RecordedSocket {
-    /// The socket at `at_us`. The clocks go on although no row says so.
+    /// The socket at `at_us`. Clock columns advance with time, without rows.
     fn observation(&self, at_us: u64) -> Option<SocketObservation> {
         let value = |place: usize| self.values[place].unwrap_or(0);
         let word = |place: usize| value(place) as u32;

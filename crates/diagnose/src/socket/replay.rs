@@ -1,8 +1,8 @@
-//! A recording, judged: each socket with its account, and its limits over time.
+//! A recording, analysed: each socket with its account, and its limits over time.
 //!
-//! Rule: the account is made as the live one, round by round. Memory is bounded: at most
-//! [`Replay::SOCKETS`] sockets that are gone are kept, those that moved most, and
-//! [`Replay::BANDS`] bands of each socket; then its last band grows.
+//! Rule: the account is computed as for live sockets, round by round. Memory is bounded: of the
+//! sockets that are gone, the [`Replay::SOCKETS`] with the most payload are kept. Each socket has
+//! at most [`Replay::BANDS`] bands; then its last band is extended.
 
 use std::{collections::HashMap, io::BufRead};
 
@@ -13,14 +13,14 @@ use super::{
     recording::{RecordError, RecordedRound, SocketRecording},
 };
 
-/// A time with one limit.
+/// A period with one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketBand {
     /// Begin, in microseconds since time 0 of the recording.
     pub at_us: u64,
     /// End.
     pub end_us: u64,
-    /// The main limit of each interval in it; `None` if unknown.
+    /// The main limit of each interval of the period; `None` if unknown.
     pub limit: Option<Limit>,
 }
 
@@ -34,34 +34,34 @@ pub struct ReplayedSocket {
 }
 
 impl ReplayedSocket {
-    /// Payload that the socket moved in both directions.
+    /// Payload that the socket sent and received.
     pub fn moved(&self) -> u64 {
         self.socket.account.moved.iter().sum()
     }
 }
 
-/// A recording that was read.
+/// The result of reading a recording.
 #[derive(Debug, Default)]
 pub struct Replay {
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u64,
     /// Time of the last round, in microseconds since time 0.
     pub last_us: u64,
-    /// The sockets, the one that moved most first.
+    /// The sockets, first the one with the most payload.
     pub sockets: Vec<ReplayedSocket>,
-    /// Sockets that are not kept.
+    /// Number of sockets that were not kept.
     pub omitted: u64,
     bands: HashMap<u64, Vec<SocketBand>>,
 }
 
 impl Replay {
-    /// Most sockets that are kept after they are gone.
+    /// Most sockets kept after they are gone.
     pub const SOCKETS: usize = 10_000;
     /// Most bands of a socket.
     pub const BANDS: usize = 1_024;
 
-    /// Reads `recording` to its end, or until `goes_on` returns false. The second value is
-    /// the error at which the reading ended, if there was one.
+    /// Reads `recording` to its end, or until `goes_on` returns false. The second value is the
+    /// error that ended the reading, if any.
     pub fn of<R: BufRead>(
         recording: &mut SocketRecording<R>,
         goes_on: &mut impl FnMut() -> bool,
@@ -115,7 +115,7 @@ impl Replay {
         }
     }
 
-    /// Notes the limit of the interval that ends with the latest observation of `socket`.
+    /// Records the limit of the interval that ends with the latest observation of `socket`.
     fn note(&mut self, socket: &FollowedSocket) {
         let bands = self.bands.entry(socket.latest.id.cookie).or_default();
         let band = SocketBand {
@@ -139,7 +139,7 @@ impl Replay {
         });
     }
 
-    /// Sorts the sockets, and leaves out those that moved least.
+    /// Sorts the sockets by payload, and removes those with the least.
     fn leave_out(&mut self) {
         self.sockets
             .sort_by_key(|socket| (std::cmp::Reverse(socket.moved()), socket.socket.since_us));

@@ -1,8 +1,8 @@
-//! The request for the sockets of the kernel, with the filter that the kernel applies.
+//! The netlink request for the kernel's sockets, with a filter that the kernel applies.
 //!
-//! Rule: the filter is compiled to the kernel's byte code, so that a socket that does not
-//! match costs no answer. The conditions are those that every kernel since 2.6 has. The
-//! request asks for all that [`SocketObservation`](super::SocketObservation) reads.
+//! Rule: the filter is compiled to the kernel's byte code, so the kernel sends no answer for a
+//! socket that does not match. Only conditions that every kernel since 2.6 has are used. The
+//! request asks for everything that [`SocketObservation`](super::SocketObservation) reads.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,7 +14,7 @@ const HEADER_LEN: usize = 16;
 const REQUEST_LEN: usize = 56;
 /// Type `SOCK_DIAG_BY_FAMILY`.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Type `TCPDIAG_GETSOCK`, older than the other one and kept by every kernel.
+/// Type `TCPDIAG_GETSOCK`, the older type, which every kernel supports.
 const TCPDIAG_GETSOCK: u16 = 18;
 /// Flag `NLM_F_REQUEST`.
 const REQUEST: u16 = 1;
@@ -22,7 +22,7 @@ const REQUEST: u16 = 1;
 const DUMP: u16 = 0x301;
 /// Every state, as bits.
 const ANY_STATE: u32 = u32::MAX;
-/// Attribute with the filter.
+/// Netlink attribute that contains the filter.
 const BYTECODE: u16 = 1;
 /// Extensions 2, 3, 4, 7 and 8 (`tcp_info`, congestion control and its state, memory,
 /// shutdown), as bits from 0.
@@ -32,18 +32,17 @@ const JUMP: u8 = 1;
 const LOCAL_CONDITION: u8 = 7;
 const PEER_CONDITION: u8 = 8;
 
-/// An address with the number of its leading bits that count, and a port. Each part may be
-/// missing.
+/// An address prefix and a port. Each part may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndFilter {
-    /// The address and its leading bits.
+    /// The address, and the number of its leading bits that are compared.
     pub prefix: Option<(IpAddr, u8)>,
     /// The port.
     pub port: Option<u16>,
 }
 
 impl EndFilter {
-    /// Returns true if `end` is in this filter.
+    /// Returns true if `end` matches this filter.
     pub fn matches(&self, end: SocketAddr) -> bool {
         let is_inside = |(address, bits): (IpAddr, u8)| match (address, end.ip()) {
             (IpAddr::V4(wanted), IpAddr::V4(given)) => {
@@ -100,14 +99,14 @@ impl std::str::FromStr for EndFilter {
     }
 }
 
-/// Sockets that are wanted. Empty lists let every socket pass.
+/// The sockets to observe. An empty list matches every socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketFilter {
-    /// Ports, of either end.
+    /// Ports of either end.
     pub ports: Vec<u16>,
     /// Addresses of the peer.
     pub peers: Vec<EndFilter>,
-    /// Its own addresses.
+    /// The socket's own addresses.
     pub locals: Vec<EndFilter>,
 }
 
@@ -144,7 +143,7 @@ impl SocketFilter {
                 .map(|filter| condition(LOCAL_CONDITION, filter))
                 .collect(),
         ];
-        // Built from the end, because a jump needs the length of all that follows it.
+        // The code is built from the end, because a jump needs the length of everything after it.
         let mut code = Vec::new();
         for clause in clauses.iter().rev().filter(|clause| !clause.is_empty()) {
             code = all_of(any_of(clause), code);
@@ -152,7 +151,7 @@ impl SocketFilter {
         code
     }
 
-    /// The message that asks for all sockets of `family` in one of `states` that match.
+    /// Returns the request for all matching sockets of `family` in one of `states`.
     pub fn request(&self, family: DiagFamily, states: &[SocketState]) -> Vec<u8> {
         let mut body = vec![family as u8, IPPROTO_TCP, EXTENSIONS, 0];
         body.extend(bits_of(states).to_ne_bytes());
@@ -160,8 +159,8 @@ impl SocketFilter {
         self.dump(SOCK_DIAG_BY_FAMILY, &body)
     }
 
-    /// The same for all families at once: the kernel goes through its table of connections
-    /// once and not twice.
+    /// Returns the request for all families at once: the kernel then walks its table of connections
+    /// only once.
     pub fn request_all(&self, states: &[SocketState]) -> Vec<u8> {
         let mut body = vec![0, 0, 0, EXTENSIONS];
         body.extend([0; 48]);
@@ -185,8 +184,8 @@ impl SocketFilter {
     }
 }
 
-/// Appends the message that asks for one known socket. `sequence` is repeated in the answer.
-/// The kernel finds it without a walk through its table.
+/// Appends the request for one known socket. The answer repeats `sequence`. The kernel finds the
+/// socket without walking its table.
 pub fn request_one(out: &mut Vec<u8>, socket: &SocketObservation, sequence: u32) {
     header(out, SOCK_DIAG_BY_FAMILY, REQUEST, REQUEST_LEN, sequence);
     out.extend([socket.family as u8, IPPROTO_TCP, EXTENSIONS, 0]);
@@ -213,7 +212,7 @@ pub fn request_one(out: &mut Vec<u8>, socket: &SocketObservation, sequence: u32)
 /// Bytes of a message of [`request_one`].
 pub const REQUEST_ONE_LEN: usize = HEADER_LEN + REQUEST_LEN;
 
-/// Appends the header of a netlink message with `len` bytes behind it.
+/// Appends the header of a netlink message with `len` further bytes.
 fn header(out: &mut Vec<u8>, kind: u16, flags: u16, len: usize, sequence: u32) {
     out.extend(((HEADER_LEN + len) as u32).to_ne_bytes());
     out.extend(kind.to_ne_bytes());
@@ -228,8 +227,8 @@ fn bits_of(states: &[SocketState]) -> u32 {
         .fold(0, |bits, &state| bits | 1 << state as u8)
 }
 
-/// One condition about an end: an operation, then `struct inet_diag_hostcond`. The jump
-/// for a socket that does not match is set by the caller.
+/// Returns one condition about an end: an operation, then `struct inet_diag_hostcond`. The caller
+/// sets the jump for a socket that does not match.
 fn condition(code: u8, filter: &EndFilter) -> Vec<u8> {
     let (family, octets, bits) = match filter.prefix {
         None => (0, Vec::new(), 0),
@@ -248,15 +247,15 @@ fn condition(code: u8, filter: &EndFilter) -> Vec<u8> {
     condition
 }
 
-/// Code that goes on at its end if one of `conditions` holds, and otherwise jumps 4 bytes
-/// behind it.
+/// Returns code that continues at its end if one of `conditions` is true; otherwise it jumps 4
+/// bytes beyond its end.
 fn any_of(conditions: &[Vec<u8>]) -> Vec<u8> {
     let Some((last, before)) = conditions.split_last() else {
         return Vec::new();
     };
     let mut code = with_no(last, last.len() + 4);
     for condition in before.iter().rev() {
-        // True: over a jump to the end. False: over that jump to the next condition.
+        // If true, jump to the end. If false, skip that jump and continue with the next condition.
         let mut first = with_no(condition, condition.len() + 4);
         let to_end = (4 + code.len()) as u16;
         first.extend([JUMP, 4]);
@@ -267,8 +266,8 @@ fn any_of(conditions: &[Vec<u8>]) -> Vec<u8> {
     code
 }
 
-/// Code that is accepted if `first` holds and then `rest` does: each jump of `first` to 4
-/// bytes behind its own end is moved behind the end of both.
+/// Returns code that accepts a socket if both `first` and `rest` do. Each jump of `first` to 4
+/// bytes beyond its own end is redirected to 4 bytes beyond the end of both.
 fn all_of(mut first: Vec<u8>, rest: Vec<u8>) -> Vec<u8> {
     let len = first.len();
     let mut at = 0;

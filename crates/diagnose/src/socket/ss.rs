@@ -1,8 +1,8 @@
-//! A socket in the words of `ss -tinm`.
+//! A socket in the format of `ss -tinm`.
 //!
-//! Rule: names, order, rounding and the values that are left out are those of `ss`
-//! (iproute2), so that two lines can be compared as text. The keys of [`SsFields`] are those
-//! names with their unit; the sockets of the lab have the same keys.
+//! Rule: names, order, rounding and omitted values are those of `ss` (iproute2), so two lines can
+//! be compared as text. The keys of [`SsFields`] are the same names with their unit, as in the
+//! lab's output for sockets.
 
 use std::fmt::Write;
 
@@ -44,8 +44,8 @@ impl From<&SocketMemory> for SkMem {
     }
 }
 
-/// A socket's values under the names of `ss`, with their units, for JSON. A value that this
-/// kernel does not have is absent.
+/// A socket's values under the names of `ss`, with their units, for JSON. A value that the kernel
+/// does not report is absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct SsFields<'a> {
     state: &'static str,
@@ -81,7 +81,7 @@ mod serde_fields {
 
     use super::{InfoFields, TcpInfo};
 
-    /// The values that exist.
+    /// The values that every kernel reports.
     #[derive(Serialize)]
     pub struct Present {
         ca_state: &'static str,
@@ -110,7 +110,7 @@ mod serde_fields {
         later: Later,
     }
 
-    /// The values that came with newer kernels.
+    /// The values that only newer kernels report.
     #[derive(Serialize)]
     struct Later {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -358,7 +358,7 @@ fn congestion(line: &mut String, model: &CongestionModel) {
             );
         }
         CongestionModel::Dctcp { enabled: false, .. } => line.push_str(" dctcp:fallback_mode"),
-        // `ss` takes only the round-trip time of it.
+        // `ss` uses only its round-trip time.
         CongestionModel::Vegas { .. } => {}
     }
 }
@@ -415,7 +415,7 @@ fn waits(line: &mut String, info: &TcpInfo) {
 }
 
 fn losses(line: &mut String, info: &TcpInfo) {
-    /// Reordering that the kernel expects at first.
+    /// The kernel's initial reordering, in segments.
     const REORDERING: u32 = 3;
     whole(line, "unacked", u64::from(info.unacked));
     if info.retrans > 0 || info.total_retrans > 0 {
@@ -444,7 +444,7 @@ fn receiving(line: &mut String, info: &TcpInfo) {
     whole(line, "rehash", info.rehash.map(u64::from));
 }
 
-/// A number as C's `%g` prints it: six significant digits, without zeros at the end.
+/// Formats a number like C's `%g`: six significant digits, without trailing zeros.
 pub(super) fn six_digits(number: f64) -> String {
     const DIGITS: i32 = 6;
     if number == 0.0 {

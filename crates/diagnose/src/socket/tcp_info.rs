@@ -1,23 +1,23 @@
 //! The kernel's `struct tcp_info`, read by offset.
 //!
-//! Rule: a field exists if all its bytes do. The struct only ever grew at its end, so the
-//! length of the kernel's answer says which fields a kernel knows; a longer answer than
-//! this table is read as far as the table goes. Nothing is interpreted here.
+//! Rule: a field exists if all its bytes were sent. The struct only ever grew at its end, so the
+//! length of the kernel's answer determines the fields; bytes beyond this table are ignored.
+//! Nothing is interpreted here.
 
-/// Bytes of the oldest form, of Linux 2.6: up to `tcpi_total_retrans`.
+/// Bytes of the oldest form (Linux 2.6), which ends with `tcpi_total_retrans`.
 pub const OLDEST_LEN: usize = 104;
 /// Value of `snd_ssthresh` while there is no slow-start threshold.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// Declares the struct, its reader and its columns from one list. `first` are the fields of
-/// the oldest form; `later` are those that came with a newer kernel.
+/// Declares the struct, its reader and its columns from one list: `first` has the fields of the
+/// oldest form, `later` those that newer kernels added.
 macro_rules! tcp_info {
     (
         first { $( $(#[doc = $first_doc:literal])+ $first:ident: $first_type:ident = $first_at:literal, )+ }
         later { $( $(#[doc = $later_doc:literal])+ $later:ident: $later_type:ident = $later_at:literal, )+ }
     ) => {
-        /// Values of `struct tcp_info` under the kernel's names without `tcpi_`. A field that
-        /// this kernel does not have is `None`.
+        /// Values of `struct tcp_info` under the kernel's names without `tcpi_`. A field that the
+        /// kernel does not report is `None`.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct TcpInfo {
             $( $(#[doc = $first_doc])+ pub $first: $first_type, )+
@@ -30,7 +30,7 @@ macro_rules! tcp_info {
                 &[$( stringify!($first), )+ $( stringify!($later), )+];
 
             /// Reads the bytes of the attribute `INET_DIAG_INFO`, or of the socket option
-            /// `TCP_INFO`. `None` if they are fewer than `OLDEST_LEN`.
+            /// `TCP_INFO`. Returns `None` if there are fewer than `OLDEST_LEN`.
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 bytes.get(..OLDEST_LEN)?;
                 Some(Self {
@@ -39,7 +39,7 @@ macro_rules! tcp_info {
                 })
             }
 
-            /// Every field as a number; `None` if the kernel does not have it.
+            /// Every field as a number; `None` if the kernel does not report it.
             pub fn values(&self) -> impl Iterator<Item = Option<u64>> + '_ {
                 [
                     $( Some(u64::from(self.$first)), )+
@@ -73,21 +73,21 @@ pub(crate) use read;
 
 tcp_info! {
     first {
-        /// State, with the kernel's numbers.
+        /// State of the connection, with the kernel's numbers.
         state: u8 = 0,
         /// State of loss recovery: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
         ca_state: u8 = 1,
-        /// Timeouts without an ACK in between.
+        /// Consecutive timeouts without an ACK.
         retransmits: u8 = 2,
-        /// Zero-window or keep-alive probes without an answer.
+        /// Unanswered zero-window or keep-alive probes.
         probes: u8 = 3,
         /// Doublings of the retransmission timeout.
         backoff: u8 = 4,
         /// Bits: 1 timestamps, 2 SACK, 4 window scale, 8 ECN, 16 ECN seen, 32 data in the SYN.
         options: u8 = 5,
-        /// Window scale of the peer in the low four bits, of this end in the high ones.
+        /// Window scale of the peer in the low four bits, of this end in the high four bits.
         wscales: u8 = 6,
-        /// Bits: 1 the delivery rate is limited by the application.
+        /// Bit 1: the application limited the delivery rate.
         flags: u8 = 7,
         /// Retransmission timeout in microseconds, backoff included.
         rto: u32 = 8,
@@ -109,7 +109,7 @@ tcp_info! {
         fackets: u32 = 40,
         /// Milliseconds since payload was last sent.
         last_data_sent: u32 = 44,
-        /// Not remembered by the kernel: 0.
+        /// Always 0: the kernel does not keep this time.
         last_ack_sent: u32 = 48,
         /// Milliseconds since payload last arrived.
         last_data_recv: u32 = 52,
@@ -223,8 +223,8 @@ impl TcpInfo {
         (self.snd_ssthresh < INFINITE_SSTHRESH).then_some(self.snd_ssthresh)
     }
 
-    /// Segments in flight by the kernel's count: unacknowledged, without those that were
-    /// SACKed or are lost, with retransmissions.
+    /// Segments in flight as the kernel counts them: unacknowledged and retransmitted segments,
+    /// minus those SACKed or considered lost.
     pub fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }

@@ -1,10 +1,9 @@
-//! The verdict about a socket: main limit, figures, settings that change it, and the
-//! counters of the kernel that mislead.
+//! The verdict about a socket: main limit, figures, settings that change the limit, and misleading
+//! counters of the kernel.
 //!
-//! Rule: a setting is named only if the limit is one that it changes; its present value and
-//! its cap stand beside it, and no value is smaller than the present one. A limit of the path
-//! or of the program says that no setting helps. The sizes are the least that follows from
-//! what was seen; they are no prediction.
+//! Rule: a setting is named only if it changes the limit. It is printed with its present value and
+//! its cap, and never lowers the present value. A limit of the path or of the program says that no
+//! setting helps. Sizes are the least that follow from the observations; they are not predictions.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 use serde::{Deserialize, Serialize};
@@ -15,16 +14,16 @@ use super::{
     tcp_info::TcpInfo,
 };
 
-/// Share of a limit from which a kernel's counter that says otherwise is noted.
+/// Share of a limit from which a contradicting counter of the kernel is noted.
 const NOTED_SHARE: f64 = 0.05;
-/// Round-trip time over the smallest one, from which a queue stands on the path.
+/// Ratio of the round-trip time to the smallest one, from which the path is said to have a queue.
 const QUEUE_FACTOR: f64 = 1.25;
-/// Payload in flight for each byte of `SO_SNDBUF`: the kernel doubles the option's value, and
-/// a segment of 1,448 bytes takes about 2,300 bytes of memory.
+/// Payload in flight for each byte of the `SO_SNDBUF` option: the kernel doubles the option's
+/// value, and a segment of 1,448 bytes takes about 2,300 bytes of memory.
 const PAYLOAD_OF_SNDBUF: f64 = 1.26;
-/// Memory of a segment besides its payload, in bytes, at least.
+/// Least memory of a segment in addition to its payload, in bytes.
 const SEGMENT_OVERHEAD: u64 = 256;
-/// Segments for which the kernel makes the first send buffer, times two.
+/// Segments that fit in the kernel's first send buffer: twice the initial window.
 const FIRST_SEGMENTS: u64 = 20;
 
 /// Settings of the host that bound its sockets. A setting that cannot be read is absent.
@@ -49,13 +48,13 @@ pub struct HostSettings {
     pub tcp_window_scaling: Option<bool>,
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub tcp_slow_start_after_idle: Option<bool>,
-    /// `net.ipv4.tcp_retries2`: timeouts after which a connection is dropped.
+    /// `net.ipv4.tcp_retries2`: number of timeouts after which a connection is dropped.
     pub tcp_retries2: Option<u64>,
-    /// `net.ipv4.tcp_limit_output_bytes`: most bytes of a socket below it.
+    /// `net.ipv4.tcp_limit_output_bytes`: most bytes of a socket in queues below it.
     pub tcp_limit_output_bytes: Option<u64>,
 }
 
-/// One thing that somebody could change.
+/// One change that somebody could make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SocketStep {
     /// The change, in a sentence.
@@ -88,7 +87,7 @@ impl SocketStep {
     }
 }
 
-/// A counter or a setting of the kernel that suggests something else than what was seen.
+/// A counter or a setting of the kernel that misleads about the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum KernelNote {
@@ -101,26 +100,26 @@ pub enum KernelNote {
     },
     /// `tcpi_busy_time` contains time in which the program wrote nothing.
     BusyWithoutBacklog {
-        /// Seconds of it.
+        /// Seconds in which the program wrote nothing.
         seen_s: f64,
     },
-    /// The send buffer holds more than its size: the kernel refills the last super-segment.
-    /// `ip link set DEV gso_max_segs 1` ends that.
+    /// The send buffer contains more than its size, because the kernel refills the last
+    /// super-segment. `ip link set DEV gso_max_segs 1` prevents this.
     RefilledTail {
         /// Largest use of the send buffer, in bytes.
         queued_bytes: u32,
-        /// Its size in bytes.
+        /// Size of the send buffer in bytes.
         sndbuf_bytes: u32,
     },
-    /// Every sample of the delivery rate was limited by the program: the path may be faster.
+    /// The program limited every sample of the delivery rate: the path may be faster.
     DeliveryRateOfProgram,
-    /// The kernel is too old to tell the peer's window (before Linux 5.4).
+    /// The kernel is too old to report the peer's window (before Linux 5.4).
     NoPeerWindow,
     /// Sockets use more memory than `tcp_mem` allows without pressure: buffers shrink.
     MemoryPressure {
         /// Pages in use.
         pages: u64,
-        /// Pages from which there is pressure.
+        /// Pages from which on memory is under pressure.
         pressure_pages: u64,
     },
 }
@@ -133,36 +132,36 @@ pub enum BufferOrigin {
     Program,
     /// Autotuning, which has reached its maximum.
     AutotunedFull,
-    /// Not certain.
+    /// The origin is not certain.
     Unclear,
 }
 
 /// The verdict about a socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SocketVerdict {
-    /// True if it received more than it sent, so that the peer's sending matters.
+    /// True if the socket received more than it sent, so that the peer's sending matters.
     pub receives: bool,
-    /// Main limit of its sender; `None` if unknown.
+    /// Main limit of the socket's sender; `None` if unknown.
     pub limit: Option<Limit>,
-    /// Share of that limit in the time.
+    /// Share of the time with this limit.
     pub share: f64,
-    /// Limit that it sets to its peer, and its share of the time.
+    /// Limit that the socket sets to its peer, and the share of the time with it.
     pub receive_limit: Option<(ReceiveLimit, f64)>,
-    /// True if a full congestion window keeps a queue on the path: its rate is the limit.
+    /// True if a full congestion window keeps a queue on the path, whose rate is then the limit.
     pub is_path: bool,
-    /// Bytes a second that the limit allows at this round-trip time, if it is a number of
+    /// Bytes per second that the limit allows at this round-trip time, if the limit is a number of
     /// bytes.
     pub allows: Option<f64>,
-    /// Origin of the size of the send buffer, if that is the limit.
+    /// Origin of the send buffer's size, if the send buffer is the limit.
     pub sndbuf: Option<BufferOrigin>,
     /// Changes, the best first.
     pub steps: Vec<SocketStep>,
-    /// Counters that mislead.
+    /// Misleading counters and settings.
     pub notes: Vec<KernelNote>,
 }
 
-/// Judges `socket` on a host with `settings`. `other` is the other end of the connection, if
-/// it is on this host.
+/// Returns the verdict about `socket` on a host with `settings`. `other` is the other end of the
+/// connection, if it is on the same host.
 pub fn socket_verdict(
     socket: &FollowedSocket,
     other: Option<&FollowedSocket>,
@@ -172,7 +171,7 @@ pub fn socket_verdict(
     let observed = account.times.total_micros() > 0;
     let (limit, share) = match observed {
         true => account.times.main(),
-        // One observation: its limit has no share yet.
+        // A single observation has no time to compute a share from.
         false => (account.now.limit, 1.0),
     };
     let receives = account.moved[1] > account.moved[0];
@@ -248,7 +247,7 @@ fn notes(socket: &FollowedSocket, settings: &HostSettings) -> Vec<KernelNote> {
     notes
 }
 
-/// A socket and its surroundings, while it is judged.
+/// A socket and its surroundings, for one verdict.
 struct Case<'a> {
     socket: &'a FollowedSocket,
     other: Option<&'a FollowedSocket>,
@@ -296,19 +295,19 @@ impl Case<'_> {
         }
     }
 
-    /// Bytes a second if `bytes` are sent in each round trip.
+    /// Bytes per second if `bytes` are sent in each round trip.
     fn rate_of(&self, bytes: u32) -> Option<f64> {
         let has_both = self.info.rtt > 0 && bytes > 0;
         has_both.then(|| f64::from(bytes) * 1e6 / f64::from(self.info.rtt))
     }
 
-    /// True if a round trip takes longer than on an empty path.
+    /// Returns true if a round trip takes longer than on an empty path.
     fn has_queue(&self) -> bool {
         let min_rtt = self.info.min_rtt.unwrap_or(0);
         min_rtt > 0 && f64::from(self.info.rtt) > QUEUE_FACTOR * f64::from(min_rtt)
     }
 
-    /// Memory of a full segment, at least.
+    /// Least memory of a full segment.
     fn segment_memory(&self) -> u64 {
         u64::from(self.info.snd_mss) + SEGMENT_OVERHEAD
     }
@@ -319,8 +318,8 @@ impl Case<'_> {
         if sndbuf >= most {
             return BufferOrigin::AutotunedFull;
         }
-        // Autotuning starts at 20 segments and follows twice the congestion window, so a
-        // buffer below both was set.
+        // Autotuning starts at 20 segments and follows twice the congestion window. A program must
+        // have set a buffer below 20 segments, or a constant one below twice the window.
         let first = FIRST_SEGMENTS * self.segment_memory();
         let followed = 2 * u64::from(self.info.snd_cwnd) * self.segment_memory();
         let is_constant = self
@@ -382,7 +381,7 @@ impl Case<'_> {
         steps
     }
 
-    /// Changes at the peer, whose window is the limit.
+    /// Changes at the peer, for a limit by the peer's window.
     fn peer_steps(&self, limit: Limit) -> Vec<SocketStep> {
         let window = u64::from(self.socket.peaks.snd_wnd);
         let unread = self.other.map(|other| other.latest.receive_queue);
@@ -428,9 +427,10 @@ impl Case<'_> {
         steps
     }
 
-    /// True if the program at the peer leaves the window, of at most `window` bytes, unread for
-    /// at least half of the time that `limit` lasted. The last observation decides only while
-    /// there is no time to go by: one moment of a slow reader may be just after a read.
+    /// Returns true if the peer's program leaves received payload unread for at least half of the
+    /// time that `limit` lasted; `window` is the largest window in bytes. The last observation
+    /// decides only if there is no account of the peer's receiver, because even a slow reader has
+    /// just read at times.
     fn is_peer_reading_slowly(&self, limit: Limit, window: u64) -> bool {
         let Some(other) = self.other else {
             return false;
@@ -476,7 +476,7 @@ impl Case<'_> {
         }
     }
 
-    /// True if BBR paces at its estimate of the path's rate.
+    /// Returns true if BBR paces at its estimate of the path's rate.
     fn is_at_model_rate(&self) -> bool {
         let Some(CongestionModel::Bbr { rate, .. }) = self.socket.latest.model else {
             return false;
@@ -577,8 +577,8 @@ impl Case<'_> {
     }
 }
 
-/// Changes of the caps of receive buffers, on the host with `settings`; without them the
-/// host is another one, and its values are unknown.
+/// Changes of the caps of receive buffers, on the host with `settings`. `None` stands for another
+/// host, whose values are unknown.
 fn rmem_steps(settings: Option<&HostSettings>, asked: u64, place: &str) -> Vec<SocketStep> {
     let rmem_max = settings.and_then(|settings| settings.rmem_max);
     let tcp_rmem = settings.and_then(|settings| settings.tcp_rmem);

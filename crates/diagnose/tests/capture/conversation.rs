@@ -1,4 +1,4 @@
-//! One transfer as segments, each in its own Ethernet frame.
+//! One transfer, as segments in an Ethernet frame each.
 
 use fullpipe_wire::{SackBlock, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
@@ -8,7 +8,7 @@ use super::written::{CLIENT, Captured, SERVER, ethernet, ipv4, segment};
 pub const BEGAN_NS: u64 = 1_700_000_000_000_000_000;
 pub const MSS: usize = 1_448;
 
-/// A segment, whether the client sends it, and its payload.
+/// A segment, true if the client sends it, and its payload in bytes.
 pub type Sent = (TcpHeader, bool, usize);
 
 fn header(from_client: bool, seq: u32, ack: u32, flags: TcpFlags) -> TcpHeader {
@@ -38,8 +38,8 @@ fn opening(mut header: TcpHeader) -> TcpHeader {
     header
 }
 
-/// A transfer of `count` segments from the client (port 40000) to the server (port 80), with a
-/// handshake, an ACK a segment and a close. Its sequence numbers wrap.
+/// A transfer of `count` segments from the client (port 40000) to the server (port 80): handshake,
+/// one ACK for each segment, and close. Sequence numbers wrap.
 pub fn headers(count: u32) -> Vec<Sent> {
     const SYN: TcpFlags = TcpFlags::SYN;
     const ACK: TcpFlags = TcpFlags::ACK;
@@ -81,7 +81,7 @@ pub fn headers(count: u32) -> Vec<Sent> {
     all
 }
 
-/// IPv4 packets of [`headers`], a frame a millisecond.
+/// IPv4 packets of [`headers`], one per millisecond.
 pub fn packets(count: u32) -> Vec<Captured> {
     let frames = headers(count).into_iter().enumerate();
     let frame = |(place, (header, from_client, payload)): (usize, Sent)| {
@@ -104,7 +104,7 @@ pub fn frames(count: u32) -> Vec<Captured> {
         .collect()
 }
 
-/// The packet with a link header.
+/// Puts a link header before the packet.
 pub fn framed(packet: Captured, link: impl Fn(&[u8]) -> Vec<u8>) -> Captured {
     Captured::whole(packet.at_ns, link(&packet.bytes))
 }

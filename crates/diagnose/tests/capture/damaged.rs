@@ -1,5 +1,5 @@
-//! Captures that are cut, changed at random, or full of absurd numbers: each gives an answer or
-//! an error, and none makes the reader panic or allocate.
+//! Captures that are cut, changed at random, or full of absurd numbers. Each gives an answer or an
+//! error; none makes the reader panic or allocate without bound.
 
 use fullpipe_diagnose::capture::CaptureError;
 use fullpipe_pool::Rng;
@@ -11,12 +11,12 @@ use super::{
     written::{Blocks, Captured, Order, Variant, pcap},
 };
 
-/// Captures of each kind of damage.
+/// Captures that are tried for each kind of damage.
 const EACH: u64 = 60;
-/// Most bytes that reading may hold at once: the buffer of 2 MiB, and the rest.
+/// Most bytes allocated at one time: the buffer of 2 MiB, and everything else.
 const MEMORY_MAX: u64 = 4 << 20;
 
-/// A kind of damage: its name, and the damaged file.
+/// A kind of damage: its name, and a function that makes a damaged file.
 type Damage = (&'static str, fn(&mut Rng) -> Vec<u8>);
 
 const DAMAGES: [Damage; 6] = [
@@ -46,7 +46,7 @@ const DAMAGES: [Damage; 6] = [
     ("absurd headers", |rng| {
         let mut damaged = frames(30);
         for frame in &mut damaged {
-            // Inside the headers of IP and TCP, and the options.
+            // A byte inside the IP and TCP headers, or the options.
             let at = rng.between(14, 65) as usize;
             frame.bytes[at] = rng.below(256) as u8;
             if rng.below(3) == 0 {
@@ -74,7 +74,7 @@ const DAMAGES: [Damage; 6] = [
     }),
 ];
 
-/// The frames in one of the formats.
+/// Writes the frames in one of the formats.
 fn any_file(rng: &mut Rng, frames: &[Captured]) -> Vec<u8> {
     let order = match rng.below(2) {
         0 => Order::Little,
@@ -95,7 +95,7 @@ fn any_file(rng: &mut Rng, frames: &[Captured]) -> Vec<u8> {
     }
 }
 
-/// Reads a file and returns the result with the most bytes held at once.
+/// Reads a file. Returns the result, and the most bytes allocated at one time.
 fn measured(file: &[u8]) -> (Result<Everything, CaptureError>, u64) {
     let mut result = None;
     let info = allocation_counter::measure(|| result = Some(read(file)));
@@ -109,7 +109,7 @@ fn damaged_captures_give_a_partial_answer_or_a_reason() {
         for seed in 0..EACH {
             let file = make(&mut Rng::seeded(seed));
             let (result, held) = measured(&file);
-            // The file itself is copied once, by the test.
+            // The test copies the file itself once.
             assert!(
                 held < MEMORY_MAX + file.len() as u64,
                 "{name}, seed {seed}: {held} bytes"
@@ -133,7 +133,7 @@ fn damaged_captures_give_a_partial_answer_or_a_reason() {
     assert_eq!(partial + refused, DAMAGES.len() as u64 * EACH);
 }
 
-/// Frames by what became of them.
+/// Sum of the frames over all outcomes.
 fn counted(read: &Everything) -> u64 {
     let counters = &read.counters;
     counters.segments

@@ -18,7 +18,7 @@ fn plain(frames: &[Captured]) -> Vec<u8> {
     pcap(Order::Little, Variant::Nanoseconds, ETHERNET, frames)
 }
 
-/// Segments without their times in units below a microsecond.
+/// The segments with their times rounded down to a microsecond.
 fn in_microseconds(segments: &[Segment]) -> Vec<Segment> {
     let rounded = segments.iter().map(|segment| Segment {
         at_ns: segment.at_ns / 1_000 * 1_000,
@@ -80,7 +80,7 @@ fn pcapng_interfaces_have_their_own_time_units_and_offsets() {
             for frame in &frames {
                 let at_ns = frame.at_ns.wrapping_sub((offset * 1_000_000_000) as u64);
                 let ticks = match ticks {
-                    // Picoseconds do not fit into 64 bits for this year's times.
+                    // Picoseconds of present times exceed 64 bits.
                     0 => continue,
                     unit => at_ns / unit,
                 };
@@ -171,7 +171,7 @@ fn a_packets_direction_and_the_drops_of_an_interface_are_known() {
     for (frame, flags) in frames.iter().zip([1, 2, 1 | 0b100 << 2]) {
         file.enhanced(0, frame.at_ns, frame, flags);
     }
-    // Statistics count from the beginning: the latest replace earlier ones.
+    // Statistics count from the beginning, so the latest replace earlier ones.
     file.statistics(0, 5).statistics(0, 12).statistics(1, 3);
     let everything = whole(&file.bytes);
     let passages = everything
@@ -185,12 +185,12 @@ fn a_packets_direction_and_the_drops_of_an_interface_are_known() {
 
 #[test]
 fn compressed_captures_are_recognised_by_their_first_bytes() {
-    // Several blocks of zstd, of at most 128 KiB each.
+    // Several zstd blocks of at most 128 KiB each.
     let frames = frames(400);
     let file = plain(&frames);
     let reference = segments(&file);
     let (first, second) = file.split_at(file.len() / 3);
-    // Skippable frame of zstd, which holds 5 bytes that are not data.
+    // A skippable zstd frame with 5 bytes that are not data.
     let skipped = [&[0x50, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"notes"].concat();
     for (name, packed) in [
         ("gzip", gzip(&file)),

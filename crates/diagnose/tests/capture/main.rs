@@ -13,7 +13,7 @@ use fullpipe_diagnose::capture::{
     BytesRead, CaptureCounters, CaptureError, CaptureReader, Ending, FlowKey, Segment,
 };
 
-/// All that a capture says.
+/// Everything that a capture contains.
 struct Everything {
     segments: Vec<(FlowKey, Segment)>,
     counters: CaptureCounters,

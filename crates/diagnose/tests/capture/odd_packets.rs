@@ -1,4 +1,4 @@
-//! Packets whose lengths, fragments, extension headers or copies need attention.
+//! Packets with unusual lengths, fragments, extension headers or copies.
 
 use std::net::SocketAddr;
 
@@ -38,7 +38,7 @@ fn body_6(payload: usize) -> Vec<u8> {
     segment(&data(), payload, (CLIENT_6.into(), SERVER_6.into()))
 }
 
-/// Reads raw IP packets, a second apart.
+/// Reads raw IP packets, one per second.
 fn raw(packets: Vec<Captured>) -> (Vec<Segment>, CaptureCounters) {
     let read = whole(&pcap(Order::Little, Variant::Nanoseconds, 101, &packets));
     let segments = read.segments.into_iter().map(|(_, segment)| segment);

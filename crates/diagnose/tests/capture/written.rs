@@ -1,7 +1,7 @@
 //! Captures made byte by byte: frames, pcap and pcapng files.
 //!
-//! Rule: nothing here uses the reader, so that a mistake is not made twice.
-// Each program that includes this file uses a part of it.
+//! Rule: nothing here uses the reader, so that reader and test do not share a mistake.
+// Each program that includes this file uses only a part of it.
 #![allow(dead_code)]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,9 +13,9 @@ use fullpipe_wire::{Checksum, TcpHeader, tcp};
 pub struct Captured {
     /// Nanoseconds since the Unix epoch.
     pub at_ns: u64,
-    /// Bytes in the file.
+    /// Bytes of the frame in the file.
     pub bytes: Vec<u8>,
-    /// Bytes that it had.
+    /// Length of the original frame in bytes.
     pub original: u32,
 }
 
@@ -29,7 +29,7 @@ impl Captured {
         }
     }
 
-    /// The frame with at most `snap_len` bytes in the file.
+    /// Cuts the frame to at most `snap_len` bytes in the file.
     pub fn cut(mut self, snap_len: usize) -> Self {
         self.bytes.truncate(snap_len);
         self
@@ -41,7 +41,7 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 pub const CLIENT_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2);
 pub const SERVER_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// A TCP header with its options and `payload` zeroes.
+/// A TCP header with its options, and `payload` zero bytes.
 pub fn segment(header: &TcpHeader, payload: usize, ends: (IpAddr, IpAddr)) -> Vec<u8> {
     let mut bytes = vec![0; TcpHeader::MAX_LEN];
     let len = header.write(&mut bytes);
@@ -52,7 +52,7 @@ pub fn segment(header: &TcpHeader, payload: usize, ends: (IpAddr, IpAddr)) -> Ve
     bytes
 }
 
-/// An IPv4 packet from the client to the server, or back.
+/// An IPv4 packet from the client to the server, or in the other direction.
 pub fn ipv4(id: u16, from_client: bool, body: &[u8]) -> Vec<u8> {
     let (source, destination) = match from_client {
         true => (CLIENT, SERVER),
@@ -70,8 +70,8 @@ pub fn ipv4(id: u16, from_client: bool, body: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// An IPv6 packet from the client to the server, with `extensions` before `body`.
-/// `first` is the number of the first of them.
+/// An IPv6 packet from the client to the server, with `extensions` before `body`. `first` is the
+/// protocol number of the first extension header.
 pub fn ipv6(first: u8, extensions: &[u8], body: &[u8]) -> Vec<u8> {
     let len = extensions.len() + body.len();
     let mut packet = vec![0x60, 0, 0, 0];
@@ -92,7 +92,7 @@ pub fn ethernet(ether_type: u16, packet: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Numbers of a file in one byte order.
+/// Writes the numbers of a file in one byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     Little,
@@ -199,7 +199,7 @@ impl Blocks {
         body.resize(body.len().next_multiple_of(4), 0);
     }
 
-    /// An interface whose times have the unit `resolution`, in seconds after `offset`.
+    /// Adds an interface whose times have the unit `resolution` and the offset `offset` in seconds.
     pub fn interface(&mut self, link: u16, resolution: Option<u8>, offset: i64) -> &mut Self {
         let mut body = Vec::new();
         self.order.u16(&mut body, link);
@@ -218,7 +218,8 @@ impl Blocks {
         self.block(1, &body)
     }
 
-    /// An enhanced packet; `ticks` in the interface's unit. `flags` 0 adds no option.
+    /// Adds an enhanced packet; `ticks` is its time in the interface's unit. `flags` 0 adds no
+    /// option.
     pub fn enhanced(
         &mut self,
         interface: u32,

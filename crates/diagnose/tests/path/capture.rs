@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use fullpipe_diagnose::inferred::{EndFrames, SeenFrame};
 use fullpipe_sim::{HostId, World};
 
-/// Blocks of pcapng with a packet.
+/// Type of a pcapng block with a packet.
 const ENHANCED_PACKET: u32 = 6;
-/// Lowest bits of the packet's flags: 1 inbound, 2 outbound.
+/// Value of the lowest two bits of the packet's flags for an outbound packet; inbound is 1.
 const OUTBOUND: u32 = 2;
 
 /// A capture in memory.
@@ -27,7 +27,7 @@ impl Write for Captured {
 }
 
 impl Captured {
-    /// Captures everything that these hosts of `world` send and receive from now on.
+    /// Captures everything that these hosts of `world` send and receive from this moment on.
     pub fn start(world: &mut World, hosts: [HostId; 2]) -> Self {
         let captured = Self::default();
         world.capture(Box::new(captured.clone())).expect("memory");
@@ -37,7 +37,7 @@ impl Captured {
         captured
     }
 
-    /// The frames of both hosts.
+    /// Returns the frames of both hosts.
     pub fn ends(&self) -> [EndFrames; 2] {
         let bytes = self.0.lock().expect("no writer panics");
         let mut ends = [EndFrames::default(), EndFrames::default()];

@@ -57,7 +57,7 @@ pub const KINDS: [Kind; 17] = [
     Kind::Marks,
 ];
 
-/// A world that ran, and what its ends saw.
+/// A world that was run, and the frames that its ends saw.
 pub struct Ran {
     pub seed: u64,
     pub kind: Kind,
@@ -130,7 +130,7 @@ fn with_queue(kind: Kind, plain: LinkModel, rng: &mut Rng) -> LinkModel {
             ..plain
         },
         Kind::Policer => LinkModel {
-            // Frames that wait for the wire would be dropped as well.
+            // On a link with a rate, frames that wait for the wire would be dropped, too.
             rate_bps: 0,
             token_bucket: Some(TokenBucket {
                 rate_bps,
@@ -206,13 +206,13 @@ fn config(rng: &mut Rng, kind: Kind) -> Config {
     config
 }
 
-/// Runs `world` to the end of its transfers, and infers from what was captured.
+/// Runs `world` to the end of its transfers, and infers the path from the capture.
 fn ran((seed, kind): (u64, Kind), mut world: World, captured: &Captured, link: LinkId) -> Ran {
     let slice = Duration::from_millis(100);
     while world.now().since(Instant::ZERO) < LONGEST && !world.is_reached(Goal::AllDone) {
         world.try_run_for(slice).expect("no rule is violated");
     }
-    // Everything in flight arrives.
+    // The additional time lets everything in flight arrive.
     let rest = world.try_run_for(Duration::from_secs(2));
     rest.expect("no rule is violated");
     let ends = captured.ends();
@@ -259,8 +259,8 @@ pub fn run(seed: u64) -> Ran {
     ran((seed, kind), world, &captured, link)
 }
 
-/// Runs a world in which two transfers share the bottleneck. Only the ends of the first are
-/// observed.
+/// Runs a world in which two transfers share the bottleneck. Only the ends of the first transfer
+/// are observed.
 pub fn run_shared(seed: u64) -> Ran {
     let mut rng = Rng::seeded(seed).fork_named("shared");
     let kind = [

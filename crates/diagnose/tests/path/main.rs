@@ -1,7 +1,7 @@
-//! The account that is inferred from both ends, compared with the counters of the links.
+//! Compares the account that is inferred from both ends with the counters of the links.
 //!
-//! Rule: the inference gets only the frames that passed the two hosts; the counters of the
-//! links are the truth.
+//! Rule: the inference gets only the frames that the two hosts sent and received; the counters of
+//! the links are the truth.
 
 mod capture;
 mod drawn;
@@ -18,15 +18,15 @@ use table::{Agreed, Table};
 
 /// Time for which a random world runs.
 const RUN: Duration = Duration::from_secs(30);
-/// Random worlds from which those of two hosts are taken.
+/// Number of random worlds; those with two hosts are used.
 const WORLDS: u64 = 150;
-/// Worlds in which two transfers share the bottleneck.
+/// Number of worlds in which two transfers share the bottleneck.
 const SHARED: u64 = 40;
-/// Worlds of each impairment.
+/// Number of worlds for each impairment.
 const OF_EACH: u64 = 4;
 
-/// A world of two hosts as the soak test draws it, without rules, which drop frames outside
-/// of links, and without ends that vanish.
+/// A world of two hosts as the soak test draws it. It has no rules, because they drop frames
+/// outside links, and no ends that vanish.
 fn pair(seed: u64) -> Option<WorldPlan> {
     let mut plan = WorldPlan::draw(Seed(seed));
     plan.rules.clear();
@@ -34,7 +34,7 @@ fn pair(seed: u64) -> Option<WorldPlan> {
     (plan.links.len() == 1 && !vanishes).then_some(plan)
 }
 
-/// Both directions of a link: the inference beside the truth.
+/// Both directions of a link: the inference and the truth.
 fn directions<'a>(
     inferred: &'a fullpipe_diagnose::inferred::PathInference,
     truth: &'a [LinkCounters; 2],
@@ -61,12 +61,13 @@ fn counts_of_frames_by_direction_are_exact_in_random_worlds() {
             let sent = (frames.sent, frames.sent_bytes);
             assert_eq!(sent, (truth.offered, truth.offered_bytes), "{case}");
             let all = truth.lost.all();
-            // A copy and another frame that is equal cannot be told apart, but their sum can.
+            // A copy is indistinguishable from another equal frame, but the difference of both
+            // counts is known.
             let net = |lost: u64, copies: u64| lost as i64 - copies as i64;
             let off = net(frames.lost, frames.duplicated) - net(all, truth.duplicated);
             assert!(off.unsigned_abs() <= frames.undecided, "{case}");
             if truth.duplicated == 0 {
-                // A damaged frame may equal another one.
+                // A damaged frame may equal another frame.
                 let mistaken = u64::from(frames.damaged > 0 && frames.alike > 0);
                 let off = frames.lost.abs_diff(all);
                 assert!(off <= frames.undecided + mistaken, "{case}");
@@ -96,22 +97,22 @@ fn counts_of_frames_by_direction_are_exact_in_random_worlds() {
     assert!((least..=overtaken).contains(&overtaken_inferred));
 }
 
-/// The reason that a direction's losses have in truth, if at least twenty were lost and nine of
-/// ten for it.
+/// The true reason of a direction's losses, if at least twenty frames were lost and nine of ten for
+/// this reason.
 fn main_reason(truth: &LinkCounters) -> Option<FrameLoss> {
     let all = truth.lost.all();
     let most = truth.lost.iter().max_by_key(|(_, frames, _)| *frames)?;
     (all >= 20 && most.1 * 10 >= all * 9).then_some(most.0)
 }
 
-/// The reason that most losses have by inference.
+/// The inferred reason of most losses.
 fn inferred_reason(own: &DirectionInference) -> LossReason {
     let reasons = LossReason::ALL.into_iter();
     let most = reasons.max_by_key(|reason| own.lost(*reason));
     most.unwrap_or(LossReason::Unclear)
 }
 
-/// The reason by which the ends know this one.
+/// The inferred reason that corresponds to the true reason `truth`.
 fn expected(truth: FrameLoss, kind: Kind) -> Option<LossReason> {
     Some(match truth {
         FrameLoss::Random => LossReason::Random,
@@ -126,8 +127,8 @@ fn expected(truth: FrameLoss, kind: Kind) -> Option<LossReason> {
     })
 }
 
-/// Compares the queue delay of a direction with the truth, in milliseconds. Returns true if it
-/// is within 10 % or 1 ms.
+/// Compares the queue delay of a direction, in milliseconds, with the truth. Returns true if it is
+/// within 10 % or 1 ms.
 fn is_near(own: f64, truth: Duration) -> bool {
     let truth = truth.as_secs_f64() * 1e3;
     (own - truth).abs() <= (truth * 0.1).max(1.0)
@@ -169,7 +170,7 @@ fn outages_agree(ran: &Ran) -> bool {
         ([outage], Some(truth)) => {
             let [from, until] = [outage.from_ns / 1_000, outage.until_ns / 1_000];
             let overlap = from <= truth.after_us + truth.length_us && truth.after_us <= until;
-            // A single frame is no run of losses.
+            // A single lost frame is not a run of losses.
             let same = |way: usize| (outage.lost[way] > 1) == (lost[way] > 1);
             overlap && same(0) && same(1)
         }
@@ -193,7 +194,7 @@ fn compare(table: &mut Table, ran: &Ran, way: usize) {
             println!("{case}: {reason:?} is {found:?}, {:?}", own.confidence);
         }
     }
-    // The waits of frames lost in an outage are not seen.
+    // The waits of frames that were lost in an outage are unknown.
     if let Inferred::Known(delay, Confidence::High) = own.queue_delay
         && ran.kind != Kind::Outage
     {
@@ -203,11 +204,11 @@ fn compare(table: &mut Table, ran: &Ran, way: usize) {
             println!("{case}: {delay:?} is {}", truth.mean_wait());
         }
     }
-    // The wire of a policed direction is hardly used.
+    // A policed direction hardly uses its wire.
     if let Inferred::Known(share, Confidence::High) = own.busy_share
         && ran.kind != Kind::Policer
     {
-        // On a radio a direction also waits for the other one.
+        // On a radio, a direction also waits for the other direction.
         let other = match ran.kind {
             Kind::Radio => ran.truth[1 - way].busy,
             _ => Duration::ZERO,
@@ -278,7 +279,7 @@ fn other_traffic_in_the_same_queue_does_not_hide_the_reasons() {
                 println!("seed {seed}, {:?}: {reason:?} is {found:?}", ran.kind);
             }
         }
-        // The frames of one transfer find other waits than those of all.
+        // The frames of one transfer wait for different times than all frames together.
         if let Inferred::Known(delay, _) = own.queue_delay {
             let (own, truth) = (delay.largest_ms, truth.longest_wait.as_secs_f64() * 1e3);
             delays.add((own - truth).abs() <= (truth * 0.2).max(2.0));

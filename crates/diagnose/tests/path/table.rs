@@ -1,10 +1,10 @@
-//! Agreement of the inference with the truth, by impairment and direction.
+//! A table of how often inference and truth agree, by impairment and direction.
 
 use std::fmt;
 
 use super::drawn::{KINDS, Kind};
 
-/// Number of comparisons, and of those in which inference and truth agree.
+/// Number of comparisons, and number in which inference and truth agree.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agreed {
     pub right: u32,
@@ -12,7 +12,7 @@ pub struct Agreed {
 }
 
 impl Agreed {
-    /// Counts a comparison.
+    /// Counts one comparison.
     pub fn add(&mut self, is_right: bool) {
         self.all += 1;
         self.right += u32::from(is_right);
@@ -37,20 +37,20 @@ impl fmt::Display for Agreed {
     }
 }
 
-/// Comparisons of one impairment and direction.
+/// The comparisons of one impairment and direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Line {
-    /// Frames lost in truth.
+    /// Frames that were really lost.
     pub lost: u64,
-    /// Difference to the inferred number.
+    /// Difference between that number and the inferred one.
     pub lost_off: u64,
-    /// Directions whose losses have one reason.
+    /// Directions whose losses have one main reason; right if inference names it.
     pub reasons: Agreed,
-    /// Directions with a queue delay of high confidence: its mean within 10 % or 1 ms.
+    /// Directions with a queue delay of high confidence; right if its mean is within 10 % or 1 ms.
     pub delays: Agreed,
-    /// Directions with a busy share of high confidence: within two percent points.
+    /// Directions with a busy share of high confidence; right within two percentage points.
     pub shares: Agreed,
-    /// MTU holes, policers and outages: there or not, with size, rate and time.
+    /// MTU holes, policers and outages; right if presence, size, rate and time agree.
     pub events: Agreed,
 }
 

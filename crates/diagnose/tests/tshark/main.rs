@@ -1,7 +1,7 @@
-//! Captures of the simulator, read by tshark and by this crate.
+//! Captures of the simulator, read both by tshark and by this crate.
 //!
-//! Rule: every TCP segment is compared field by field, in the order of the file. Retransmissions are
-//! compared at the sender, where no frame has been reordered yet.
+//! Rule: every TCP segment is compared field by field, in the order of the file. Retransmissions
+//! are compared in captures at the sender, where no frame has been reordered yet.
 
 use std::{
     fs::{self, File},
@@ -24,7 +24,7 @@ use fullpipe_sim::{
 
 mod numbers;
 
-/// Fields of a segment, in the order in which both sides print them.
+/// Fields of a segment, in the order in which tshark and this test print them.
 const FIELDS: [&str; 10] = [
     "frame.time_epoch",
     "tcp.srcport",
@@ -38,7 +38,7 @@ const FIELDS: [&str; 10] = [
     "tcp.options.timestamp.tsval",
 ];
 
-/// A file that is gone when the test is over.
+/// A capture file that is deleted after the test.
 struct Capture(PathBuf);
 
 impl Drop for Capture {
@@ -92,7 +92,7 @@ fn reader(path: &Path) -> CaptureReader {
     CaptureReader::open(file, BytesRead::default()).expect("a capture")
 }
 
-/// A segment as tshark prints [`FIELDS`].
+/// A segment in the format in which tshark prints [`FIELDS`].
 fn line(key: &FlowKey, segment: &Segment) -> String {
     let (seconds, ns) = (segment.at_ns / 1_000_000_000, segment.at_ns % 1_000_000_000);
     let options = &segment.options;

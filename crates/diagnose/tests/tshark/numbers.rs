@@ -1,7 +1,7 @@
-//! The numbers of whole connections beside those of tshark and tcptrace.
+//! Compares the numbers of whole connections with those of tshark and tcptrace.
 //!
-//! Rule: each difference that the test allows is explained in docs/diagnosis.md, whose table
-//! this test prints.
+//! Rule: `docs/diagnosis.md` explains each difference that the test allows; this test prints the
+//! table there.
 
 use std::{
     fs,
@@ -22,13 +22,13 @@ use super::{Capture, captured, link, observed, reader, tshark};
 struct Numbers {
     bytes: u64,
     again: u64,
-    /// Segments of the receiver with a window of 0.
+    /// Segments of the receiver with a zero window.
     zero: u64,
     /// Smallest and mean round trip, in milliseconds.
     rtt_ms: [f64; 2],
 }
 
-/// A capture of two kernels over the link emulator.
+/// A capture of two Linux kernels over the link emulator.
 fn of_kernels() -> Capture {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let packed = fs::File::open(root.join("examples/captures/send-buffer.pcap.gz")).unwrap();
@@ -40,7 +40,7 @@ fn of_kernels() -> Capture {
     Capture(path)
 }
 
-/// Segments of `from` with a window of 0, without SYN and RST.
+/// Segments of `from` with a zero window, without SYN and RST.
 fn zero_windows(path: &Path, from: End) -> u64 {
     let all = reader(path).filter(|(_, segment)| {
         let ends = fullpipe_wire::TcpFlags::SYN | fullpipe_wire::TcpFlags::RST;
@@ -61,7 +61,7 @@ fn ours(path: &Path, connection: &ObservedConnection) -> Numbers {
     }
 }
 
-/// Numbers of tshark; `port` is that of the sender.
+/// The numbers of tshark; `port` is the sender's port.
 fn of_tshark(path: &Path, port: u16) -> Numbers {
     let numbers = |field: &str, filter: &str| -> Vec<f64> {
         let lines = tshark(path, &[field], filter);
@@ -95,7 +95,7 @@ fn of_tcptrace(path: &Path) -> Numbers {
         .output()
         .expect("tcptrace is installed");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Each line has the value of both directions, and the one with more payload sends.
+    // Each line has a value for both directions; the end with more payload is the sender.
     let pair = |name: &str| -> [f64; 2] {
         let lines = text.lines().map(str::trim_start);
         let line = lines.clone().find(|line| line.starts_with(name));
@@ -126,7 +126,7 @@ fn row(name: &str, of: &str, numbers: &Numbers) {
     println!("| {name} | {of} | {bytes} | {again} | {zero} | {least:.1} | {mean:.1} |");
 }
 
-/// Bytes, retransmissions, windows of 0 and round trips of five captures.
+/// Compares bytes, retransmissions, zero windows and round trips of five captures.
 #[test]
 #[ignore = "needs tshark and tcptrace: cargo xtask test"]
 fn numbers_agree_with_tshark_and_tcptrace() {

@@ -1,7 +1,7 @@
 //! The file formats pcap and pcapng: frames in the order of the file.
 //!
-//! Rule: a file that is cut or damaged gives all frames before that place, and the place. No
-//! length in a file is believed before it is compared with a limit, and none decides how much
+//! Rule: of a file that is cut or damaged, all frames before the damage are returned, and its
+//! place. A length in a file is compared with a limit before it is used, and never decides how much
 //! memory is allocated.
 
 mod pcap;
@@ -21,18 +21,18 @@ use record::Stop;
 
 pub use refusal::CaptureError;
 
-/// End of the reading of a file.
+/// The reason for which the reading of a file ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Ending {
-    /// The file was read to its end.
+    /// The whole file was read.
     Complete,
     /// The file ends inside a packet: the capture was stopped hard, or the copy is incomplete.
     Cut {
         /// Place of the incomplete packet, in decompressed bytes.
         at_byte: u64,
     },
-    /// The file contradicts itself; nothing behind that place was read.
+    /// The file contradicts itself; nothing after that place was read.
     Damaged {
         /// Place of the contradiction, in decompressed bytes.
         at_byte: u64,
@@ -41,7 +41,7 @@ pub enum Ending {
     },
     /// The bytes cannot be read or decompressed further.
     Unreadable {
-        /// Place up to which they were read, in decompressed bytes.
+        /// Place of the first byte that could not be read, in decompressed bytes.
         at_byte: u64,
         /// The error of the system or of the decompression.
         error: io::Error,
@@ -57,7 +57,7 @@ enum Format {
 pub(super) struct CaptureFile {
     input: Input,
     format: Format,
-    /// Bytes of the last frame's record, which are consumed before the next.
+    /// Bytes of the last frame's record, consumed before the next frame is read.
     pending: usize,
 }
 
@@ -77,7 +77,7 @@ impl CaptureFile {
         } else if let Some(pcap) = Pcap::begin(&mut input)? {
             Format::Pcap(pcap)
         } else {
-            // The rest of them is only for the message.
+            // Bytes 5 to 16 are only needed for the message.
             let _ = input.need(16);
             let ready = input.ready();
             return Err(CaptureError::NotACapture(
@@ -107,7 +107,7 @@ impl CaptureFile {
         })
     }
 
-    /// Packets that the capturing system dropped, as far as the file says.
+    /// Packets that the capturing system dropped, if the file says; otherwise 0.
     pub(super) fn dropped(&self) -> u64 {
         match &self.format {
             Format::Pcap(_) => 0,
@@ -121,7 +121,7 @@ impl CaptureFile {
             Stop::End => Ending::Complete,
             Stop::Cut => Ending::Cut { at_byte },
             Stop::Damaged(why) => Ending::Damaged { at_byte, why },
-            // The decompressor's word for a compressed file that is cut.
+            // The decompressor reports a compressed file that is cut with this kind of error.
             Stop::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Ending::Cut { at_byte }
             }

@@ -1,7 +1,7 @@
 //! The format of pcap files (draft-ietf-opsawg-pcap): both byte orders, microseconds and
 //! nanoseconds, and the longer record headers of old Linux kernels.
 //!
-//! Rule: the fields of a record are believed if its captured length is within the limit.
+//! Rule: the fields of a record are used only if its captured length is within the limit.
 
 use super::{
     record::{ByteOrder, CAPTURED_MAX, Placed, Stop},
@@ -11,7 +11,7 @@ use crate::capture::{frame::Frame, input::Input, link_type::LinkType};
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// Records with eight bytes more: index of the interface, protocol and packet type.
+/// Magic number of records with eight more bytes: index of the interface, protocol, packet type.
 const MODIFIED: u32 = 0xa1b2_cd34;
 
 const FILE_HEADER: usize = 24;
@@ -21,7 +21,7 @@ const MODIFIED_RECORD_HEADER: usize = 24;
 /// A pcap file after its header.
 pub(super) struct Pcap {
     order: ByteOrder,
-    /// Nanoseconds of a unit of the time's fraction.
+    /// Nanoseconds of one unit of a time's fraction.
     unit_ns: i64,
     record_header: usize,
     lengths: Lengths,
@@ -32,9 +32,9 @@ pub(super) struct Pcap {
 #[derive(Clone, Copy)]
 enum Lengths {
     CapturedFirst,
-    /// Before version 2.3.
+    /// The order before version 2.3.
     OriginalFirst,
-    /// Version 2.3 was written in both orders.
+    /// Version 2.3 was written in both orders: the smaller length is the captured one.
     SmallerIsCaptured,
 }
 

@@ -2,7 +2,7 @@
 //! time units, enhanced, simple and obsolete packet blocks, and statistics of drops.
 //!
 //! Rule: blocks of other types are skipped. A block whose two lengths differ ends the reading,
-//! because nothing tells where the next one begins.
+//! because the beginning of the next block is then unknown.
 
 use super::{
     record::{ByteOrder, CAPTURED_MAX, Placed, Stop},
@@ -26,7 +26,7 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Type and length before the body of a block.
 const BLOCK_HEAD: usize = 8;
-/// The length again, behind the body.
+/// The length again, after the body.
 const BLOCK_TAIL: usize = 4;
 const BLOCK_MIN: usize = BLOCK_HEAD + BLOCK_TAIL;
 const SECTION_MIN: usize = 28;
@@ -45,22 +45,22 @@ const INTERFACES_MAX: usize = 4_096;
 /// Unit of an interface's times.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// So many nanoseconds.
+    /// One unit is this number of nanoseconds.
     Nanoseconds(u64),
-    /// A nanosecond has so many units.
+    /// One nanosecond is this number of units.
     OfNanosecond(u64),
-    /// A second has 2 to this power of units.
+    /// One second is 2 to this power of units.
     Binary(u8),
 }
 
 impl Unit {
-    /// Microseconds, unless the interface says otherwise.
+    /// Microseconds: the unit of an interface that names none.
     const DEFAULT: Self = Self::Nanoseconds(1_000);
 
     const fn of_option(value: u8) -> Self {
         let power = value & 0x7f;
         if value & 0x80 != 0 {
-            // From 2^-64 a whole second has more units than the field can hold.
+            // From 2^-64 s on, the units of a whole second exceed a 64-bit field.
             return Self::Binary(if power > 63 { 63 } else { power });
         }
         match power {
@@ -84,12 +84,12 @@ impl Unit {
 /// An interface of the section.
 struct Interface {
     link: LinkType,
-    /// Most captured bytes of a frame; 0 for all.
+    /// Most captured bytes of a frame; 0 if the interface captures whole frames.
     snap_len: u32,
     unit: Unit,
     /// Nanoseconds added to every time.
     offset_ns: i64,
-    /// Drops by its latest statistics.
+    /// Drops in the interface's latest statistics.
     dropped: u64,
 }
 
@@ -97,7 +97,7 @@ struct Interface {
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Drops of earlier sections, and of packets' options.
+    /// Drops in earlier sections, and those that packets' options report.
     dropped: u64,
 }
 
@@ -244,8 +244,8 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Takes the drops of an interface. They count from the beginning, so the latest are
-    /// those of the whole section.
+    /// Takes the drops of an interface. They count from the beginning of the section, so the latest
+    /// statistics replace earlier ones.
     fn statistics(&mut self, body: &[u8]) {
         if body.len() < 12 {
             return;
@@ -264,7 +264,7 @@ impl Pcapng {
     }
 
     fn packet(&mut self, kind: u32, len: usize, input: &mut Input) -> Result<Placed, Stop> {
-        // Room for the captured bytes and every option.
+        // `NEED_MAX` has room for the longest captured frame and every option.
         if len > NEED_MAX {
             return Err(Stop::Damaged("a packet has an impossible length"));
         }
@@ -330,7 +330,7 @@ impl Pcapng {
     }
 }
 
-/// The direction of a packet, and the packets dropped before it.
+/// The direction of a packet, and the number of packets dropped before it.
 fn packet_options(options: PacketOptions<'_>) -> (Option<Passage>, u64) {
     let order = options.order;
     let (mut found, mut dropped) = (None, 0);
@@ -355,7 +355,7 @@ const fn passage(flags: u32) -> Option<Passage> {
     }
 }
 
-/// The options of a block: codes and values. The first that does not fit ends them.
+/// The options of a block: codes and values. An option that exceeds the block ends them.
 struct PacketOptions<'a> {
     order: ByteOrder,
     rest: &'a [u8],

@@ -1,7 +1,7 @@
-//! The parts that both file formats share: numbers in both byte orders, the place of a frame,
-//! and the reasons for which there is none.
+//! The parts that both file formats share: numbers in both byte orders, the place of a frame, and
+//! the reasons for which no frame follows.
 //!
-//! Rule: nothing here reads.
+//! Rule: nothing in this file reads from the input.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::capture::{frame::Frame, input::NEED_MAX};
 pub(super) const CAPTURED_MAX: u32 = 768 << 10;
 const _: () = assert!((CAPTURED_MAX as usize) < NEED_MAX);
 
-/// Reason for which there is no next frame, before its place is added.
+/// Reason for which there is no next frame; the caller adds the place in the file.
 pub(super) enum Stop {
     End,
     Cut,
@@ -25,11 +25,11 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// The next frame: where it lies in the bytes that are ready, and what the file says about it.
+/// The next frame: its place in the bytes that are ready, and its properties in the file.
 pub(super) struct Placed {
-    /// Bytes before it: headers of the file format.
+    /// Bytes of the record before the frame: headers of the file format.
     pub before: usize,
-    /// Bytes of it in the file.
+    /// Bytes of the frame in the file.
     pub captured: usize,
     /// Bytes of the whole record.
     pub record: usize,
@@ -48,7 +48,7 @@ impl ByteOrder {
     /// Reads two bytes at `at`.
     ///
     /// # Panics
-    /// If `bytes` ends before them.
+    /// If `bytes` has fewer than `at + 2` bytes.
     pub fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let pair = [bytes[at], bytes[at + 1]];
         match self {
@@ -60,7 +60,7 @@ impl ByteOrder {
     /// Reads four bytes at `at`.
     ///
     /// # Panics
-    /// If `bytes` ends before them.
+    /// If `bytes` has fewer than `at + 4` bytes.
     pub fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let four = *bytes[at..].first_chunk().expect("the caller has the bytes");
         match self {
@@ -69,7 +69,7 @@ impl ByteOrder {
         }
     }
 
-    /// Reads eight bytes; `None` if there are fewer.
+    /// Reads eight bytes; `None` if `bytes` has fewer.
     pub fn u64(self, bytes: &[u8]) -> Option<u64> {
         let eight = *bytes.first_chunk()?;
         Some(match self {

@@ -1,6 +1,6 @@
-//! Files that are not read at all, and what to do about them.
+//! Files that cannot be read as a capture, and the advice for each.
 //!
-//! Rule: the message names the next step where there is one.
+//! Rule: the message names the next step if there is one.
 
 use std::{fmt, io};
 
@@ -8,9 +8,9 @@ use std::{fmt, io};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// There is not a single byte.
+    /// The file is empty.
     Empty,
-    /// The first bytes are those of no format that is read. Holds up to 16 of them.
+    /// The first bytes, at most 16 of which are kept, belong to no format that this crate reads.
     NotACapture(Vec<u8>),
     /// A pcap file whose version is not 2.
     Version {
@@ -19,7 +19,7 @@ pub enum CaptureError {
         /// Minor version in the file.
         minor: u16,
     },
-    /// Its header is cut or contradicts itself.
+    /// The file's header is cut or contradicts itself.
     Header(&'static str),
     /// The bytes cannot be read or decompressed.
     Read(io::Error),
@@ -50,7 +50,7 @@ impl From<io::Error> for CaptureError {
     }
 }
 
-/// Says what a file with these first bytes is, and what to do.
+/// Returns the format of a file with these first bytes, and the advice for it.
 fn named(first: &[u8]) -> String {
     const EXPECTED: &str = "expected pcap or pcapng, also inside gzip or zstd";
     let known: [(&[u8], &str); 6] = [

@@ -1,9 +1,9 @@
 //! Filters in tcpdump's words (pcap-filter): `host 10.0.0.1 and (port 80 or 443)`.
 //!
 //! Rule: a filter chooses connections, not segments: an analysis needs both directions. A
-//! connection is chosen if a segment in one of its directions would be. As in tcpdump, `and` and
-//! `or` have the same precedence and bind from the left, `not` binds more tightly, and a value
-//! without a word before it repeats the words of the previous one.
+//! connection is chosen if tcpdump would choose a segment of either direction. As in tcpdump, `and`
+//! and `or` have the same precedence and bind from the left, `not` binds more tightly, and a value
+//! without a word before it repeats the words of the previous value.
 
 mod parse;
 
@@ -16,20 +16,20 @@ use super::segment::FlowKey;
 
 pub use parse::FilterError;
 
-/// A choice of connections.
+/// A filter that chooses connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFilter(Rule);
 
 /// A filter, or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rule {
-    /// Protocols: TCP is always there, UDP never.
+    /// The name of a protocol: every connection is TCP, none is UDP.
     Constant(bool),
-    /// The addresses are of IPv6, or of IPv4.
+    /// True: the addresses are IPv6; false: they are IPv4.
     IsIpv6(bool),
     /// An address within a network; a host is a network of one address.
     Net(Which, IpAddr, u8),
-    /// A port from the first to the last.
+    /// A port within a range: the first and the last port.
     Ports(Which, u16, u16),
     Not(Box<Rule>),
     Both(Box<Rule>, Box<Rule>),

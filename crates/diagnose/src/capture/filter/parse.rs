@@ -1,6 +1,6 @@
 //! The grammar of filters.
 //!
-//! Rule: a word that is unknown here is refused with what to write instead; names of hosts and
+//! Rule: an unknown word is refused, with advice on what to write instead; names of hosts and
 //! services are not looked up.
 
 use std::{
@@ -76,7 +76,7 @@ pub(super) fn rule(text: &str) -> Result<Rule, FilterError> {
     }
 }
 
-/// The words of a filter; parentheses and signs are words of their own.
+/// Splits a filter into words; parentheses and signs are words of their own.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -286,7 +286,8 @@ const fn bits_of(address: IpAddr) -> u8 {
     }
 }
 
-/// An address, or the first one to three numbers of an IPv4 address, and the bits it fixes.
+/// An address, or the first one to three numbers of an IPv4 address, with the number of bits that
+/// they fix.
 fn partial(text: &str) -> Option<(IpAddr, u8)> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some((address, bits_of(address)));

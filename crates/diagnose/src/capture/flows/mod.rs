@@ -1,15 +1,17 @@
-//! Connections of a capture: which segments belong to which connection, and its end.
+//! The connections of a capture: their segments and their ends.
 //!
 //! Rule: a connection is a pair of addresses and ports between two SYNs with different initial
-//! sequence numbers. It is returned when it ends, so memory grows with the connections that are
-//! open at one time and not with the length of the capture.
+//! sequence numbers. Its analysis is returned when it ends, so memory grows with the number of
+//! connections that are open at one time and not with the length of the capture.
 //!
 //! A connection ends
-//! - [`linger_ns`](FlowLimits::linger_ns) after its last segment, once both ends sent FIN or one sent RST;
+//! - [`linger_ns`](FlowLimits::linger_ns) after its last segment, once both ends sent FIN or one
+//!   sent RST;
 //! - when a SYN opens the next connection between the same ports;
 //! - [`idle_ns`](FlowLimits::idle_ns) after its last segment;
-//! - when [`open_max`](FlowLimits::open_max) others have had segments since;
-//! - with the capture.
+//! - when a new connection would exceed [`open_max`](FlowLimits::open_max): first the closed
+//!   connection whose last segment is oldest, or, without closed ones, the open one;
+//! - when the capture ends.
 
 mod recency;
 
@@ -27,7 +29,7 @@ pub struct FlowLimits {
     pub linger_ns: i64,
     /// Longest time without a segment of an open connection, in nanoseconds.
     pub idle_ns: i64,
-    /// Most open connections. At least 1.
+    /// Most connections in the table at one time. At least 1.
     pub open_max: usize,
 }
 
@@ -50,11 +52,11 @@ pub enum FlowEnding {
     Reset,
     /// A SYN opened another connection between the same ports.
     Replaced,
-    /// It had no segment for the longest time allowed.
+    /// The connection had no segment for [`FlowLimits::idle_ns`].
     Idle,
-    /// Too many connections were open, and it was idle for longest.
+    /// The table was full, and this connection's last segment was the oldest.
     Crowded,
-    /// The capture ended before it.
+    /// The capture ended while the connection was open.
     CaptureEnd,
 }
 
@@ -63,22 +65,22 @@ pub enum FlowEnding {
 pub struct EndedFlow<O> {
     /// Number of the connection in the capture, from 1, in the order of first segments.
     pub number: u64,
-    /// Its addresses and ports.
+    /// Addresses and ports of the connection.
     pub key: FlowKey,
-    /// Time of its first segment, in nanoseconds since the Unix epoch.
+    /// Time of the first segment, in nanoseconds since the Unix epoch.
     pub began_ns: i64,
-    /// Time of its last segment.
+    /// Time of the last segment, in nanoseconds since the Unix epoch.
     pub ended_ns: i64,
     /// Segments of both ends.
     pub segments: u64,
-    /// Reason for its end.
+    /// Reason for the end of the connection.
     pub ending: FlowEnding,
-    /// Outcome of its analysis.
+    /// Outcome of the connection's analysis.
     pub outcome: O,
 }
 
 impl<O> EndedFlow<O> {
-    /// The connection with another outcome.
+    /// Replaces the outcome by what `other` makes of it.
     pub fn map<P>(self, other: impl FnOnce(O) -> P) -> EndedFlow<P> {
         EndedFlow {
             number: self.number,
@@ -99,9 +101,9 @@ struct Flow<A> {
     began_ns: i64,
     ended_ns: i64,
     segments: u64,
-    /// Initial sequence numbers of both ends, as far as they are known.
+    /// Initial sequence numbers of both ends; `None` while unknown.
     isn: [Option<u32>; 2],
-    /// Ends that have sent a segment, and those that have sent FIN.
+    /// For each end: it has sent a segment; it has sent FIN.
     has_sent: [bool; 2],
     has_finished: [bool; 2],
     is_reset: bool,
@@ -134,10 +136,10 @@ impl<A: Analysis> Flow<A> {
         if !segment.flags.contains(TcpFlags::SYN) {
             return false;
         }
-        // Segments without a SYN before it: the capture began inside a connection.
+        // An end that sent segments without a SYN: the capture began inside a connection.
         let is_own_new = self.isn[from].map_or(self.has_sent[from], |isn| isn != segment.seq);
         match segment.acknowledges() {
-            // After both FINs nothing is retransmitted but a FIN.
+            // After both FINs, only a FIN can be retransmitted: this SYN is new.
             None => is_own_new || self.has_finished == [true; 2],
             Some(ack) => {
                 let answered = ack.wrapping_sub(1);
@@ -189,16 +191,16 @@ pub struct FlowTable<A, N> {
     places: HashMap<FlowKey, u32>,
     flows: Vec<Option<Flow<A>>>,
     free: Vec<u32>,
-    /// Open connections, and closed ones, each in the order of their last segments.
+    /// Open connections, then closed ones, each list in the order of their last segments.
     open: Recency,
     closed: Recency,
-    /// Connection of the last segment: the next one is often of the same.
+    /// Connection of the last segment: the next segment often belongs to the same one.
     latest: Option<(FlowKey, u32)>,
     count: u64,
 }
 
 impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
-    /// A table without connections. `new_analysis` makes the analysis of each.
+    /// Creates an empty table. `new_analysis` makes the analysis of each connection.
     ///
     /// # Panics
     /// If `limits` allow no open connection.
@@ -222,8 +224,8 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
         self.count
     }
 
-    /// Gives `segment` to its connection. `ended` is called with each connection that has
-    /// ended before it.
+    /// Adds `segment` to its connection. `ended` is called with each connection that ended before
+    /// this segment.
     pub fn on_segment(
         &mut self,
         key: FlowKey,
@@ -304,7 +306,7 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
         place
     }
 
-    /// Ends connections that have been idle or closed for long enough.
+    /// Ends connections whose last segment is longer ago than the limits allow.
     fn expire(&mut self, now_ns: i64, ended: &mut impl FnMut(EndedFlow<A::Outcome>)) {
         let FlowLimits {
             linger_ns, idle_ns, ..

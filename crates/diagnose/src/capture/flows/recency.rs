@@ -2,7 +2,7 @@
 //!
 //! Rule: every operation takes constant time. A place is in a list at most once.
 
-/// Stands for no place.
+/// Marks the absence of a neighbour.
 const NOBODY: u32 = u32::MAX;
 
 /// Neighbours of a place in the list.
@@ -14,7 +14,7 @@ struct Link {
 
 /// A list of places, the least recently used first.
 pub(super) struct Recency {
-    /// By place; the values of places outside the list have no meaning.
+    /// Neighbours of each place; of places outside the list, they have no meaning.
     links: Vec<Link>,
     oldest: u32,
     newest: u32,
@@ -29,12 +29,12 @@ impl Recency {
         }
     }
 
-    /// The place that was used the longest time ago.
+    /// The least recently used place.
     pub(super) fn oldest(&self) -> Option<u32> {
         (self.oldest != NOBODY).then_some(self.oldest)
     }
 
-    /// Adds a place that is not in the list, as the one used last.
+    /// Adds a place that is not in the list as the most recently used.
     pub(super) fn push(&mut self, place: u32) {
         let link = Link {
             older: self.newest,
@@ -65,7 +65,7 @@ impl Recency {
         }
     }
 
-    /// Makes a place of the list the one used last.
+    /// Makes a place of the list the most recently used.
     pub(super) fn touch(&mut self, place: u32) {
         if self.newest != place {
             self.remove(place);

@@ -1,4 +1,4 @@
-//! Connections begin and end where they should, and memory stays bounded.
+//! Tests of the beginnings and ends of connections, and of the bounds on memory.
 
 use std::net::SocketAddr;
 
@@ -124,7 +124,7 @@ fn a_closed_connection_ends_after_its_last_segments() {
             (3, 3, FlowEnding::CaptureEnd)
         ]
     );
-    // Fewer than ten seconds later both are still there and end with the capture.
+    // Within ten seconds of their last segments, both remain in the table until the capture ends.
     let ended = flows(FlowLimits::DEFAULT, &segments[..4]);
     assert_eq!(
         ended,

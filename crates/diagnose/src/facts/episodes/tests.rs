@@ -9,7 +9,7 @@ use super::*;
 
 const RETRANSMISSION: TraceEvent = TraceEvent::Retransmission { seq: 0, len: 1 };
 
-/// Begin, end, kind and count of each episode of records with their times.
+/// Begin, end, kind and count of each episode in a series of records with times.
 fn episodes(records: &[(u64, TraceEvent)]) -> Vec<(u64, u64, Episode, u32)> {
     let mut log = EpisodeLog::default();
     for (at_ns, event) in records {

@@ -1,8 +1,8 @@
-//! Clocks of made-up segments.
+//! Tests of clock differences, with made-up segments.
 
 use super::*;
 
-/// Delays of 10 ms there and 10 ms back, with queues of up to 40 ms, on clocks that differ
+/// Segments with delays of 10 ms in each direction and queues of up to 40 ms, on clocks that differ
 /// by 3 s and drift by `drift`.
 fn passed(drift: f64, seconds: u32) -> [Vec<Passed>; 2] {
     let mut random = fullpipe_pool::Rng::seeded(7);

@@ -1,4 +1,4 @@
-//! Accounts, events, verdicts and recordings of made-up observations.
+//! Tests of accounts, events, verdicts and recordings, with made-up observations.
 
 use fullpipe_tcp::Limit;
 
@@ -19,7 +19,7 @@ fn followed(rounds: &[SocketObservation]) -> (FollowedSocket, Vec<SocketChange>)
     (socket, changes)
 }
 
-/// `socket` with `busy`, `window` and `buffer` milliseconds on the kernel's counters.
+/// `socket` with the kernel's counters set to `busy`, `window` and `buffer` milliseconds.
 fn counted(socket: SocketObservation, busy: u64, window: u64, buffer: u64) -> SocketObservation {
     with_info(socket, |info| {
         info.busy_time = Some(busy * 1_000);
@@ -64,7 +64,8 @@ fn a_full_send_buffer_is_charged_although_the_kernel_counts_none_of_it() {
 
 #[test]
 fn busy_time_without_backlog_is_the_programs() {
-    // A program that writes 10 KB every 20 ms: busy all the time, both limits 0.
+    // A program that writes 10 KB every 20 ms: the kernel counts it as busy all the time and not
+    // limited.
     let little = with_info(sending(6, 0), |info| info.flags = 1);
     let rounds: Vec<_> = (0..=10)
         .map(|round| counted(little, round * 100, 0, 0))
@@ -88,7 +89,7 @@ fn the_kernels_counters_of_idle_time_and_of_the_peers_window_are_charged_as_they
 
 #[test]
 fn a_counter_that_advances_by_jiffies_loses_no_time() {
-    // Rounds of 10 ms, a counter that advances by 8 or 12 ms: always busy.
+    // Rounds of 10 ms; the busy counter advances by 8 or 12 ms, so the socket is always busy.
     let mut socket = FollowedSocket::start(0, counted(sending(30, 90_000), 0, 0, 0));
     for round in 1..=100u64 {
         let jiffies = (round * 10).div_ceil(4) * 4;
@@ -190,7 +191,7 @@ fn a_blocked_writer_a_closed_window_and_a_timeout_are_events() {
     );
 }
 
-/// The lines to paste of the verdict about `socket`.
+/// The lines to paste in the verdict about `socket`.
 fn pasted(socket: &FollowedSocket, settings: &HostSettings) -> Vec<String> {
     let verdict = socket_verdict(socket, None, settings);
     verdict
@@ -283,7 +284,7 @@ fn a_slow_reader_at_the_peer_is_named_also_just_after_it_read() {
     let mut unread = [100_000; 11];
     unread[10] = 0;
     assert!(step(unread).starts_with(reader));
-    // Most of the time it has read everything.
+    // In most observations the program has read everything.
     let mut unread = [0; 11];
     unread[10] = 100_000;
     assert!(!step(unread).starts_with(reader));
@@ -353,7 +354,7 @@ fn a_recording_gives_back_every_observation() {
     for (place, round) in rounds.iter().enumerate() {
         let mut expected = round.clone();
         for socket in &mut expected {
-            // The second one did not change since the first round; its clocks went on.
+            // The second socket has not changed since the first round; only its clocks advanced.
             if place == 1 && socket.id.cookie == rounds[0][1].id.cookie {
                 let info = socket.info.as_mut().unwrap();
                 info.last_ack_recv += 100;
@@ -367,7 +368,7 @@ fn a_recording_gives_back_every_observation() {
         assert_eq!(read.sockets, expected, "round {place}");
     }
     assert!(recording.next_round().unwrap().is_none());
-    // A second observation costs what changed.
+    // A further observation takes space only for what changed.
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.lines().nth(2).unwrap().len() < 60, "{text}");
 }

@@ -1,9 +1,9 @@
-//! Reading of answers: every length, every cut, requests and filters.
+//! Tests of parsing answers of every length and cut anywhere, and of requests and filters.
 
 use super::*;
 
-/// The answer called `name` with the first `len` bytes of its `tcp_info`, padded with `len`
-/// bytes of other values if it is shorter, as a kernel with such a struct would answer.
+/// The answer called `name` with `len` bytes of `tcp_info`: cut, or padded with other values, as a
+/// kernel with a struct of this length would answer.
 fn with_info_of(name: &str, len: usize) -> Vec<u8> {
     const INFO: u16 = 2;
     let whole = answer(name);
@@ -53,8 +53,8 @@ fn each_kernel_gives_the_fields_that_it_has() {
         let info = SocketObservation::parse(&bytes).unwrap().info?;
         Some(info.values().filter(Option::is_some).count())
     };
-    // Lengths of Linux 2.6.32, 3.15, 4.1, 4.2, 4.6, 4.9, 4.10, 4.18, 4.19, 5.4, 6.2, 6.7
-    // and 6.18, and of a kernel to come.
+    // Lengths of Linux 2.6.32, 3.15, 4.1, 4.2, 4.6, 4.9, 4.10, 4.18, 4.19, 5.4, 6.2, 6.7 and 6.18,
+    // and of a future kernel.
     let lengths = [
         104, 120, 136, 144, 160, 168, 192, 200, 224, 232, 240, 248, 280, 320,
     ];
@@ -88,7 +88,7 @@ fn an_answer_cut_anywhere_is_read_as_far_as_it_goes() {
             assert_eq!(socket.is_some(), len >= HEADER_LEN, "{len}");
         }
     }
-    // Any byte may be wrong.
+    // Any byte may be changed.
     let whole = answer("zero-window-receiver");
     for at in 0..whole.len() {
         for flip in [0xff, 0x80, 0x01] {
@@ -222,7 +222,7 @@ fn a_request_for_one_socket_has_the_identity_of_its_answer() {
         bytes[4..52],
         "ports, addresses, interface, cookie"
     );
-    // An IPv6 socket with IPv4 addresses is found by their mapped form.
+    // Filters compare an IPv6 socket with IPv4 addresses in mapped form.
     socket.family = DiagFamily::V6;
     request.clear();
     request_one(&mut request, &socket, 1);

@@ -1,4 +1,4 @@
-//! The limit of one observation: each from the signature that a kernel shows.
+//! Tests of the limit of a single observation: one signature of a kernel for each limit.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -16,7 +16,7 @@ fn app_limited(socket: SocketObservation) -> SocketObservation {
     with_info(socket, |info| info.flags = 1)
 }
 
-/// Asserts the limit and the confidence of each of `cases`.
+/// Asserts the expected limit and confidence of each of `cases`.
 fn assert_limits(cases: &[(&str, SocketObservation, Limit, Confidence)]) {
     for (name, socket, limit, confidence) in cases {
         assert_eq!(limit_of(socket), (Some(*limit), *confidence), "{name}");
@@ -29,14 +29,15 @@ fn the_program_the_send_buffer_and_nagle_are_named_with_nothing_or_little_unsent
     let queued = |bytes: u32| move |memory: &mut SocketMemory| memory.queued = bytes;
     assert_limits(&[
         ("idle", app_limited(idle()), Application, Confidence::High),
-        // Measured: w 12 to 15 K of tb 46080.
+        // Measured: `w` is 12 to 15 KB with `tb` 46080.
         (
             "little written",
             app_limited(with_memory(sending(6, 0), queued(13_680))),
             Application,
             Confidence::High,
         ),
-        // Measured with SO_SNDBUF 16384: w 27 to 33 K of tb 32768, cwnd 30, unacked 12 to 15.
+        // Measured with SO_SNDBUF 16384: `w` is 27 to 33 KB with `tb` 32768; cwnd 30, unacked 12 to
+        // 15.
         (
             "send buffer full",
             with_memory(sending(13, 0), |memory| {
@@ -184,7 +185,8 @@ fn the_ends_of_a_connection_are_named() {
 
 #[test]
 fn a_kernel_that_shows_no_reason_gives_no_limit() {
-    // Room in both windows, payload for many segments, no pacing, an empty device.
+    // Both windows have room, payload for many segments is unsent, nothing is paced, the device is
+    // idle.
     assert_eq!(limit_of(&sending(5, 90_000)).0, None);
     let mut unknown = idle();
     unknown.info = None;
@@ -231,7 +233,7 @@ fn the_receiver_is_slow_if_its_payload_is_unread_and_its_window_small() {
     };
     assert_eq!(limit(&window(0)), Some(ReceiveLimit::Reader));
     assert_eq!(limit(&window(1 << 20)), Some(ReceiveLimit::None));
-    // Five windows of about 60 KB in five round trips.
+    // Five windows of about 60 KB arrived in five round trips.
     let full = limit(&|socket| {
         socket.receive_queue = 0;
         let info = socket.info.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! Answers of several kernels, the limits that follow from them, accounts, and recordings.
+//! Tests: answers of several kernels, the limits that follow, accounts, and recordings.
 
 mod accounts;
 mod answers;
@@ -7,10 +7,10 @@ mod replays;
 
 use super::*;
 
-/// Answers of Linux 6.18, one a line: name and bytes. A sender and its receiver over the
-/// loopback device: one with a reader that stopped, one with payload that is unread.
+/// Answers of Linux 6.18, one per line: name and bytes. They are from pairs of sender and receiver
+/// over the loopback device: one with a reader that stopped, one with unread payload.
 const ANSWERS: &str = include_str!("linux-6.18.hex");
-/// Bytes before the attributes.
+/// Bytes of an answer before its attributes.
 const HEADER_LEN: usize = 72;
 
 /// The answer called `name`.
@@ -27,8 +27,8 @@ fn observation(name: &str) -> SocketObservation {
     SocketObservation::parse(&answer(name)).unwrap()
 }
 
-/// An established sender over a path of 20 ms with nothing to send, of which the tests
-/// change what they are about.
+/// An established sender with nothing to send, over a path with an RTT of 20 ms. Tests change the
+/// values that they are about.
 fn idle() -> SocketObservation {
     SocketObservation {
         state: SocketState::Established,
@@ -69,7 +69,7 @@ fn idle() -> SocketObservation {
     }
 }
 
-/// [`idle`] with `segments` in flight and `unsent` bytes behind them.
+/// [`idle`] with `segments` in flight and `unsent` further bytes written.
 fn sending(segments: u32, unsent: u32) -> SocketObservation {
     let mut socket = idle();
     socket.send_queue = segments * 1_448 + unsent;

@@ -1,4 +1,4 @@
-//! Recordings judged, alone and beside a capture.
+//! Tests of recordings, alone and compared with a capture.
 
 use fullpipe_tcp::Limit;
 use fullpipe_wire::TcpFlags;
@@ -12,7 +12,7 @@ use crate::{
 
 const ROUND_US: u64 = 100_000;
 
-/// Rounds of a socket that is idle, then waits for its congestion window, then is idle.
+/// Rounds of a socket that is idle, then limited by its congestion window, then idle.
 fn rounds() -> Vec<SocketObservation> {
     let mut rounds = vec![idle(); 10];
     for round in 0..20 {
@@ -42,7 +42,7 @@ fn replayed(rounds: &[SocketObservation]) -> Replay {
     replay
 }
 
-/// The account is the live one, and the bands are its time without gaps.
+/// The replayed account equals the live one, and the bands cover its time without gaps.
 #[test]
 fn a_replayed_socket_has_the_account_of_the_live_one() {
     let rounds = rounds();
@@ -71,8 +71,8 @@ fn a_replayed_socket_has_the_account_of_the_live_one() {
     assert_eq!(limits[2], Some(Limit::Application));
 }
 
-/// The accounts agree where their limits do, by the clock that both have, and the rest is a
-/// difference with its time.
+/// The accounts agree while their limits do, by the clock that both share; the remaining time is
+/// listed as differences.
 #[test]
 fn accounts_are_compared_over_the_time_that_both_saw() {
     let replay = replayed(&rounds());
@@ -91,7 +91,7 @@ fn accounts_are_compared_over_the_time_that_both_saw() {
         is_sure: true,
         bytes: 0,
     };
-    // The socket's first 0.5 s passed before the capture.
+    // The capture began 0.5 s after the socket.
     observed.bands = vec![
         band(0, 500_000_000, Limit::Application),
         band(500_000_000, 1_500_000_000, Limit::CwndSteady),
