@@ -2,10 +2,9 @@
 //! engine for all congestion control algorithms. RFC 8985 (RACK-TLP), RFC 9937
 //! (PRR), RFC 6298 (RTO), RFC 5682 (F-RTO), and undo.
 //!
-//! Rule: this part knows which ranges are outstanding and the status of each;
-//! it holds no payload and makes no segments. Congestion control decides how
-//! much may be in flight, except in fast recovery, where PRR does unless the algorithm
-//! controls recovery.
+//! Rule: this part knows which ranges are outstanding and the status of each; it holds no payload
+//! and makes no segments. Congestion control decides how much may be in flight. In fast recovery,
+//! PRR decides this unless the algorithm controls recovery.
 
 mod prr;
 mod rack;
@@ -46,7 +45,7 @@ pub enum RecoveryPhase {
     Open,
     /// Fast recovery, until everything before `recover` is acknowledged.
     Fast,
-    /// After a timeout: what was outstanding is retransmitted in slow start.
+    /// After a timeout: the outstanding payload is retransmitted in slow start.
     Timeout,
 }
 
@@ -62,7 +61,7 @@ enum Frto {
     SendsNewData(u8),
 }
 
-/// New segments in step 2b.
+/// Number of new segments in step 2b.
 const NEW_SEGMENTS: u8 = 2;
 
 impl Frto {
@@ -89,7 +88,8 @@ impl Frto {
 #[derive(Debug)]
 pub struct Recovery {
     phase: RecoveryPhase,
-    /// `snd_nxt` when recovery began; once it is over, `snd_nxt` when it ended.
+    /// `snd_nxt` at the start of the present recovery or, outside of recovery, at the end of the
+    /// last one.
     recover: SeqNum,
     board: Scoreboard,
     rack: Rack,
@@ -104,7 +104,7 @@ pub struct Recovery {
     /// Duplicate ACKs from a peer without SACK; each stands for one segment beyond the
     /// first hole.
     duplicates: u32,
-    /// No node was free for a SACK block since everything was last acknowledged.
+    /// Since everything was last acknowledged, a SACK block was ignored because no node was free.
     has_ignored_reports: bool,
     /// The path MTU probe in flight.
     mtu_probe: Option<Range<SeqNum>>,
@@ -277,9 +277,9 @@ impl Recovery {
         }
     }
 
-    /// Marks all that is in flight as lost after a zero-window probe: the
-    /// answer does not acknowledge the probe's byte while the window is closed.
-    /// It is retransmitted once the window opens.
+    /// Marks all bytes in flight as lost after a zero-window probe: while the window is closed, the
+    /// answer does not acknowledge the probe's byte. The byte is retransmitted once the window
+    /// opens.
     pub fn on_window_probe(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
     }
@@ -368,10 +368,10 @@ impl Recovery {
             newly.bytes += sent.len();
             newly.retransmission_arrived |= ambiguous;
             newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
-            // After a timeout an early ACK of everything up to it proves nothing: the path
-            // may have become faster, and no sample shows it while everything is
-            // retransmitted. F-RTO decides. An early SACK is still the original's, as after
-            // a delay. RFC 8985 §6.2 ignores both.
+            // After a timeout, a cumulative ACK that arrives early proves nothing: the path may
+            // have become faster, and while everything is retransmitted no sample shows this. F-RTO
+            // decides instead. A SACK that arrives early still is for the original, which was
+            // delayed. RFC 8985 §6.2 ignores these two cases.
             let is_acknowledged = sent.end.at_or_before(input.ack);
             let is_trusted = after_timeout && is_acknowledged;
             let min_rtt = input.path.min_rtt.filter(|_| !is_trusted);
@@ -403,8 +403,8 @@ impl Recovery {
             }
             None => self.count_duplicates(input, arena),
         }
-        // If no report told of originals beyond the hole, they may have arrived before the
-        // timeout, and the retransmission that filled the hole has let the ACK cover them.
+        // If SACK blocks did not report originals beyond the hole, these may have arrived before
+        // the timeout, and the ACK covers them only because the retransmission has filled the hole.
         if input.sack.is_none() || self.has_ignored_reports {
             newly.original_arrived &= !newly.retransmission_arrived;
         }
@@ -555,13 +555,12 @@ impl Recovery {
 
     /// Updates the window of fast recovery after an ACK.
     ///
-    /// PRR computes the bytes that may leave with this ACK and assumes that they leave at
-    /// once. The pacer may delay them, so what PRR granted before stays granted;
-    /// otherwise a recovery after many losses would grow only by the difference between
-    /// pacing rate and ACK rate, instead of doubling in a round trip. While the bytes in
-    /// flight are at most `ssthresh`, the window is therefore at least its previous
-    /// value, less the bytes newly lost, plus a segment for a safe ACK, but at most
-    /// `ssthresh`.
+    /// PRR computes the bytes that may leave with this ACK and assumes that they leave at once. The
+    /// pacer may delay them, so the bytes that PRR granted before stay granted. Otherwise a
+    /// recovery after many losses would grow only by the difference between pacing rate and ACK
+    /// rate, instead of doubling in a round trip. While the bytes in flight are at most `ssthresh`,
+    /// the window is therefore at least its previous value, less the bytes newly lost, plus a
+    /// segment for a safe ACK, but at most `ssthresh`.
     pub fn pace(&mut self, out: &AckOut, advanced: bool, ssthresh: u32, mss: u32) {
         let in_flight = self.board.in_flight();
         let is_safe = advanced && out.lost == 0;
@@ -574,7 +573,7 @@ impl Recovery {
         });
         let grown = if is_safe { mss } else { 0 };
         let before = self.window.saturating_sub(out.lost);
-        // With more than `ssthresh` in flight, PRR grants more than this.
+        // With more than `ssthresh` in flight, PRR grants more than `kept`.
         let kept = before.saturating_add(grown).min(ssthresh);
         self.window = granted.max(kept);
     }

@@ -3,9 +3,9 @@
 //!
 //! Rule: time decides, not a count of duplicates. Before any reordering is seen, the
 //! reordering window is zero in recovery and after three SACKed segments. Otherwise it is a
-//! quarter of the smallest round-trip time, grows by that with DSACKs, and never exceeds
-//! the smoothed round-trip time. This file marks losses; others decide what to retransmit
-//! and when.
+//! quarter of the smallest round-trip time. DSACKs widen it by another quarter at most once a
+//! round trip, and it never exceeds the smoothed round-trip time. This file marks losses;
+//! other files decide what to retransmit and when.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(super) const DUPLICATE_THRESHOLD: u32 = 3;
 pub struct Rack {
     /// RACK.xmit_ts: send time of the delivered segment that was sent last.
     sent_at: Instant,
-    /// RACK.end_seq: its end.
+    /// RACK.end_seq: the end of that segment.
     end: SeqNum,
     /// RACK.rtt: round-trip time of the segment delivered last.
     rtt: Duration,
@@ -144,7 +144,8 @@ impl Rack {
     /// Marks lost ranges. Returns their bytes and the deadline of the
     /// reordering timer. RFC 8985 §6.2 step 5.
     ///
-    /// `expects_loss`: a recovery runs, or a peer without SACK sent three duplicate ACKs.
+    /// `expects_loss` means that a recovery runs, or that a peer without SACK sent three
+    /// duplicate ACKs.
     pub fn detect(
         &self,
         board: &mut Scoreboard,
@@ -165,7 +166,7 @@ impl Rack {
             is_due
         });
         // The timer waits for the last of the ranges that may be lost (RFC 8985 §6.2 step 5).
-        // A timer for each of them would fire once a segment.
+        // A timer for each of these ranges would fire once a segment.
         let last = board.last_suspect(self.sent_at, &is_suspect, arena);
         (lost, last.map(deadline))
     }

@@ -8,7 +8,7 @@ use fullpipe_pool::Duration;
 
 use crate::TcpConfig;
 
-/// Largest sample, 9 minutes: its eighths fit.
+/// Largest sample, 9 minutes: in eighths of a microsecond it fits into 32 bits.
 const LARGEST_SAMPLE_US: u32 = u32::MAX / 8;
 
 /// The round-trip time estimate of one connection.
@@ -64,7 +64,7 @@ impl Rtt {
     }
 
     /// Ends the backoff without a sample: the handshake is complete, or a window has
-    /// opened. An ACK of a retransmission does not end it (Karn; RFC 9293 §3.8.1,
+    /// opened. An ACK of a retransmission does not end the backoff (Karn; RFC 9293 §3.8.1,
     /// MUST-19): on a path that became longer than the timeout, every segment would
     /// otherwise leave twice.
     pub fn end_backoff(&mut self) {

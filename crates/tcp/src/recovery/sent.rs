@@ -1,14 +1,14 @@
-//! The scoreboard: what has been sent and not acknowledged. RFC 6675, RFC 8985.
+//! The scoreboard: the ranges that were sent and are not acknowledged. RFC 6675, RFC 8985.
 //!
 //! Rule: the ranges of a connection are in order, adjacent, and cover exactly
 //! `snd_una..snd_nxt`. Each is in flight, SACKed, or lost and not yet retransmitted; the
-//! bytes of each status are running sums. The nodes come from one arena that all
-//! connections of a host share. When the arena is nearly empty, segments are merged into
-//! runs, which only loses precision. No payload is kept here, and nothing is decided.
+//! bytes of each status are running sums. The nodes come from one arena that all connections
+//! of a host share. When few nodes are free, segments are merged into runs, which only loses
+//! precision. This file keeps no payload and decides nothing.
 //!
-//! A peer chooses the packets that it sends, so their cost is bounded: a range
-//! is found by sequence number in a tree, and the ranges of one status form a
-//! list, so that only ranges that change are visited.
+//! A peer chooses the packets that it sends, so the work that they cause is bounded: a range
+//! is found by sequence number in a tree, and the ranges of one status form a list, so that
+//! only ranges that change are visited.
 
 mod arena;
 mod range;
@@ -28,8 +28,8 @@ use crate::{SeqNum, congestion::Snapshot};
 use arena::SMALL_SEGMENT;
 use status_list::StatusList;
 
-/// Runs of segments into which a connection divides what it has in flight while
-/// nodes are scarce.
+/// Number of runs into which a connection divides its outstanding bytes while nodes are
+/// scarce.
 const RUNS: u32 = 64;
 /// Divisor of the age of the oldest segment in flight; the quotient is the longest time
 /// between two segments of a run.
@@ -141,12 +141,12 @@ impl Scoreboard {
                 self.add(&node, node.len());
                 self.list(SentStatus::InFlight).insert(index, arena);
             }
-            // Without a node the last range grows, and loses its own send time.
+            // Without a free node the last range grows, and loses its own send time.
             None => self.extend_tail(&node, arena),
         }
     }
 
-    /// Merges `node`, which leaves now, with the last range. The two count as sent
+    /// Merges `node`, which leaves now, with the last range. The merged range counts as sent
     /// now.
     fn extend_tail(&mut self, node: &Sent, arena: &mut SentArena) {
         self.change(self.tail, arena, &|tail| {
@@ -158,8 +158,8 @@ impl Scoreboard {
         });
     }
 
-    /// Returns true if the last range is at most a 64th of what is not acknowledged,
-    /// and left so shortly before `now` that it and the next segment may count as one.
+    /// Returns true if the last range is shorter than a 64th of the outstanding bytes, and
+    /// left so shortly before `now` that the next segment may be merged with it.
     fn is_short_run(&self, now: Instant, arena: &SentArena) -> bool {
         let tail = arena.visited(self.tail);
         let first = self.lists[SentStatus::InFlight as usize].first;
@@ -172,9 +172,9 @@ impl Scoreboard {
         self.in_flight + self.sacked + self.lost
     }
 
-    /// Removes everything before `ack`. Calls `delivered` for each range that
-    /// was not SACKed before, lowest first. The rest of a range that hides a loss is
-    /// lost again: no ACK would repair it before the next timeout.
+    /// Removes everything before `ack`. Calls `delivered` for each range that was not SACKed
+    /// before, lowest first. If `ack` ends inside a range that hides a loss, the rest of that
+    /// range is lost again; otherwise only the next timeout would repair it.
     pub fn on_ack(&mut self, ack: SeqNum, arena: &mut SentArena, delivered: &mut dyn FnMut(&Sent)) {
         while self.head != NONE {
             let node = *arena.get(self.head);
@@ -310,8 +310,8 @@ impl Scoreboard {
         Some(if is_alone { oldest.sent_at } else { latest })
     }
 
-    /// Marks everything in flight as lost; with `renege` also what is SACKed,
-    /// because the peer has discarded it.
+    /// Marks all ranges in flight as lost; with `renege` also all SACKed ranges, because the
+    /// peer has discarded them.
     pub fn mark_all_lost(&mut self, renege: bool, arena: &mut SentArena) {
         self.all_become(SentStatus::InFlight, SentStatus::Lost, arena);
         if renege {
@@ -319,13 +319,13 @@ impl Scoreboard {
         }
     }
 
-    /// Marks everything lost as in flight: an undo.
+    /// Marks all lost ranges as in flight, for an undo.
     pub fn unmark_lost(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Lost, SentStatus::InFlight, arena);
     }
 
-    /// Marks everything SACKed as in flight. For a peer without SACK, which was only
-    /// assumed to have received it.
+    /// Marks all SACKed ranges as in flight. This is for a peer without SACK: that it
+    /// received them was only an assumption.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Sacked, SentStatus::InFlight, arena);
     }
@@ -379,8 +379,8 @@ impl Scoreboard {
         start.room_to(end) <= bytes || self.split(index, start + bytes, arena)
     }
 
-    /// Returns true if the lowest range is SACKed. The peer could acknowledge it and does
-    /// not, so it has discarded it. RFC 2018 §8.
+    /// Returns true if the lowest range is SACKed. The peer could acknowledge this range and
+    /// does not, so the peer has discarded it. RFC 2018 §8.
     pub fn head_is_sacked(&self, arena: &SentArena) -> bool {
         self.head != NONE && arena.get(self.head).status == SentStatus::Sacked
     }
@@ -443,7 +443,7 @@ impl Scoreboard {
     /// Checks that the ranges cover `una..max` and that the sums are right.
     ///
     /// # Panics
-    /// If not.
+    /// If they do not, or a sum is wrong.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");

@@ -30,7 +30,7 @@ struct Probe {
 /// Conclusion about the probe from an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
-    /// No probe is in flight, or its fate is not known yet.
+    /// No probe is in flight, or its outcome is not known yet.
     Nothing,
     /// Both the segment and the probe were delivered, or the probe was new
     /// payload.
@@ -71,8 +71,9 @@ impl TailLoss {
         });
     }
 
-    /// Processes an ACK up to `ack`. `dsack`: it carries a DSACK block; `is_bare`: it
-    /// acknowledges nothing new, neither cumulatively nor by SACK. RFC 8985 §7.4.
+    /// Processes an ACK up to `ack`. `dsack` means that the ACK carries a DSACK block,
+    /// `is_bare` that it acknowledges nothing new, neither cumulatively nor by SACK. RFC
+    /// 8985 §7.4.
     pub fn on_ack(&mut self, ack: SeqNum, dsack: bool, is_bare: bool) -> ProbeOutcome {
         let Some(probe) = self.probe.filter(|probe| ack.at_or_after(probe.end)) else {
             return ProbeOutcome::Nothing;

@@ -149,14 +149,14 @@ fn an_overtaken_segment_is_lost_only_after_a_quarter_round_trip() {
     assert_eq!(out.change, RecoveryChange::Unchanged);
     let due = out.reordering_deadline.flatten().expect("RACK looks again");
     assert_eq!(due, Instant::from_millis(1 + 100 + 25));
-    // An ACK that reports nothing new changes nothing, and leaves the timer alone.
+    // An ACK that reports nothing new marks no loss, and leaves the timer unchanged.
     let late = rig.ack(103, 0, &[(1, 2)]);
     assert_eq!((late.lost, late.reordering_deadline), (0, None));
     assert_eq!(rig.reordering_deadline(126), RecoveryChange::LossFound);
     assert_eq!(rig.recovery.board().lost(), MSS);
 }
 
-/// RFC 8985 §6.2 step 5: the timer is that of the last segment, not of each.
+/// RFC 8985 §6.2 step 5: one timer waits for the last segment, instead of a timer for each.
 #[test]
 fn the_reordering_timer_fires_once_for_all_segments_that_were_overtaken() {
     for sacked in [1, 2, 20] {
@@ -164,8 +164,8 @@ fn the_reordering_timer_fires_once_for_all_segments_that_were_overtaken() {
         let out = rig.ack(130, 0, &[(sacked, sacked + 1)]);
         assert_eq!(out.lost, 0);
         let rtt_ms = 130 - u64::from(sacked + 1);
-        // The segment before the SACKed one was sent at `sacked` milliseconds, and a quarter
-        // of the round trip is waited for.
+        // The segment before the SACKed one was sent at `sacked` milliseconds, and the timer
+        // waits a quarter of the round trip longer.
         let expected = Instant::from_millis(u64::from(sacked) + rtt_ms + 25);
         let deadline = out.reordering_deadline.flatten().expect("a timer");
         assert!((expected..=expected + Duration::from_millis(1)).contains(&deadline));
@@ -223,7 +223,8 @@ fn without_free_nodes_ranges_merge_and_nothing_fails() {
     assert_eq!(rig.arena.free_count(), rig.arena.capacity());
 }
 
-/// With one node, the first segment cannot be told apart from the lost rest that it left.
+/// With one node, the board cannot distinguish the retransmitted segment from the lost rest of
+/// the range.
 #[test]
 fn without_a_free_node_the_ack_of_a_retransmission_shows_the_rest_as_lost() {
     let mut rig = Rig::with(5, 0);
@@ -242,7 +243,8 @@ fn without_a_free_node_the_ack_of_a_retransmission_shows_the_rest_as_lost() {
     assert_eq!(rig.recovery.board().lost(), 0);
 }
 
-/// Reports that found no node leave open which originals had arrived before the timeout.
+/// If SACK blocks were ignored for lack of nodes, it is unknown which originals had arrived
+/// before the timeout.
 #[test]
 fn without_free_nodes_what_a_timeout_repairs_is_not_taken_for_an_original() {
     let mut rig = Rig::with(5, 1);
@@ -260,7 +262,7 @@ fn without_free_nodes_what_a_timeout_repairs_is_not_taken_for_an_original() {
     );
 }
 
-/// A table with too few nodes costs precision of a 64th of the flight, and no more.
+/// With too few nodes, the board loses a precision of a 64th of the flight, and no more.
 #[test]
 fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {
     let mut rig = Rig::with(2_000, 600);
@@ -404,7 +406,8 @@ fn lists_tree_and_sums_agree_after_random_events() {
     }
 }
 
-/// Reordering beyond the window, and originals that arrive before the pacer lets a repair leave.
+/// Reordering exceeds the window, and the originals arrive before the pacer lets a
+/// retransmission leave.
 #[test]
 fn a_recovery_without_a_retransmission_is_spurious() {
     let mut rig = Rig::with(10, 64);

@@ -1,9 +1,8 @@
-//! Detection of spurious recoveries: Eifel (RFC 3522, RFC 4015), DSACK (RFC
-//! 3708), and the conclusions of F-RTO (RFC 5682). Step 2b of F-RTO is in the parent. RFC
-//! 5682 waits for the second ACK; here an original that arrives with the first ACK counts
-//! too, if the peer's SACK blocks would have reported it before the timeout. After a real
-//! loss whose ACKs were also lost, that is one undo too many, and RACK then finds the loss
-//! again.
+//! Detection of spurious recoveries: Eifel (RFC 3522, RFC 4015), DSACK (RFC 3708), and the
+//! conclusions of F-RTO (RFC 5682). Step 2b of F-RTO is in the parent module. RFC 5682
+//! waits for the second ACK. Here an original that arrives with the first ACK counts too,
+//! if the peer's SACK blocks would have reported it before the timeout. After a real loss
+//! whose ACKs were also lost, this undo is wrong, and RACK then finds the loss again.
 //!
 //! Rule: a recovery was spurious if the originals of everything that it retransmitted had
 //! arrived, or if the segment that fills the first hole left before its retransmission.
@@ -30,8 +29,8 @@ pub struct UndoDetector {
     undo_retrans: u32,
     /// Bytes known to be spurious before a DSACK could report them.
     known_spurious: u32,
-    /// The recovery began with a timeout, before any loss was known. Otherwise late
-    /// originals prove nothing. RFC 5682 §3.1.
+    /// The recovery began with a timeout, before any loss was known. After any other
+    /// beginning, late originals prove nothing. RFC 5682 §3.1.
     is_timeout: bool,
 }
 
@@ -46,8 +45,8 @@ impl UndoDetector {
         is_timeout: false,
     };
 
-    /// Returns true from the start of a recovery until nothing of it can be undone: until
-    /// an undo, or a window after its end.
+    /// Returns true while the recovery can be undone: from its start until an undo, or
+    /// until a window after its end.
     pub const fn is_running(&self) -> bool {
         self.undo_marker.is_some()
     }
@@ -75,9 +74,8 @@ impl UndoDetector {
         self.undo_retrans = self.undo_retrans.saturating_add(bytes);
     }
 
-    /// Notes the delivery of `bytes` whose ACK came too early for the last
-    /// retransmission. A DSACK reports the same bytes a round trip later and then does
-    /// not count again.
+    /// Notes the delivery of `bytes` whose ACK came too early for the last retransmission.
+    /// The DSACK that reports the same bytes a round trip later does not count again.
     pub fn on_original(&mut self, bytes: u32) {
         if self.undo_marker.is_some() {
             self.undo_retrans = self.undo_retrans.saturating_sub(bytes);
@@ -129,13 +127,14 @@ impl UndoDetector {
     }
 
     /// Ends the detection after a recovery once `ack` is far enough past `recovered_at`,
-    /// `snd_nxt` when the recovery ended: by as many bytes as lie between its start and
-    /// `recovered_at`, which are at least the window that was outstanding when it began.
+    /// the `snd_nxt` of the end of the recovery. The distance is the number of bytes from
+    /// the start of the recovery to `recovered_at`: at least the window that was
+    /// outstanding when it began.
     ///
-    /// The DSACK of a retransmission comes a round trip after it, and so before the ACK of
-    /// what was sent after the recovery; a window more leaves room for reordering. A later
-    /// DSACK is of a copy that the network made, and the congestion window it would restore
-    /// is out of date.
+    /// The DSACK of a retransmission arrives a round trip after it, before the ACK of
+    /// payload that was sent after the recovery. One window more leaves room for
+    /// reordering. A later DSACK reports a copy that the network made, and an undo would
+    /// restore a congestion window that is out of date.
     pub fn expire(&mut self, ack: SeqNum, recovered_at: SeqNum) {
         if let Some(undo_marker) = self.undo_marker {
             let window = undo_marker.room_to(recovered_at).min(LARGEST_WINDOW);

@@ -4,7 +4,7 @@ use super::*;
 
 const MSS: u32 = 1_000;
 
-/// Twenty segments in flight, one lost, the rest is acknowledged one by one.
+/// Of twenty segments in flight one is lost, and the others are acknowledged one by one.
 #[test]
 fn the_window_shrinks_in_proportion_to_the_bytes_delivered() {
     let mut prr = Prr::start(20 * MSS);
@@ -63,7 +63,8 @@ fn after_heavy_loss_no_more_is_sent_than_delivered() {
     );
 }
 
-/// A peer that withdraws its SACK blocks and reports them again has bytes delivered without end.
+/// A peer that withdraws its SACK blocks and reports them again can make the count of delivered
+/// bytes grow without end.
 #[test]
 fn bytes_delivered_without_end_do_not_overflow() {
     let mut prr = Prr::start(10_000);
@@ -93,7 +94,7 @@ fn the_share_that_may_leave_is_rounded_up_and_less_what_has_left() {
     let mut prr = Prr::start(20 * MSS);
     assert_eq!(prr.on_ack(ack), 19 * MSS, "the first retransmission leaves");
     prr.on_sent(MSS);
-    // 1,003 · 14,000 / 20,000 = 702.1: less than has left.
+    // 1,003 · 14,000 / 20,000 = 702.1: less than the bytes that have left.
     assert_eq!(
         prr.on_ack(PrrAck {
             delivered: 3,
@@ -123,7 +124,8 @@ fn at_ssthresh_nothing_more_leaves() {
         in_flight: 12 * MSS,
         ..ack
     };
-    // 5 delivered, 1 has left, and one more for a safe ACK; 2 reach `ssthresh`.
+    // 5 segments are delivered, 1 has left, and a safe ACK allows one more. 2 are enough to
+    // reach `ssthresh`.
     assert_eq!(prr.on_ack(below), 14 * MSS);
     prr.on_sent(4 * MSS);
     let even = PrrAck {

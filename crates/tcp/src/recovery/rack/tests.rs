@@ -45,7 +45,8 @@ const fn path(srtt: u64, min_rtt: Option<u64>) -> PathState {
     }
 }
 
-/// Step 3: reordering is a never-retransmitted segment below RACK.fack.
+/// Step 3: reordering is the delivery of a segment below RACK.fack that was never
+/// retransmitted.
 #[test]
 fn an_original_below_the_highest_delivered_shows_reordering() {
     for (index, retransmissions, echoes_original, expected) in [
@@ -65,7 +66,7 @@ fn an_original_below_the_highest_delivered_shows_reordering() {
 }
 
 /// Step 2: an ACK of a retransmission that is faster than the smallest round trip, or that
-/// echoes an older timestamp, is of the original.
+/// echoes an older timestamp, is for the original.
 #[test]
 fn an_ack_too_early_for_the_retransmission_is_of_the_original() {
     for (retransmissions, echoes_original, rtt_ms, expected) in [
@@ -89,8 +90,8 @@ fn an_ack_too_early_for_the_retransmission_is_of_the_original() {
     assert!(!rack().on_delivered(&segment(0, 50, 1), false, None, at(51)));
 }
 
-/// Step 2: RACK.segment is the delivered one that was sent last; with equal times the one
-/// that ends last.
+/// Step 2: RACK.segment is the delivered segment that was sent last. Of segments sent at
+/// the same time, it is the one that ends last.
 #[test]
 fn the_segment_sent_last_stays_the_reference() {
     let mut rack = rack();
@@ -110,7 +111,8 @@ fn the_segment_sent_last_stays_the_reference() {
     assert_eq!(rack.sent_at, Instant::ZERO);
 }
 
-/// Step 4: at most once a round trip, and back after 16 recoveries.
+/// Step 4: the window grows at most once a round trip, and shrinks back after 16
+/// recoveries.
 #[test]
 fn a_dsack_widens_the_window_once_a_round_trip_for_sixteen_recoveries() {
     let mut rack = rack();
@@ -157,12 +159,13 @@ fn the_reordering_window_is_a_quarter_of_the_smallest_round_trip() {
     }
 }
 
-/// Step 5: lost when RACK.rtt and the window have passed; otherwise the timer.
+/// Step 5: a segment is lost when RACK.rtt and the window have passed; before that, the
+/// timer runs.
 #[test]
 fn a_segment_is_lost_when_its_time_is_over_and_not_before() {
     let mut rack = rack();
     // Sent at 3 ms, delivered 40 ms later; a quarter of 80 ms may pass. While two segments
-    // may be lost, the timer is that of the reference.
+    // may be lost, the timer counts from the send time of RACK.segment.
     rack.on_delivered(&segment(2, 3, 0), false, None, at(43));
     for (now_ms, lost, timer) in [(60, 0, Some(63)), (61, MSS, Some(62)), (62, 2 * MSS, None)] {
         let mut board = Scoreboard::new();

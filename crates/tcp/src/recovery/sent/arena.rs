@@ -15,12 +15,12 @@ use fullpipe_pool::{
 use super::range::Sent;
 use crate::{SeqNum, congestion::Snapshot};
 
-/// Fewest ranges that reports may split off in a connection, however little is in
-/// flight.
+/// Number of ranges that SACK blocks may always split off in a connection, however few bytes
+/// are in flight.
 const FEWEST_CUTS: u32 = 1_024;
-/// Bytes in flight for each range that reports may split off.
+/// Bytes in flight for each range that SACK blocks may split off.
 const BYTES_PER_CUT: u32 = 1 << 10;
-/// Ranges below this size, in bytes, are merged while a connection has too many of them.
+/// Ranges below this size, in bytes, are merged while a connection has too many ranges.
 pub(super) const SMALL_SEGMENT: u32 = 256;
 
 /// The nodes of all connections of a host.
@@ -34,9 +34,9 @@ pub struct SentArena {
     reserved_nodes: u32,
     /// Nodes that connections share beyond the first node of each.
     shared: u32,
-    /// Times that no node was free, or few were.
+    /// Number of times that no node was free, or few were.
     refused: u64,
-    /// Times that one connection had as many nodes as it may have.
+    /// Number of times that one connection had as many nodes as it may have.
     refused_each: u64,
     /// Nodes that one connection may have because of the peer's SACK blocks; 0
     /// leaves the number to the bytes in flight.
@@ -81,8 +81,9 @@ impl SentArena {
         self
     }
 
-    /// Returns true if less than a quarter of the shared nodes is free: neighbouring ranges
-    /// are then merged before none is left. The first node of a connection is not shared.
+    /// Returns true if less than a quarter of the shared nodes is free. Neighbouring ranges
+    /// are then merged, before no node is left. The first node of a connection is not
+    /// shared.
     pub(super) fn is_scarce(&self) -> bool {
         self.shared_free() < self.shared.div_ceil(4)
     }
@@ -92,8 +93,8 @@ impl SentArena {
         self.free_count.saturating_sub(self.reserved_nodes)
     }
 
-    /// Counts a loss of precision for want of nodes; `is_cut_up` if the connection has as
-    /// many as it may have.
+    /// Counts a loss of precision for lack of nodes. `is_cut_up` means that the connection
+    /// has as many nodes as it may have.
     pub(super) fn count_merge(&mut self, is_cut_up: bool) {
         let count = if is_cut_up {
             &mut self.refused_each
@@ -121,8 +122,8 @@ impl SentArena {
         self.refused
     }
 
-    /// Returns how often that happened because one connection had as many nodes as it may
-    /// have ([`with_max_cuts`](Self::with_max_cuts)).
+    /// Returns how often the scoreboard lost precision because one connection had as many
+    /// nodes as it may have ([`with_max_cuts`](Self::with_max_cuts)).
     pub const fn refused_each(&self) -> u64 {
         self.refused_each
     }
@@ -139,8 +140,8 @@ impl SentArena {
         (outstanding / BYTES_PER_CUT).max(FEWEST_CUTS)
     }
 
-    /// Returns the parts that reports may split off a connection with `outstanding` bytes
-    /// in its scoreboard.
+    /// Returns the number of ranges that SACK blocks may split off in a connection with
+    /// `outstanding` bytes in its scoreboard.
     fn most_cuts(&self, outstanding: u32) -> u32 {
         match self.each {
             0 => Self::default_max_cuts(outstanding),
@@ -148,15 +149,15 @@ impl SentArena {
         }
     }
 
-    /// Returns true if a connection with `count` ranges has more than its segments need:
-    /// its peer has cut them up.
+    /// Returns true if a connection with `count` ranges has more ranges than its segments
+    /// need, because SACK blocks have split them.
     pub(super) fn is_cut_up(&self, count: u32, outstanding: u32) -> bool {
         count >= self.most_cuts(outstanding).max(outstanding / SMALL_SEGMENT)
     }
 
-    /// Allocates a node for the second part of a range that is split. `cut` is the number
-    /// of parts that this connection has split off already, and `outstanding` the bytes
-    /// that its scoreboard covers in `count` ranges.
+    /// Allocates a node for the second part of a range that is split. `cut` is the number of
+    /// ranges that were split off in this connection before; its scoreboard covers
+    /// `outstanding` bytes in `count` ranges.
     pub(super) fn allocate_cut(
         &mut self,
         node: Sent,
@@ -171,7 +172,7 @@ impl SentArena {
     }
 
     /// Allocates a node; `is_first` if the connection has none. Returns `None` if no node is
-    /// free for it.
+    /// free for this connection.
     pub(super) fn allocate(&mut self, node: Sent, is_first: bool) -> Option<u32> {
         let available = if is_first {
             self.free_count
@@ -190,7 +191,7 @@ impl SentArena {
         Some(index)
     }
 
-    /// Frees a node; `is_only` if the connection has no other.
+    /// Frees a node; `is_only` if the connection has no other node.
     pub(super) fn free_node(&mut self, index: u32, is_only: bool) {
         self.reserved_nodes += u32::from(is_only);
         self.nodes[index as usize].next = self.free;

@@ -35,7 +35,7 @@ pub struct Sent {
     pub status: SentStatus,
     /// Number of retransmissions.
     pub retransmissions: u8,
-    /// The range was split off another one.
+    /// The range was split off another range.
     pub(super) is_cut: bool,
     /// A part of the range was lost and is not retransmitted, but counts as in flight,
     /// because no node was free for it.

@@ -108,8 +108,9 @@ fn segments_that_leave_together_are_one_range_while_nothing_happened_to_it() {
 #[test]
 fn a_short_run_takes_one_more_segment_while_nodes_are_scarce() {
     let ms = Instant::from_millis;
-    // The last of five small ranges left at 5,100 ms, the first range at 0. Their ages in
-    // 256ths: 20 · 256 = 5,120.
+    // The last of five small ranges left at 5,100 ms, the first range at 0. The next
+    // segment is merged if 256 times the age of the last range is less than the age of
+    // the first: 20 · 256 = 5,120.
     for (name, head, tail, ranges, now_ms, merges) in [
         ("19 ms", 63_000, 1_000, 6, 5_119, true),
         ("20 ms", 63_000, 1_000, 6, 5_120, false),
@@ -159,11 +160,11 @@ fn the_first_range_of_a_connection_neither_uses_up_shared_nodes_nor_makes_them_s
     for at_ms in 5_000..5_007 {
         rig.send(900, ms(at_ms));
     }
-    // The last range found two of eight shared nodes free, a quarter.
+    // When the last range was added, two of eight shared nodes were free: a quarter.
     assert_eq!((rig.count(), rig.arena.refused()), (1 + 7, 0));
     rig.send(900, ms(5_007));
     assert_eq!((rig.count(), rig.arena.refused()), (8, 1), "now scarce");
-    // The own nodes of other connections are not shared when they are free, either.
+    // The own nodes of other connections are not shared, even when they are free.
     for board in &mut others {
         board.clear(&mut rig.arena);
     }
@@ -218,7 +219,8 @@ fn small_segments_are_merged_in_a_connection_with_too_many_ranges() {
     }
 }
 
-/// A small segment that was retransmitted joins what leaves next, too.
+/// A small segment that was retransmitted is merged with the segment that leaves next,
+/// too.
 #[test]
 fn a_small_retransmission_is_merged_like_a_small_segment() {
     let mut rig = Rig::with(SentArena::new(1_000, 1).with_max_cuts(3));
@@ -246,7 +248,8 @@ fn a_lost_range_that_must_grow_hides_its_loss_until_an_ack_shows_it() {
     assert_eq!(rig.ranges(), [(1_000, 3_000, Lost)]);
 }
 
-/// With the knob at 0: one part for each KiB that is not acknowledged, at least 1,024.
+/// With the knob at 0, the limit is one part for each KiB that is not acknowledged, at
+/// least 1,024.
 #[test]
 fn reports_split_off_one_range_for_each_kib() {
     for (bytes, pieces) in [(1 << 21, 2_049), (1 << 20, 1_025), (600_000, 1_025)] {
@@ -287,7 +290,8 @@ fn a_block_marks_the_parts_of_ranges_that_it_covers_and_merges_them() {
         (3_000, 4_000, InFlight),
     ];
     assert_eq!(rig.ranges(), expected);
-    // From the middle of the first range, over what is SACKed, to the middle of another.
+    // The block reaches from the middle of the first range, over SACKed ranges, to the
+    // middle of another.
     assert_eq!(
         rig.sack(500, 2_600),
         [(500, 1_000), (1_000, 1_500), (2_500, 2_600)]
@@ -309,7 +313,8 @@ fn a_block_marks_the_parts_of_ranges_that_it_covers_and_merges_them() {
     assert_eq!(rig.board.sacked(), 3_000);
 }
 
-/// Blocks in a random order, some from below the first range on, against one flag a byte.
+/// Blocks in a random order, some from below the first range on, compared with one flag
+/// for each byte.
 #[test]
 fn a_block_anywhere_delivers_exactly_the_bytes_that_were_not_sacked() {
     for seed in 0..40 {
@@ -399,7 +404,7 @@ fn a_retransmission_covers_the_beginning_of_a_range() {
     assert!(!rig.board.head_is_sacked(&rig.arena));
 }
 
-/// RFC 8985 §6.2 step 5 waits for the last of the suspects.
+/// RFC 8985 §6.2 step 5 waits for the last range that may be lost.
 #[test]
 fn the_last_suspect_is_found_without_a_search_or_assumed() {
     let at = Instant::from_secs;
@@ -440,7 +445,8 @@ fn a_list_that_disagrees_with_the_tree_is_a_mistake() {
     rig.verify();
 }
 
-/// A list remembers the range inserted last, here the first, which an ACK then removes.
+/// A list remembers the range inserted last. Here this is the first range, which an ACK
+/// then removes.
 #[test]
 fn a_range_finds_its_place_after_the_one_inserted_last_is_gone() {
     let mut rig = Rig::roomy();

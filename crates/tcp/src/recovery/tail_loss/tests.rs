@@ -53,7 +53,7 @@ fn without_a_round_trip_time_the_probe_waits_as_long_as_the_timeout() {
     }
 }
 
-/// RFC 8985 §7.4: an ACK exactly at the end of the probe decides only with a DSACK, or if it
+/// RFC 8985 §7.4: an ACK exactly at the end of the probe decides only if it has a DSACK or
 /// reports nothing else.
 #[test]
 fn an_ack_at_the_end_of_the_probe_leaves_it_open_unless_it_is_a_duplicate() {

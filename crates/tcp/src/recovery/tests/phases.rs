@@ -62,7 +62,7 @@ fn a_tick_is_a_whole_millisecond() {
 }
 
 /// RFC 5682 §2.1: an ACK that advances leads to new data (2b), a duplicate ACK to ordinary
-/// recovery (2a), and one that does neither to nothing.
+/// recovery (2a), and any other ACK changes nothing.
 #[test]
 fn f_rto_takes_the_steps_of_rfc_5682() {
     use Frto::{AwaitsFirstAck, Inactive, SendsNewData};
@@ -93,7 +93,8 @@ fn f_rto_takes_the_steps_of_rfc_5682() {
     }
 }
 
-/// RFC 5682 §2.1: only after a timeout, and not if the loss was known before (§3.1).
+/// RFC 5682 §2.1: F-RTO runs only after a timeout, and not if the loss was known before
+/// (§3.1).
 #[test]
 fn f_rto_runs_after_a_timeout_that_began_the_recovery() {
     let mut rig = Rig::with(4, 100);
@@ -114,8 +115,8 @@ fn f_rto_runs_after_a_timeout_that_began_the_recovery() {
     assert_eq!(open.recovery.frto, Frto::AwaitsFirstAck);
 }
 
-/// RFC 5682 §2.1 step 3b: only an ACK of what was not retransmitted shows a spurious
-/// timeout; data sent after the timeout and a retransmission do not.
+/// RFC 5682 §2.1 step 3b: only an ACK of data from before the timeout that was not
+/// retransmitted shows a spurious timeout.
 #[test]
 fn only_an_original_from_before_the_timeout_undoes_it() {
     let mut rig = Rig::with(4, 100);
@@ -136,8 +137,8 @@ fn only_an_original_from_before_the_timeout_undoes_it() {
     assert_eq!(out.change, RecoveryChange::Spurious, "an original");
 }
 
-/// RFC 3522 §3.2: an echo of the tick of the retransmission, or of a later one, is of the
-/// retransmission.
+/// RFC 3522 §3.2: an echo of the tick of the retransmission, or of a later tick, is caused
+/// by the retransmission.
 #[test]
 fn an_echo_of_the_retransmission_does_not_undo_it() {
     for (echoed_ms, expected) in [
@@ -175,7 +176,7 @@ fn duplicates_of_a_peer_without_sack_are_counted_until_an_ack_advances() {
     assert!(!rig.recovery.has_duplicates());
 }
 
-/// RFC 8985 §7.4: only an ACK that reports nothing else is the duplicate of a probe.
+/// RFC 8985 §7.4: only an ACK that reports nothing else is the duplicate ACK of a probe.
 #[test]
 fn a_probe_ends_with_a_bare_ack_at_its_end() {
     let mut rig = Rig::with(2, 100);
@@ -342,7 +343,7 @@ fn prr_counts_what_was_in_flight_before_the_loss_and_what_left_since() {
     assert_eq!(rig.recovery.window(), 5_715);
 }
 
-/// RFC 9937 §6.2 with what PRR granted before and the pacer has not sent yet.
+/// RFC 9937 §6.2, and bytes that PRR granted before and the pacer has not sent yet.
 #[test]
 fn what_prr_granted_stays_granted_up_to_ssthresh() {
     for (name, before, advanced, lost, expected) in [
@@ -432,8 +433,8 @@ fn a_retransmitted_segment_gives_no_round_trip_time() {
     assert_eq!(rig.rate.sample(0).rtt_us, Some(208_000));
 }
 
-/// After a timeout only an echo proves that an early ACK is of the original; in fast
-/// recovery the time does too. RFC 8985 §6.2 step 2.
+/// After a timeout only an echo proves that an early ACK is for the original; in fast
+/// recovery the arrival time proves it, too. RFC 8985 §6.2 step 2.
 #[test]
 fn an_early_ack_undoes_fast_recovery_and_not_a_timeout() {
     let mut timeout = Rig::with(4, 100);
@@ -450,8 +451,8 @@ fn an_early_ack_undoes_fast_recovery_and_not_a_timeout() {
     assert!(!fast.recovery.may_be_spurious(), "undone");
 }
 
-/// A DSACK comes a round trip after the retransmission. One that comes much later may be of
-/// a copy that the network made of another segment.
+/// A DSACK arrives a round trip after the retransmission. A DSACK that arrives much later
+/// may report a copy that the network made of another segment.
 #[test]
 fn a_dsack_undoes_a_recovery_until_a_window_after_it_is_acknowledged() {
     for (more, undone) in [(0, true), (10, true), (11, false)] {
@@ -481,7 +482,8 @@ fn a_dsack_undoes_a_recovery_until_a_window_after_it_is_acknowledged() {
     }
 }
 
-/// With every report kept, an ACK of the retransmission and of more shows an original.
+/// If no SACK block was ignored, an ACK that covers more than the retransmission shows an
+/// original.
 #[test]
 fn an_ack_beyond_the_retransmission_undoes_a_timeout() {
     for sacked in [&[][..], &[(3, 4)]] {
