@@ -86,8 +86,8 @@ impl fmt::Display for SeqNum {
 /// Returns the stream offset of sequence number `seq`, where offset 0 is the
 /// byte `first` and `near` is an offset less than 2³¹ away from the result.
 ///
-/// Streams count in 64 bits and never wrap; the wire counts in 32 bits and
-/// does. A number before the stream's first byte gives 0.
+/// Stream offsets have 64 bits and never wrap; sequence numbers have 32 bits
+/// and wrap. A number before the stream's first byte gives 0.
 pub(crate) fn offset_of(seq: SeqNum, first: SeqNum, near: u64) -> u64 {
     let distance = seq.0.wrapping_sub(first.0).wrapping_sub(near as u32) as i32;
     near.saturating_add_signed(distance.into())

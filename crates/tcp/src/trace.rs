@@ -1,8 +1,8 @@
 //! The trace: a ring of fixed-size records of what happened, one ring a host.
 //!
-//! Rule: recording costs one comparison when it is off and a 32-byte store when
-//! it is on. The ring overwrites the oldest record first and counts the records
-//! that it overwrote. It interprets nothing.
+//! Rule: recording costs one comparison when it is off and a 32-byte store when it is on.
+//! The ring overwrites the oldest record first and counts the records that it overwrote.
+//! The trace interprets nothing.
 
 use alloc::{boxed::Box, vec};
 
@@ -104,7 +104,7 @@ pub enum TraceEvent {
         /// Bytes accepted.
         taken: u32,
     },
-    /// The blocked writer was told that there is room; the value is that room in bytes.
+    /// The blocked writer was notified of room; the value is the room in bytes.
     WriterResumed(u32),
     /// A write was blocked for lack of packet memory; the value is the number of bytes
     /// that it still wants.
@@ -132,7 +132,8 @@ pub enum RecoveryEvent {
     /// Everything that was outstanding when fast recovery began, or at a timeout, has
     /// arrived.
     Recovered,
-    /// The fast recovery or the timeout was spurious: the congestion window is as before.
+    /// The fast recovery or the timeout was spurious: the congestion window has its
+    /// earlier value again.
     Undone,
     /// A tail loss probe was sent. RFC 8985 §7.
     TailProbe,

@@ -1,6 +1,6 @@
 //! The size of a buffer that grows with the needs of its connection.
 //!
-//! Rule: the size is between the configured one and a maximum. It grows only while memory
+//! Rule: the size is between the configured size and a maximum. It grows only while memory
 //! is plentiful, and shrinks under pressure. A smaller size never withdraws a window that
 //! was advertised. The callers compute the size that is needed.
 

@@ -38,8 +38,9 @@ impl SendHalf {
         }
     }
 
-    /// Returns the bytes that packet memory has for a write. A write that is `atomic` into
-    /// an empty buffer may use all blocks: it may need more than one to be taken at all.
+    /// Returns the bytes that packet memory has for a write. An `atomic` write into an
+    /// empty buffer may use all blocks, because it may need more than one to be accepted at
+    /// all.
     fn memory_room(&self, atomic: bool, pool: &Pool) -> u64 {
         let all = self.stream.append_room(pool);
         let size = u64::from(pool.block_size());

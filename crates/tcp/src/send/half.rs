@@ -46,8 +46,8 @@ pub struct SendHalf {
     pub(super) snd_wl1: SeqNum,
     /// Acknowledgment number of that segment.
     pub(super) snd_wl2: SeqNum,
-    /// One past the last urgent byte, cleared when that byte is acknowledged. Kept
-    /// longer, the number would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
+    /// One past the last urgent byte. It is cleared when that byte is acknowledged;
+    /// otherwise the number would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
     pub snd_up: Option<SeqNum>,
     /// The application closed its direction: FIN follows the payload.
     pub fin_queued: bool,
@@ -86,7 +86,7 @@ impl SendHalf {
         offset_of(seq, self.first, self.stream.start())
     }
 
-    /// Returns the sequence number after the last byte written: FIN's, once it
+    /// Returns the sequence number after the last byte written. FIN has this number once it
     /// is queued.
     pub fn payload_end(&self) -> SeqNum {
         seq_of(self.stream.end(), self.first)

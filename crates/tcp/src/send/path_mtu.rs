@@ -37,7 +37,7 @@ pub enum PtbOutcome {
 /// A packet-too-big message: a router dropped the segment with `seq`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTooBig {
-    /// Size that the path carries, or the smallest that this side sends.
+    /// Size that the path carries, but at least the smallest size that this side sends.
     pub size: u16,
     /// The path carries less than `size`: routers must fragment.
     pub fragment: bool,
@@ -53,7 +53,7 @@ struct SizedRange {
     size: u16,
 }
 
-/// Knowledge of one path.
+/// State of the search on one path.
 #[derive(Clone, Debug)]
 pub struct PathMtu {
     /// Size that the first link carries: never exceeded.
@@ -76,7 +76,7 @@ pub struct PathMtu {
     retry_at: Option<Instant>,
     /// Lost probes of the size under test.
     losses: u8,
-    /// A segment larger than `proven`.
+    /// Payload in flight in segments larger than `proven`.
     evidence: Option<SizedRange>,
     probe: Option<SizedRange>,
 }
@@ -110,13 +110,13 @@ impl PathMtu {
         self.limit
     }
 
-    /// Returns whether routers may fragment a packet of `size`.
+    /// Returns true if routers may fragment a packet of `size`.
     pub const fn may_fragment(&self, size: u32) -> bool {
         self.fragments && size <= self.limit as u32
     }
 
     /// Processes a packet-too-big message about an ACK. Acknowledged segments prove nothing
-    /// about it, and no timeout retransmits it.
+    /// about the size of ACKs, and no timeout retransmits an ACK.
     pub fn on_ack_too_big(
         &mut self,
         report: PacketTooBig,
@@ -163,7 +163,7 @@ impl PathMtu {
         (self.evidence, self.probe) = (None, None);
     }
 
-    /// Responds to the `in_row`th consecutive timeout, of segments of up to `used`.
+    /// Responds to a timeout, the `in_row`th in a row, of segments of up to `used` bytes.
     /// Returns true if segments are smaller from now on.
     pub fn on_timeout(&mut self, in_row: u32, used: u16, now: Instant, config: &TcpConfig) -> bool {
         self.evidence = None;
@@ -188,7 +188,7 @@ impl PathMtu {
         true
     }
 
-    /// Returns true if no larger size is searched for, now or later.
+    /// Returns true if no larger size is searched for, neither now nor later.
     pub const fn is_at_rest(&self) -> bool {
         !self.searching && self.retry_at.is_none()
     }
@@ -220,7 +220,8 @@ impl PathMtu {
         if high <= self.limit {
             return None;
         }
-        // The largest size first: most paths carry what the first link carries.
+        // The largest size is tried first, because most paths carry what the first link
+        // carries.
         let untried = self.too_large > self.link;
         let half = self.limit + (high - self.limit).div_ceil(2);
         self.searching.then_some(if untried { high } else { half })
@@ -240,7 +241,7 @@ impl PathMtu {
 
     /// Notes that the payload from `start` to `end` is retransmitted: its acknowledgment
     /// then proves nothing about the size in which it first left. Returns true if a probe
-    /// is thereby considered lost.
+    /// counts as lost because of this.
     pub fn on_retransmitted(&mut self, start: SeqNum, end: SeqNum, until: Instant) -> bool {
         let same = |evidence: &SizedRange| start.before(evidence.end) && evidence.start.before(end);
         self.evidence = self.evidence.filter(|evidence| !same(evidence));

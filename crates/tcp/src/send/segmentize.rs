@@ -1,10 +1,10 @@
 //! Segmentation: the amount of payload that leaves now, or the limit that stops
 //! it.
 //!
-//! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves
-//! if it is full-sized, if it ends what was written and neither Nagle's algorithm, a cork
-//! nor a woken writer holds it, or if no ACK is expected that could make room for a full
-//! one. RFC 9293 §3.8.6.2.1.
+//! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves if it
+//! is full-sized. It also leaves if it ends the payload written and neither Nagle's algorithm,
+//! a cork nor a woken writer delays it, or if no ACK is expected that could make room for a
+//! full segment. RFC 9293 §3.8.6.2.1.
 
 use crate::{Allowance, Limit};
 
@@ -13,9 +13,9 @@ use crate::{Allowance, Limit};
 pub struct Situation {
     /// Bytes that all bounds together allow.
     pub allowance: Allowance,
-    /// Written and not sent.
+    /// Bytes written and not sent.
     pub unsent: u32,
-    /// Sent and not acknowledged.
+    /// Bytes sent and not acknowledged.
     pub outstanding: u32,
     /// Effective segment size.
     pub mss: u32,
@@ -28,14 +28,14 @@ pub struct Situation {
     pub nagle: bool,
     /// The application has corked the connection.
     pub corked: bool,
-    /// A rest of the peer's window that is smaller than a segment is filled too, after
-    /// full segments.
+    /// The rest of the peer's window is used too, after full segments, even if it is smaller
+    /// than a segment.
     pub uses_up_window: bool,
     /// FIN follows: no more payload will be written.
     pub fin_queued: bool,
     /// State of the last write, whatever bounds the allowance.
     pub writer: Writer,
-    /// The override timer expired: send what the window takes.
+    /// The override timer expired: as much leaves as the window allows.
     pub override_sws: bool,
 }
 
@@ -59,7 +59,7 @@ pub enum Decision {
     Hold(Limit),
 }
 
-/// Decides what leaves now.
+/// Decides how much payload leaves now.
 pub fn segmentize(situation: &Situation) -> Decision {
     let Situation {
         allowance: Allowance { room, bound_by },
@@ -100,17 +100,17 @@ pub fn segmentize(situation: &Situation) -> Decision {
     }
 }
 
-/// Returns true if the last bytes written, less than a segment, leave in one frame with
-/// the full segments before them. They stay behind while Nagle's algorithm or a cork is on,
-/// or while the woken writer is about to complete the segment.
+/// Returns true if the last bytes written, less than a segment, leave in one frame with the
+/// full segments before them. They wait while Nagle's algorithm or a cork is on, or while the
+/// woken writer is about to complete the segment.
 fn tail_goes_along(situation: &Situation) -> bool {
     let completed_soon = situation.writer == Writer::Woken;
     let held = situation.nagle || situation.corked || completed_soon;
     situation.fin_queued || situation.override_sws || !held
 }
 
-/// Decides about the last bytes written, less than a segment, by Nagle's algorithm and
-/// cork.
+/// Decides by Nagle's algorithm and cork whether the last bytes written, less than a segment,
+/// leave.
 fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     let Situation {
         unsent,

@@ -24,9 +24,9 @@ pub fn whole_segments(bytes: u32, mss: u32) -> u32 {
 /// Consecutive buffers of one size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// Stream offset at which the first begins.
+    /// Stream offset at which the first buffer begins.
     start: u64,
-    /// Bytes in each.
+    /// Bytes in each buffer.
     size: u32,
 }
 

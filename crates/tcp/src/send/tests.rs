@@ -266,7 +266,7 @@ fn a_segment_is_full_or_the_tail_or_all_that_the_window_will_take() {
     }
 }
 
-/// Recovery is then the limit: its writer would have filled the segment.
+/// A writer with more to write would have filled the segment, so recovery is the limit.
 #[test]
 fn in_recovery_the_tail_of_a_blocked_writer_does_not_wait_for_nagle() {
     for (nagle, writer, limit) in [
@@ -465,8 +465,8 @@ fn wakes(sent: u32, acked: u32, missing: usize, wake: WakePolicy) -> bool {
     woken
 }
 
-/// A writer of whole records needs room for the record; another is also woken when less
-/// than two segments are unsent and one fits.
+/// A writer of whole records needs room for the record. Any other writer is also woken
+/// when less than two segments are unsent and there is room for one.
 #[test]
 fn a_writer_is_woken_for_its_record_or_before_the_sender_runs_dry() {
     let wake = WakePolicy {

@@ -47,7 +47,7 @@ fn payload_has_its_share_of_the_buffer() {
         // A buffer that grows is bounded by its own maximum alone.
         (16_384, 4 << 20, 8_192, 75, 12_288, 3 << 20),
         (16_384, 16_385, 8_192, 100, 16_384, 16_385),
-        // One whose maximum is no larger than its size does not grow.
+        // A buffer whose maximum is no larger than its size does not grow.
         (16_384, 16_384, 8_192, 100, 8_192, 8_192),
         (16_384, 10_000, 8_192, 100, 8_192, 8_192),
         (16_384, 16_384, 20_000, 100, 16_384, 16_384),

@@ -223,8 +223,7 @@ fn a_segment_of_a_proven_size_does_not_hide_a_larger_one() {
     assert_eq!(outcome, PtbOutcome::Accepted);
 }
 
-/// RFC 5927 §7.2, as above: a size proven by payload that was acknowledged only in part is
-/// not proven.
+/// RFC 5927 §7.2: if only a part of a segment was acknowledged, its size is not proven.
 #[test]
 fn only_a_whole_segment_proves_its_size() {
     let config = config(MtuProbing::Off);
@@ -257,7 +256,7 @@ fn a_retransmission_beside_the_evidence_or_the_probe_leaves_them() {
     assert!(!PathMtu::new(LINK, &config).on_probe_lost(NEVER));
 }
 
-/// RFC 8899 §5.1.3: a size is too large after MAX_PROBES losses, here two.
+/// RFC 8899 §5.1.3: a size is too large after MAX_PROBES losses, which is two here.
 #[test]
 fn one_lost_probe_proves_nothing() {
     let config = config(MtuProbing::Always);
@@ -270,7 +269,8 @@ fn one_lost_probe_proves_nothing() {
             size
         })
         .collect();
-    // Half of what is left after 1,460: 1,024 + ceil(435 / 2).
+    // After 1,460 is too large, the next size is in the middle of the rest: 1,024 +
+    // ceil(435 / 2).
     assert_eq!(probes, [1_460, 1_460, 1_242, 1_242, 1_133].map(Some));
     assert_eq!(path.retry_at, Some(NOW));
     path.on_time(NOW - Duration::from_nanos(1), &config);

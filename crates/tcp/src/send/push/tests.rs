@@ -4,8 +4,8 @@ use super::*;
 
 const WRITE: PushPolicy = PushPolicy::Write;
 
-/// Linux marks the end of a write, and what is half of the largest window beyond the last
-/// mark. The marks begin at 1, and the window is 2,000.
+/// Linux marks the end of a write, and the segment that ends more than half of the
+/// largest window beyond the last mark. The marks begin at 1, and the window is 2,000.
 #[test]
 fn the_end_of_a_write_and_half_a_window_carry_psh() {
     for (name, policy, end, drains, expected) in [
