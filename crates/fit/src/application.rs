@@ -1,4 +1,4 @@
-//! The application: amount, writes and pauses, questions.
+//! The application of the twin: amount, writes, pauses, and the receiver's request.
 
 use fullpipe_diagnose::observe::SeenLimit;
 use fullpipe_scenario::units::{grouped, seconds_text};
@@ -9,20 +9,20 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Bytes of each write that nothing shows.
+/// Size of a write, in bytes, if segments do not show the writes.
 const WRITE: u64 = 16_384;
-/// Most segments of payload that a twin carries.
+/// Most segments of payload in a twin's transfer.
 const SEGMENTS: u64 = 20_000;
-/// Share of the lifetime from which a limit shows its pattern.
+/// Least share of the lifetime with a limit at which the limit's pattern is inferred.
 const SHOWS: f64 = 0.1;
-/// Share of the lifetime from which a sender mostly waited for its application.
+/// Least share of the lifetime at which the sender mostly waited for its application.
 const MOSTLY: f64 = 0.3;
-/// Segments of a usual initial window.
+/// Segments of the usual initial window.
 const FIRST_FLIGHT: u64 = 10;
-/// Fewest writes that make a pattern.
+/// Fewest writes that count as a pattern.
 const WRITES: usize = 3;
 
-/// Adds the values of the flow.
+/// Adds the values of the flow to `plan`.
 pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     let trace = &evidence.trace;
     let all = evidence.observed.data().payload_bytes.max(trace.bytes);
@@ -48,7 +48,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("workload.give_up", patience, Basis::Assumed, why);
 }
 
-/// Adds the request of a receiver that opened the connection.
+/// Adds the request of a receiver that opened the connection, and the sender's think time.
 fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
     let observed = evidence.observed;
     let is_download = observed
@@ -59,8 +59,8 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
         Some((bytes, at)) if is_download => {
             let why = "payload that the receiver sent first";
             plan.set("workload.ask", bytes, Basis::Seen, why);
-            // The question reaches the sender, and the answer the tap, one time to the sender and
-            // back after the question passed the tap.
+            // From the request at the tap to the answer at the tap, the round-trip time between tap
+            // and sender passes in addition to the think time.
             let think_ns = first.saturating_sub(at + evidence.trace.to_sender);
             let why = "time from the question to the first byte of the answer";
             let think = micros_value((think_ns as f64 / 1e3).max(1.0));
@@ -70,8 +70,8 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds writes of one size, whose ends have PSH, if the sender mostly waited for them. Returns true
-/// if there are any.
+/// Adds writes of equal size, each of which ends with PSH, if the sender mostly waited for its
+/// application. Returns true if it added some.
 fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     if evidence.share(&[Limit::Application, Limit::Nagle]) < MOSTLY {
         return false;
@@ -83,7 +83,7 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     }
     let mut sizes: Vec<u64> = ends.windows(2).map(|two| two[1].1 - two[0].1).collect();
     sizes.sort_unstable();
-    // Nagle's algorithm joins the end of a write with the next one.
+    // Nagle's algorithm joins the end of a write with the beginning of the next one.
     let middle = sizes[sizes.len() / 2];
     let near = |size: &&u64| size.abs_diff(middle) < u64::from(evidence.mss);
     let equal = sizes.iter().filter(near).count();
@@ -95,7 +95,8 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let exact = sizes.iter().filter(|size| **size == middle).count();
     let write = match () {
         () if exact * 5 >= sizes.len() * 4 => middle,
-        // Of small writes some segments have one.
+        // If writes are smaller than a segment, some segments contain a single write: a low
+        // percentile.
         () if middle < u64::from(evidence.mss) => sizes[sizes.len() / 10],
         () => (bytes as f64 / sizes.len() as f64).round() as u64,
     };
@@ -117,7 +118,7 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     true
 }
 
-/// Adds writes with pauses between them. Returns true if there is such a pattern.
+/// Adds writes with pauses between them. Returns true if the segments show such writes.
 fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let sent: Vec<_> = evidence.trace.new_segments().collect();
     let Some(first) = sent.first() else {
@@ -127,7 +128,7 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         return false;
     }
     let limit = SeenLimit::from(Limit::Application);
-    // Begin and payload of what was sent between two waits for the application.
+    // Begin and payload of each burst: the segments sent between two waits for the application.
     let mut bursts: Vec<(u64, u64)> = vec![(first.at, 0)];
     let bands = evidence.observed.bands.iter();
     let mut bands = bands.filter(|band| band.limit == limit && band.at_ns >= first.at);
@@ -166,7 +167,7 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
 /// Median payload of bursts, and median time between them.
 fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     let mut sizes: Vec<u64> = bursts.iter().map(|(_, bytes)| *bytes).collect();
-    // The last write may be a part of one.
+    // The last burst may be incomplete.
     sizes.pop();
     sizes.sort_unstable();
     let mut gaps: Vec<u64> = bursts.windows(2).map(|two| two[1].0 - two[0].0).collect();
@@ -174,8 +175,8 @@ fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     (sizes[sizes.len() / 2].max(1), gaps[gaps.len() / 2])
 }
 
-/// Adds writes that Nagle's algorithm joined: the first burst is the first write, without the partial
-/// segment that waited. Returns true if there are any.
+/// Adds writes that Nagle's algorithm joined: the first burst is the first write, without its
+/// partial last segment, which waited. Returns true if it added some.
 pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let trace = &evidence.trace;
     let Some(first) = trace.sent.first() else {
@@ -190,7 +191,7 @@ pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let burst = trace.sent.iter().take_while(|sent| sent.at <= until);
     let burst = burst.map(|sent| sent.end).max().unwrap_or(0) - first.start;
     let write = match burst {
-        // The initial window cut it.
+        // The initial window cut the first write.
         burst if burst >= FIRST_FLIGHT * mss => WRITE.max(burst),
         burst if burst % mss == 0 => burst + mss / 2,
         burst => burst,

@@ -1,4 +1,4 @@
-//! Both hosts: segment size, options, buffers, windows and acknowledgments.
+//! Both hosts of the twin: segment size, options, buffers, windows and acknowledgments.
 
 use fullpipe::Config;
 use fullpipe_diagnose::observe::SeenLimit;
@@ -10,28 +10,28 @@ use crate::{
     plan::{Basis, Plan, RECEIVER, SENDER},
 };
 
-/// Share of the lifetime from which a limit shows its size.
+/// Least share of the lifetime with a limit at which the limit's size is inferred.
 const SHOWS: f64 = 0.05;
-/// Payload in percent of what Linux charges to a send buffer for a full segment without
-/// segmentation offload: 1,448 of 2,304 bytes.
+/// Payload as a percentage of the memory that Linux charges to a send buffer for a full segment
+/// without segmentation offload: 1,448 of 2,304 bytes.
 const LINUX_PAYLOAD_PERCENT: u64 = 63;
-/// Largest send buffer of a Linux socket with `SO_SNDBUF` and the usual `wmem_max`.
+/// Largest send buffer of a Linux socket with `SO_SNDBUF` and the usual `wmem_max`, in bytes.
 const LINUX_LIMIT: u64 = 425_984;
-/// A buffer that nothing shows, as a multiple of the largest flight.
+/// Size of a buffer that the segments do not show, as a multiple of the largest flight.
 const AMPLE: u64 = 8;
 /// Bytes of a block of packet memory.
 const BLOCK: u64 = 2_048;
-/// Share of the largest window that the first windows have, if the buffer does not grow.
+/// Share of the largest window that the first windows reach if the receive buffer does not grow.
 const CONSTANT: f64 = 0.9;
-/// A window that stays below this part of the first one of a buffer that is tuned is that of a
-/// buffer that is set.
+/// If windows stay below this share of the first window of a tuned buffer, a program set the
+/// buffer's size.
 const TUNED: f64 = 0.8;
-/// Share of the lifetime from which a pacing rate is one that was configured.
+/// Least share of the lifetime at which a pacing rate counts as configured.
 const PACED: f64 = 0.3;
-/// Acknowledgments that show how many segments each covers.
+/// Fewest acknowledgments that show the number of segments per ACK.
 const ACKS: usize = 16;
 
-/// Adds the values of the hosts.
+/// Adds the values of the hosts to `plan`.
 pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     options(plan, evidence);
     if plan.preset.name == "linux" {
@@ -49,7 +49,7 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     partial_segments(plan, evidence);
 }
 
-/// Adds a value of both hosts.
+/// Adds a value for both hosts.
 fn both(plan: &mut Plan, knob: &str, to: &str, why: &str) {
     for host in [SENDER, RECEIVER] {
         plan.set(&format!("{host}.{knob}"), to, Basis::Seen, why);
@@ -73,7 +73,7 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the send buffer, if the flight shows it. Returns its size in the preset's units.
+/// Adds the send buffer if the bytes in flight show it. Returns its size in the preset's units.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
@@ -103,7 +103,7 @@ fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     ample
 }
 
-/// Returns true if the flights showed the send buffer.
+/// Returns true if bytes in flight showed the send buffer.
 pub fn has_buffer(plan: &Plan) -> bool {
     let settings = [
         "sender.SO_SNDBUF",
@@ -114,7 +114,7 @@ pub fn has_buffer(plan: &Plan) -> bool {
     known.into_iter().any(|value| value.basis != Basis::Assumed)
 }
 
-/// Sets a send buffer that holds `payload` bytes. Returns its size in the preset's units.
+/// Sets a send buffer with room for `payload` bytes. Returns its size in the preset's units.
 pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u64 {
     for set in [
         "sender.SO_SNDBUF",
@@ -140,8 +140,8 @@ pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u
     buffer
 }
 
-/// The flight at which the send buffer was full: the largest of nine tenths of the sends while the
-/// account names it.
+/// Bytes in flight at which the send buffer was full: the 90th percentile over the sends while the
+/// account names the send buffer as the limit.
 fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     let limit = SeenLimit::from(Limit::SendBuffer);
     if evidence.share(&[Limit::SendBuffer]) < SHOWS {
@@ -158,7 +158,7 @@ fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     }
     peaks.sort_unstable();
     let peak = peaks.get(peaks.len() * 9 / 10).copied()?;
-    // A flight as large as the window is the window's.
+    // If bytes in flight reach the receive window, the window was the limit.
     let windows = evidence.trace.acks.iter().filter_map(|acked| acked.window);
     let mut windows: Vec<u64> = windows.collect();
     windows.sort_unstable();
@@ -187,11 +187,11 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let why = format!("windows of at most {} bytes", grouped(largest));
     let share = u64::from(config.tcp.receive_text_share);
     let buffer = largest * 100 / share;
-    // A receiver that tunes its buffer begins with a larger window.
+    // A receiver with a tuned buffer would begin with a larger window.
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
     match (plan.preset.name == "linux", is_constant && limits || is_set) {
         (true, true) => {
-            // An application may set no more than this.
+            // Without a larger `rmem_max`, a program cannot set this buffer.
             if largest > u64::from(config.tcp.receive_buffer_limit) / 2 {
                 let why = "the window needs it";
                 plan.set("receiver.rmem_max", largest, Basis::Inferred, why);
@@ -210,7 +210,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     buffer
 }
 
-/// The first window of the preset's receiver, in bytes.
+/// First window of the preset's receiver, in bytes.
 fn own_window(config: &Config) -> f64 {
     let tcp = &config.tcp;
     f64::from(tcp.receive_buffer) * f64::from(tcp.receive_text_share) / 100.0
@@ -228,7 +228,7 @@ fn memory(plan: &mut Plan, bytes: u64) {
     }
 }
 
-/// Adds the number of segments that an ACK covers, if it is not the usual two.
+/// Adds the number of segments per ACK, if it is not the usual two.
 fn acknowledgments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let mut sizes: Vec<u64> = evidence
         .trace
@@ -237,7 +237,7 @@ fn acknowledgments(plan: &mut Plan, evidence: &Evidence<'_>) {
         .map(|acked| acked.bytes)
         .collect();
     sizes.retain(|bytes| *bytes > 0);
-    // The first ACKs may be quick.
+    // The first ACKs may be quick ACKs, so only the later half counts.
     let mut later = sizes.split_off(sizes.len() / 2);
     later.sort_unstable();
     let Some(middle) = later.get(later.len() / 2).filter(|_| later.len() >= ACKS) else {
@@ -258,7 +258,7 @@ fn acknowledgments(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the initial window, if the first flight shows one that is not usual.
+/// Adds the initial window if the first flight shows an unusual one.
 fn initial_window(plan: &mut Plan, evidence: &Evidence<'_>) {
     let trace = &evidence.trace;
     let Some(first) = trace.acks.iter().find(|acked| acked.bytes > 0) else {
@@ -277,7 +277,7 @@ fn initial_window(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the absence of pacing, if a first flight left at once.
+/// Disables pacing if the first flight left in one burst.
 fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
     let trace = &evidence.trace;
     let Some(acked) = trace.acks.iter().find(|acked| acked.bytes > 0) else {
@@ -299,9 +299,9 @@ fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the configured pacing rate that the account names.
+/// Adds a configured pacing rate if the account names pacing.
 fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
-    // A rate below the path's loses nothing; BBR behind a policer does.
+    // A pacing rate below the path's rate causes no losses; BBR behind a policer does cause losses.
     let data = evidence.observed.data();
     let loses = data.retransmissions.total() * 200 > data.data_segments;
     if evidence.share(&[Limit::Pacing]) < PACED || loses {
@@ -323,7 +323,7 @@ fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("sender.tcp.pacing_rate_max", rate, Basis::Inferred, why);
 }
 
-/// Adds the absence of Nagle's algorithm, if partial segments left while others were in flight.
+/// Disables Nagle's algorithm if partial segments left while others were in flight.
 fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let new: Vec<_> = evidence.trace.new_segments().collect();
     let Some((_, all)) = new.split_last() else {

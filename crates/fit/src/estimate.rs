@@ -1,12 +1,13 @@
 //! The first estimate: an experiment from the segments alone, before anything runs.
 //!
-//! Rule: `ends`, `path`, `losses`, `application` and `reader` each add their values; none reads those of another.
+//! Rule: `ends`, `path`, `losses`, `application` and `reader` each add their values; none reads the
+//! values of another.
 
 use fullpipe::presets::Preset;
 
 use crate::{application, ends, evidence::Evidence, losses, path, plan::Plan, reader};
 
-/// The experiment that the segments suggest.
+/// Returns the experiment that the segments suggest.
 pub fn estimate(evidence: &Evidence<'_>, preset: &'static Preset, title: String) -> Plan {
     let mut plan = Plan::new(preset, title);
     ends::add(&mut plan, evidence);

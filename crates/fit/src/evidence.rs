@@ -1,4 +1,4 @@
-//! The evidence of a connection, as the parts of an estimate read it.
+//! The evidence that a capture gives about a connection, as input for the parts of an estimate.
 
 use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit, SegmentLog};
 use fullpipe_tcp::Limit;
@@ -9,9 +9,9 @@ use crate::{
     trace::Trace,
 };
 
-/// Fewest payload segments of a fit.
+/// Fewest payload segments for a fit.
 const FEWEST_SEGMENTS: usize = 4;
-/// Bytes of link, IP and TCP headers of a frame of the laboratory, without TCP options.
+/// Bytes of link, IP and TCP headers of a frame in the simulator, without TCP options.
 pub const HEADERS: u32 = 54;
 /// Bytes of the timestamps option with its padding.
 pub const TIMESTAMPS: u32 = 12;
@@ -19,15 +19,15 @@ pub const TIMESTAMPS: u32 = 12;
 /// The evidence of a connection.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    /// The connection as it was observed.
+    /// The observed connection.
     pub observed: &'a ObservedConnection,
-    /// Its segments.
+    /// The segments of the connection.
     pub log: &'a SegmentLog,
-    /// Its payload.
+    /// The payload as its sender saw it.
     pub trace: Trace,
-    /// Payload of a full segment.
+    /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Rate of the path.
+    /// Rate of the path, if known.
     pub rate: Option<PathRate>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Evidence<'a> {
     /// Reads the evidence.
     ///
     /// # Errors
-    /// Too little payload, or one direction only.
+    /// If there is too little payload, or the capture has only one direction.
     pub fn of(log: &'a SegmentLog, observed: &'a ObservedConnection) -> Result<Self, FitFailure> {
         let trace = Trace::of(log, observed);
         if trace.sent.is_empty() || trace.acks.is_empty() {
@@ -55,7 +55,7 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// Share of the lifetime that has one of these limits.
+    /// Share of the lifetime with one of these limits.
     pub fn share(&self, limits: &[Limit]) -> f64 {
         let shares = self.observed.shares();
         let known = limits
@@ -64,7 +64,7 @@ impl<'a> Evidence<'a> {
         known.sum()
     }
 
-    /// Bytes of headers of a full frame of the laboratory.
+    /// Header bytes of a full frame in the simulator.
     pub fn headers(&self) -> u32 {
         let has_timestamps = self.observed.vantage.has_timestamps;
         HEADERS + if has_timestamps { TIMESTAMPS } else { 0 }

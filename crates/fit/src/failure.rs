@@ -9,9 +9,9 @@ use fullpipe_explain::TwinFailure;
 pub enum FitFailure {
     /// The connection carried too little payload for a fit.
     TooLittle,
-    /// The capture has segments of one direction only.
+    /// The capture has segments of only one direction.
     OneDirection,
-    /// The laboratory refuses a value that the capture shows.
+    /// The capture shows a value that an experiment cannot have.
     Refused(String),
     /// A run failed, or was interrupted.
     Run(TwinFailure),

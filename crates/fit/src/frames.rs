@@ -1,11 +1,11 @@
-//! The capture of a run, seen from three places.
+//! The capture of a run, as seen from three places.
 //!
-//! The simulator captures at both hosts. The view from the middle of the path is that of the host
-//! before the queue, or after it, moved by a part of the propagation delay: a frame passes that
-//! place this much later than it left the host, and an answer this much earlier than it
-//! arrives there.
+//! The simulator captures at both hosts. The view from the middle of the path is computed from the
+//! capture at one host by moving times by a part of the propagation delay: a frame from that host
+//! passes the middle later than it left the host, and a frame to that host passes the middle
+//! earlier than it arrives.
 //!
-//! Rule: nothing of the run but its frames is used.
+//! Rule: only the frames of the run are used.
 
 use std::{
     io,
@@ -23,7 +23,7 @@ pub enum View {
     Sender,
     /// On the path.
     Middle,
-    /// At the host that receives it.
+    /// At the host that receives the payload.
     Receiver,
 }
 
@@ -75,9 +75,9 @@ impl Captured {
         all
     }
 
-    /// The segments of the first connection as `view` shows them; hosts are numbered by their
-    /// interface, and the sender of the payload is interface 0. For a view from the middle,
-    /// `host` is the nearer host, and `shift_ns` the propagation delay from it.
+    /// The segments of the first connection as seen from `view`. Hosts are numbered by their
+    /// interface; the sender of the payload is interface 0. For a view from the middle, `host` is
+    /// the nearer host, and `shift_ns` is the propagation delay from that host.
     pub fn seen_from(&self, view: View, host: usize, shift_ns: i64) -> Vec<Segment> {
         let (host, shift_ns) = match view {
             View::Sender => (0, 0),
@@ -102,7 +102,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(four.try_into().ok()?))
 }
 
-/// The next block of a pcapng file: its kind, its body, and the bytes after it.
+/// Splits off the next block of a pcapng file: its kind, its body, and the bytes after it.
 fn block(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let (kind, len) = (u32_at(bytes, 0)?, u32_at(bytes, 4)? as usize);
     let body = bytes.get(8..len.checked_sub(4)?)?;

@@ -1,12 +1,12 @@
-//! From a connection in a capture to an experiment that behaves like it.
+//! Fits an experiment to a connection in a capture, so that both behave alike.
 //!
 //! A [`Follower`](fullpipe_diagnose::observe::Follower) reads the connection and keeps its first
 //! segments. [`fit`] makes an experiment from them, runs it, and compares a capture of the run with
-//! the original: the experiment is a *twin* if both agree. [`CaptureTwin::explain`] finds the limit
-//! of a twin by running it with changes.
+//! the original. If both agree, the experiment is a *twin* of the connection.
+//! [`CaptureTwin::explain`] finds the limit of a twin by running it with changes.
 //!
-//! Rule: a statement about a change comes from a twin that reproduces the capture. If it does
-//! not, there is no advice, and the comparison says what it misses.
+//! Rule: only a twin that reproduces the capture may predict the result of a change. Otherwise
+//! there is no advice, and the comparison names the difference.
 //!
 //! | step | module |
 //! | --- | --- |

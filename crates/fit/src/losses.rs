@@ -1,7 +1,7 @@
-//! Losses: in a full queue, alone, in bursts, and in outages.
+//! Losses of the twin: in a full queue, single ones, in bursts, and in outages.
 //!
-//! Rule: a loss while the round trip was nearly as long as ever is the queue's, and needs no loss
-//! in the twin.
+//! Rule: a loss while the round-trip time was close to its maximum is due to a full queue, so the
+//! twin needs no loss for it.
 
 use fullpipe_diagnose::observe::EpisodeKind;
 
@@ -10,19 +10,19 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Share of the largest wait from which a queue is full.
+/// Share of the longest wait above which the queue counts as full.
 const FULL: f64 = 0.5;
-/// Wait that shows a queue, in full frames and in smallest round trips.
+/// Least wait that shows a queue, in transmission times of full frames and in smallest round trips.
 const QUEUE_FRAMES: f64 = 4.0;
 const QUEUE_TRIPS: f64 = 0.05;
-/// Segments between two losses of one burst.
+/// Most segments between two losses of one burst.
 const NEAR: u64 = 3;
-/// Losses in a burst, on average, from which losses come in bursts.
+/// Least mean number of losses in a burst at which losses count as bursts.
 const BURST: f64 = 1.5;
-/// Share of the lifetime that an outage takes at least.
+/// Least share of the lifetime that an outage takes.
 const OUTAGE: f64 = 0.1;
 
-/// Largest wait in the path: the round trip at which 1 % are longer, less the smallest one.
+/// Longest wait in the path: the 99th percentile of the round trips minus the smallest one.
 pub fn longest_wait(evidence: &Evidence<'_>) -> f64 {
     let rtts = evidence.trace.sorted_rtts();
     let Some(high) = rtts.get(rtts.len().saturating_sub(1 + rtts.len() / 100)) else {
@@ -31,7 +31,7 @@ pub fn longest_wait(evidence: &Evidence<'_>) -> f64 {
     high.saturating_sub(evidence.base_rtt()) as f64
 }
 
-/// Returns true if the path had a queue that losses or long waits show.
+/// Returns true if long waits show that the path had a queue.
 fn has_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     let frame = f64::from(evidence.mss + evidence.headers()) * 8e9 / rate_bps;
     let least = (QUEUE_FRAMES * frame).max(QUEUE_TRIPS * evidence.base_rtt() as f64);
@@ -53,7 +53,8 @@ pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     has_queue(evidence, rate_bps) && in_queue * 2 > lost.len()
 }
 
-/// Time of the repair and position of each segment that was lost, in the order of the repairs.
+/// For each lost segment, the time of its retransmission and its position, in the order of the
+/// retransmissions.
 fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     let data = evidence.observed.data();
     let count = (data.lost_before_tap + data.lost_after_tap) as usize;
@@ -63,8 +64,8 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Payload of the longest segment that arrives, if longer ones never do. After an outage a sender
-/// may also try shorter segments; before it longer ones arrived.
+/// Payload of the longest segment that arrives, if longer ones never do. Returns `None` if many
+/// bytes arrived before: after an outage, a sender may also try shorter segments.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;
@@ -74,7 +75,7 @@ pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     (arrived < 4 * u64::from(evidence.mss)).then_some(hole.count)
 }
 
-/// Adds the losses that are not those of a full queue.
+/// Adds the losses that a full queue does not explain.
 pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     let rate_bps = evidence.rate.map_or(f64::INFINITY, |rate| rate.payload_bps);
     let mut lost = lost(evidence);
@@ -102,7 +103,8 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds every loss as one of the link. Returns false if there is none, or if the plan has them.
+/// Adds every loss as a loss of the link. Returns false without losses, or if `plan` already has an
+/// outage or random losses.
 pub fn add_all(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let lost = lost(evidence);
     let is_other = plan.is_random() || plan.get("path.outage.after").is_some();
@@ -117,7 +119,7 @@ pub fn add_all(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     true
 }
 
-/// Adds the shares of losses, from the positions of lost segments.
+/// Adds the rates of single or burst losses, from the positions of the lost segments.
 fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
     let count = starts.len();
     let sent = evidence.trace.sent.len().max(1) as f64;
@@ -153,15 +155,15 @@ fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
     }
 }
 
-/// The longest silence that a timeout ended: from the last ACK before it to the last segment
-/// that did not arrive.
+/// The longest silence that a timeout ended: from the last ACK before the silence to the last
+/// segment that did not arrive.
 fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
     let episodes = evidence.observed.episodes.iter();
     let timeouts = episodes.filter(|one| one.kind == EpisodeKind::Timeout);
     let longest = timeouts.max_by_key(|one| one.end_ns - one.at_ns)?;
     let trace = &evidence.trace;
     let acks = trace.acks.iter().filter(|acked| acked.bytes > 0);
-    // The silence is the longest time without progress that overlaps the episode.
+    // The silence is the longest time without a new ACK that overlaps the episode.
     let times: Vec<u64> = acks.map(|acked| acked.at).collect();
     let silences = times
         .windows(2)
@@ -171,7 +173,7 @@ fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
     if ((until - from) as f64) < OUTAGE * evidence.observed.lifetime_ns as f64 {
         return None;
     }
-    // The segment whose ACK ended the silence arrived; those before it did not.
+    // The segment whose ACK ended the silence arrived; the segments before it did not.
     let arrived = until.saturating_sub(evidence.base_rtt() * 9 / 10);
     let sent = trace
         .sent

@@ -1,8 +1,8 @@
-//! Capture and twin side by side.
+//! Comparison of a capture with its twin.
 //!
-//! Rule: both are read in the same way from segments at the same place, so a difference is one
-//! between the connection and its twin, and not between two ways to look at them. The limits
-//! below decide whether there is advice; nothing was fitted to them.
+//! Rule: both results are computed in the same way from segments at the same place, so a difference
+//! is one between the connection and its twin and not between two methods. The constants below
+//! decide if there is advice; they were not fitted to any result.
 
 use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
 use fullpipe_tcp::Limit;
@@ -10,29 +10,29 @@ use serde::Serialize;
 
 use crate::trace::Trace;
 
-/// Largest difference of goodput of a twin that reproduces its capture.
+/// Largest relative difference in goodput at which a twin reproduces its capture.
 const GOODPUT: f64 = 0.2;
-/// Largest part of the time with another limit.
+/// Largest share of the time with another limit at which a twin reproduces its capture.
 const ACCOUNT: f64 = 0.3;
-/// Largest ratio of median round trips, either way.
+/// Largest ratio of the median round trips, in either direction, at which it does.
 const ROUND_TRIPS: f64 = 1.5;
 
-/// Results of a connection, from segments at one place.
+/// Results of a connection, computed from segments at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// Payload that was acknowledged, in bytes.
     pub bytes: u64,
-    /// Time from the end of the handshake to the ACK of the last of these bytes.
+    /// Time from the end of the handshake to the ACK of the last byte.
     pub seconds: f64,
-    /// Payload over that time, in Mbit/s.
+    /// Payload divided by that time, in Mbit/s.
     pub goodput_mbps: f64,
-    /// Smallest round trip.
+    /// Smallest round trip, in milliseconds.
     pub base_rtt_ms: f64,
-    /// Median of the round trips.
+    /// Median of the round trips, in milliseconds.
     pub median_rtt_ms: f64,
-    /// 95 % of the round trips are shorter.
+    /// 95th percentile of the round trips, in milliseconds.
     pub high_rtt_ms: f64,
-    /// Retransmitted segments as a share of those with payload.
+    /// Share of retransmissions among segments with payload.
     pub retransmitted_share: f64,
     /// Shares of the sender's limits, the largest first.
     pub shares: Vec<(&'static str, f64)>,
@@ -40,10 +40,10 @@ pub struct Figures {
     account: Account,
 }
 
-/// Limits that a capture cannot tell apart with certainty are one group.
+/// Shares of the time by group. Limits that a capture may confuse are in one group.
 type Account = [f64; GROUPS];
 const GROUPS: usize = 9;
-/// The group of pacing, and those of limits that bound the flight.
+/// The group of pacing, and the groups of limits that bound the bytes in flight.
 const PACING: usize = 6;
 const BOUNDS: std::ops::RangeInclusive<usize> = 1..=5;
 
@@ -67,7 +67,7 @@ const fn group(limit: SeenLimit) -> Option<usize> {
 }
 
 impl Figures {
-    /// The results of the first `bytes` of a connection.
+    /// The results of the first `bytes` bytes of a connection.
     pub fn of(observed: &ObservedConnection, trace: &Trace, bytes: u64) -> Self {
         let reached = trace.acks.iter().find(|acked| acked.ack >= bytes);
         let (bytes, done) = match reached {
@@ -99,7 +99,8 @@ impl Figures {
             let place = SeenLimit::ALL.iter().position(|known| *known == band.limit);
             times[place.expect("every limit is in the list")] += length;
             let own = group(band.limit);
-            // The pacing of a sender derives from the window that bounds its flight.
+            // A pacing rate derives from the bound on bytes in flight, so its time counts for that
+            // bound.
             let place = match own {
                 Some(PACING) => flight.or(own),
                 own => own,
@@ -135,7 +136,7 @@ impl Figures {
 }
 
 impl Figures {
-    /// The means of runs that differ only in their seeds; `shares` are those of the first.
+    /// The means of runs that differ only in their seeds; `shares` are those of the first run.
     pub fn mean(runs: &[Self]) -> Self {
         let mean = |of: fn(&Self) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
         let mut account = [0.0; GROUPS];
@@ -155,22 +156,22 @@ impl Figures {
         }
     }
 
-    /// Share of the transfer that waited for the send buffer.
+    /// Share of the transfer's time limited by the send buffer.
     pub const fn send_buffer_share(&self) -> f64 {
         self.account[1]
     }
 }
 
-/// The differences of a twin from its capture.
+/// The differences between a twin and its capture.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// Goodput of the twin over that of the capture, less 1.
+    /// Goodput of the twin divided by goodput in the capture, minus 1.
     pub goodput_error: f64,
-    /// Part of the time in which the twin has another limit, from 0 to 1.
+    /// Share of the time in which the twin has another limit, from 0 to 1.
     pub account_error: f64,
-    /// Median round trip of the twin over that of the capture, less 1.
+    /// Median round trip of the twin divided by the median in the capture, minus 1.
     pub rtt_error: f64,
-    /// Decision.
+    /// Decision about the twin.
     pub verdict: Verdict,
 }
 
@@ -180,11 +181,11 @@ pub struct Compared {
 pub enum Verdict {
     /// The twin reproduces the capture.
     Reproduces,
-    /// Its goodput differs by more than 20 %.
+    /// The twin's goodput differs by more than 20 %.
     GoodputDiffers,
-    /// More than 30 % of its time has another limit.
+    /// The twin has another limit for more than 30 % of the time.
     LimitDiffers,
-    /// Its median round trip differs by more than half.
+    /// The twin's median round trip differs by more than half.
     RoundTripDiffers,
 }
 
@@ -214,13 +215,13 @@ impl Compared {
         }
     }
 
-    /// One number for the choice between candidates; 0 for a perfect twin.
+    /// Sum of the differences, for the choice between candidates; 0 for a perfect twin.
     pub fn score(&self) -> f64 {
         let log = |error: f64| (1.0 + error).max(1e-3).ln().abs();
         log(self.goodput_error) + self.account_error + 0.5 * log(self.rtt_error)
     }
 
-    /// True if advice from the twin is advice for the connection.
+    /// Returns true if the twin reproduces the capture, so its advice applies to the connection.
     pub fn is_reproduced(&self) -> bool {
         self.verdict == Verdict::Reproduces
     }

@@ -1,4 +1,4 @@
-//! The path: rate, delay and queue.
+//! The path of the twin: rate, delay and queue.
 
 use fullpipe_scenario::units::rate_text;
 
@@ -9,22 +9,23 @@ use crate::{
     rate::PathRate,
 };
 
-/// Payload of a frame of the default MTU: segments of this size need no MTU of their own.
+/// The usual MTU in bytes; packets of this size need no `mtu` in the experiment.
 const USUAL_MTU: u32 = 1_500;
 /// Bytes of the IP and TCP headers, without TCP options.
 const IP_AND_TCP: u32 = 40;
-/// Bytes of a SYN of the laboratory.
+/// Bytes of a SYN in the simulator.
 const SYN: f64 = 78.0;
-/// A rate that nothing shows, over the highest rate of a round trip.
+/// An unknown rate is assumed to be this multiple of the highest rate of a round trip.
 const AMPLE: f64 = 4.0;
-/// A bound that may be the rate, over the same.
+/// Least multiple of the same rate at which a lower bound is taken as the rate.
 const BOUND: f64 = 1.1;
-/// Time of a long segment over the variation of round trips, from which it is believed.
+/// Least ratio of a long segment's additional time to the variation of round trips, at which that
+/// time is used.
 const JITTER: u64 = 1;
-/// Packets of a queue that nothing shows.
+/// Length in packets of a queue that the segments do not show.
 const USUAL_QUEUE: f64 = 100.0;
 
-/// Adds the values of the link.
+/// Adds the values of the link to `plan`.
 pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     mtu(plan, evidence);
     hole(plan, evidence);
@@ -41,7 +42,7 @@ fn mtu(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds a hop that drops long packets without a message.
+/// Adds a hop that drops long packets without an ICMP message.
 fn hole(plan: &mut Plan, evidence: &Evidence<'_>) {
     let Some(hole) = losses::hole(evidence) else {
         return;
@@ -53,7 +54,7 @@ fn hole(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("path.forward.hop.silent", "true", Basis::Inferred, why);
 }
 
-/// Adds the rate. Returns it, in bits of frames a second.
+/// Adds the rate. Returns it in bits of frames per second.
 fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
     let rate = evidence.rate.unwrap_or(PathRate {
         payload_bps: 0.0,
@@ -72,7 +73,7 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
                 plan.set("path.rate", rate_value(own), Basis::Guessed, why);
                 return Some(own);
             }
-            // A bound that is hardly above what was delivered would limit the twin.
+            // A lower bound that is hardly above the delivered rate would limit the twin.
             let delivered = evidence.observed.path.delivery_bps.unwrap_or(0.0) * frame;
             let assumed = if bps >= BOUND * delivered {
                 bps
@@ -90,8 +91,8 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
     Some(bps)
 }
 
-/// The rate by the time that a long segment takes more than a SYN, at a tap at the sender; `None` if
-/// round trips vary as much.
+/// Rate from the additional time of a long segment compared with a SYN, for a tap at the sender;
+/// `None` if round trips vary by as much.
 fn by_length(evidence: &Evidence<'_>) -> Option<f64> {
     let vantage = &evidence.observed.vantage;
     let is_known = vantage.has_handshake && evidence.trace.to_sender == 0;
@@ -108,7 +109,7 @@ fn by_length(evidence: &Evidence<'_>) -> Option<f64> {
 fn delay(plan: &mut Plan, evidence: &Evidence<'_>, rate_bps: Option<f64>) {
     let wire = |bytes: f64| rate_bps.map_or(0.0, |bps| bytes * 8e9 / bps);
     let vantage = &evidence.observed.vantage;
-    // Only before the path a round trip has the time of the segment on the wire.
+    // Only at a tap at the sender does a round trip include the segment's transmission time.
     let (len, longest) = evidence.trace.longest.unwrap_or((0, evidence.base_rtt()));
     let on_wire = match evidence.trace.to_sender {
         0 => wire(len as f64 + f64::from(evidence.headers())),

@@ -1,7 +1,7 @@
 //! The experiment that a capture suggests, value by value, and its file.
 //!
-//! Rule: the file is what runs, so the written experiment gives the twin's results. Each value says
-//! whether it was seen, inferred, guessed or assumed.
+//! Rule: the file itself is run, so the written experiment gives the twin's results. Each value is
+//! marked as seen, inferred, guessed or assumed.
 
 use fullpipe::presets::Preset;
 use fullpipe_scenario::{
@@ -14,27 +14,27 @@ use crate::failure::FitFailure;
 
 /// Name of the host that sends the payload.
 pub const SENDER: &str = "sender";
-/// Name of the host that receives it.
+/// Name of the host that receives the payload.
 pub const RECEIVER: &str = "receiver";
-/// Name of the link between them.
+/// Name of the link between the hosts.
 pub const PATH: &str = "path";
 
 /// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Segments state it.
+    /// Segments contain the value.
     Seen,
-    /// It follows from times and numbers of segments.
+    /// The value follows from times and numbers of segments.
     Inferred,
-    /// The most likely of several values.
+    /// The value is the most likely of several.
     Guessed,
-    /// The capture does not show it.
+    /// The capture does not show the value.
     Assumed,
 }
 
 impl Basis {
-    /// Word in texts.
+    /// Name in texts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Seen => "seen",
@@ -50,7 +50,7 @@ impl Basis {
 pub struct FittedValue {
     /// The setting, as `--set` takes it.
     pub set: String,
-    /// Its value.
+    /// Value of the setting.
     pub to: String,
     /// Origin of the value.
     pub basis: Basis,
@@ -61,17 +61,16 @@ pub struct FittedValue {
 /// An experiment that is being fitted.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The preset of both hosts.
+    /// Preset of both hosts.
     pub preset: &'static Preset,
-    /// Title of the file.
+    /// Title of the experiment file.
     pub title: String,
-    /// The values, in the order of the file. A later value of the same setting replaces an
-    /// earlier one.
+    /// Values in the order of the file. A later value of the same setting replaces an earlier one.
     pub values: Vec<FittedValue>,
 }
 
 impl Plan {
-    /// An experiment without values.
+    /// Creates an experiment without values.
     pub fn new(preset: &'static Preset, title: String) -> Self {
         Self {
             preset,
@@ -80,7 +79,7 @@ impl Plan {
         }
     }
 
-    /// Sets a value, in place of an earlier one.
+    /// Sets a value, and replaces an earlier value of the same setting.
     pub fn set(&mut self, set: &str, to: impl ToString, basis: Basis, why: impl Into<String>) {
         let value = FittedValue {
             set: set.to_string(),
@@ -94,7 +93,7 @@ impl Plan {
         }
     }
 
-    /// Removes a value.
+    /// Removes the value of a setting.
     pub fn unset(&mut self, set: &str) {
         self.values.retain(|known| known.set != set);
     }
@@ -110,7 +109,7 @@ impl Plan {
         self.values.iter().any(is_loss)
     }
 
-    /// The experiment file.
+    /// Returns the experiment file.
     pub fn file(&self) -> String {
         let preset = self.preset.name;
         let mut out = format!(
@@ -130,7 +129,7 @@ impl Plan {
         out + "\n[[rows]]\nlabel = \"as captured\"\n"
     }
 
-    /// The values whose settings begin with `first`.
+    /// Returns the lines of the values whose settings begin with `first`.
     fn table(&self, first: &str, prefix: &str) -> String {
         let own = self.values.iter().filter_map(|value| {
             let name = value.set.strip_prefix(first)?.strip_prefix('.')?;
@@ -144,10 +143,10 @@ impl Plan {
         lines.collect()
     }
 
-    /// The setup that the file describes.
+    /// Returns the setup that the file describes.
     ///
     /// # Errors
-    /// A value that the laboratory refuses: the capture shows something beyond its ranges.
+    /// If the capture shows a value outside the range of its setting.
     pub fn setup(&self) -> Result<Setup, FitFailure> {
         let text = self.file();
         let experiment = Experiment::parse("capture", "capture.toml", &text)
@@ -156,7 +155,7 @@ impl Plan {
     }
 }
 
-/// A rate as files have it.
+/// A rate, as written in experiment files.
 pub fn rate_value(bps: f64) -> String {
     Amount {
         number: bps.max(1.0).round(),
@@ -165,7 +164,7 @@ pub fn rate_value(bps: f64) -> String {
     .text()
 }
 
-/// A time in whole microseconds, as files have it.
+/// A time in whole microseconds, as written in experiment files.
 pub fn micros_value(us: f64) -> String {
     format!("{}us", us.max(0.0).round() as u64)
 }

@@ -1,56 +1,56 @@
-//! The rate of the path, from trains of ACKs.
+//! The rate of the path, inferred from trains of ACKs: several ACKs in a row.
 //!
-//! A train of segments that left faster than its ACKs came back was spread by the bottleneck, so the
-//! spacing of the ACKs is the bottleneck's. The same holds for any train while a queue stands in
-//! the path.
+//! If segments left faster than their ACKs came back, the bottleneck spread them, so the spacing of
+//! the ACKs is the bottleneck's. The same is true of every train while the path has a queue.
 //!
-//! Rule: without such a train the rate is only a lower bound.
+//! Rule: without such a train, the rate is only a lower bound.
 
 use crate::trace::{Sent, Trace};
 
-/// ACKs of a train after the first one: many, and few where flights are short.
+/// ACKs of a train after its first one: a long train, and a short one for short flights.
 const ACKS: [usize; 2] = [4, 2];
-/// Trains of one rate that are believed.
+/// Number of agreeing trains from which their rate is trusted.
 const STRONG: usize = 8;
-/// Factor by which the ACKs of a train take longer than its segments.
+/// Least ratio of the time of a train's ACKs to that of its segments, if the bottleneck spread
+/// them.
 const SPREAD: f64 = 1.5;
-/// Round-trip time over the smallest one from which a queue stands in the path.
+/// Least ratio of a round-trip time to the smallest one at which the path has a queue.
 const QUEUED: f64 = 1.25;
-/// An ACK that covers more bytes than this many median ACKs ended a recovery.
+/// An ACK of more than this many times the median number of bytes ended a recovery.
 const JUMP: u64 = 2;
 /// Nanoseconds of a tick of the timestamp clock.
 const TICK: u64 = 1_000_000;
-/// Trains that show a rate.
+/// Fewest trains that show a rate.
 const FEWEST: usize = 2;
-/// Part of the time in which its segments left that the ACKs of a train take at least.
+/// Least ratio of the time of a train's ACKs to that of its segments.
 const COMPRESSED: f64 = 0.9;
-/// Part of the goodput that the path's rate is at least.
+/// Least ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;
-/// Part of the highest rate that the path's rate is at least.
+/// Least ratio of the path's rate to the highest rate of a train.
 const OF_HIGHEST: f64 = 0.5;
-/// Trains of equal rates that show the path's, and their share of all.
+/// Fewest trains of equal rate that show the path's rate, and their least share of all trains.
 const CLUSTER: usize = 3;
 const CLUSTER_SHARE: f64 = 0.003;
-/// Part of the fastest range that rates near it are at least.
+/// Least ratio of a considered rate to the fastest range of rates.
 const NEAR_FASTEST: f64 = 0.75;
-/// Half width of the range of equal rates.
+/// Half width of a range of equal rates, relative to the rate.
 const NEAR: f64 = 0.06;
 
 /// A rate of payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathRate {
-    /// Bits of payload a second.
+    /// Bits of payload per second.
     pub payload_bps: f64,
-    /// False if it is only a lower bound.
+    /// False if the rate is only a lower bound.
     pub is_seen: bool,
 }
 
-/// The rate of the path of the payload; `None` if there are too few ACKs.
+/// Rate of the path in the direction of the payload; `None` if there are too few ACKs.
 pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
     let [long, short] = ACKS.map(|acks| by_trains(trace, mss, acks));
     let short = short.filter(|(rate, count)| rate.is_seen && *count >= STRONG);
     let (rate, count) = long.or(short)?;
-    // A gap inside a long train makes it slower, and short trains are faster by jitter.
+    // A gap inside a long train makes the train slower; jitter makes short trains faster.
     let better = short.filter(|(short, _)| {
         let is_much_faster = short.payload_bps * NEAR_FASTEST > rate.payload_bps;
         !rate.is_seen || count < STRONG || is_much_faster
@@ -58,11 +58,11 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
     Some(better.map_or(rate, |(rate, _)| rate))
 }
 
-/// The rate by trains of `acks` ACKs after the first one, and the number of trains that have it.
+/// The rate by trains of `acks` ACKs after the first one, and the number of trains with this rate.
 fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> {
     let (mut shown, mut all) = trains(trace, mss, acks);
     all.sort_by(f64::total_cmp);
-    // Whatever the trains show, the path carries what it carried.
+    // The path's rate is at least the rate at which the path carried the payload.
     let high = *all.get(all.len().checked_sub(FEWEST)?)?;
     let seconds = trace.done.saturating_sub(trace.begin).max(1) as f64 / 1e9;
     let carried = trace.bytes as f64 * 8.0 / seconds;
@@ -80,7 +80,7 @@ fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> 
     Some((rate, count))
 }
 
-/// The rates of trains that show the path's, and of all trains.
+/// The rates of trains that show the path's rate, and the rates of all trains.
 fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
     let progress: Vec<_> = trace.acks.iter().filter(|acked| acked.bytes > 0).collect();
     let mut sizes: Vec<u64> = progress.iter().map(|acked| acked.bytes).collect();
@@ -97,7 +97,7 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
         let Some(sent) = sends.span(first.ack, last.ack) else {
             continue;
         };
-        // ACKs that came faster than their segments left had waited for each other.
+        // If ACKs came faster than their segments left, they had queued behind each other.
         let is_compressed = (span as f64) < COMPRESSED * sent as f64;
         if span == 0 || has_jump || is_compressed {
             continue;
@@ -108,9 +108,9 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
         }
         let bps = (last.ack - first.ack) as f64 * 8e9 / span as f64;
         all.push(bps);
-        // Segments of several round trips did not leave together.
+        // Segments that left over more than one round trip did not leave together.
         let is_spread = span as f64 > SPREAD * sent as f64 && sent < base;
-        // ACKs of partial segments may be delayed ones.
+        // ACKs of partial segments may be delayed ACKs.
         let is_full = last.ack - first.ack >= u64::from(mss) * acks as u64;
         let is_queued = is_full && rtt as f64 > QUEUED * base as f64;
         if is_spread || is_queued {
@@ -120,8 +120,8 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
     (shown, all)
 }
 
-/// The mean and the number of the rates that most trains have, of those near the fastest range that
-/// enough have: gaps between segments make trains slower, and jitter makes few of them faster.
+/// The mean and the number of the rates that most trains have, among those near the fastest range
+/// with enough trains. Gaps between segments make trains slower, and jitter makes a few faster.
 fn settled(rates: &mut [f64]) -> (f64, usize) {
     rates.sort_by(f64::total_cmp);
     let enough = CLUSTER.max((rates.len() as f64 * CLUSTER_SHARE) as usize);
@@ -134,7 +134,7 @@ fn settled(rates: &mut [f64]) -> (f64, usize) {
     (most.iter().sum::<f64>() / count as f64, count)
 }
 
-/// Every range of rates that differ by little, from the slowest to the fastest.
+/// Every range of nearly equal rates, from the slowest to the fastest.
 fn ranges(sorted: &[f64]) -> impl DoubleEndedIterator<Item = &[f64]> {
     (0..sorted.len()).map(|begin| {
         let most = sorted[begin] * (1.0 + 2.0 * NEAR);
@@ -143,10 +143,10 @@ fn ranges(sorted: &[f64]) -> impl DoubleEndedIterator<Item = &[f64]> {
     })
 }
 
-/// The segments of trains, found from left to right.
+/// The segments of trains, searched in the order of the capture.
 struct Sends<'a> {
     sent: &'a [Sent],
-    /// Begins of retransmissions, in order.
+    /// Positions of retransmissions, sorted.
     again: Vec<u64>,
     from: usize,
 }
@@ -163,13 +163,13 @@ impl<'a> Sends<'a> {
         }
     }
 
-    /// Longest time in which the bytes between two positions can have left the sender; `None`
-    /// if some of them were sent twice.
+    /// Longest time in which the bytes between two positions can have left the sender; `None` if
+    /// some of them were retransmitted.
     fn span(&mut self, from: u64, to: u64) -> Option<u64> {
         while self.sent.get(self.from)?.end <= from {
             self.from += 1;
         }
-        // The ACK of a repair covers segments that arrived long before.
+        // The ACK of a retransmission covers segments that arrived long before.
         let next = self.again.partition_point(|start| *start < from);
         if self.again.get(next).is_some_and(|start| *start < to) {
             return None;

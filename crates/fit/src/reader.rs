@@ -1,7 +1,7 @@
-//! The receiving application: one that reads slowly, or that stops for a time.
+//! The receiving application of the twin: it may read slowly, or stop for a time.
 //!
-//! Rule: only windows that limit the sender, and are usually smaller than the largest one, show
-//! a reader.
+//! Rule: a reader is inferred only from windows that limit the sender and that are usually smaller
+//! than the largest one.
 
 use fullpipe_scenario::units::seconds_text;
 use fullpipe_tcp::Limit;
@@ -11,18 +11,18 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Share of the lifetime from which windows show a reader.
+/// Least share of the lifetime limited by windows at which a reader is inferred.
 const SHOWS: f64 = 0.1;
-/// Share of the largest window below which the median window is that of a slow reader.
+/// Share of the largest window below which the median window shows a slow reader.
 const SMALL: f64 = 0.7;
-/// Share of the closed time that one pause has.
+/// Least share of the time with a closed window that a single pause has.
 const PAUSE: f64 = 0.5;
-/// Round trips that a pause lasts at least.
+/// Least length of a pause in round trips.
 const TRIPS: u64 = 5;
-/// Share of the largest window from which on the reader has read nearly everything.
+/// Share of the largest window above which the reader has read nearly everything.
 const OPEN: f64 = 0.9;
 
-/// Adds the values of the reader.
+/// Adds the values of the reader to `plan`.
 pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     if evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) < SHOWS {
         return;
@@ -63,8 +63,8 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds a reader that takes a number of bytes at equal times. Returns false if no window shows
-/// its reads.
+/// Adds a reader that reads the same number of bytes at equal intervals. Returns false if no window
+/// shows its reads.
 pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let trace = &evidence.trace;
     let acks = trace.acks.iter();
@@ -77,7 +77,7 @@ pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let Some(&read) = reads.get(reads.len() / 2) else {
         return false;
     };
-    // The beginning is that of the sender's congestion window.
+    // The beginning is limited by the sender's congestion window, so it is skipped.
     let mut late = trace
         .acks
         .iter()
@@ -95,7 +95,7 @@ pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     true
 }
 
-/// The longest time with a closed window, if it is a pause of the reader.
+/// The longest time with a closed window; `None` if it is too short for a pause of the reader.
 fn pause(evidence: &Evidence<'_>, windows: &[(u64, u64, u64)]) -> Option<(u64, u64)> {
     let mut closed: Option<u64> = None;
     let (mut all, mut longest) = (0, None::<(u64, u64)>);

@@ -1,6 +1,6 @@
-//! A run of a candidate, and what a capture of it shows.
+//! Runs a candidate, and captures the run.
 //!
-//! Rule: the capture of the run is read at the place of the original one.
+//! Rule: the run is captured at the place of the original capture.
 
 use std::ops::ControlFlow;
 
@@ -18,26 +18,26 @@ use crate::{
     trace::Trace,
 };
 
-/// A candidate that was run.
+/// A candidate after its run.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// Its results as the laboratory measures them.
+    /// Results as the simulator measures them.
     pub played: Played,
-    /// Its results as a capture shows them.
+    /// Results as a capture shows them.
     pub figures: Figures,
 }
 
-/// Place of a capture of the run.
+/// Place in the simulation that corresponds to the original capture's.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     view: View,
-    /// For a view from the middle: the nearer host, and the time from it.
+    /// For a view from the middle: the nearer host, and the propagation delay from it.
     host: usize,
     shift_ns: i64,
 }
 
 impl Place {
-    /// The place of `observed`.
+    /// The place that corresponds to the vantage of `observed`.
     pub fn of(observed: &ObservedConnection) -> Self {
         let vantage = &observed.vantage;
         let [near, far] = [vantage.to_sender_ns, vantage.to_receiver_ns];
@@ -45,8 +45,8 @@ impl Place {
         match vantage.side {
             Side::Sender | Side::Unknown => Self::at(View::Sender, 0, 0),
             Side::Receiver => Self::at(View::Receiver, 1, 0),
-            // Queues are assumed before the tap or after it, wherever the tap is nearer to the
-            // other end.
+            // The path's queues are assumed on that side of the tap where the other, more distant
+            // end is.
             Side::Middle if near <= far => Self::at(View::Middle, 0, near / 2),
             Side::Middle => Self::at(View::Middle, 1, far / 2),
         }
@@ -61,10 +61,10 @@ impl Place {
     }
 }
 
-/// Runs `setup`, and reads the first `bytes` of its capture at `place`.
+/// Runs `setup`, and reads the first `bytes` bytes of its capture at `place`.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found, or an interruption.
+/// If a checker of the simulator found a violation, or the user interrupted the run.
 pub fn run(
     setup: &Setup,
     seed: u64,
@@ -97,7 +97,7 @@ pub fn run(
     })
 }
 
-/// A connection of these segments, and its log.
+/// Analyses these segments as one connection, and keeps them in a log.
 pub fn followed(segments: &[Segment]) -> (ObservedConnection, SegmentLog) {
     let mut observer = ConnectionObserver::new();
     let mut log = SegmentLog::new();

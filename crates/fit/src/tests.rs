@@ -66,8 +66,8 @@ workload = { from = "near", to = "far", bytes = 2000000 }
 rows = [{ label = "case" }]
 "#;
 
-/// The send buffer's size, the round trip and the rate are found, and raising the buffer is
-/// the advice.
+/// The fit finds the send buffer's size, the round trip and the rate; the advice is a larger send
+/// buffer.
 #[test]
 fn a_send_buffer_is_found_and_enlarged() {
     let twin = fitted(SMALL_BUFFER, "linux", View::Sender);
@@ -89,7 +89,7 @@ fn a_send_buffer_is_found_and_enlarged() {
     );
 }
 
-/// The file is the experiment that ran.
+/// The written file describes the experiment that was run.
 #[test]
 fn the_file_of_a_twin_gives_its_results() {
     let twin = fitted(SMALL_BUFFER, "linux", View::Sender);
@@ -106,7 +106,7 @@ fn value(twin: &CaptureTwin, set: &str) -> f64 {
     digits.parse().expect("a number")
 }
 
-/// A path between hosts of the default preset, with buffers that limit nothing.
+/// A path between hosts of the default preset with ample buffers.
 fn ample(path: &str, workload: &str, sender: &str) -> String {
     format!(
         r#"
@@ -120,7 +120,7 @@ rows = [{{ label = "case" }}]
     )
 }
 
-/// A window that limits the sender is the receiver's SO_RCVBUF.
+/// A receive window that limits the sender is fitted as the receiver's SO_RCVBUF.
 #[test]
 fn a_receive_buffer_is_found_and_enlarged() {
     let text = SMALL_BUFFER
@@ -136,7 +136,7 @@ fn a_receive_buffer_is_found_and_enlarged() {
     assert_eq!(explained.knob.as_deref(), Some("SO_RCVBUF"));
 }
 
-/// Rate, delay and losses are those of the link, from both ends.
+/// The fit finds the link's rate, delay and losses from captures at both ends.
 #[test]
 fn the_path_is_found_from_both_ends() {
     let text = ample(", forward.loss = \"1%\"", ", bytes = 3000000", "");
@@ -157,7 +157,7 @@ fn the_path_is_found_from_both_ends() {
     }
 }
 
-/// A queue that overflowed has its length from the longest wait, and no losses of the link.
+/// The length of a queue that overflowed is found from the longest wait; the link has no losses.
 #[test]
 fn a_queue_that_overflows_needs_no_losses() {
     let text = ample(
@@ -175,7 +175,7 @@ fn a_queue_that_overflows_needs_no_losses() {
     assert!((40_000.0..80_000.0).contains(&queue), "{queue} bytes");
 }
 
-/// Writes and their pauses are found.
+/// The fit finds writes and the pauses between them.
 #[test]
 fn an_application_that_pauses_has_its_writes() {
     let text = ample(
@@ -190,7 +190,7 @@ fn an_application_that_pauses_has_its_writes() {
     assert!((pause_us - 50_000.0).abs() < 500.0, "{pause_us} us");
 }
 
-/// A buffer would hide a pause of the reader, and cures nothing.
+/// A pause of the reader gives no advice: a larger buffer would hide it and not remove it.
 #[test]
 fn a_reader_that_pauses_gives_no_advice() {
     let reader = ", bytes = 3000000, read.stall_after = \"300ms\", read.stall_for = \"4s\"";
@@ -209,7 +209,7 @@ fn a_reader_that_pauses_gives_no_advice() {
     assert!(explained.is_err());
 }
 
-/// There is no advice from a twin that behaves otherwise than its capture.
+/// A twin that does not reproduce its capture gives no advice.
 #[test]
 fn a_twin_that_misses_its_capture_gives_no_advice() {
     let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);
@@ -223,8 +223,8 @@ fn a_twin_that_misses_its_capture_gives_no_advice() {
     assert!(explained.is_err());
 }
 
-/// Without SYNs the scale of windows and the options are unknown: a window that limits can look
-/// like a buffer.
+/// Without SYNs, window scale and options are unknown: a window that is the limit may look like a
+/// buffer.
 #[test]
 fn a_capture_without_its_handshake_gives_no_advice() {
     let whole = segments(SMALL_BUFFER, View::Sender);
@@ -234,7 +234,7 @@ fn a_capture_without_its_handshake_gives_no_advice() {
     assert!(why.contains("begins after the handshake"), "{why}");
 }
 
-/// A cause that the fit only guessed is none: another guess has another cause.
+/// A cause that rests on a guess is not reported, because another guess may have another cause.
 #[test]
 fn a_guessed_buffer_is_no_cause() {
     let mut twin = fitted(SMALL_BUFFER, "linux", View::Sender);
@@ -257,7 +257,7 @@ fn a_syn_without_a_window_scale_is_one_of_hosts_that_do_not_scale() {
     assert_eq!(scaling.expect("the SYN shows it").to, "false");
 }
 
-/// Only the connection that is asked for keeps its segments, and not without end.
+/// Only the requested connection keeps its segments, and only a limited number of them.
 #[test]
 fn a_log_is_bounded() {
     use fullpipe_diagnose::capture::Analysis;
@@ -272,7 +272,7 @@ fn a_log_is_bounded() {
     assert_eq!(log.omitted(), 3);
 }
 
-/// Segments with any numbers give an estimate or a reason, and no panic.
+/// Segments with arbitrary numbers give an estimate or a reason, and never a panic.
 #[test]
 fn damaged_segments_give_an_estimate_or_a_reason() {
     let text = SMALL_BUFFER.replace("2000000", "200000");
@@ -299,14 +299,14 @@ fn damaged_segments_give_an_estimate_or_a_reason() {
         }
         let (observed, log) = followed(&damaged);
         if let Ok(evidence) = Evidence::of(&log, &observed) {
-            // A refused value is a reason.
+            // A refused value is returned as a reason.
             let _ = estimate(&evidence, preset, "Damaged".to_string()).setup();
         }
     }
 }
 
-/// The ends that two captures show are those of the hosts' own traces: the same segments,
-/// retransmissions and losses.
+/// The ends that two captures show equal the hosts' own traces: the same segments, retransmissions
+/// and losses.
 #[test]
 fn ends_of_captures_have_the_segments_of_the_hosts_traces() {
     let setup = parsed(&ample(", loss = \"2%\"", ", bytes = 1000000", ""));
@@ -342,7 +342,7 @@ fn ends_of_captures_have_the_segments_of_the_hosts_traces() {
     );
     let far = truth.second.as_ref().expect("both hosts were observed");
     let seen = found.second.expect("both ends were captured");
-    // The trace of a passive end begins after SYN and SYN-ACK.
+    // The trace of a passive end begins only after SYN and SYN-ACK.
     assert_eq!(seen.received.seq[1..], far.received.seq);
     assert_eq!(seen.sent.ack[1..], far.sent.ack);
 }

@@ -1,7 +1,8 @@
-//! The payload of a connection, as its sender saw it.
+//! The payload of a connection, as seen by its sender.
 //!
-//! Rule: payload has the time at which it passed the tap; an ACK reached the sender one time from
-//! the tap to the sender and back later. Positions are bytes from the first payload byte.
+//! Rule: a segment has the time at which it passed the tap. An ACK reached the sender later than
+//! the tap, by the round-trip time between tap and sender. Positions are bytes from the first
+//! payload byte.
 
 use fullpipe_diagnose::{
     capture::End,
@@ -15,32 +16,32 @@ const TICK: i64 = 1_000_000;
 /// A segment with payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Nanoseconds from the first segment of the connection.
+    /// Time from the first segment of the connection, in nanoseconds.
     pub at: u64,
-    /// Position of its first byte.
+    /// Position of the segment's first byte.
     pub start: u64,
-    /// Position after its last byte.
+    /// Position after the segment's last byte.
     pub end: u64,
     /// False for a retransmission.
     pub is_new: bool,
-    /// Bytes in flight at the sender after it.
+    /// Bytes in flight at the sender after this segment.
     pub flight: u64,
-    /// PSH: the sender had no more to send, or a write ended here.
+    /// PSH: the sender had nothing more to send, or a write ended here.
     pub has_push: bool,
     /// TSval, if the segment has timestamps.
     pub tsval: Option<u32>,
 }
 
-/// An ACK of the receiver.
+/// An ACK sent by the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// Nanoseconds from the first segment of the connection, at the tap.
+    /// Time at the tap from the first segment of the connection, in nanoseconds.
     pub at: u64,
     /// Position up to which everything has arrived.
     pub ack: u64,
     /// Newly acknowledged bytes.
     pub bytes: u64,
-    /// The window, if its scale is known.
+    /// Receive window in bytes; `None` if its scale is unknown.
     pub window: Option<u64>,
 }
 
@@ -51,25 +52,25 @@ pub struct Trace {
     pub sent: Vec<Sent>,
     /// ACKs of the receiver, in the order of the capture.
     pub acks: Vec<Acked>,
-    /// Round trips of the whole path: time of the ACK at the tap, and length.
+    /// Round trips of the whole path: time of the ACK at the tap, and length, in nanoseconds.
     pub rtts: Vec<(u64, u64)>,
-    /// Payload of the longest segments, and the smallest round trip of one of them.
+    /// Payload of the longest segments, and the smallest round trip of such a segment.
     pub longest: Option<(u64, u64)>,
-    /// Bytes that the receiver sent before the first payload, and the time of the last of them.
+    /// Bytes that the receiver sent before the first payload, and the time of the last one.
     pub question: Option<(u64, u64)>,
-    /// Time of the last progress: the last new ACK, or the last payload without ACKs.
+    /// Time of the last new ACK; without ACKs, of the last payload.
     pub done: u64,
-    /// Bytes acknowledged, or sent if no ACK was seen.
+    /// Acknowledged bytes, or sent bytes if no ACK was seen.
     pub bytes: u64,
-    /// Time from the tap to the sender and back.
+    /// Round-trip time between tap and sender.
     pub to_sender: u64,
-    /// Payload that the receiver sent in all.
+    /// All payload that the receiver sent, in bytes.
     pub back_bytes: u64,
-    /// Time of the first segment that is no SYN: the handshake, and what it lost, comes before.
+    /// Time of the first segment that is not a SYN. The handshake, with its losses, comes before.
     pub begin: u64,
 }
 
-/// Positions in a sequence space.
+/// Converts sequence numbers to positions.
 #[derive(Clone, Copy, Debug)]
 struct Space {
     at: i64,
@@ -86,7 +87,7 @@ impl Space {
     }
 }
 
-/// The time from the tap to the sender and back that counts: 0 for a tap at the sender.
+/// Round-trip time between tap and sender; 0 for a tap at the sender.
 fn distance(observed: &ObservedConnection) -> u64 {
     match observed.vantage.side {
         Side::Sender | Side::Unknown => 0,
@@ -95,7 +96,7 @@ fn distance(observed: &ObservedConnection) -> u64 {
 }
 
 impl Trace {
-    /// The payload of the sender of `observed`.
+    /// Reads the payload of the sender of `observed`.
     pub fn of(log: &SegmentLog, observed: &ObservedConnection) -> Self {
         let mut reader = Reader::new(log, observed);
         for segment in log.segments() {
@@ -128,20 +129,20 @@ impl Trace {
         sorted
     }
 
-    /// Segments with payload that was not sent before.
+    /// Segments with payload that had not been sent before.
     pub fn new_segments(&self) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(|sent| sent.is_new)
     }
 }
 
-/// Queues before the tap, from the sender's timestamps.
+/// Waits in queues before the tap, from the sender's timestamps.
 ///
-/// Time passes on the tap's clock and on the sender's; a segment that waited arrives late by the
-/// sender's. Ticks are believed if they are milliseconds.
+/// A segment that waited is late on the tap's clock compared with the sender's timestamp clock. The
+/// timestamps are used only if their ticks are milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
     first: Option<(i64, u32)>,
-    /// Smallest difference of both clocks, in nanoseconds.
+    /// Smallest difference between the two clocks, in nanoseconds.
     least: i64,
 }
 
@@ -172,16 +173,16 @@ impl Waits {
         }
     }
 
-    /// Time for which a segment waited before the tap, at least 0 and exact to a tick.
+    /// Time for which a segment waited before the tap; never negative, exact to a tick.
     fn before(&self, at_ns: i64, tsval: u32) -> u64 {
         let Some(first) = self.first else { return 0 };
         let late = lateness(first, (at_ns, tsval)).saturating_sub(self.least);
-        // The least late segment may have left at the end of its tick.
+        // The segment with the smallest difference may have left at the end of its tick.
         late.saturating_sub(TICK).max(0) as u64
     }
 }
 
-/// Time by which a segment is later on the tap's clock than on the sender's.
+/// Time by which a segment is later on the tap's clock than on the sender's clock.
 fn lateness(first: (i64, u32), (at_ns, tsval): (i64, u32)) -> i64 {
     let ticks = i64::from(tsval.wrapping_sub(first.1) as i32);
     at_ns.saturating_sub(first.0).saturating_sub(ticks * TICK)
@@ -190,17 +191,17 @@ fn lateness(first: (i64, u32), (at_ns, tsval): (i64, u32)) -> i64 {
 /// A segment with new payload.
 #[derive(Clone, Copy, Debug)]
 struct Once {
-    /// Position after it.
+    /// Position after the segment.
     end: u64,
-    /// Time at which it left.
+    /// Time at which the segment left the sender.
     left: u64,
-    /// Payload.
+    /// Payload of the segment.
     len: u64,
-    /// It was not retransmitted.
+    /// The segment was not retransmitted.
     is_once: bool,
 }
 
-/// A trace that is being read.
+/// A trace while it is being built.
 struct Reader {
     trace: Trace,
     space: Option<Space>,
@@ -208,16 +209,16 @@ struct Reader {
     now: u64,
     /// Position after the last byte sent.
     max: u64,
-    /// ACKs that the sender has received: their number, and the position.
+    /// Number of ACKs that the sender has received, and the highest acknowledged position.
     received: usize,
     una: u64,
-    /// First segment whose round trip is not known yet.
+    /// Index of the first segment whose round trip is not known yet.
     pending: usize,
     /// Segments with new payload.
     once: Vec<Once>,
-    /// Time in queues before the tap of each segment with payload.
+    /// Computes the time that a segment waited in queues before the tap.
     waits: Waits,
-    /// Only SYNs so far.
+    /// Only SYNs were seen so far.
     is_opening: bool,
 }
 
@@ -227,7 +228,7 @@ impl Reader {
         let is_syn =
             |one: &&Noted| one.from == observed.sender && one.flags.contains(TcpFlags::SYN);
         let syn = log.segments().iter().find(is_syn);
-        // Without a SYN, the first position that either end names.
+        // Without a SYN, positions count from the first sequence number that either end mentions.
         let first = syn.map(|syn| syn.seq.wrapping_add(1)).or_else(|| {
             log.segments().iter().find_map(|one| {
                 let is_sender = one.from == observed.sender;
@@ -295,7 +296,7 @@ impl Reader {
         });
     }
 
-    /// The sender receives the ACKs that have reached it.
+    /// Takes the ACKs that have reached the sender.
     fn receive_acks(&mut self) {
         let to_sender = self.trace.to_sender;
         let rest = &self.trace.acks[self.received..];
@@ -321,7 +322,7 @@ impl Reader {
         }
         let Some(space) = self.space else { return };
         let ack = space.at + i64::from(segment.ack.wrapping_sub(space.seq) as i32);
-        // The ACK of FIN is one beyond the payload.
+        // The ACK of a FIN is one byte beyond the payload.
         let ack = (ack.max(0) as u64).min(self.max);
         let last = self.trace.acks.last().map_or(0, |last| last.ack);
         let bytes = ack.saturating_sub(last);
@@ -347,7 +348,7 @@ impl Reader {
             has_repair |= !once.is_once;
             self.pending += 1;
         }
-        // An ACK that waited for a repair shows the time of the repair.
+        // An ACK that waited for a retransmission gives no round trip of the original segment.
         let Some(once) = newest.filter(|_| !has_repair) else {
             return;
         };

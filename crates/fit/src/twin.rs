@@ -1,7 +1,7 @@
 //! The candidates, the choice among them, and the explanation of the chosen one.
 //!
-//! Rule: the candidate whose capture differs least from the original is the twin. All of them
-//! have the same seeds, and their work is bounded in events of the simulator.
+//! Rule: the twin is the candidate whose capture differs least from the original. All candidates
+//! have the same seeds, and their work is bounded by a number of simulator events.
 
 use fullpipe::presets::Preset;
 use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};
@@ -19,22 +19,22 @@ use crate::{
     variants::{self, Best},
 };
 
-/// Events that the runs of a fit may have; the last one may exceed them.
+/// Most simulator events of the runs of a fit; only the last run may exceed them.
 const WORK: u64 = 2_000_000;
-/// Seeds of a candidate in which chance plays a part.
+/// Number of seeds of a candidate whose link drops frames at random.
 const SEEDS: u64 = 3;
-/// Difference of the scores of two candidates of which one is e times as likely.
+/// Difference in score that makes a candidate e times less likely.
 const EVIDENCE: f64 = 0.05;
 
-/// Gain, beyond the misfit of goodput, from which a change is worth an advice.
+/// Least gain, in addition to the twin's error of goodput, at which a change becomes advice.
 const WORTH: f64 = 0.1;
-/// A candidate with one more change replaces the best one if its score is smaller by this.
+/// Least improvement in score at which a candidate with one more change replaces the best one.
 const SIMPLER: f64 = 0.02;
 
-/// Choices of a fit.
+/// Options of a fit.
 #[derive(Clone, Debug)]
 pub struct FitOptions {
-    /// The system of both hosts.
+    /// Preset of both hosts.
     pub preset: &'static Preset,
     /// Title of the experiment.
     pub title: String,
@@ -42,33 +42,33 @@ pub struct FitOptions {
     pub seed: u64,
 }
 
-/// A candidate that was run.
+/// A candidate after its run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Candidate {
-    /// Its difference from the first estimate; empty for the estimate itself.
+    /// Name of its change to the first estimate; empty for the estimate itself.
     pub name: String,
-    /// Its likelihood among the candidates, from 0 to 1: the smaller the misfit, the larger.
+    /// Likelihood among the candidates, from 0 to 1. The smaller the misfit, the larger it is.
     pub odds: f64,
-    /// Its differences from the capture.
+    /// Differences between the candidate and the capture.
     pub compared: Compared,
 }
 
-/// An experiment that behaves like a connection in a capture, or comes nearest to it.
+/// The experiment whose behaviour is closest to a connection in a capture.
 #[derive(Debug)]
 pub struct CaptureTwin {
     /// The experiment.
     pub plan: Plan,
-    /// Its setup.
+    /// Setup of the experiment.
     pub setup: Setup,
-    /// Results of the connection, from the capture.
+    /// Results of the connection, computed from the capture.
     pub capture: Figures,
-    /// Results of the twin, from captures at the same place: means over its seeds.
+    /// Results of the twin, computed from captures at the same place: means over its seeds.
     pub twin: Figures,
-    /// The differences.
+    /// Differences between twin and capture.
     pub compared: Compared,
-    /// Every candidate that was run: the twin, and then the most likely first.
+    /// Every candidate that was run: first the twin, then the others by likelihood.
     pub candidates: Vec<Candidate>,
-    /// The capture has the handshake, which tells the options and the scale of windows.
+    /// True if the capture has the handshake, which contains the options and the window scale.
     has_handshake: bool,
     seed: u64,
     played: Played,
@@ -77,8 +77,8 @@ pub struct CaptureTwin {
 /// Fits an experiment to a connection.
 ///
 /// # Errors
-/// Too little payload, one direction only, a value that the laboratory refuses, a violation
-/// that a checker of the simulator found, or an interruption.
+/// If the connection has too little payload or only one direction, a value is outside the range of
+/// its setting, a checker of the simulator finds a violation, or the user interrupts.
 pub fn fit(
     observed: &ObservedConnection,
     log: &SegmentLog,
@@ -118,7 +118,7 @@ pub fn fit(
     Ok(fitter.chosen())
 }
 
-/// A candidate and its run.
+/// A candidate and the results of its run.
 #[derive(Clone)]
 struct Tried {
     name: String,
@@ -136,18 +136,18 @@ struct Fitter<'a> {
     place: Place,
     bytes: u64,
     seed: u64,
-    /// Events so far.
+    /// Simulator events so far.
     spent: u64,
     tried: Vec<Tried>,
     progress: &'a Progress<'a>,
 }
 
 impl Fitter<'_> {
-    /// Runs a candidate, with several seeds if chance plays a part.
+    /// Runs a candidate; with several seeds if its link drops frames at random.
     fn attempt(&mut self, name: String, plan: Plan) -> Result<(), FitFailure> {
         let setup = match plan.setup() {
             Ok(setup) => setup,
-            // Only the first estimate has to be legal.
+            // Only the first estimate must have legal values.
             Err(_) if !self.tried.is_empty() => return Ok(()),
             Err(failure) => return Err(failure),
         };
@@ -174,8 +174,8 @@ impl Fitter<'_> {
         Ok(())
     }
 
-    /// The candidate with the least misfit, of those that reproduce the capture if there are any.
-    /// Later candidates have more changes, and have to be nearer by [`SIMPLER`].
+    /// The candidate with the least misfit among those that reproduce the capture, or among all if
+    /// none does. A later candidate has more changes, so its score must be better by [`SIMPLER`].
     fn best(&self) -> &Tried {
         let best = self.tried.iter().reduce(|best, tried| {
             let [own, other] = [tried, best].map(|one| one.compared.is_reproduced());
@@ -220,12 +220,12 @@ impl Fitter<'_> {
 }
 
 impl CaptureTwin {
-    /// The explanation of the twin, or the reason for which it would say nothing about the
+    /// The explanation of the twin, or the reason for which an explanation would not apply to the
     /// connection.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
-    /// `progress` breaks.
+    /// If a checker of the simulator found a violation; [`TwinFailure::Interrupted`] if `progress`
+    /// breaks.
     pub fn explain(
         &self,
         progress: &Progress<'_>,
@@ -233,7 +233,7 @@ impl CaptureTwin {
         if let Some(why) = self.no_advice() {
             return Ok(Err(why));
         }
-        // Real hosts take no other settings than those of their systems.
+        // Advice for real hosts may only use the settings that their systems have.
         let mut setup = self.setup.clone();
         let hosts = setup.hosts.iter_mut();
         let others = hosts.filter(|host| host.preset.name != "default");
@@ -248,8 +248,8 @@ impl CaptureTwin {
         })
     }
 
-    /// A value that `explained` would change, if the capture does not show it. A twin with
-    /// another guess may have another cause.
+    /// Returns a value that `explained` would change and that the capture does not show. A twin
+    /// with another guess may have another cause.
     fn guess_behind(&self, explained: &Explanation) -> Option<&FittedValue> {
         let mut changed = self.setup.clone();
         for change in explained.shown.iter().chain(&explained.advice) {
@@ -264,7 +264,7 @@ impl CaptureTwin {
         values.find(|value| is_guess(value) && is_changed(value))
     }
 
-    /// The explanation without an advice that gains no more than the twin may be wrong by.
+    /// Removes the advice if its gain does not exceed the possible error of the twin.
     fn without_small_gain(&self, explained: Explanation) -> Explanation {
         let own = self.played.measured.first_flow_mbps(self.setup.flow());
         let least = own * (1.0 + WORTH + self.compared.goodput_error.abs());
@@ -280,7 +280,7 @@ impl CaptureTwin {
         }
     }
 
-    /// The reason for which there is no advice.
+    /// Reason for which there is no advice; `None` if there may be advice.
     pub fn no_advice(&self) -> Option<String> {
         if !self.has_handshake {
             return Some(
@@ -308,7 +308,7 @@ impl CaptureTwin {
             Verdict::RoundTripDiffers => {
                 missed(format!("its round trips differ by {:+.0} %", rtt_error * 100.0))
             }
-            // In the twin the pause is at a time, and a faster transfer may end before it.
+            // The pause begins at a fixed time in the twin, so a faster transfer may end before it.
             Verdict::Reproduces => self.plan.get("workload.read.stall_for").map(|pause| {
                 format!(
                     "the receiving application read nothing for {}: a buffer only hides such a pause",

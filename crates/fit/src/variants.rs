@@ -1,7 +1,7 @@
-//! The candidates beside the first estimate.
+//! The candidates in addition to the first estimate.
 //!
-//! Rule: a function changes one thing of the best candidate so far, where the segments leave it open,
-//! and returns nothing where they do not.
+//! Rule: a function changes one value of the best candidate so far that the segments do not
+//! determine, and returns nothing if they do.
 
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;
@@ -15,38 +15,38 @@ use crate::{
     reader,
 };
 
-/// Share of the lifetime from which a limit leaves something open.
+/// Least share of the lifetime with a limit at which values about that limit are varied.
 const OPEN: f64 = 0.1;
-/// Error of goodput that is not worth another run.
+/// Misfit below which no further candidate is run.
 const EXACT: f64 = 0.02;
-/// Factor between a queue of one bandwidth-delay product and a longer one.
+/// Factor between a queue of one bandwidth-delay product and the longer queue that is tried.
 const LONGER: f64 = 8.0;
-/// Part of the largest window that nearly all windows have, if the reader is not slow.
+/// Share of the largest window that nearly all windows exceed if the reader is not slow.
 const CONSTANT: f64 = 0.95;
-/// Retransmissions that may be those of a policer.
+/// Fewest retransmissions for which a policer is tried.
 const POLICED: u64 = 10;
-/// Bursts of policers, in bytes.
+/// Burst sizes of policers, in bytes.
 const BURSTS: [u64; 2] = [20_000, 100_000];
-/// Congestion controls, the most usual first.
+/// Congestion controls, the most common first.
 const CONGESTION: [&str; 3] = ["cubic", "bbr", "newreno"];
 
-/// The best candidate so far, and the capture that it is fitted to.
+/// The best candidate so far, and the capture to which it is fitted.
 #[derive(Clone, Copy)]
 pub struct Best<'a> {
-    /// The capture.
+    /// Evidence from the capture.
     pub evidence: &'a Evidence<'a>,
-    /// The experiment.
+    /// The candidate's experiment.
     pub plan: &'a Plan,
-    /// Results of its run.
+    /// Results of the candidate's run.
     pub figures: &'a Figures,
-    /// Differences of the results from the capture.
+    /// Differences between these results and the capture.
     pub compared: &'a Compared,
 }
 
-/// Candidates with their names.
+/// Returns candidates with their names.
 type Variants = fn(&Best<'_>) -> Vec<(String, Plan)>;
 
-/// Every kind of candidate, in the order in which they are tried.
+/// Every kind of candidate, in the order of trial.
 pub const ALL: [Variants; 13] = [
     rate,
     queue,
@@ -63,7 +63,7 @@ pub const ALL: [Variants; 13] = [
     send_buffer,
 ];
 
-/// Other congestion controls, if the congestion window limits the sender.
+/// Tries other congestion controls if the congestion window limits the sender.
 fn congestion(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best { evidence, plan, .. } = best;
     let share = evidence.share(&[
@@ -93,7 +93,7 @@ fn congestion(best: &Best<'_>) -> Vec<(String, Plan)> {
     changed.collect()
 }
 
-/// The other kind of pacing, if the first flight does not show it.
+/// Disables pacing if the first flight does not show it.
 fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -112,7 +112,7 @@ fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("no pacing".to_string(), plan)]
 }
 
-/// A send buffer that is larger or smaller by the error of goodput.
+/// Changes the send buffer by the relative error of goodput.
 fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         plan,
@@ -141,8 +141,7 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![(format!("{} = {bytes}", value.set), changed)]
 }
 
-/// A longer queue, if the twin lost something and the capture did not; a shorter one, if only
-/// the capture did.
+/// Tries a longer queue if the twin lost segments and the capture did not.
 fn queue(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -170,7 +169,7 @@ fn queue(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("a longer queue".to_string(), changed)]
 }
 
-/// A reader with a pace, if windows vary and limit the sender.
+/// Tries a reader that reads at equal intervals if windows vary and limit the sender.
 fn reader(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best { evidence, plan, .. } = best;
     let limits = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) >= OPEN;
@@ -194,7 +193,7 @@ fn reader(best: &Best<'_>) -> Vec<(String, Plan)> {
     }
 }
 
-/// A policer, if segments were lost and no queue was seen.
+/// Tries a policer if segments were lost without a queue.
 fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -254,8 +253,8 @@ fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
     made.collect()
 }
 
-/// A send buffer of the largest flight, if something was lost: between losses the flight may
-/// have been the buffer's.
+/// Tries a send buffer of the size of the largest flight if segments were lost: between losses the
+/// send buffer may have bounded the flight.
 fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -275,7 +274,7 @@ fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("a send buffer of the largest flight".to_string(), changed)]
 }
 
-/// The rate of the fastest ACKs, where it is only a bound.
+/// Tries the rate of the fastest ACKs if the known rate is only a lower bound.
 fn rate(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -301,7 +300,7 @@ fn rate(best: &Best<'_>) -> Vec<(String, Plan)> {
     )]
 }
 
-/// A receiver that delays ACKs from the beginning, if the sender waits for them.
+/// Tries a receiver that delays ACKs from the beginning if the sender waits for ACKs.
 fn quick_acks(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -319,7 +318,7 @@ fn quick_acks(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("delayed ACKs from the beginning".to_string(), changed)]
 }
 
-/// Losses also where the queue explains them, or none where the first estimate has them.
+/// Adds link losses if the first estimate explained all losses by a full queue.
 fn losses(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -334,7 +333,8 @@ fn losses(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("losses also without a full queue".to_string(), changed)]
 }
 
-/// Writes as the first burst, if Nagle's algorithm joined writes: their ends do not show.
+/// Tries writes of the size of the first burst if Nagle's algorithm joined writes and hid their
+/// ends.
 fn first_burst(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,

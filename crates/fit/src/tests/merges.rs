@@ -1,6 +1,6 @@
-//! Captures at both hosts of the simulator, merged: clocks, losses, holes, offloads.
+//! Tests of merging captures at both hosts of the simulator: clocks, losses, holes, offloads.
 //!
-//! Rule: the truth is the hosts' own traces, or the merge of captures by one clock.
+//! Rule: results are compared with the hosts' own traces, or with a merge of captures by one clock.
 
 use fullpipe_diagnose::merge::{MergeFacts, MergeFailure, Merged, Tap, merge};
 
@@ -22,7 +22,7 @@ fn both(path: &str, bytes: u32) -> ([Vec<Segment>; 2], Connection) {
     (segments, observed.connections[0].clone())
 }
 
-/// The capture by a clock that is ahead by `ahead_ns` and faster by `drift`.
+/// The capture as a clock would record it that is ahead by `ahead_ns` and faster by `drift`.
 fn by_clock(segments: &[Segment], ahead_ns: i64, drift: f64) -> Vec<Segment> {
     let first = segments[0].at_ns;
     let at = |at_ns: i64| at_ns + ahead_ns + ((at_ns - first) as f64 * drift) as i64;
@@ -43,7 +43,7 @@ fn near(one: Option<f64>, other: Option<f64>, ratio: f64) -> bool {
         .is_some_and(|(one, other)| (one / other - 1.0).abs() < ratio)
 }
 
-/// Offset and drift are found, and then every loss of the hosts' traces, in both orders of the
+/// Offset and drift are found, then every loss in the hosts' traces, in both orders of the
 /// captures.
 #[test]
 fn clocks_and_losses_of_two_captures_are_found() {
@@ -81,7 +81,7 @@ fn clocks_and_losses_of_two_captures_are_found() {
     }
 }
 
-/// The ends of a merged connection are those of the hosts' traces.
+/// The ends of a merged connection equal the hosts' traces.
 #[test]
 fn the_ends_of_a_merged_connection_are_those_of_the_hosts() {
     let ([sender, receiver], truth) = both(LOSSY, 2_000_000);
@@ -91,7 +91,7 @@ fn the_ends_of_a_merged_connection_are_those_of_the_hosts() {
     let far = ends.second.expect("both ends were captured");
     let own = truth.second.expect("both hosts were observed");
     assert_eq!(far.received.seq[1..], own.received.seq);
-    // The clock's error is a part of the time on the wire of a full segment.
+    // The clock's error is a fraction of the transmission time of a full segment.
     let pairs = far.received.at_ns[1..].iter().zip(&own.received.at_ns);
     let begin = truth.first.sent.at_ns[0];
     let error = pairs
@@ -100,7 +100,7 @@ fn the_ends_of_a_merged_connection_are_those_of_the_hosts() {
     assert!(error.is_some_and(|error| error < 100_000), "{error:?}");
 }
 
-/// Payload that the capture at the sender dropped comes from the other one.
+/// Payload that is missing in the capture at the sender is taken from the other one.
 #[test]
 fn holes_of_a_capture_are_filled_from_the_other() {
     let ([mut sender, receiver], _) = both("", 1_000_000);
@@ -127,7 +127,7 @@ fn holes_of_a_capture_are_filled_from_the_other() {
     );
 }
 
-/// Segments that an offload joins at one tap are no losses at the other.
+/// Segments that an offload joined at one tap do not count as losses at the other.
 #[test]
 fn offloads_at_one_tap_are_not_taken_for_losses() {
     let ([sender, receiver], _) = both(LOSSY, 3_000_000);
@@ -154,7 +154,7 @@ fn offloads_at_one_tap_are_not_taken_for_losses() {
     assert_eq!(found.filled_bytes, 0);
 }
 
-/// Captures that do not belong together, or are from one place, are refused.
+/// Captures of different connections, or from one place, are refused.
 #[test]
 fn captures_that_cannot_be_merged_are_refused() {
     let ([sender, receiver], _) = both("", 100_000);
