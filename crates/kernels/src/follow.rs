@@ -1,6 +1,7 @@
-//! The account of a host's senders, from the kernel's answers about its sockets.
+//! The account of a host's senders, computed from the kernel's answers about its sockets.
 //!
-//! Rule: the kernel is asked every [`EVERY`]; `fullpipe_diagnose::socket` judges.
+//! Rule: this file asks the kernel every [`EVERY`]; `fullpipe_diagnose::socket` analyses the
+//! answers.
 
 use std::{
     io,
@@ -16,9 +17,9 @@ use fullpipe_diagnose::{
 };
 use fullpipe_host::{Namespace, SockDiag};
 
-/// Time between two questions.
+/// Time between two requests.
 const EVERY: Duration = Duration::from_millis(10);
-/// States of sockets with payload, or before it.
+/// States of sockets that are opening or may have payload to send.
 const STATES: [SocketState; 5] = [
     SocketState::Established,
     SocketState::SynSent,
@@ -27,7 +28,7 @@ const STATES: [SocketState; 5] = [
     SocketState::LastAck,
 ];
 
-/// Sockets of a host that are being followed.
+/// Follows the sockets of a host.
 pub struct Follower {
     diag: SockDiag,
     request: Vec<u8>,
@@ -37,7 +38,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// A follower of all sockets in `side`.
+    /// Creates a follower of all sockets in `side`.
     pub fn open(side: &Namespace) -> io::Result<Self> {
         let diag = side.enter(SockDiag::open)?.map_err(io::Error::other)?;
         Ok(Self {
@@ -49,7 +50,7 @@ impl Follower {
         })
     }
 
-    /// Asks until `over` is true, and once more then.
+    /// Asks the kernel until `over` is true, and then once more.
     pub fn run(mut self, over: &AtomicBool) -> io::Result<FollowedSenders> {
         let mut next = Instant::now();
         loop {
@@ -87,11 +88,11 @@ impl Follower {
     }
 }
 
-/// The sockets that sent more than they received.
+/// The followed sockets that sent more than they received.
 pub struct FollowedSenders(Vec<FollowedSocket>);
 
 impl FollowedSenders {
-    /// Time and bytes by limit, of all of them.
+    /// Time and bytes by limit, summed over these sockets.
     pub fn limits(&self) -> Times<SeenLimit> {
         let mut all = Times::default();
         for socket in &self.0 {
@@ -100,13 +101,13 @@ impl FollowedSenders {
         all
     }
 
-    /// Segments that they retransmitted.
+    /// Number of segments that these sockets retransmitted.
     pub fn retransmitted(&self) -> u64 {
         let infos = self.0.iter().filter_map(|socket| socket.latest.info);
         infos.map(|info| u64::from(info.total_retrans)).sum()
     }
 
-    /// Smoothed round-trip time of the one that sent most, in milliseconds.
+    /// Smoothed round-trip time of the socket that sent most, in milliseconds.
     pub fn srtt_ms(&self) -> f64 {
         let most = self.0.iter().max_by_key(|socket| socket.account.moved[0]);
         let info = most.and_then(|socket| socket.latest.info);

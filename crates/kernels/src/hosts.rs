@@ -1,7 +1,7 @@
-//! Two network namespaces, each with a TAP device, and the devices' other ends for a link.
+//! Two network namespaces, each with a TAP device, and the device ends for the link.
 //!
-//! Rule: everything vanishes with the descriptors. Only the namespaces' own settings are
-//! changed; one that this kernel does not have is named and changes nothing.
+//! Rule: the kernel removes everything when the descriptors are closed. Only settings of the
+//! namespaces are changed; a setting that this kernel lacks is reported and skipped.
 
 use std::{
     fs, io,
@@ -17,26 +17,26 @@ use crate::{plan::KernelPlan, settings::KernelSettings};
 
 /// Name of the device in each namespace.
 const DEVICE: &str = "fpkernel";
-/// Length of the prefix of the hosts' network.
+/// Prefix length of the hosts' network.
 const PREFIX: u8 = 24;
 
-/// The address of the host at `end`.
+/// Address of the host at `end` of the link.
 pub fn address(end: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 9, 0, 1 + end as u8)
 }
 
 /// Two hosts of this machine's kernel.
 pub struct KernelHosts {
-    /// Their networks, in the order of the link's ends.
+    /// The hosts' network namespaces, in the order of the link's ends.
     pub sides: [Namespace; 2],
     /// Settings that this kernel refused, each with its reason.
     pub refused: Vec<String>,
 }
 
-/// Checks that this process may make network namespaces and TAP devices.
+/// Checks that this process may create network namespaces and TAP devices.
 ///
 /// # Errors
-/// One line with what is missing and what to do.
+/// One line with the missing privilege and the remedy.
 pub fn check_privileges() -> Result<(), String> {
     let advice = "kernel hosts are network namespaces with TAP devices: run as root (sudo), or \
                   leave out --hosts kernel and stack = \"kernel\"";
@@ -47,11 +47,11 @@ pub fn check_privileges() -> Result<(), String> {
 }
 
 impl KernelHosts {
-    /// Makes the hosts of `plan`, and returns the link's ends. Frames that pass the device of
-    /// `captured` are recorded to `out`.
+    /// Creates the hosts of `plan`, and returns the link's ends. Frames that pass the device of
+    /// host `captured` are recorded to `out`.
     ///
     /// # Errors
-    /// The kernel's.
+    /// Errors of the kernel.
     pub fn make(
         plan: &KernelPlan,
         captured: usize,
@@ -84,7 +84,7 @@ impl KernelHosts {
         Ok((hosts, ends))
     }
 
-    /// Tells each host the other's MAC address, and the first windows of its connections.
+    /// Sets on each host the other's MAC address and the first windows of its connections.
     fn introduce(&self, plan: &KernelPlan) -> io::Result<()> {
         let mut macs = Vec::new();
         for side in &self.sides {
@@ -114,7 +114,8 @@ pub fn service(end: usize, number: usize) -> SocketAddr {
 
 /// Sets up the namespace of the calling thread as the host at `end`.
 fn side_of(plan: &KernelPlan, end: usize) -> io::Result<(Tap, Vec<String>)> {
-    // Unsolicited neighbour discovery would use up losses. A kernel without IPv6 has none.
+    // Unsolicited neighbour discovery would use up the link's losses. A kernel without IPv6 has
+    // none.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     let refused = write_sysctls(&plan.hosts[end], &plan.settings[end]);
     let tap = tap(end, plan.links[end].mtu)?;
@@ -130,7 +131,7 @@ fn tap(end: usize, mtu: usize) -> io::Result<Tap> {
         kind: DeviceKind::Tap,
         name: DEVICE.to_string(),
     };
-    // Frames are as on a wire: one packet each, with checksums.
+    // Frames are as on a wire: one packet each, with a checksum.
     let options = DeviceOptions {
         mtu: Some(mtu),
         host_address: Some(Prefix {
@@ -144,7 +145,7 @@ fn tap(end: usize, mtu: usize) -> io::Result<Tap> {
     Tap::open(&options).map_err(io::Error::other)
 }
 
-/// Writes the sysctls of the calling thread's namespace. Returns those that were refused.
+/// Writes the sysctls of the calling thread's namespace. Returns those that the kernel refused.
 fn write_sysctls(host: &str, settings: &KernelSettings) -> Vec<String> {
     let mut refused = Vec::new();
     for (name, value) in &settings.sysctls {

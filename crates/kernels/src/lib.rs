@@ -1,10 +1,10 @@
 //! Rows of an experiment on hosts of this machine's kernel, in real time.
 //!
-//! Each host is a network namespace with its own sysctls and a TAP device. The link between
-//! the devices is the simulator's, in real time (`fullpipe_perf::live`). Real sockets have the
-//! row's options, and the applications write and read as its flows say. [`run_row`] returns
-//! goodput, duration, and two accounts of the sender: from the kernel's answers about its
-//! sockets, and from a capture at its host.
+//! Each host is a network namespace with its own sysctls and a TAP device. The link between the
+//! devices is the simulator's, in real time (`fullpipe_perf::live`). Real sockets have the row's
+//! options, and the applications write and read as the row's flows specify. [`run_row`] returns
+//! goodput, duration, and two accounts of the sender: one from the kernel's answers about its
+//! sockets, one from a capture at its host.
 //!
 //! | part | module |
 //! | --- | --- |
@@ -14,9 +14,9 @@
 //! | accounts while the row runs | `follow`, `recorded` |
 //! | advice applied to the hosts, and the transfer again | [`what_if`] |
 //!
-//! Rule: everything belongs to this process: namespaces have no name, devices vanish with
-//! their descriptors, and no setting of the machine itself is changed. The kernel therefore
-//! removes everything however the process ends.
+//! Rule: everything belongs to this process: namespaces have no name, devices vanish with their
+//! descriptors, and no setting of the machine itself is changed. The kernel therefore removes
+//! everything when the process ends, even if it crashes.
 #![forbid(unsafe_code)]
 
 mod follow;

@@ -1,6 +1,6 @@
-//! A row as kernel hosts run it: what is applied, and what refuses it.
+//! The plan of a row for kernel hosts: the settings to apply, or the reasons for refusing the row.
 //!
-//! Rule: nothing is opened here. A row is refused with every reason at once.
+//! Rule: nothing is opened here. A refused row lists every reason at once.
 
 use fullpipe_pool::Duration;
 use fullpipe_scenario::{
@@ -23,33 +23,33 @@ const CONNECTIONS: u32 = 64;
 pub struct KernelPlan {
     /// Names of the hosts at the link's ends, in the order of the link.
     pub hosts: [String; 2],
-    /// End of each host of the setup.
+    /// For each host of the setup, its end of the link.
     ends: Vec<usize>,
     /// Settings of the host at each end.
     pub settings: [KernelSettings; 2],
-    /// Most segments of a super-segment at each end; `None` is the kernel's own.
+    /// Most segments of a super-segment at each end; `None` keeps the kernel's value.
     pub gso_max_segs: [Option<u32>; 2],
-    /// Frames that the device of each end holds.
+    /// Length in frames of the device queue at each end.
     pub device_queue: [u32; 2],
-    /// The hosts know each other's MAC addresses from the start.
+    /// True if the hosts know each other's MAC addresses from the start.
     pub acquainted: bool,
     /// The link: forward, then back.
     pub links: [LinkModel; 2],
-    /// Connections, each with its flow.
+    /// Every connection, with the flow to which it belongs.
     pub connections: Vec<FlowPlan>,
     /// Time after the start that results exclude.
     pub omit: Duration,
     /// Settings that are not applied.
     pub not_applied: Vec<String>,
-    /// Facts about the run.
+    /// Notes about the run for readers of its result.
     pub notes: Vec<String>,
 }
 
 impl KernelPlan {
-    /// The plan of `setup`.
+    /// Plans `setup`.
     ///
     /// # Errors
-    /// The reasons for which the row cannot run on kernel hosts, in a line.
+    /// The reasons for which the row cannot run on kernel hosts, in one line.
     pub fn of(setup: &Setup) -> Result<Self, String> {
         let refusals = refusals(setup);
         if !refusals.is_empty() {
@@ -84,13 +84,13 @@ impl KernelPlan {
         })
     }
 
-    /// The end of the host with this index in the setup.
+    /// The end of the link at which the host with this index in the setup is.
     pub fn end_of(&self, host: usize) -> usize {
         self.ends[host]
     }
 }
 
-/// Every connection of every flow.
+/// Lists every connection of every flow.
 fn connections(setup: &Setup) -> Vec<FlowPlan> {
     let flows = setup.flows.iter();
     let each = flows.flat_map(|flow| (0..flow.count).map(move |_| flow.clone()));
@@ -176,7 +176,7 @@ fn flows_not_applied(setup: &Setup) -> Vec<String> {
     lines
 }
 
-/// Facts that a reader of the result must know.
+/// Notes that a reader of the result must know.
 fn notes(hosts: &[&HostPlan; 2], links: &[LinkModel; 2]) -> Vec<String> {
     let mut notes = Vec::new();
     if links.iter().any(|link| link.queue == Queue::Device) {

@@ -1,7 +1,7 @@
-//! The account of a sender from the capture at its host, read while it is written.
+//! The account of a sender, from a capture at its host that is analysed while it is written.
 //!
-//! Rule: the capture is the one that a user would have in a file. A reader that falls behind
-//! holds the bytes in memory, and never delays the link.
+//! Rule: the analysis reads the same bytes that a capture file has. If the analysis falls behind,
+//! the bytes wait in memory and the link is never delayed.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use fullpipe_diagnose::{
     observe::{Followed, Follower},
 };
 
-/// The writing end: to the analysis and, if there is one, to a file.
+/// The writing end: writes to the analysis and, if there is one, to a file.
 pub struct CaptureSink {
     analysis: Sender<Vec<u8>>,
     file: Option<io::BufWriter<File>>,
@@ -27,7 +27,7 @@ pub struct CaptureSource {
     at: usize,
 }
 
-/// Both ends of a capture, which is also written to `file`.
+/// Creates both ends of a capture, which is also written to `file` if there is one.
 pub fn pipe(file: Option<File>) -> (CaptureSink, CaptureSource) {
     let (analysis, parts) = mpsc::channel();
     let sink = CaptureSink {
@@ -47,7 +47,7 @@ impl Write for CaptureSink {
         if let Some(file) = &mut self.file {
             file.write_all(bytes)?;
         }
-        // Without an analysis the capture goes on.
+        // If the analysis has ended, the capture continues.
         let _ = self.analysis.send(bytes.to_vec());
         Ok(bytes.len())
     }
@@ -72,8 +72,8 @@ impl Read for CaptureSource {
     }
 }
 
-/// The connection of the capture that carried most payload, with its segments if
-/// `keeps_segments`.
+/// The connection of the capture with the most payload, and its segments if `keeps_segments` is
+/// true.
 pub fn largest_connection(
     source: CaptureSource,
     keeps_segments: bool,

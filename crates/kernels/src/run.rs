@@ -1,6 +1,6 @@
-//! One row on kernel hosts: made, run, measured, removed.
+//! Runs one row on kernel hosts: creates them, runs the row, measures, and removes them.
 //!
-//! Rule: the hosts live only inside [`run_row`]. Accounts end before the sockets are closed.
+//! Rule: the hosts exist only inside [`run_row`]. Accounts end before the sockets are closed.
 
 use std::{
     fmt, fs,
@@ -33,33 +33,33 @@ use crate::{
     traffic::{Connection, Progress, RowClock},
 };
 
-/// Priority of the threads of the applications; the link's is higher.
+/// Priority of the application threads; the link's priority is higher.
 const PRIORITY: u8 = 1;
-/// Time between two looks at the progress.
+/// Time between two progress checks.
 const LOOK: Duration = Duration::from_millis(10);
-/// Lateness of the link from which a result says so, in microseconds.
+/// Lateness of the link, in microseconds, above which the result mentions it.
 const LATE_US: u64 = 1_000;
-/// Longest time between two reports of the link, which nobody reads.
+/// Time between two reports of the link; nobody reads them.
 const REPORTS: Duration = Duration::from_secs(60);
 
-/// Options of a row on kernel hosts.
+/// Options for running a row on kernel hosts.
 pub struct KernelOptions<'a> {
     /// Seed of everything random on the link.
     pub seed: u64,
-    /// Longest real time of the row.
+    /// Longest real time that the row may take.
     pub time: Duration,
-    /// File for the capture at the first flow's sender.
+    /// File for a capture at the first flow's sender.
     pub capture: Option<&'a Path>,
-    /// Ends the row.
+    /// Ends the row when raised.
     pub stop: &'a Stop,
-    /// Called with the share of the row that is done, from 0 to 1.
+    /// Called with the finished share of the row, from 0 to 1.
     pub progress: &'a dyn Fn(f64),
 }
 
-/// Reason for which a row that can run on kernel hosts has no result.
+/// Reason for which a row has no result although kernel hosts could run it.
 #[derive(Debug)]
 pub enum KernelError {
-    /// The system refused something.
+    /// The system refused an operation.
     Failed(io::Error),
     /// [`KernelOptions::stop`] was raised.
     Interrupted,
@@ -88,10 +88,10 @@ pub fn kernel_release() -> String {
     text.trim().to_string()
 }
 
-/// Runs `setup` on kernel hosts; a row that cannot run there is skipped with the reasons.
+/// Runs `setup` on kernel hosts. A row that kernel hosts cannot run is skipped, with the reasons.
 ///
 /// # Errors
-/// The system's, or an interruption.
+/// If the system refuses an operation, or the user interrupts.
 pub fn run_row(setup: &Setup, options: &KernelOptions<'_>) -> Result<KernelRow, KernelError> {
     let plan = match KernelPlan::of(setup) {
         Ok(plan) => plan,
@@ -104,7 +104,7 @@ pub fn run_row(setup: &Setup, options: &KernelOptions<'_>) -> Result<KernelRow, 
 /// Runs `plan`, and returns the largest connection of the capture with its segments.
 ///
 /// # Errors
-/// The system's, or an interruption.
+/// If the system refuses an operation, or the user interrupts.
 pub fn run_followed(
     plan: &KernelPlan,
     options: &KernelOptions<'_>,
@@ -112,7 +112,7 @@ pub fn run_followed(
     run_plan(plan, options, true)
 }
 
-/// The parts of a finished run.
+/// The results of a finished run.
 struct Finished {
     clock: RowClock,
     progress: Vec<Progress>,
@@ -137,11 +137,11 @@ fn run_plan(
             let stop = || over.load(Ordering::Acquire);
             let ended = link.run(&stop, REPORTS, &mut |_| ());
             link_ended.store(true, Ordering::Release);
-            // Ends the capture, and with it the analysis.
+            // Ends the capture and the analysis that reads it.
             drop(link);
             ended
         });
-        // A panic must end the link too, or the scope would wait for it for ever.
+        // A panic must end the link, too; otherwise the scope would wait for the link for ever.
         let finished = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             transfer(plan, &hosts, sender, &link_ended, options)
         }));
@@ -159,7 +159,7 @@ fn run_plan(
     Ok((measured, seen))
 }
 
-/// Adds the lateness of the link, and notes what makes the result doubtful.
+/// Adds the lateness of the link, and notes about doubts in the result.
 fn note_link(measured: &mut KernelMeasured, link: &LiveReport) {
     let late = link
         .directions
@@ -190,7 +190,7 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Runs all connections, and follows the sockets of the host at `sender`.
+/// Runs all connections while it follows the sockets of the host at `sender`.
 fn transfer(
     plan: &KernelPlan,
     hosts: &KernelHosts,
@@ -230,14 +230,14 @@ fn transfer(
             .into_iter()
             .map(|connection| {
                 scope.spawn(move || {
-                    // Without the privilege the applications wake later.
+                    // Without the privilege for a priority, the applications wake up later.
                     let _ = run_at_once(PRIORITY);
                     connection.run(clock, time)
                 })
             })
             .collect();
         let cut = wait(plan, clock, &progress, link_ended, options);
-        // The accounts end here; the sockets are closed afterwards.
+        // The accounts end here; the sockets are closed later.
         watched.store(true, Ordering::Release);
         let senders = joined(following);
         clock.over.store(true, Ordering::Release);
@@ -253,8 +253,8 @@ fn transfer(
     })
 }
 
-/// Waits until all connections are done, the link has ended, or the time is over. Returns true
-/// if `--time` cut the row.
+/// Waits until all connections are done, the link has ended, or the time is over. Returns true if
+/// the time limit (`--time`) cut the row.
 fn wait(
     plan: &KernelPlan,
     clock: &RowClock,
@@ -273,7 +273,7 @@ fn wait(
         let now = clock.now_ns();
         if Duration::from_nanos(now) >= bound {
             for one in progress.iter().filter(|one| !is_done(one)) {
-                // Bytes that are read from now on do not count.
+                // Bytes that are read after this moment do not count.
                 one.ends_ns.store(now, Ordering::Release);
             }
             return bound < own;
@@ -284,13 +284,13 @@ fn wait(
     }
 }
 
-/// Time after which the row's own flows are complete, measured or given up.
+/// Time after which the row's own flows have ended: complete, measured or given up.
 fn own_bound(plan: &KernelPlan) -> Duration {
     let ends = plan.connections.iter().map(FlowPlan::latest_end);
     ends.max().map_or(Duration::MAX, Duration::from)
 }
 
-/// Share of the flows with an amount that has arrived, from 0 to 1.
+/// Arrived share of the payload of flows with a fixed amount, from 0 to 1.
 fn share(plan: &KernelPlan, progress: &[Progress]) -> f64 {
     let shares = plan.connections.iter().zip(progress).map(|(flow, one)| {
         let read = one.read.load(Ordering::Acquire) as f64;

@@ -1,9 +1,8 @@
-//! A host's settings as this kernel has them: sysctls, socket options, numbers of its device.
+//! Translates a host's settings for the kernel: sysctls, socket options, properties of the device.
 //!
-//! Rule: every setting of the host is applied or named. A knob that has the value of the
-//! preset `linux` needs no setting, because that preset describes the kernel; buffers,
-//! congestion control and Nagle's algorithm are set always, because a machine may have other
-//! defaults.
+//! Rule: every setting of the host is applied or reported. A knob with the value of the preset
+//! `linux` needs no setting, because that preset describes the kernel. Buffers, congestion control
+//! and Nagle's algorithm are always set, because the machine's defaults may differ.
 
 use std::time::Duration;
 
@@ -17,11 +16,11 @@ use fullpipe::{
 use fullpipe_host::kernel::FirstWindows;
 use fullpipe_scenario::HostPlan;
 
-/// Prefix of the sysctls that each network namespace has of its own.
+/// Prefix of the sysctls that each network namespace has separately.
 const OWN_SYSCTLS: &str = "net.ipv4";
-/// The preset that describes the kernel.
+/// Name of the preset that describes the kernel.
 const LINUX: &str = "linux";
-/// Knobs that [`KernelSettings::of`] applies by itself.
+/// Knobs that [`KernelSettings::of`] applies itself.
 const APPLIED: [&str; 12] = [
     "tcp.send_buffer",
     "tcp.send_buffer_max",
@@ -36,9 +35,8 @@ const APPLIED: [&str; 12] = [
     "tcp.initial_window",
     "tcp.initial_receive_window",
 ];
-/// Sysctls that a namespace has and that do not do what the knob does: the share of the
-/// receive buffer has no effect since Linux 6.6, and probes of idle connections need an
-/// option of the socket.
+/// Sysctls that exist in a namespace but do not do what the knob does: the share of the receive
+/// buffer has no effect since Linux 6.6, and probes of idle connections need a socket option.
 const WITHOUT_EFFECT: [&str; 4] = [
     "tcp_adv_win_scale",
     "tcp_keepalive_time",
@@ -57,9 +55,9 @@ pub struct SocketSettings {
     pub no_delay: bool,
     /// `TCP_CONGESTION`.
     pub congestion: String,
-    /// `TCP_MAXSEG`; `None` is the kernel's own.
+    /// `TCP_MAXSEG`; `None` keeps the kernel's value.
     pub mss: Option<u32>,
-    /// `TCP_USER_TIMEOUT`; `None` is the kernel's own.
+    /// `TCP_USER_TIMEOUT`; `None` keeps the kernel's value.
     pub user_timeout: Option<Duration>,
 }
 
@@ -68,16 +66,16 @@ pub struct SocketSettings {
 pub struct KernelSettings {
     /// Paths below `/proc/sys/net` and their values.
     pub sysctls: Vec<(String, String)>,
-    /// Options of its sockets.
+    /// Options of the host's sockets.
     pub socket: SocketSettings,
-    /// First windows of its connections; 0 is the kernel's own.
+    /// First windows of the host's connections; 0 keeps the kernel's value.
     pub first_windows: FirstWindows,
     /// Settings that are not applied, each with its value.
     pub not_applied: Vec<String>,
 }
 
 impl KernelSettings {
-    /// The settings of `host`.
+    /// Translates the settings of `host`.
     pub fn of(host: &HostPlan) -> Self {
         let mut settings = Self::default();
         let linux = presets::find(LINUX).expect("the preset is there").config();
@@ -99,7 +97,7 @@ impl KernelSettings {
         }
     }
 
-    /// Applies or names every other knob that differs from the kernel's.
+    /// Applies or reports every other knob that differs from the kernel's value.
     fn set_others(&mut self, host: &HostPlan, linux: &Config) {
         let own = host.preset.config();
         let mut of_preset = 0;
@@ -128,7 +126,7 @@ impl KernelSettings {
         }
     }
 
-    /// Names the fields of the device that a TAP does not have.
+    /// Reports the device properties that a TAP device does not have.
     fn note_device(&mut self, host: &HostPlan) {
         let device = &host.device;
         let mut note = |field: &str, value: String| {
@@ -153,7 +151,7 @@ impl KernelSettings {
 
 fn socket_settings(host: &HostPlan, linux: &Config) -> SocketSettings {
     let tcp = &host.config.tcp;
-    // The kernel doubles the option's value; the knobs are the doubled bytes.
+    // The kernel doubles the option's value, and the knobs contain the doubled value.
     let set = |size: u32, most: u32, cap: u32| (most <= size).then(|| size.min(cap) / 2);
     let congestion = alias::find("tcp_congestion_control").expect("the alias is there");
     SocketSettings {
@@ -181,7 +179,7 @@ fn first_windows(config: &Config, linux: &Config) -> FirstWindows {
     }
 }
 
-/// The sysctl of a network namespace that gives the knob `name` its `value`.
+/// The sysctl of a network namespace that sets the knob `name` to `value`.
 fn sysctl(host: &HostPlan, name: &str, value: &str) -> Option<(String, String)> {
     if name == "tcp.rto_min" {
         let time: fullpipe_pool::Duration = value.parse().ok()?;

@@ -1,8 +1,8 @@
-//! TCP sockets of the kernel with a host's options.
+//! The kernel's TCP sockets, with a host's options.
 //!
-//! Rule: a socket is opened in the namespace of its host and is used from any thread. Buffers
-//! are set beyond the machine's caps, because a row has caps of its own. No call waits longer
-//! than [`POLL`].
+//! Rule: a socket is opened in the namespace of its host and may be used from any thread. Buffers
+//! may exceed the machine's caps, because a row has its own caps. No call waits longer than
+//! [`POLL`].
 
 use std::{
     io,
@@ -43,7 +43,7 @@ fn open(settings: &SocketSettings) -> io::Result<Socket> {
         socket.set_tcp_user_timeout(Some(timeout))?;
     }
     socket.set_tcp_nodelay(settings.no_delay)?;
-    // A closed socket with unsent payload would keep its namespace for minutes.
+    // Otherwise, a closed socket with unsent payload would keep its namespace alive for minutes.
     socket.set_linger(Some(Duration::ZERO))?;
     socket.set_read_timeout(Some(POLL))?;
     Ok(socket)
@@ -64,7 +64,7 @@ pub fn listen(
 }
 
 impl Listening {
-    /// The next connection; `None` if there is none within [`POLL`].
+    /// Accepts the next connection; `None` if there is none within [`POLL`].
     pub fn accept(&self) -> io::Result<Option<TcpStream>> {
         match self.0.accept() {
             Ok((socket, _)) => timed(socket).map(Some),
@@ -90,7 +90,7 @@ impl Unconnected {
     }
 }
 
-/// The socket with timeouts for both directions.
+/// Sets timeouts for both directions of the socket.
 fn timed(socket: Socket) -> io::Result<TcpStream> {
     socket.set_read_timeout(Some(POLL))?;
     socket.set_write_timeout(Some(POLL))?;
@@ -102,10 +102,11 @@ pub fn cork(stream: &TcpStream, on: bool) -> io::Result<()> {
     socket2::SockRef::from(stream).set_tcp_cork(on)
 }
 
-/// True for a call that only waited in vain.
+/// Returns true if a call ended only because its timeout passed.
 pub fn is_wait(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    // A connection that timed out has the same kind as a call, but a number of its own.
+    // The error of a timed-out connection has the same kind as a timed-out call, but another
+    // number.
     let is_of_connection = error.raw_os_error() == Some(110);
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock) && !is_of_connection
 }

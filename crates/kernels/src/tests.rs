@@ -1,4 +1,4 @@
-//! Tests of the plan: what a kernel has, what it lacks, and what refuses a row.
+//! Tests of the plan: settings that a kernel has or lacks, and reasons for refusing a row.
 
 use fullpipe_scenario::{
     Experiment, Setup,
@@ -7,7 +7,7 @@ use fullpipe_scenario::{
 
 use crate::plan::KernelPlan;
 
-/// Two kernel hosts and a link; `more` is the rest of the file.
+/// Two kernel hosts and a link, with `settings` on top.
 fn setup(settings: &[(&str, &str)]) -> Setup {
     let text = r#"
 title = "A kernel"
@@ -45,7 +45,7 @@ fn a_buffer_that_is_set_is_no_larger_than_the_rows_own_cap() {
     ] {
         let near = &plan(settings).settings[0];
         assert_eq!(near.socket.send_buffer, expected, "{settings:?}");
-        // Without SO_SNDBUF the bounds of autotuning are those of the row.
+        // Without SO_SNDBUF, the bounds of autotuning are the row's.
         let is_tuned = near.sysctls.iter().any(|(name, _)| name == "ipv4/tcp_wmem");
         assert_eq!(is_tuned, expected.is_none(), "{settings:?}");
     }

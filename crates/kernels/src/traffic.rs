@@ -1,7 +1,7 @@
-//! The applications of a row: each connection has a thread that writes and one that reads.
+//! The applications of a row: each connection has a writing and a reading thread.
 //!
-//! Rule: the receiving thread decides what counts, by the time at which a read returned. A
-//! thread looks at the end of the row at least every [`POLL`](fullpipe_perf::POLL).
+//! Rule: the receiving thread decides which bytes count, by the time at which a read returned. A
+//! thread checks for the end of the row at least every [`POLL`](fullpipe_perf::POLL).
 
 use std::{
     io::{self, Read, Write},
@@ -19,22 +19,22 @@ use fullpipe_sim::app::ReadPlan;
 
 use crate::sockets::{Listening, Unconnected, cork, is_wait};
 
-/// Most bytes of a read, as the simulator's readers have.
+/// Most bytes of a read, as in the simulator's readers.
 const READ_SIZE: usize = 16 << 10;
-/// Bytes that a writer hands over at most at once.
+/// Most bytes of a single write call.
 const WRITE_MAX: usize = 1 << 20;
 
-/// The time of a row, and its end.
+/// The clock of a row, and the signal for its end.
 pub struct RowClock {
     epoch: Instant,
-    /// Everything ends: the bound on real time was reached, or the user stopped the row.
+    /// True if every thread must end: the time limit was reached, or the user stopped the row.
     pub over: AtomicBool,
-    /// Time before which bytes do not count, in nanoseconds since the epoch.
+    /// Time before which bytes do not count, in nanoseconds since the row's start.
     pub omit_ns: u64,
 }
 
 impl RowClock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     pub fn start(omit: Duration) -> Self {
         Self {
             epoch: Instant::now(),
@@ -48,12 +48,12 @@ impl RowClock {
         self.epoch.elapsed().as_nanos() as u64
     }
 
-    /// True once everything ends.
+    /// Returns true once every thread must end.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Sleeps until `at_ns`, or until everything ends. Returns false in the latter case.
+    /// Sleeps until `at_ns`. Returns false if the row ended before.
     fn sleep_until(&self, at_ns: u64) -> bool {
         loop {
             if self.is_over() {
@@ -69,22 +69,22 @@ impl RowClock {
 }
 
 /// Progress of a connection, shared by its two threads. Times are nanoseconds since the row's
-/// start; 0 is not yet.
+/// start; 0 stands for "not yet".
 #[derive(Default)]
 pub struct Progress {
-    /// The call to connect.
+    /// Time at which the client called connect.
     pub began_ns: AtomicU64,
     /// Time after which bytes do not count.
     pub ends_ns: AtomicU64,
-    /// Bytes read, all of them.
+    /// All bytes read.
     pub read: AtomicU64,
-    /// Bytes read that count.
+    /// Bytes read within the measured time.
     pub counted: AtomicU64,
-    /// The first byte that was read.
+    /// Time of the first byte that was read.
     pub first_ns: AtomicU64,
-    /// The last byte that was read.
+    /// Time of the last byte that was read.
     pub last_ns: AtomicU64,
-    /// Everything has arrived, or the flow's duration is over, or the connection was dropped.
+    /// All payload has arrived, the flow's duration is over, or the connection was dropped.
     pub is_done: AtomicBool,
     failure: Mutex<Option<io::Error>>,
 }
@@ -123,21 +123,21 @@ impl Progress {
 
 /// A connection before it is opened.
 pub struct Connection<'a> {
-    /// Its flow.
+    /// The flow to which the connection belongs.
     pub flow: &'a FlowPlan,
     /// The socket that will connect.
     pub opener: Unconnected,
-    /// The socket that waits for it.
+    /// The listening socket to which it connects.
     pub listening: Listening,
-    /// Address of the latter.
+    /// Address of the listening socket.
     pub service: SocketAddr,
-    /// Its progress.
+    /// Progress of the connection.
     pub progress: &'a Progress,
 }
 
 impl Connection<'_> {
-    /// Runs both applications until the transfer or the row is over. Returns the sockets, so
-    /// that they are closed only when nobody asks about them any more.
+    /// Runs both applications until the transfer or the row is over. Returns the sockets, so the
+    /// caller closes them once the kernel need not be asked about them any more.
     pub fn run(self, clock: &RowClock, connect_within: Duration) -> Vec<TcpStream> {
         let Self {
             flow,
@@ -190,7 +190,7 @@ impl Connection<'_> {
     }
 }
 
-/// The connection, or `None` if the row ends before there is one.
+/// Accepts the connection; `None` if the row ends before.
 fn accept(listening: &Listening, clock: &RowClock) -> io::Result<Option<TcpStream>> {
     while !clock.is_over() {
         if let Some(stream) = listening.accept()? {
@@ -200,7 +200,7 @@ fn accept(listening: &Listening, clock: &RowClock) -> io::Result<Option<TcpStrea
     Ok(None)
 }
 
-/// Writes the question.
+/// Writes the request.
 fn ask(stream: &TcpStream, flow: &FlowPlan, clock: &RowClock) -> io::Result<()> {
     let bytes = flow.question().map_or(0, |(bytes, _)| bytes);
     let question = vec![b'?'; WRITE_MAX.min(bytes as usize)];
@@ -215,7 +215,7 @@ fn ask(stream: &TcpStream, flow: &FlowPlan, clock: &RowClock) -> io::Result<()> 
     Ok(())
 }
 
-/// Writes the flow: after the question and the think time, if there are any.
+/// Writes the payload of the flow, after the request and the think time if the flow has them.
 fn write_all(
     stream: &TcpStream,
     flow: &FlowPlan,
@@ -260,7 +260,7 @@ fn write_all(
     stream.shutdown(Shutdown::Write)
 }
 
-/// Writes all of `bytes`. Returns false if the row ends before.
+/// Writes all of `bytes`. Returns false if the row ends before all are written.
 fn put(mut stream: &TcpStream, mut bytes: &[u8], clock: &RowClock) -> io::Result<bool> {
     while !bytes.is_empty() {
         if clock.is_over() {
@@ -275,7 +275,7 @@ fn put(mut stream: &TcpStream, mut bytes: &[u8], clock: &RowClock) -> io::Result
     Ok(true)
 }
 
-/// Reads a question of this many bytes. Returns false if the row ends before.
+/// Reads a request of `bytes` bytes. Returns false if the row ends before.
 fn hear(mut stream: &TcpStream, bytes: u64, clock: &RowClock) -> io::Result<bool> {
     let mut buffer = [0; READ_SIZE];
     let mut left = bytes;
@@ -294,7 +294,7 @@ fn hear(mut stream: &TcpStream, bytes: u64, clock: &RowClock) -> io::Result<bool
     Ok(true)
 }
 
-/// Reads the flow as its plan says, until all of it has arrived or its time is over.
+/// Reads the payload as the flow's plan says, until all has arrived or the time is over.
 fn read_all(
     mut stream: &TcpStream,
     flow: &FlowPlan,
@@ -357,7 +357,7 @@ fn allowance(plan: &ReadPlan) -> u64 {
     }
 }
 
-/// True if a read would return at once.
+/// Returns true if a read would return at once.
 fn has_unread(stream: &TcpStream) -> bool {
     let before = stream.set_nonblocking(true);
     let found = stream.peek(&mut [0]).is_ok_and(|count| count > 0);

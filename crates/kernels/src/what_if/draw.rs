@@ -1,6 +1,6 @@
-//! Random transfers between two kernels, most of which a setting limits.
+//! Random transfers between two kernels; a setting limits most of them.
 //!
-//! Rule: a case is its number. Each bulk transfer takes some seconds in real time.
+//! Rule: a case is determined by its number. Each bulk transfer takes some seconds of real time.
 
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
@@ -9,29 +9,29 @@ use fullpipe_scenario::{Experiment, Setup};
 const RATES: [u64; 5] = [5, 10, 20, 50, 100];
 /// Round trips in milliseconds.
 const ROUND_TRIPS: [u64; 7] = [2, 5, 10, 20, 40, 80, 150];
-/// Seconds that a transfer takes, about.
+/// Approximate duration of a transfer in seconds.
 const SECONDS: f64 = 3.0;
 /// Payload in flight for each byte of `SO_SNDBUF` without super-segments.
 const IN_FLIGHT: f64 = 1.26;
-/// Least bytes in flight that fill the path of a case with a set buffer.
+/// Smallest bandwidth-delay product, in bytes, of a case in which a buffer is the limit.
 const LEAST_BDP: u64 = 24_000;
-/// Smallest buffer that is set.
+/// Smallest buffer that a case sets, in bytes.
 const LEAST_BUFFER: u64 = 8_192;
-/// Least bytes of a transfer.
+/// Least payload of a transfer, in bytes.
 const LEAST: u64 = 100_000;
 
-/// A transfer of two kernels.
+/// A transfer between two kernels.
 #[derive(Clone, Debug)]
 pub struct WhatIfCase {
-    /// Its number.
+    /// Number of the case.
     pub number: u64,
-    /// It in a line.
+    /// Description of the case in one line.
     pub title: String,
-    /// Its hosts, link and flow.
+    /// Hosts, link and flow of the case.
     pub setup: Setup,
 }
 
-/// The setting that limits a transfer.
+/// The setting that limits a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     SendBuffer,
@@ -43,7 +43,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The kind of a case, with the shares in percent.
+    /// Draws the kind of a case; the shares are in percent.
     fn draw(rng: &mut Rng) -> Self {
         match rng.below(100) {
             0..40 => Self::SendBuffer,
@@ -57,7 +57,7 @@ impl Kind {
 }
 
 impl Kind {
-    /// True if it sets a buffer.
+    /// Returns true if this kind sets a buffer.
     const fn is_buffer(self) -> bool {
         matches!(
             self,
@@ -72,7 +72,7 @@ struct Drawing {
     /// Bandwidth-delay product, in bytes.
     bdp: f64,
     rtt_s: f64,
-    /// Goodput in bytes a second, about.
+    /// Approximate goodput in bytes per second.
     rate: f64,
     sender: Vec<String>,
     receiver: Vec<String>,
@@ -82,17 +82,17 @@ struct Drawing {
 }
 
 impl WhatIfCase {
-    /// The case of this number.
+    /// Draws the case of this number.
     ///
     /// # Panics
-    /// Never: every file that is drawn is right.
+    /// Never, because every file that is drawn is valid.
     pub fn draw(number: u64) -> Self {
         let mut rng = Rng::seeded(number).fork_named("what if");
         let kind = Kind::draw(&mut rng);
         let (mbps, rtt) = loop {
             let mbps = RATES[rng.below(RATES.len() as u64) as usize];
             let rtt = ROUND_TRIPS[rng.below(ROUND_TRIPS.len() as u64) as usize];
-            // On a shorter path the smallest buffer is no limit.
+            // With a smaller bandwidth-delay product, the smallest buffer would not be the limit.
             if !kind.is_buffer() || mbps * rtt * 125 >= LEAST_BDP {
                 break (mbps, rtt);
             }
@@ -135,7 +135,7 @@ impl Drawing {
         }
     }
 
-    /// A share of the bandwidth-delay product that is too small, at least 8 KB.
+    /// A buffer below the bandwidth-delay product: a share of it, at least 8 KB.
     fn too_small(&mut self) -> u64 {
         let share = 0.1 + 0.6 * self.rng.unit();
         ((self.bdp * share / IN_FLIGHT) as u64).max(LEAST_BUFFER)
@@ -159,7 +159,7 @@ impl Drawing {
         self.rate = self.rate.min(flight / self.rtt_s);
     }
 
-    /// Writes that end in a partial segment, one after a pause.
+    /// Writes that end in a partial segment, with a pause after each.
     fn nagle(&mut self) {
         let write = self.rng.between(1_600, 2_800);
         let pause = self.rng.between(1, 4);

@@ -1,10 +1,10 @@
-//! Advice applied to real kernels: a transfer, the advice of its capture, and the transfer
-//! again with that advice over the same link.
+//! Applies advice to real kernels: runs a transfer, gets advice from its capture, and runs the
+//! transfer again with that advice over the same link.
 //!
-//! Rule: the prediction is made before the second run, from the capture of the first one. Only
-//! where no twin reproduces that capture, the row itself is explained in virtual time, and the
-//! result says so. Where the link draws losses, both transfers run several times, each time with
-//! other losses, and their means are compared.
+//! Rule: the prediction is made before the second run, from the capture of the first run. If no
+//! twin reproduces that capture, the row itself is explained in virtual time, and the result says
+//! so. If the link draws losses, both transfers run several times, each time with other losses, and
+//! their means are compared.
 
 mod draw;
 mod repeated;
@@ -35,20 +35,20 @@ pub use tally::WhatIfTally;
 const TIME: Duration = Duration::from_secs(30);
 /// Seed of the first run's link, and of every run in virtual time.
 const SEED: u64 = 1;
-/// Runs of a transfer whose link draws losses.
+/// Number of runs of a transfer whose link draws losses.
 const RUNS: u64 = 5;
-/// Difference of goodput between two runs that is neither help nor harm.
+/// Relative difference of goodput below which the effect of advice is neutral.
 const NEUTRAL: f64 = 0.03;
-/// Parts of a setup that belong to the hosts and their programs. Advice about the path is not
-/// applied: it is the same link again.
+/// Prefixes of settings that belong to the hosts and their programs. Advice about the path is not
+/// applied, because both transfers use the same link.
 const APPLICABLE: [&str; 3] = ["sender.", "receiver.", "workload."];
 
-/// The source of an advice.
+/// The source of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdvisedBy {
     /// The twin of the capture.
     Capture,
-    /// The row in virtual time, and the reason for which there is no twin.
+    /// The row in virtual time, with the reason for which the capture has no twin.
     Row(String),
 }
 
@@ -57,60 +57,60 @@ pub enum AdvisedBy {
 pub enum Effect {
     /// The goodput is higher.
     Helps,
-    /// The goodput differs by less than two equal runs may.
+    /// The difference in goodput may be due to chance.
     Neutral,
     /// The goodput is lower.
     Worse,
 }
 
-/// A case in which advice was applied.
+/// A case whose advice was applied.
 #[derive(Clone, Debug)]
 pub struct Applied {
     /// The source of the advice.
     pub by: AdvisedBy,
-    /// The settings, by their names in Linux where they have one.
+    /// The advised settings, by their Linux names if they have one.
     pub advice: String,
-    /// Goodput that was predicted, in Mbit/s.
+    /// Predicted goodput, in Mbit/s.
     pub predicted_mbps: f64,
-    /// Goodput with the advice.
+    /// Measured goodput with the advice.
     pub after: Repeated,
 }
 
-/// The end of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug)]
 pub enum Ending {
     /// Advice was applied.
     Applied(Applied),
-    /// There was no advice that hosts can take; the cause that the explanation names.
+    /// Kernel hosts cannot apply any advice; contains the cause that the explanation names.
     NoAdvice(String),
 }
 
 /// A case that was run.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
-    /// The case's number.
+    /// Number of the case.
     pub number: u64,
-    /// The case in a line.
+    /// Description of the case in one line.
     pub title: String,
-    /// Goodput before.
+    /// Goodput without advice.
     pub before: Repeated,
-    /// Main limit before, by the sender's socket and by the capture.
+    /// Main limit without advice: by the sender's socket, and by the capture.
     pub limits: [Option<MainLimit>; 2],
     /// True if both accounts have a main limit in common.
     pub agrees: bool,
-    /// The end.
+    /// Outcome of the case.
     pub ending: Ending,
 }
 
 impl Applied {
-    /// Predicted goodput over that with the advice, less 1.
+    /// Predicted goodput divided by the measured goodput with the advice, minus 1.
     pub fn error(&self) -> f64 {
         self.predicted_mbps / self.after.mbps.max(1e-9) - 1.0
     }
 }
 
 impl WhatIf {
-    /// The effect of the advice; `None` without one.
+    /// The effect of the advice; `None` if no advice was applied.
     pub fn effect(&self) -> Option<Effect> {
         let Ending::Applied(applied) = &self.ending else {
             return None;
@@ -126,13 +126,13 @@ impl WhatIf {
     }
 }
 
-/// The headings of the lines of [`WhatIf`].
+/// Headings of the columns in the lines of [`WhatIf`].
 pub const WHAT_IF_HEADINGS: &str = "\
 | case | transfer | limited by: socket, capture | before | predicted | after | error | effect | advice of | advice |
 | ---: | --- | --- | ---: | ---: | ---: | ---: | --- | --- | --- |";
 
 impl fmt::Display for WhatIf {
-    /// A line of the table.
+    /// Writes the case as a line of the table.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             number,
@@ -176,10 +176,11 @@ impl fmt::Display for WhatIf {
     }
 }
 
-/// Runs the case, and again with the advice of its capture.
+/// Runs the case, then runs it again with the advice from its capture.
 ///
 /// # Errors
-/// The system's, an interruption, or a violation that a checker of the simulator found.
+/// If the system refuses an operation, the user interrupts, or a checker of the simulator finds a
+/// violation.
 pub fn what_if(case: &WhatIfCase, stop: &Stop) -> Result<WhatIf, KernelError> {
     let (first, followed) = transfer(&case.setup, SEED, stop)?;
     let of_capture = match followed {
@@ -226,7 +227,7 @@ fn failed(error: impl fmt::Display) -> KernelError {
     KernelError::Failed(std::io::Error::other(error.to_string()))
 }
 
-/// The advice of an explanation and its prediction; `None` if it has none that hosts can take.
+/// The advice of an explanation and its prediction; `None` if kernel hosts cannot apply the advice.
 fn applicable(explanation: &Explanation) -> Option<(&[Change], f64)> {
     let predicted = explanation.predicted?;
     let can = |change: &Change| APPLICABLE.iter().any(|own| change.set.starts_with(own));
@@ -234,7 +235,7 @@ fn applicable(explanation: &Explanation) -> Option<(&[Change], f64)> {
     (!advice.is_empty() && advice.iter().all(can)).then_some((advice, predicted.goodput_mbps))
 }
 
-/// The changes, and those of them that the kernel does not have.
+/// The changes as text, with a remark on those that the kernel does not support.
 fn advice_text(changes: &[Change], changed: &Setup) -> String {
     let named = |change: &Change| format!("{} = {}", change.set, change.to);
     let mut text = changes.iter().map(named).collect::<Vec<_>>().join(", ");
@@ -245,7 +246,7 @@ fn advice_text(changes: &[Change], changed: &Setup) -> String {
     text
 }
 
-/// Runs a transfer as often as chance demands. `known` is the goodput of the runs so far.
+/// Runs a transfer several times if its losses are random. `known` has the goodput of earlier runs.
 fn repeated(setup: &Setup, mut known: Vec<f64>, stop: &Stop) -> Result<Repeated, KernelError> {
     let runs = if is_random(setup) { RUNS } else { 1 };
     for seed in SEED + known.len() as u64..SEED + runs {
@@ -272,7 +273,7 @@ fn transfer(
     run_followed(&plan, &options)
 }
 
-/// The explanation of the capture's twin, or the reason for which no twin reproduces it.
+/// The explanation of the capture's twin, or the reason for which no twin reproduces the capture.
 fn of_capture(followed: &Followed) -> Result<Result<Explanation, String>, KernelError> {
     let Some(log) = &followed.log else {
         return Ok(Err("no segments".to_string()));

@@ -1,4 +1,4 @@
-//! The goodput of a transfer that ran several times.
+//! The goodput of a transfer over several runs.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use std::fmt;
 pub struct Repeated {
     /// The mean, in Mbit/s.
     pub mbps: f64,
-    /// Its standard error, in Mbit/s; 0 of a single run.
+    /// Standard error of the mean, in Mbit/s; 0 for a single run.
     pub error: f64,
 }
 
 impl Repeated {
-    /// The mean of the goodput of each run, in Mbit/s; at least one run.
+    /// Computes the mean from the goodput of each run, in Mbit/s; there must be at least one run.
     pub fn of(runs: &[f64]) -> Self {
         let count = runs.len() as f64;
         let mbps = runs.iter().sum::<f64>() / count;
@@ -24,14 +24,14 @@ impl Repeated {
         Self { mbps, error }
     }
 
-    /// Standard error of the difference from `other`, in Mbit/s.
+    /// Standard error of the difference between this mean and `other`, in Mbit/s.
     pub fn error_with(&self, other: &Self) -> f64 {
         self.error.hypot(other.error)
     }
 }
 
 impl fmt::Display for Repeated {
-    /// `8.46`, or `8.46 ± 0.31` of several runs.
+    /// Writes `8.46`, or `8.46 ± 0.31` for several runs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.2}", self.mbps)?;
         match self.error > 0.0 {

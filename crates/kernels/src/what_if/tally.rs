@@ -1,28 +1,28 @@
-//! The cases of a run, summarised.
+//! Summarises the cases of a run.
 //!
-//! Rule: the errors of predictions from captures and from rows are never mixed.
+//! Rule: prediction errors from captures and from rows are kept apart.
 
 use std::fmt;
 
 use super::{AdvisedBy, Effect, Ending, WhatIf};
 
-/// Largest median and ninetieth percentile of the errors.
+/// Largest allowed median and 90th percentile of the errors.
 const LIMITS: [f64; 2] = [0.15, 0.35];
 
 /// A summary of cases.
 #[derive(Clone, Debug)]
 pub struct WhatIfTally {
     cases: usize,
-    /// Cases in which socket and capture agree on the main limit.
+    /// Number of cases in which socket and capture agree on the main limit.
     agree: usize,
-    /// Cases that help, are neutral, and are worse.
+    /// Number of cases in which advice helps, is neutral, and makes the transfer slower.
     effects: [usize; 3],
-    /// Sizes of the errors, sorted: from captures, from rows.
+    /// Absolute errors, sorted: predictions from captures, then from rows.
     errors: [Vec<f64>; 2],
 }
 
 impl WhatIfTally {
-    /// The summary of `cases`.
+    /// Summarises `cases`.
     pub fn new(cases: &[WhatIf]) -> Self {
         let mut tally = Self {
             cases: cases.len(),
@@ -48,8 +48,8 @@ impl WhatIfTally {
         tally
     }
 
-    /// Median and ninetieth percentile of the errors of predictions from captures, and of
-    /// those from rows; `None` without any.
+    /// Median and 90th percentile of the errors: predictions from captures, then from rows; `None`
+    /// if there are no predictions of that kind.
     pub fn errors(&self) -> [Option<[f64; 2]>; 2] {
         self.errors
             .each_ref()
@@ -61,7 +61,8 @@ impl WhatIfTally {
         Some([0.5, 0.9].map(|share: f64| errors[(last as f64 * share).round() as usize]))
     }
 
-    /// True if no advice makes a transfer slower and the errors from captures are small enough.
+    /// Returns true if no advice makes a transfer slower and the errors from captures are within
+    /// limits.
     pub fn is_met(&self) -> bool {
         let small = |errors: [f64; 2]| {
             errors

@@ -1,4 +1,4 @@
-//! Cases are their numbers, and the summary counts each once.
+//! Tests: a number determines its case, and the summary counts each case once.
 
 use super::{AdvisedBy, Applied, Effect, Ending, Repeated, WhatIf, WhatIfCase, WhatIfTally};
 use crate::plan::KernelPlan;
