@@ -1,11 +1,11 @@
-//! Listings of the public API of the crates that other programs use.
+//! Lists the public API of the crates that other programs use.
 //!
-//! The one rule: each name that an outside program can write has one line with its
-//! signature, and the lines are sorted, so a change of the API is a change of the
-//! listing.
+//! The one rule: each name that an outside program can write has one line with its signature. The
+//! lines are sorted, so that a change of the API is a change of the listing.
 //!
-//! Syntax is read, not types: expansions of macros and automatic traits are not listed. A
-//! name is looked up in the crate that a `pub use` names; type names are unique in a
+//! The listing is made from syntax, without types: macro expansions and automatic traits are not
+//! listed. A name is looked up in the crate that a `pub use` names; type names are unique in a
+//! crate (`cargo xtask tidy` checks that).
 //! crate (`cargo xtask tidy`).
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ const LISTED: [(&str, &str, &str); 2] = [
 /// The crates in which a re-exported name may be defined.
 const FOLDERS: [&str; 5] = ["stack", "host", "tcp", "pool", "wire"];
 
-/// The path and the text of each listing.
+/// Returns the path and the text of each listing.
 ///
 /// # Errors
 /// If a file can't be read or does not parse.
@@ -90,13 +90,13 @@ impl Crate {
         Ok(Self { folder, modules })
     }
 
-    /// The items of the module at `path`, if the module is a file.
+    /// Returns the items of the module at `path`; `None` if the module is not a file.
     fn items(&self, path: &[String]) -> Option<&[Item]> {
         let module = self.modules.iter().find(|module| module.path == path)?;
         Some(&module.items)
     }
 
-    /// The public item called `name`, preferably of a module called `parent`.
+    /// Returns the public item called `name`, preferably from a module called `parent`.
     fn find(&self, name: &str, parent: Option<&str>) -> Option<&Item> {
         let mut found = None;
         for module in &self.modules {
@@ -128,7 +128,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The listing of one crate while it is being built.
+/// The unfinished listing of one crate.
 struct Listing<'a> {
     crates: &'a [Crate],
     own: &'a Crate,
@@ -136,7 +136,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Lists the public items of a module whose path outside is `shown`.
+    /// Lists the public items of a module that other crates see as `shown`.
     fn module(&mut self, shown: &str, path: &[String], items: &[Item]) {
         for item in items {
             match item {
@@ -186,7 +186,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists the item that a `pub use` of `name` shows.
+    /// Lists the item that a `pub use` re-exports under `name`.
     fn name(&mut self, shown: &str, before: &[String], name: &str, known_as: Option<&str>) {
         let first = before.first().map_or("", String::as_str);
         let folder = match first.strip_prefix("fullpipe") {
@@ -212,7 +212,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists one item and everything that can be reached through it.
+    /// Lists one item and everything that is reachable through it.
     fn item(&mut self, shown: &str, known_as: Option<&str>, item: &Item, of: &Crate) {
         let Some(name) = name_of(item) else {
             return;
@@ -284,7 +284,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists a path with its signature or type, from which `name` is removed.
+    /// Lists a path with its signature or type, without the item's own `name`.
     fn add(&mut self, kind: &str, path: &str, of: &impl ToTokens, name: &str) {
         let text = tokens(of);
         let line = match name {
@@ -386,7 +386,7 @@ fn name_of(item: &Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// The fields of a variant as written, without their attributes.
+/// Returns the fields of a variant as written, without their attributes.
 fn without_attributes(fields: &syn::Fields) -> String {
     let mut fields = fields.clone();
     for field in &mut fields {
@@ -395,7 +395,7 @@ fn without_attributes(fields: &syn::Fields) -> String {
     tokens(&fields)
 }
 
-/// Syntax as text, with usual spaces.
+/// Returns syntax as text, with usual spaces.
 fn tokens(of: &impl ToTokens) -> String {
     let mut text = of.to_token_stream().to_string();
     for (spaced, plain) in [

@@ -1,10 +1,10 @@
-//! `cargo xtask bench`: the benchmarks, one after the other.
+//! `cargo xtask bench`: runs the benchmarks, one after another.
 //!
-//! The one rule: only optimised builds are measured, one at a time, so that a
-//! benchmark has the machine to itself.
+//! The one rule: only optimised builds are measured, one at a time, so that each benchmark has the
+//! machine to itself.
 //!
-//! There is no list of benchmarks here: cargo finds them. Those beside other stacks are a
-//! program of its own, in `bench/`.
+//! Cargo finds the benchmarks, so there is no list of them here. The comparison with other stacks
+//! is a separate program, in `bench/`.
 
 use std::{ffi::OsString, process::Command};
 
@@ -70,10 +70,11 @@ enum BesideStacks {
 pub const PROGRAM: &str =
     "--release --locked --manifest-path bench/Cargo.toml --target-dir target/bench";
 
-/// The part of the program that the guard needs, and code that every processor can run.
+/// Arguments for the part of the program that the guard needs, compiled to code that every
+/// processor can run.
 pub const PORTABLE: &str = "--no-default-features";
 
-/// Arguments of the program in `bench/`, which it parses itself.
+/// Arguments for the program in `bench/`, which parses them itself.
 #[derive(clap::Args)]
 struct Forwarded {
     /// Cases and options, see `--help`
@@ -101,7 +102,7 @@ impl BesideStacks {
             Self::Guard(_) => {
                 command.arg(PORTABLE);
             }
-            // lwIP has few connections.
+            // lwIP supports only few connections, so it is not built.
             Self::Active(_) | Self::Idle(_) => {}
             Self::Stacks(_) | Self::Callgrind(_) | Self::Performance(_) => match lwip::source() {
                 Ok(source) => {
@@ -134,7 +135,8 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
     command.current_dir(repository::root()).arg("bench");
     match (&arguments.package, arguments.filter.as_deref()) {
         (Some(package), _) => command.args(["-p", package, "--benches"]),
-        // This benchmark takes minutes and its own arguments, so only its crate is built.
+        // The kernel benchmark takes minutes and has its own arguments, so only its crate is
+        // built.
         (None, Some("kernel")) => command.args(["-p", "fullpipe-perf", "--bench", "kernel"]),
         (None, Some("page")) => command.args(["-p", "fullpipe-report", "--bench", "page"]),
         (None, Some(_) | None) => command.args(["--workspace", "--benches"]),

@@ -1,9 +1,9 @@
-//! `cargo xtask docs`: pages that are generated from tables in the code.
+//! `cargo xtask docs`: writes the pages that are generated from tables in the code.
 //!
-//! The one rule: a page contains only the text of a table; to change a page, change the
-//! row.
+//! The one rule: a page contains only text from a table; to change a page, change the row of the
+//! table.
 //!
-//! The crate that has a table makes the text of its page.
+//! The crate with the table generates the text of the page.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ pub struct DocsArguments {
     check: bool,
 }
 
-/// Each page's path below the root, and its text.
+/// Returns each page's path below the root, with its text.
 fn pages() -> Result<Vec<(&'static str, String)>> {
     let mut pages = vec![
         ("docs/knobs.md", fullpipe_lab::knobs_markdown()),
@@ -58,7 +58,7 @@ pub fn run(arguments: &DocsArguments) -> Result<()> {
     Ok(())
 }
 
-/// The pages whose file differs from the generated text, or does not exist.
+/// Returns the pages whose file differs from the generated text, or does not exist.
 ///
 /// # Errors
 /// If a page exists and can't be read.

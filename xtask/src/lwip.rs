@@ -1,9 +1,9 @@
-//! The source of lwIP, from Debian's source package.
+//! Fetches the source of lwIP from Debian's source package.
 //!
-//! The one rule: apt fetches it from the archive that this machine uses, and keeps its
-//! lists beside it, so nothing outside `target/` changes.
+//! The one rule: apt fetches the source from the archive that this machine uses, and stores its
+//! package lists in the same folder, so that nothing outside `target/` changes.
 //!
-//! It is compiled elsewhere, by `bench/build.rs`.
+//! The source is compiled by `bench/build.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use anyhow::{Context, Result, ensure};
 use crate::repository;
 use crate::test::tools::find;
 
-/// Returns the folder with the source, which the first call fetches.
+/// Returns the folder with the source. The first call fetches the source.
 ///
 /// # Errors
-/// If the machine has no Debian archive, or it cannot be reached.
+/// If the machine uses no Debian archive, or the archive cannot be reached.
 pub fn source() -> Result<PathBuf> {
     let folder = repository::root().join("target/lwip");
     if let Some(source) = unpacked(&folder) {
@@ -47,7 +47,7 @@ fn unpacked(folder: &Path) -> Option<PathBuf> {
     source.map(|entry| entry.path())
 }
 
-/// Writes apt's lists of archives to `folder`, with sources in place of programs.
+/// Writes apt's list of archives to `folder`, for source packages instead of binary packages.
 fn write_sources(apt: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let parts = fs::read_dir(apt.join("sources.list.d"))
@@ -82,7 +82,7 @@ fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
             "Dir::State::lists={}",
             folder.join("lists").display()
         ))
-        // Otherwise apt reads as an unprivileged user, which may not write to the folder.
+        // By default, apt reads as an unprivileged user, which may not write to the folder.
         .args(["-o", "APT::Sandbox::User=root"])
         .args(arguments)
         .stdin(Stdio::null())

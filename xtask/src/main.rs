@@ -1,9 +1,9 @@
 //! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `bench`, `screenshots`.
 //!
-//! The one rule: CI and people run the same commands, so nothing here needs a tool that
-//! was installed by hand.
+//! The one rule: CI and people run the same commands, so no task needs a tool that must be
+//! installed by hand.
 //!
-//! Each task is implemented in its own module.
+//! Each task has its own module.
 
 mod api;
 mod bench;
@@ -41,7 +41,8 @@ enum Task {
     Screenshots(screenshots::ScreenshotsArguments),
 }
 
-/// Exit codes: 0 done, 1 something failed, 2 the command line was wrong (clap's own).
+/// Returns the exit code: 0 if all went well, 1 if something failed, 2 for a wrong command line
+/// (from clap).
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test(arguments) => return test::run(&arguments),

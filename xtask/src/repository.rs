@@ -1,9 +1,9 @@
-//! The repository's root, and its files that were not generated.
+//! The repository's root, and its files without generated ones.
 //!
-//! The one rule: returned paths are relative to the root and use `/`, so that messages
-//! and lists of exceptions are the same on every machine.
+//! The one rule: returned paths are relative to the root and use `/`, so that messages and lists
+//! of exceptions are the same on every machine.
 //!
-//! Git is not used, so a source archive without history can be checked too.
+//! Git is not used, so that a source archive without history can be checked too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 /// Folders whose contents tools generate.
 const MADE_BY_TOOLS: [&str; 5] = ["target", "out", "corpus", "artifacts", "node_modules"];
 
-/// The root of the repository: the folder that holds `xtask/`.
+/// Returns the root of the repository: the folder that contains `xtask/`.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -23,13 +23,13 @@ pub fn root() -> PathBuf {
 
 /// One file of the repository that was not generated.
 pub struct SourceFile {
-    /// Relative to the root, with `/`.
+    /// Path relative to the root, with `/`.
     pub path: String,
-    /// Its whole text.
+    /// The whole text of the file.
     pub text: String,
 }
 
-/// Every file whose name ends in one of `endings`, sorted by path.
+/// Returns every file whose name ends in one of `endings`, sorted by path.
 ///
 /// Hidden folders (except `.ci` and `.cargo`) and build output are skipped.
 ///

@@ -1,7 +1,7 @@
 //! `cargo xtask screenshots`: pictures of the page, for the documentation.
 //!
-//! Rule: a picture shows a run of this tree and is made by this command; none is edited.
-//! Each is an experiment's page at a view that a link can name.
+//! Rule: a picture shows a run of this tree and is made by this command; no picture is edited.
+//! Each picture shows an experiment's page in a view that a link can address.
 //!
 //! A headless browser draws the page.
 
@@ -22,9 +22,9 @@ Example:
   cargo xtask screenshots")]
 pub struct ScreenshotsArguments {}
 
-/// Folder of the pictures.
+/// Folder for the pictures.
 const FOLDER: &str = "docs/images";
-/// Virtual milliseconds in which the page must have drawn itself.
+/// Virtual time in which the page must have drawn itself, in milliseconds.
 const DRAWN_WITHIN_MS: u32 = 20_000;
 
 struct Picture {
@@ -85,7 +85,7 @@ const PICTURES: [Picture; 6] = [
 /// Makes every picture.
 ///
 /// # Errors
-/// If there is no browser, or a run or a picture fails.
+/// If no browser is found, or if a run or a picture fails.
 pub fn run_all(_: &ScreenshotsArguments) -> Result<()> {
     let missing = tools::prepare_browser();
     ensure!(missing.is_empty(), "{}", missing.join("; "));

@@ -1,6 +1,7 @@
-//! Accounts inferred from captures, judged by the stack's own clock.
+//! Judges accounts that were inferred from captures, by comparing them with the stack's own limit
+//! clock.
 //!
-//! The one rule: every wrong answer is printed in a line, with the number that repeats it.
+//! The one rule: every wrong answer is printed in one line, with the number that repeats the case.
 //!
 //! `fullpipe-judge` draws and judges the cases.
 
@@ -9,13 +10,13 @@ use fullpipe_judge::captures::{CaptureTally, Case, TwinTally, judge_case, judge_
 
 use super::many;
 
-/// Predictions with a larger error are printed.
+/// Smallest error of a prediction that is printed, as a share.
 const TELLING: f64 = 0.15;
 
 /// Judges `cases` cases from `first` on, and prints the confusion matrix.
 ///
 /// # Errors
-/// If a figure misses its limit, or a case broke something.
+/// If a figure misses its limit, or a case fails.
 pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_case);
     let (mut judged, mut broken) = (Vec::new(), 0);
@@ -37,10 +38,11 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Judges the twins of `cases` cases from `first` on, and their advice.
+/// Judges the twins of `cases` cases from `first` on, that is, the simulated copies of the
+/// captured transfers, and their advice.
 ///
 /// # Errors
-/// If a case broke something, or an advice does harm.
+/// If a case fails, or an advice makes a transfer slower.
 pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_twins);
     let (mut judged, mut broken) = (Vec::new(), 0);
@@ -74,7 +76,7 @@ pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
 /// Judges one case; prints its settings, the three answers and the three twins.
 ///
 /// # Errors
-/// If the case broke something.
+/// If the case fails.
 pub fn show(number: u64) -> Result<()> {
     println!("{}", Case::draw(number).text);
     for one in judge_case(number)? {

@@ -1,8 +1,8 @@
-//! The fuzzers of `fuzz/`: each one of the stack for the whole time, those of the parsers
-//! together for as long.
+//! Runs the fuzzers of `fuzz/`: each fuzzer of the stack for the whole time, and the fuzzers of
+//! the parsers together for the same time.
 //!
-//! The one rule: an installed cargo-fuzz is used; otherwise it is built into the target
-//! folder, so that nothing is left on the machine.
+//! The one rule: an installed cargo-fuzz is used. Otherwise cargo-fuzz is built into the target
+//! folder, so that the rest of the machine is unchanged.
 //!
 //! The checks of the fuzzers are in `fuzz/src/`.
 
@@ -16,21 +16,22 @@ use fullpipe_pool::Rng;
 
 use crate::repository;
 
-/// The targets of the stack. All other targets are those of the parsers.
+/// Targets that fuzz the stack. All other targets fuzz parsers.
 const STACKS: [&str; 2] = ["stack_receive", "stack_stateful"];
 
 /// Largest input, in bytes: a few frames of full size.
 const MAX_LEN: u32 = 8192;
 
-/// Scripts that a fuzzer of the stack begins with: random bytes, which are always a script.
-/// From nothing it would need minutes to find the first that completes a handshake.
+/// Seeds of the scripts with which a fuzzer of the stack starts. A script is a series of random
+/// bytes; any bytes are a valid script. Without these scripts, the fuzzer would need minutes to
+/// find the first one that completes a handshake.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=64;
 
-/// Fuzzes the stack for `seconds` with each of its targets, and then the parsers together
-/// for as long.
+/// Fuzzes the stack for `seconds` with each of its targets, and then all parsers together for
+/// `seconds`.
 ///
 /// # Errors
-/// If cargo-fuzz can't be had, or a fuzzer found something.
+/// If cargo-fuzz is not available, or a fuzzer found an error.
 pub fn run(seconds: u64) -> Result<()> {
     let cargo_fuzz = cargo_fuzz()?;
     let parsers: Vec<String> = targets(&cargo_fuzz)?
@@ -47,8 +48,8 @@ pub fn run(seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// Writes the scripts that `target` begins with into a folder of their own. The inputs that
-/// the fuzzer keeps are in another, and stay there for the next run.
+/// Writes the initial scripts of `target` to a separate folder, and returns it. The inputs that
+/// the fuzzer finds are in another folder, where they remain for the next run.
 fn write_seeds(target: &str) -> Result<PathBuf> {
     let target_folder = repository::root().join("target");
     let folder = target_folder.join("fuzz-seeds").join(target);
@@ -63,22 +64,22 @@ fn write_seeds(target: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The arguments of `cargo fuzz` for `target`.
+/// Returns the arguments of `cargo fuzz` for `target`.
 fn arguments(target: &str, seconds: u64, seeds: Option<&Path>) -> Vec<OsString> {
-    // The core has no unsafe code, so the address sanitizer would find nothing; without
-    // it the fuzzer runs twice as fast.
+    // The core has no unsafe code, so the address sanitizer would find nothing; without the
+    // sanitizer the fuzzer is twice as fast.
     let mut arguments = ["run", "--sanitizer=none", target]
         .map(OsString::from)
         .to_vec();
     if let Some(seeds) = seeds {
-        // The first folder is the one to which the fuzzer adds.
+        // The fuzzer adds new inputs to the first folder.
         arguments.push(Path::new("corpus").join(target).into());
         arguments.push(seeds.into());
     }
     arguments.push("--".into());
     arguments.push(format!("-max_total_time={seconds}").into());
     arguments.push(format!("-max_len={MAX_LEN}").into());
-    // Inputs of every length from the beginning: a script of a few bytes opens no
+    // Allows inputs of every length from the start, because a script of a few bytes opens no
     // connection.
     arguments.push("-len_control=0".into());
     arguments.extend(["-timeout=20", "-print_final_stats=1"].map(OsString::from));
@@ -87,7 +88,7 @@ fn arguments(target: &str, seconds: u64, seeds: Option<&Path>) -> Vec<OsString> 
 
 fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64, seeds: Option<&Path>) -> Result<()> {
     println!("fuzzing {target} for {seconds} s");
-    // cargo-fuzz makes only the folder that it chooses itself.
+    // cargo-fuzz creates only its own default folder, so the corpus folder is created here.
     let corpus = repository::root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| corpus.display().to_string())?;
     let output = command(cargo_fuzz)
@@ -112,7 +113,7 @@ fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64, seeds: Option<&Path>) -> 
     Ok(())
 }
 
-/// Returns the edges that a fuzzer which said `said` has covered.
+/// Returns the number of edges that a fuzzer has covered, from its output `said`.
 fn edges(said: &str) -> Option<&str> {
     let (_, last) = said.rsplit_once(" cov: ")?;
     last.split_whitespace().next()
@@ -139,12 +140,12 @@ fn command(cargo_fuzz: &Path) -> Command {
     command
         .arg("fuzz")
         .current_dir(repository::root().join("fuzz"))
-        // Only the compiler's coverage flags are unstable, not the code.
+        // The code itself is stable; only the compiler's coverage flags are unstable.
         .env("RUSTC_BOOTSTRAP", "1");
     command
 }
 
-/// The path of an installed cargo-fuzz, or of the one built into the target folder.
+/// Returns the path of an installed cargo-fuzz, or of the one built into the target folder.
 fn cargo_fuzz() -> Result<PathBuf> {
     let installed = Command::new("cargo-fuzz")
         .args(["fuzz", "--version"])

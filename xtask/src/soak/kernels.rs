@@ -1,6 +1,6 @@
-//! Advice applied to kernel hosts: before, predicted, after.
+//! Applies advice to kernel hosts, and prints the results before, as predicted, and after.
 //!
-//! The one rule: cases run one after another, because they are measured in real time. Each is
+//! The one rule: cases run one after another, because they are measured in real time. Each case is
 //! printed when it ends.
 //!
 //! `fullpipe-kernels` draws and runs the cases.
@@ -15,7 +15,7 @@ use fullpipe_perf::Stop;
 /// Runs `cases` cases from `first` on, and prints their table and its summary.
 ///
 /// # Errors
-/// If the kernel refuses its hosts, a case broke something, or a goal is missed.
+/// If the operating system refuses the hosts, a case fails, or a goal is missed.
 pub fn run(first: u64, cases: u64) -> Result<()> {
     if let Err(why) = check_privileges() {
         bail!("{why}");

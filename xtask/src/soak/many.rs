@@ -1,6 +1,7 @@
-//! Numbered cases, judged by several threads.
+//! Judges numbered cases in several threads.
 //!
-//! The one rule: the results come back in the order of the numbers, whoever judged them.
+//! The one rule: results are returned in the order of the numbers, regardless of the thread that
+//! judged them.
 
 use std::{
     sync::{
@@ -13,10 +14,10 @@ use std::{
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Number of threads: `jobs` if it was given, otherwise that of the cores.
+/// Returns the number of threads: `jobs` if given, otherwise the number of cores.
 ///
 /// # Errors
-/// If the system does not say how many cores there are.
+/// If the operating system does not report the number of cores.
 pub fn jobs(jobs: Option<usize>) -> Result<usize> {
     match jobs {
         Some(jobs) => Ok(jobs.max(1)),
@@ -26,8 +27,8 @@ pub fn jobs(jobs: Option<usize>) -> Result<usize> {
     }
 }
 
-/// Results of `judge` for `count` numbers from `first` on, in their order. A bar shows how many
-/// `things` are done.
+/// Returns the results of `judge` for `count` numbers from `first` on, in their order. A progress
+/// bar counts the finished `things`.
 pub fn each<T: Send>(
     things: &str,
     (first, count): (u64, u64),

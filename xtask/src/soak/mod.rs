@@ -1,11 +1,11 @@
-//! `cargo xtask soak`: random worlds by the thousand, then the fuzzers; or explanations of
-//! random transfers, judged; or accounts inferred from captures, judged; or advice applied to
-//! kernel hosts.
+//! `cargo xtask soak`: runs random worlds by the thousand, then the fuzzers. With other flags it
+//! judges explanations of random transfers, judges accounts inferred from captures, or applies
+//! advice to kernel hosts.
 //!
-//! The one rule: a failed world is written to a file of its own, the failure prints
-//! the command that replays that file, and `cargo xtask test` runs it from then on.
+//! The one rule: a failed world is written to its own file. The failure message contains the
+//! command that replays the file, and `cargo xtask test` runs the file from then on.
 //!
-//! The simulator makes the worlds and checks them.
+//! The simulator draws the worlds and checks them.
 
 mod captures;
 mod fuzz;
@@ -115,10 +115,10 @@ fn run_cases(arguments: &SoakArguments) -> Result<()> {
     }
 }
 
-/// Runs what the arguments ask for.
+/// Runs the kind of test that the arguments select.
 ///
 /// # Errors
-/// If a world or a fuzzer failed, or the fuzzer can't be had.
+/// If a world or a fuzzer failed, or cargo-fuzz is not available.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
     if arguments.captures || arguments.kernels {
         return run_cases(arguments);
@@ -187,7 +187,7 @@ fn replay(world: &WorldSource, pcap: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Keeps each failed world in a file, and prints the command that replays it.
+/// Stores each failed world in a file, and prints the command that replays it.
 fn report(failures: &[Failure]) -> Result<()> {
     for failure in failures {
         let Failure { world, why } = failure;

@@ -1,4 +1,4 @@
-//! The order of worlds, and the files of those that failed.
+//! Tests of the order of worlds, and of the files of failed worlds.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! Explanations of random transfers, judged.
+//! Judges explanations of random transfers.
 //!
-//! The one rule: every promised figure is checked here, and for each of the worst worlds the
-//! command that repeats it is printed.
+//! The one rule: every promised figure is checked here. For each of the worst worlds, the command
+//! that repeats it is printed.
 //!
 //! `fullpipe-judge` draws and judges the worlds.
 
@@ -22,7 +22,7 @@ use super::many;
 /// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
 ///
 /// # Errors
-/// If a figure misses its limit, or a world broke something.
+/// If a figure misses its limit, or a world fails.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     let (start, processor_start_s) = (Instant::now(), processor_s());
     let jobs = many::jobs(jobs)?;
@@ -54,10 +54,10 @@ pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Judges one world; prints its file and the result, or saves the file.
+/// Judges one world and prints the result. Prints the world's file, or writes it to `save`.
 ///
 /// # Errors
-/// If the world broke something, or the file cannot be written.
+/// If the world fails, or the file cannot be written.
 pub fn show(number: u64, save: Option<&Path>) -> Result<()> {
     let world = World::draw(number);
     match save {
@@ -70,7 +70,7 @@ pub fn show(number: u64, save: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Seconds of processor time that this process has used.
+/// Returns the processor time of this process, in seconds.
 fn processor_s() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
@@ -97,7 +97,7 @@ impl Clock {
     }
 }
 
-/// The judged world of `number`. A panic is an error.
+/// Judges the world of `number`. A panic becomes an error.
 fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
     let engine = |setup: &Setup, seed: u64| {
         let start = Instant::now();
@@ -114,7 +114,7 @@ fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
     }
 }
 
-/// The engine that is judged.
+/// Runs the engine that is judged.
 fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
     let found = explain(setup, seed).map_err(|error| error.to_string())?;
     Ok(Answer {

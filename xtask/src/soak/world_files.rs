@@ -1,10 +1,10 @@
-//! The folder of worlds that once failed, each a file that describes it completely.
+//! The folder of worlds that once failed. Each world is a file that describes it completely.
 //!
-//! The one rule: every `cargo xtask test` runs each world of the folder again. A file
-//! does not depend on how worlds are drawn from seeds; its first lines name the bug that
-//! it guards against.
+//! The one rule: every `cargo xtask test` runs each world of the folder again. A file does not
+//! depend on the way in which worlds are drawn from seeds. Its first lines name the bug against
+//! which it guards.
 //!
-//! The simulator defines the form of a file (`fullpipe_sim::WorldPlan`).
+//! The simulator defines the format of a file (`fullpipe_sim::WorldPlan`).
 
 use std::fmt;
 use std::fs;
@@ -15,7 +15,7 @@ use fullpipe_sim::{Seed, WorldPlan};
 
 use crate::repository;
 
-/// The description of a world: a file, or the seed that it is drawn from.
+/// Source of a world's description: a file, or the seed from which the world is drawn.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorldSource {
     /// A world file.
@@ -25,10 +25,10 @@ pub enum WorldSource {
 }
 
 impl WorldSource {
-    /// The world's description.
+    /// Returns the world's description.
     ///
     /// # Errors
-    /// If it is a file and that holds no world.
+    /// If the source is a file that contains no world.
     pub fn plan(&self) -> Result<WorldPlan> {
         match self {
             Self::File(file) => read(file),
@@ -46,10 +46,10 @@ impl fmt::Display for WorldSource {
     }
 }
 
-/// The folder, below the root.
+/// Path of the folder, below the root.
 const FOLDER: &str = "crates/sim/worlds";
 
-/// The world files of the repository, by name.
+/// Returns the world files of the repository, sorted by name.
 ///
 /// # Errors
 /// If the folder can't be read.
@@ -73,13 +73,14 @@ pub fn all() -> Result<Vec<PathBuf>> {
 /// Reads a world file.
 ///
 /// # Errors
-/// If the file can't be read or holds no world.
+/// If the file can't be read or contains no world.
 pub fn read(file: &Path) -> Result<WorldPlan> {
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     WorldPlan::from_toml(&text).map_err(|error| anyhow!("{}: {error}", file.display()))
 }
 
-/// Writes a failed world to a file, unless it comes from a file. Returns its file.
+/// Writes a failed world to a file, unless the world came from a file. Returns the path of the
+/// file.
 ///
 /// # Errors
 /// If the file can't be written.
@@ -94,7 +95,7 @@ pub fn keep(world: &WorldSource, why: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The file of a drawn world that failed.
+/// Returns the file text for a drawn world that failed.
 pub fn text(seed: u64, why: &str) -> String {
     let comment = format!(
         "Drawn from seed {seed}. It failed:\n{why}\n\nName the bug here and in the file's name before you commit this file."

@@ -1,9 +1,9 @@
-//! Many worlds on all cores, with a progress bar.
+//! Runs many worlds on all cores, with a progress bar.
 //!
-//! The one rule: a world that panics or fails a check is reported, and the other worlds
-//! continue. A world that never ends is reported too, and ends the program.
+//! The one rule: a world that panics or fails a check is reported, and the other worlds continue.
+//! A world that never ends is reported too, and ends the program.
 //!
-//! The simulator checks the worlds; nothing here depends on their contents.
+//! The simulator checks the worlds; this file does not depend on their contents.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -21,7 +21,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::world_files::WorldSource;
 
-/// A world that takes longer than this in real time counts as endless.
+/// Real time after which a world counts as endless.
 const NEVER_ENDS: Duration = Duration::from_secs(300);
 
 /// Time between two checks of the workers by the main thread.
@@ -33,16 +33,16 @@ pub struct Plan {
     pub files: Vec<PathBuf>,
     /// Seed of the first drawn world.
     pub first: u64,
-    /// Number of drawn worlds, of consecutive seeds.
+    /// Number of drawn worlds, which have consecutive seeds.
     pub worlds: u64,
-    /// Time after which no further world is started.
+    /// Time after which no further world is started; `None` for no limit.
     pub seconds: Option<Duration>,
-    /// Number of threads; one for each core when absent.
+    /// Number of threads; `None` for one on each core.
     pub jobs: Option<usize>,
 }
 
 impl Plan {
-    /// The worlds in the order in which they run.
+    /// Returns the worlds in the order in which they run.
     pub fn order(&self) -> impl Iterator<Item = WorldSource> + Send + '_ {
         let drawn = self.first..self.first.saturating_add(self.worlds);
         let files = self.files.iter().cloned().map(WorldSource::File);
@@ -54,14 +54,14 @@ impl Plan {
 pub struct Failure {
     /// The world.
     pub world: WorldSource,
-    /// The message of the checker, or that of the panic and its place.
+    /// The checker's message, or the message and place of the panic.
     pub why: String,
 }
 
 /// Checks that this program was built with debug assertions and overflow checks.
 ///
 /// # Errors
-/// If one of them is off: a world could then break a rule and pass.
+/// If one of the two is off, because a world could then break a rule unnoticed.
 pub fn check_build() -> Result<()> {
     ensure!(
         cfg!(debug_assertions) && overflow_panics(),
@@ -79,10 +79,10 @@ fn overflow_panics() -> bool {
     sum.is_err()
 }
 
-/// Runs the plan's worlds; returns those that failed, sorted.
+/// Runs the plan's worlds, and returns the failed ones, sorted.
 ///
 /// # Errors
-/// If the number of cores can't be told.
+/// If the number of cores is unknown.
 pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
     let jobs = match plan.jobs {
         Some(jobs) => jobs.max(1),
@@ -134,11 +134,11 @@ pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
 }
 
 thread_local! {
-    /// The message and place of the last panic on this thread.
+    /// Message and place of the last panic in this thread.
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Number of worlds in which each of these checkers had something to judge.
+/// Numbers of worlds in which each checker had something to judge.
 #[derive(Default)]
 struct JudgedIn {
     repeats: u64,
@@ -154,12 +154,12 @@ impl JudgedIn {
     }
 }
 
-/// One world of this many is also run without bursts, and its frames are compared.
+/// One in this many worlds is also run without bursts, and the frames of both runs are compared.
 const COMPARED: u64 = 4;
 
-/// Runs one world. Returns its summary, or the reason why it failed.
+/// Runs one world. Returns its summary, or the reason that it failed.
 ///
-/// The simulator catches failed assertions of the stack; those of the simulator are
+/// The simulator catches failed assertions of the stack. Failed assertions of the simulator are
 /// caught here.
 pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
     caught(|| match plan.seed % COMPARED {
@@ -201,7 +201,7 @@ fn caught(
     }
 }
 
-/// A failure in one line, without the seed.
+/// Returns a failure in one line, without the seed.
 fn at_place(failure: &WorldFailure) -> String {
     let WorldFailure {
         at, place, finding, ..
@@ -209,7 +209,7 @@ fn at_place(failure: &WorldFailure) -> String {
     format!("{place}: {finding} (at {:.6} s)", at.as_secs_f64())
 }
 
-/// The summary, in one line, of a world that did not fail.
+/// Returns the summary of a world that did not fail, in one line.
 pub fn in_a_line(summary: &WorldSummary) -> String {
     let WorldSummary {
         seed: _,
@@ -235,7 +235,7 @@ pub fn in_a_line(summary: &WorldSummary) -> String {
     )
 }
 
-/// The message and the place of a panic.
+/// Returns the message and the place of a panic.
 fn in_words(info: &PanicHookInfo<'_>) -> String {
     let said = info
         .payload_as_str()
@@ -246,14 +246,14 @@ fn in_words(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// State that the workers share.
+/// State that all workers share.
 struct Run<'a> {
     start: Instant,
     seconds: Option<Duration>,
     order: Mutex<Box<dyn Iterator<Item = WorldSource> + Send + 'a>>,
     failures: Mutex<Vec<Failure>>,
     judged: Mutex<JudgedIn>,
-    /// For each worker: its world, and the time at which that world started.
+    /// For each worker: its world, and the time at which the world started.
     at_work: Vec<Mutex<Option<(WorldSource, Instant)>>>,
     bar: &'a ProgressBar,
 }
@@ -292,8 +292,8 @@ impl Run<'_> {
         self.order.lock().expect("no worker died").next()
     }
 
-    /// Ends the program if a world never ends, after reporting all failures so far,
-    /// because a thread cannot be stopped.
+    /// If a world never ends, reports all failures so far and ends the program, because a thread
+    /// cannot be stopped.
     fn give_up_on_endless_worlds(&self) {
         for slot in &self.at_work {
             let at = slot.lock().expect("no worker died").clone();

@@ -1,7 +1,7 @@
-//! A command that runs as a step: its output is printed and read at the same time.
+//! Runs a command as a step; its output is printed and parsed at the same time.
 //!
-//! The one rule: the output is printed as the command prints it, and the command ends
-//! within its limit: it is killed with everything that it started.
+//! The one rule: output is printed at once. At its time limit, the command is killed with
+//! everything that it started.
 //!
 //! No log is kept.
 
@@ -15,7 +15,7 @@ use super::limit::Limit;
 use super::outcome::Outcome;
 use crate::repository;
 
-/// A command to run in the repository's root.
+/// A command that runs in the repository's root.
 pub struct Child {
     command: Command,
     shown: String,
@@ -23,7 +23,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Creates a command without arguments; it reads no standard input.
+    /// Creates a command without arguments and without standard input.
     pub fn new(program: &str, limit: Duration) -> Child {
         let mut command = Command::new(program);
         command.current_dir(repository::root()).stdin(Stdio::null());
@@ -57,7 +57,7 @@ impl Child {
         Outcome::of_check(self.run(|_| ()))
     }
 
-    /// Runs the command as a test program, each of whose tests counts.
+    /// Runs the command as a test program, and counts each of its tests.
     pub fn tests(mut self) -> Outcome {
         println!("$ {}", self.shown);
         self.command.stdout(Stdio::piped());
@@ -66,8 +66,8 @@ impl Child {
             println!("{line}");
             outcome.read_line(line.trim_end());
         });
-        // A failing test explains a failing exit; without one, the build or the test
-        // program itself failed.
+        // A failing exit code after a failed test is explained by the test. Without a failed test,
+        // the build or the test program itself failed.
         if let Err(error) = result
             && (outcome.failed.is_empty() || error.is::<TookTooLong>())
         {
@@ -79,8 +79,8 @@ impl Child {
         outcome
     }
 
-    /// Runs the command until it ends or reaches its limit. Each line of its standard
-    /// output is passed to `line`, if the output is captured.
+    /// Runs the command until it ends or reaches its limit. If standard output is captured, passes
+    /// each line to `line`.
     fn run(&mut self, mut line: impl FnMut(&str)) -> Result<()> {
         let mut running = self
             .command
@@ -109,7 +109,7 @@ impl Child {
     }
 }
 
-/// A command that was killed at its limit.
+/// Error of a command that was killed at its limit.
 #[derive(Debug)]
 struct TookTooLong {
     command: String,

@@ -1,10 +1,8 @@
 //! A time limit for a process and everything that it started.
 //!
-//! The one rule: only that process and its descendants are killed, each by its process
-//! id.
+//! The one rule: only the process and its descendants are killed, each by its process id.
 //!
-//! Descendants are found in /proc; on systems without it only the process itself is
-//! killed.
+//! Descendants are found in /proc; on systems without /proc, only the process itself is killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +13,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Watches a process until this value is dropped.
+/// Watches a process until the value is dropped.
 pub struct Limit {
     over: Arc<AtomicBool>,
-    /// Ends the watching thread when it is dropped.
+    /// Ends the watching thread when dropped.
     _ended: mpsc::Sender<()>,
 }
 
@@ -40,7 +38,7 @@ impl Limit {
         }
     }
 
-    /// Returns true once the process was killed.
+    /// Returns true if the process was killed at its limit.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -50,13 +48,13 @@ fn kill_tree(root: u32) {
     for id in tree(root, &parents()) {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // The process may have ended by itself in the meantime.
+            // The process may have ended in the meantime, so an error is ignored.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// Each process and its parent.
+/// Returns the parent of each process.
 fn parents() -> BTreeMap<u32, u32> {
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
     folders
@@ -68,14 +66,14 @@ fn parents() -> BTreeMap<u32, u32> {
         .collect()
 }
 
-/// The parent in the text of a `stat` file. The name before it is in parentheses and may
-/// contain any character, parentheses too.
+/// Returns the parent from the text of a `stat` file. The process name before it is in parentheses
+/// and may contain any character, also parentheses.
 pub fn parent(stat: &str) -> Option<u32> {
     let (_, after) = stat.rsplit_once(')')?;
     after.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// `root` and its descendants, parents first.
+/// Returns `root` and its descendants, parents first.
 pub fn tree(root: u32, parents: &BTreeMap<u32, u32>) -> Vec<u32> {
     let mut found = vec![root];
     let mut at = 0;

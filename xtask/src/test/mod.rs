@@ -1,9 +1,9 @@
-//! `cargo xtask test`: everything that must hold, in one command.
+//! `cargo xtask test`: runs every check of the repository in one command.
 //!
-//! The one rule: every part is run or named as left out; nothing is skipped silently. All
-//! steps run even after one failed, so one run shows every failure.
+//! The one rule: each part is either run or listed as left out; nothing is skipped silently. All
+//! steps run even after one failed, so that one run shows every failure.
 //!
-//! This file only lists the steps; their checks are elsewhere.
+//! This file only lists the steps; their checks are in other files.
 
 mod child;
 mod limit;
@@ -85,8 +85,9 @@ impl Step {
             .to_owned()
     }
 
-    /// Time after which a step is killed and counts as failed: several times its duration
-    /// on two slow cores with nothing built, so that only a step that hangs reaches it.
+    /// Time after which a step is killed and counts as failed. The limit is several times the
+    /// step's duration on two slow cores with an empty target folder, so that only a step that
+    /// hangs reaches it.
     fn limit(self) -> Duration {
         let minutes = match self {
             Step::Fmt => 5,
@@ -98,12 +99,12 @@ impl Step {
         Duration::from_secs(60 * minutes)
     }
 
-    /// A cargo command of this step.
+    /// Creates a cargo command of this step.
     fn cargo(self, arguments: &str) -> Child {
         Child::new(env!("CARGO"), self.limit()).args(arguments.split(' '))
     }
 
-    /// Another task of this program.
+    /// Runs another task of this program.
     fn xtask(self, arguments: &str) -> Outcome {
         match std::env::current_exe() {
             Ok(program) => Child::new(&program.to_string_lossy(), self.limit())
@@ -113,7 +114,7 @@ impl Step {
         }
     }
 
-    /// Runs the step. `missing` are the tools that [`tools::prepare`] could not install.
+    /// Runs the step. `missing` lists the tools that [`tools::prepare`] could not install.
     fn run(self, missing: &[String]) -> Outcome {
         let cargo = |arguments: &str| self.cargo(arguments);
         match self {
@@ -144,7 +145,7 @@ impl Step {
         }
     }
 
-    /// Counts instructions. The tests of the program that counts run before it.
+    /// Counts instructions. First runs the tests of the program that counts them.
     fn instructions(self) -> Outcome {
         if !cfg!(target_arch = "x86_64") {
             return Outcome::left_out(vec!["the figures are those of x86-64".to_owned()]);
@@ -160,8 +161,8 @@ impl Step {
         )
     }
 
-    /// Runs the tests of the page. They need a browser, which may fail by itself, so a
-    /// failing test is tried once more.
+    /// Runs the tests of the page. The browser that they need can fail by itself, so failing tests
+    /// are repeated once.
     fn page(self) -> Outcome {
         let missing = tools::prepare_browser();
         if !missing.is_empty() {
@@ -178,10 +179,10 @@ impl Step {
         first.with_second_try(self.cargo(&format!("{tests} --exact {names}")).tests())
     }
 
-    /// The tests marked `#[ignore]`: they need root, namespaces and other programs.
+    /// Runs the tests marked `#[ignore]`, which need root, namespaces and other programs.
     ///
-    /// They run one at a time, because they measure rates and use fixed network names.
-    /// Each test repeats itself once if it fails.
+    /// They run one at a time, because they measure rates and use fixed network names. Each test
+    /// repeats itself once if it fails.
     fn interop(self, missing: &[String]) -> Outcome {
         if !missing.is_empty() {
             return Outcome::left_out(missing.to_vec());
@@ -198,28 +199,28 @@ impl Step {
     }
 }
 
-/// Parts of the names of the ignored tests that [`Step::Lab`] runs. These tests need only
-/// time and an optimised build.
+/// Parts of the names of the ignored tests that [`Step::Lab`] runs. These tests need only time and
+/// an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
 
-/// The example impairment of CONTRIBUTING.md, which exists only with a feature.
+/// Test of the example impairment of CONTRIBUTING.md, which exists only with a feature.
 const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipes";
 
-/// The tests of sockets for tokio. They run separately: together with the others, the
-/// feature would make every crate above `fullpipe-host` compile once more.
+/// Tests of the sockets for tokio. They run separately, because their feature would cause every
+/// crate that uses `fullpipe-host` to be compiled a second time.
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
 
-/// The program that measures fullpipe beside other stacks, outside the workspace.
+/// Checks the program that compares fullpipe with other stacks, outside the workspace.
 const CLIPPY_OF_BENCH: &str = "clippy --quiet --all-targets --all-features --locked \
     --manifest-path bench/Cargo.toml --target-dir target/bench -- -D warnings";
 
-/// The program that uses the published crates from outside the workspace.
+/// Checks the program that uses the published crates from outside the workspace.
 const OUTSIDE: &str =
     "--locked --manifest-path examples/http_server/Cargo.toml --target-dir target/outside";
 
-/// Runs the steps and prints the table and the closing line `N passed, N failed`.
+/// Runs the steps, and prints the table and the last line `N passed, N failed`.
 ///
-/// Nothing is printed after that line, so that it is easy to find in a log.
+/// The output ends with that line, so that it is easy to find in a log.
 pub fn run(arguments: &TestArguments) -> ExitCode {
     let strict = arguments.strict || std::env::var("CI").is_ok_and(|value| value == "true");
     let steps: Vec<Step> = Step::value_variants()
@@ -227,7 +228,8 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         .copied()
         .filter(|step| arguments.only.is_empty() || arguments.only.contains(step))
         .collect();
-    // Before the first test, because some tests without root also use other programs.
+    // Tools are prepared before the first test, because some tests without root also use other
+    // programs.
     let against_strangers = [Step::Tests, Step::Interop];
     let missing = match steps.iter().any(|step| against_strangers.contains(step)) {
         true => tools::prepare(),

@@ -1,9 +1,9 @@
 //! The result of each step, and the table of all results.
 //!
-//! The one rule: a test that did not run is never counted as passed. Tests that one step
-//! ignores and a later step runs do not count as left out.
+//! The one rule: a test that did not run never counts as passed. A test that one step ignores and
+//! a later step runs does not count as left out.
 //!
-//! No process is started here and no exit code is chosen.
+//! This file starts no process and chooses no exit code.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,20 +14,20 @@ use anyhow::Result;
 /// The result of one step.
 #[derive(Default)]
 pub struct Outcome {
-    /// Tests that ran and passed; a check without tests counts as one.
+    /// Number of tests that ran and passed; a check without tests counts as one test.
     pub passed: usize,
-    /// Tests that ran and failed, by name, and errors of whole commands.
+    /// Names of tests that ran and failed, and errors of whole commands.
     pub failed: Vec<String>,
-    /// Tests that did not run, by name, with their reason.
+    /// Names of tests that did not run, with the reasons.
     pub ignored: BTreeMap<String, String>,
-    /// Tests that ran, by name.
+    /// Names of tests that ran.
     pub ran: Vec<String>,
-    /// Reasons for which the whole step could not run.
+    /// Reasons that the whole step could not run.
     pub left_out: Vec<String>,
 }
 
 impl Outcome {
-    /// The outcome of a step that is one check.
+    /// Creates the outcome of a step that consists of one check.
     pub fn of_check(result: Result<()>) -> Outcome {
         match result {
             Ok(()) => Outcome {
@@ -44,7 +44,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a step that this machine cannot run, with the reasons.
+    /// Creates the outcome of a step that this machine cannot run, with the reasons.
     pub fn left_out(reasons: Vec<String>) -> Outcome {
         Outcome {
             left_out: reasons,
@@ -52,13 +52,13 @@ impl Outcome {
         }
     }
 
-    /// The failed tests, if every failure is that of a test that ran.
+    /// Returns the failed tests if every failure belongs to a test that ran; otherwise none.
     pub fn to_try_again(&self) -> Vec<String> {
         let ran = self.failed.iter().all(|name| self.ran.contains(name));
         if ran { self.failed.clone() } else { Vec::new() }
     }
 
-    /// Counts tests that passed in a second try as passed.
+    /// Counts tests that passed when repeated as passed.
     pub fn with_second_try(mut self, second: Outcome) -> Outcome {
         self.failed
             .retain(|name| !second.ran.contains(name) || second.failed.contains(name));
@@ -66,7 +66,7 @@ impl Outcome {
         self
     }
 
-    /// The outcome of a step of two commands: this one and `other`.
+    /// Combines the outcomes of a step's two commands.
     pub fn and(mut self, other: Outcome) -> Outcome {
         self.passed += other.passed;
         self.failed.extend(other.failed);
@@ -76,7 +76,7 @@ impl Outcome {
         self
     }
 
-    /// Processes one line of a test program's output.
+    /// Parses one line of a test program's output.
     pub fn read_line(&mut self, line: &str) {
         let Some((name, verdict)) = line
             .strip_prefix("test ")
@@ -97,14 +97,14 @@ impl Outcome {
     }
 }
 
-/// All steps so far. Displays as the table, the parts left out, and the closing line.
+/// All steps so far. Its text is the table, the parts left out, and the last line.
 pub struct Summary {
     strict: bool,
     steps: Vec<(String, Duration, Outcome)>,
 }
 
 impl Summary {
-    /// `strict` counts what is left out as failed.
+    /// Creates an empty summary. With `strict`, parts that are left out count as failed.
     pub fn new(strict: bool) -> Summary {
         Summary {
             strict,
@@ -125,8 +125,7 @@ impl Summary {
             .sum()
     }
 
-    /// Number of tests and checks that failed; under `strict`, with those that were left
-    /// out.
+    /// Number of tests and checks that failed; with `strict`, also of those that were left out.
     pub fn failed(&self) -> usize {
         let failed: usize = self
             .steps
@@ -141,7 +140,7 @@ impl Summary {
             }
     }
 
-    /// Each test or step that was not run, with its reason.
+    /// Returns each test or step that was not run, with its reason.
     pub fn left_out(&self) -> Vec<String> {
         let mut left_out = Vec::new();
         for (step, _, outcome) in &self.steps {

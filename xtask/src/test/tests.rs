@@ -1,4 +1,4 @@
-//! Counting of tests, second tries, and limits of steps.
+//! Tests of the counting of tests, of repeated tests, and of the limits of steps.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -100,7 +100,7 @@ fn a_tree_of_processes_has_children_of_children_and_no_others() {
     assert_eq!(limit::parent(stat), Some(4));
 }
 
-/// The grandchild would keep the output open, and the step would wait for it.
+/// If the grandchild survived, it would keep the output open, and the step would wait for it.
 #[test]
 fn a_step_that_exceeds_its_limit_is_killed_with_its_children_and_has_failed() {
     let started = Instant::now();

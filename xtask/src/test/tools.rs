@@ -1,7 +1,7 @@
-//! The programs and privileges that the interoperability tests need.
+//! Checks and installs the programs and privileges that the interoperability tests need.
 //!
-//! The one rule: missing programs are installed if that is possible without asking (root
-//! on Debian); otherwise they are named, with the remedy.
+//! The one rule: a missing program is installed if that is possible without asking (root on
+//! Debian). Otherwise the program is named, with the remedy.
 //!
 //! sudo and other package systems are never used.
 
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program, and the Debian package that has it.
+/// A program, and the Debian package that contains it.
 type Tool = (&'static str, &'static str);
 
 const TOOLS: [Tool; 6] = [
@@ -21,18 +21,18 @@ const TOOLS: [Tool; 6] = [
     ("curl", "curl"),
 ];
 
-/// Program that the tests of the page need.
+/// The program that the tests of the page need.
 const BROWSER: [Tool; 1] = [("chromium", "chromium")];
 
-/// Program that counts instructions.
+/// The program that counts instructions.
 const VALGRIND: [Tool; 1] = [("valgrind", "valgrind")];
 
 /// Longest time for which apt waits for another package command, in seconds.
 const APT_LOCK_S: u32 = 300;
 
-/// Checks that everything is present, and installs what is missing if possible.
+/// Checks that every tool is present, and installs missing ones if possible.
 ///
-/// Returns one line for each thing that is missing and could not be installed.
+/// Returns one line for each tool that is missing and could not be installed.
 pub fn prepare() -> Vec<String> {
     let missing = missing_after_install(&TOOLS);
     let mut reasons = named(&missing);
@@ -48,7 +48,7 @@ pub fn prepare() -> Vec<String> {
 
 /// Checks that a browser is present, and installs one if possible.
 ///
-/// Returns one line if there is none and it could not be installed.
+/// Returns one line if the browser is missing and could not be installed.
 pub fn prepare_browser() -> Vec<String> {
     named(&missing_after_install(&BROWSER))
 }
@@ -60,7 +60,7 @@ pub fn prepare_valgrind() -> Vec<String> {
     named(&missing_after_install(&VALGRIND))
 }
 
-/// The programs that are missing even after an attempt to install them.
+/// Returns the programs that are still missing after an attempt to install them.
 fn missing_after_install(tools: &[Tool]) -> Vec<Tool> {
     let missing = missing(tools);
     let root = rustix::process::geteuid().is_root();
@@ -83,7 +83,7 @@ fn named(missing: &[Tool]) -> Vec<String> {
         .collect()
 }
 
-/// Searches the folders that a shell searches, and those of Debian's programs for root.
+/// Searches the folders in which a shell searches, and Debian's folders of programs for root.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -92,8 +92,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| fs::metadata(file).is_ok_and(|data| data.is_file()))
 }
 
-/// Installs packages. A fresh machine has no package lists, so they are fetched if the
-/// first attempt fails.
+/// Installs packages. If the first attempt fails, fetches package lists and tries again, because a
+/// fresh machine has no lists.
 fn install(missing: &[Tool]) {
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     println!("installing with apt: {}", packages.join(" "));
@@ -114,15 +114,16 @@ fn apt(arguments: &[&str]) -> bool {
         // No progress bar, because the output goes to a log.
         .args(["-qq", "-o", "Dpkg::Use-Pty=0"])
         .args(arguments)
-        // tshark's package asks who may capture; nobody can answer here.
+        // The installation of tshark's package asks who may capture; nobody could answer the
+        // question here.
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdin(Stdio::null())
         .status();
     status.is_ok_and(|status| status.success())
 }
 
-/// Creates and removes a network namespace with a TAP device, to check that it is
-/// allowed: root in a container may lack the privilege.
+/// Checks that network namespaces with TAP devices are permitted by creating and removing one:
+/// root in a container may lack the privilege.
 fn namespace_with_tap() -> Result<(), String> {
     let name = format!("fullpipe-probe-{}", std::process::id());
     ip(&["netns", "add", &name]).map_err(|why| format!("no network namespaces here: {why}"))?;

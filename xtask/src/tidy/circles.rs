@@ -1,10 +1,10 @@
-//! Files of a crate that import each other in a circle.
+//! Finds files of a crate that import each other in a circle.
 //!
-//! The one rule: an edge is a `use` of something that the other file defines. A
-//! re-exported name leads to the file that defines it. The re-export itself (`pub use`)
-//! is not an edge, so a `mod.rs` may re-export from its children.
+//! The one rule: an edge is a `use` of an item that the other file defines. A re-exported name
+//! leads to the file that defines it. The re-export itself (`pub use`) is not an edge, so a
+//! `mod.rs` may re-export items of its children.
 //!
-//! Paths written in expressions are not imports. Tests are ignored.
+//! Paths in expressions are not imports. Tests are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use super::{Finding, RustFile, is_for_tests};
 
 type ModulePath = Vec<String>;
 
-/// One name that a `use` brings into a module; `*` for all.
+/// A name that a `use` brings into a module; `*` for all names.
 struct Import {
     /// The path as written.
     path: Vec<String>,
-    /// The name by which the module knows it.
+    /// The name under which the module uses the item.
     binds: String,
     is_reexport: bool,
 }
 
-/// A module: its file, what it defines and what it imports.
+/// A module: its file, its definitions and its imports.
 #[derive(Default)]
 struct Module<'a> {
     file: &'a str,
@@ -38,7 +38,7 @@ pub struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    /// Reads the files of one crate's `src`, each with its path below it.
+    /// Reads the files of one crate's `src`. Each file comes with its path below `src`.
     pub fn read(files: &[(&'a RustFile, &str)]) -> Self {
         let mut modules = Self::default();
         for (file, below_src) in files {
@@ -77,7 +77,7 @@ impl<'a> Modules<'a> {
         self.of.insert(path, module);
     }
 
-    /// The files that each file imports from.
+    /// Returns, for each file, the files from which it imports.
     pub fn edges(&self) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (path, module) in &self.of {
@@ -93,8 +93,8 @@ impl<'a> Modules<'a> {
         edges
     }
 
-    /// The file that defines the item at `path`, as seen from `module`; `None` if another
-    /// crate does.
+    /// Returns the file that defines the item at `path`, as seen from `module`; `None` if another
+    /// crate defines the item.
     fn resolve(&self, module: &[String], path: &[String], depth: usize) -> Option<&'a str> {
         let (mut at, mut rest) = self.start(module, path)?;
         while let Some((name, more)) = rest.split_first() {
@@ -108,7 +108,7 @@ impl<'a> Modules<'a> {
             if here.defines.contains(name) || depth > 20 {
                 return Some(here.file);
             }
-            // The module imports the name: continue at the path of that import. It may
+            // If the module imports the name, continues at the path of the import. The import may
             // rename an item or a module.
             for import in &here.imports {
                 let mut onwards = import.path.clone();
@@ -142,7 +142,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// The module at which a path begins, and the rest of the path.
+    /// Returns the module at which a path begins, and the remaining path.
     fn start<'p>(
         &self,
         module: &[String],
@@ -162,8 +162,7 @@ impl<'a> Modules<'a> {
             child => {
                 let mut path = at.clone();
                 path.push(child.to_owned());
-                // The name is neither a child nor an item of this module, so it is
-                // another crate.
+                // A name that is neither a child nor an item of this module is another crate.
                 let here = self.of.get(&at)?;
                 let bound = here.imports.iter().any(|i| i.binds == child);
                 if !self.of.contains_key(&path) && !here.defines.contains(child) && !bound {
@@ -175,7 +174,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// The module of a file, from its path below `src`.
+/// Returns the module of a file, from the file's path below `src`.
 fn module_path(below_src: &str) -> ModulePath {
     let stem = below_src.trim_end_matches(".rs");
     let mut path: ModulePath = stem.split('/').map(str::to_owned).collect();
@@ -212,7 +211,7 @@ fn flatten(tree: &UseTree, before: &mut Vec<String>, is_reexport: bool, to: &mut
     }
 }
 
-/// `a::{self}` names `a`.
+/// Creates one import; `a::{self}` imports `a`.
 fn import(
     before: &[String],
     name: &syn::Ident,
@@ -234,7 +233,7 @@ fn import(
     }
 }
 
-/// The name that an item defines.
+/// Returns the name that an item defines.
 fn defined(item: &syn::Item) -> Option<String> {
     let ident = match item {
         syn::Item::Const(item) => &item.ident,
@@ -252,7 +251,7 @@ fn defined(item: &syn::Item) -> Option<String> {
     Some(ident.to_string())
 }
 
-/// The groups of files that import each other directly or indirectly, each sorted.
+/// Returns the groups of files that import each other directly or indirectly, each group sorted.
 pub fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
     let reach: BTreeMap<&str, BTreeSet<&str>> = edges
         .keys()

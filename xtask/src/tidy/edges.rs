@@ -1,9 +1,9 @@
-//! Dependencies between crates, compared with the drawing in ARCHITECTURE.md.
+//! Compares the dependencies between crates with the drawing in ARCHITECTURE.md.
 //!
-//! The one rule: dependencies point down. The table below is the drawing; cargo's
-//! metadata is compared with it.
+//! The one rule: dependencies point down. The table below contains the drawing; it is compared
+//! with cargo's metadata.
 //!
-//! Dev-dependencies are not restricted: a test may use its crate together with any other.
+//! Dev-dependencies are not restricted: a test may use its crate together with any other crate.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ use super::Finding;
 use super::source::CORE;
 use crate::repository;
 
-/// Each crate of the workspace, and the crates of the workspace that it may use.
+/// Each crate of the workspace, with the crates of the workspace that it may use.
 const DRAWN: [(&str, &[&str]); 19] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
@@ -82,7 +82,8 @@ const EXPLAIN_CRATES: [&str; 7] = [
     "fullpipe-diagnose",
     "fullpipe-scenario",
 ];
-/// The engine, and what it stands on: for who uses it on experiments or on captures.
+/// The engine of explanations and all crates that it uses, for crates that apply it to experiments
+/// or captures.
 const ENGINE_CRATES: [&str; 8] = [
     "fullpipe-wire",
     "fullpipe-pool",
@@ -127,7 +128,7 @@ const ALL_CRATES: [&str; 17] = [
     "fullpipe-report",
 ];
 
-/// External crates that a core crate may use: they run without an operating system.
+/// External crates that a core crate may use, because they need no operating system.
 const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
 
 /// Compares the workspace's dependencies with the drawing.
@@ -149,7 +150,7 @@ pub fn check() -> Result<Vec<Finding>> {
     Ok(judge(&metadata))
 }
 
-/// The findings in cargo's metadata, given as parsed JSON.
+/// Returns the findings in cargo's metadata, which is given as parsed JSON.
 pub fn judge(metadata: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in elements(metadata, "packages") {

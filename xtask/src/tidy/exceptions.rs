@@ -1,18 +1,18 @@
-//! The files and functions that are longer than the limits.
+//! The files and functions that exceed the limits of length.
 //!
-//! The one rule: this list only shrinks. An entry states the present length. Tidy fails
-//! if the length has grown, if it has shrunk (lower the number), and if it is within the
-//! limit or the item is gone (delete the entry).
+//! The one rule: this list only shrinks. An entry states the present length. Tidy fails if the
+//! length has grown; if it has shrunk, so that the number must be lowered; and if the item is
+//! within the limit or gone, so that the entry must be deleted.
 //!
-//! New code must not be added here: write it shorter.
+//! New code must not be added here; it must be written shorter.
 
-/// One item that may be longer than the limit, and the reason.
+/// An item that may exceed the limit, with the reason.
 pub struct Exception {
     /// `path/file.rs` for a file, `path/file.rs::function` for a function.
     pub what: &'static str,
-    /// Its length today, in lines.
+    /// Present length in lines.
     pub lines: usize,
-    /// Reason for which it is still this long.
+    /// Reason that the item is still this long.
     pub why: &'static str,
 }
 
@@ -45,7 +45,7 @@ pub const LONG: [Exception; 5] = [
     },
 ];
 
-/// Folders whose types deliberately have the names of other types, and the reason.
+/// Folders whose types deliberately have the same names as other types, with the reason.
 pub const MIRRORS: [(&str, &str); 1] = [(
     "crates/host/src/tokio/",
     "the names of tokio's own sockets, in a module that is called after it",

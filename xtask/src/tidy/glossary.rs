@@ -1,18 +1,18 @@
-//! Words that `docs/glossary.md` replaces.
+//! Finds words that `docs/glossary.md` replaces.
 //!
-//! The one rule: the glossary is the list. A word in `code style` in its column "instead
-//! of" occurs in no other file, in upper or lower case.
+//! The one rule: the glossary is the list. A word in `code style` in its column "instead of" may
+//! not occur in any other file, in upper or lower case.
 //!
-//! A phrase is also found across the end of a line and through comment markers.
+//! A phrase is also found if a line end or comment markers divide it.
 
 use std::collections::BTreeSet;
 
 use super::Finding;
 
-/// The file with the list.
+/// Path of the glossary.
 pub const FILE: &str = "docs/glossary.md";
 
-/// The words and phrases that may not occur, in lower case.
+/// Returns the words and phrases that may not occur, in lower case.
 pub fn replaced(glossary: &str) -> Vec<String> {
     let mut replaced = BTreeSet::new();
     for line in glossary.lines() {
@@ -20,22 +20,22 @@ pub fn replaced(glossary: &str) -> Vec<String> {
         let [_, _, instead_of] = cells[..] else {
             continue;
         };
-        // Every second piece lies between two backticks.
+        // Every second part is between two backticks.
         let phrases = instead_of.split('`').skip(1).step_by(2);
         replaced.extend(phrases.map(str::to_lowercase));
     }
     replaced.into_iter().collect()
 }
 
-/// A word, its line, and true if only spaces, line ends or comment markers separate it
-/// from the word before.
+/// A word with its line. The flag is true if only spaces, line ends or comment markers separate
+/// the word from the previous one.
 struct Word<'a> {
     text: &'a str,
     line: usize,
     joins: bool,
 }
 
-/// Looks for each of `replaced` in one file.
+/// Searches one file for each word in `replaced`.
 pub fn check(path: &str, text: &str, replaced: &[String]) -> Vec<Finding> {
     if path == FILE {
         return Vec::new();

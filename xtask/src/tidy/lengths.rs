@@ -1,7 +1,7 @@
-//! Lengths of files and functions, compared with the limits.
+//! Compares the lengths of files and functions with the limits.
 //!
-//! The one rule: a length is a number of lines as an editor shows them, for a function
-//! from `fn` to the closing brace, without the attributes and comments above it.
+//! The one rule: a length is the number of lines that an editor shows. A function counts from `fn`
+//! to its closing brace, without the attributes and comments above it.
 //!
 //! Complexity is not measured.
 
@@ -13,14 +13,15 @@ use syn::visit::{self, Visit};
 use super::exceptions::Exception;
 use super::{Finding, RustFile};
 
-/// The longest file allowed, in lines.
+/// Longest permitted file, in lines.
 pub const FILE_LINES: usize = 800;
-/// The longest function allowed, in lines.
+/// Longest permitted function, in lines.
 pub const FUNCTION_LINES: usize = 70;
 
-/// The lengths of all files and functions of the tree.
+/// Lengths of all files and functions in the tree.
 pub struct Lengths {
-    /// Key as in [`Exception::what`]; first line, length, and the limit that applies.
+    /// Lengths by key, with keys as in [`Exception::what`]: first line, length, and the limit that
+    /// applies.
     of: BTreeMap<String, Length>,
 }
 
@@ -32,7 +33,7 @@ struct Length {
 }
 
 impl Lengths {
-    /// Number of functions measured.
+    /// Number of measured functions.
     pub fn functions(&self) -> usize {
         self.of
             .values()
@@ -130,8 +131,8 @@ impl Functions<'_> {
             lines,
             limit: FUNCTION_LINES,
         };
-        // Of two methods of the same name in a file (of different types), only the longer
-        // one is kept.
+        // If a file has two methods with the same name (of different types), only the longer one
+        // is kept.
         match self.found.get(&name) {
             Some(other) if other.lines >= lines => {}
             Some(_) | None => {

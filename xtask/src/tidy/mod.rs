@@ -1,9 +1,9 @@
-//! Rules of this repository that no compiler checks, over the whole tree.
+//! Checks rules of this repository that no compiler checks, in the whole tree.
 //!
-//! The one rule: a finding names the file, the line and the remedy. There are no
-//! warnings: a rule is met or broken.
+//! The one rule: a finding names the file, the line and the remedy. There are no warnings: a rule
+//! is either met or broken.
 //!
-//! Only what a program can count is judged, not whether a name is good.
+//! Only properties that a program can count are judged; the quality of a name is not.
 
 mod circles;
 mod edges;
@@ -42,7 +42,7 @@ pub struct TidyArguments {
     area: Option<String>,
 }
 
-/// One broken rule at one place.
+/// A violation of a rule at one place.
 pub struct Finding {
     path: String,
     line: usize,
@@ -65,7 +65,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A Rust file, as text and as syntax.
+/// A Rust file, with its text and its syntax.
 pub struct RustFile {
     path: String,
     text: String,
@@ -87,13 +87,13 @@ impl RustFile {
         }
     }
 
-    /// The crate's folder name when the file belongs to `crates/NAME/`.
+    /// Returns the crate's folder name if the file belongs to `crates/NAME/`.
     fn crate_folder(&self) -> Option<&str> {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
 }
 
-/// Returns true for the attribute that leaves an item out of ordinary builds.
+/// Returns true if the attributes exclude an item from ordinary builds.
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let test = |list: &syn::MetaList| list.tokens.to_string() == "test";
@@ -101,8 +101,8 @@ fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// The part of the tree to which a file belongs: a folder of `crates/`, `xtask`,
-/// `fuzz`, or `docs` for the rest.
+/// Returns the part of the tree that contains a file: a folder of `crates/`, `xtask`, `fuzz`, or
+/// `docs` for everything else.
 fn area(path: &str) -> &str {
     let mut parts = path.split('/');
     match (parts.next(), parts.next()) {
@@ -113,7 +113,8 @@ fn area(path: &str) -> &str {
     }
 }
 
-/// The path of a file below its crate's `src`, if the file is compiled without tests.
+/// Returns the path of a file below its crate's `src`; `None` if the file is compiled only with
+/// tests.
 fn below_src(path: &str) -> Option<&str> {
     let (_, below) = path.split_once("/src/")?;
     let is_test = |part: &str| part == "tests" || part == "tests.rs";
@@ -141,10 +142,10 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
     findings
 }
 
-/// Checks every rule and prints the findings, or the number of files and functions.
+/// Checks every rule, and prints the findings or the number of files and functions.
 ///
 /// # Errors
-/// The findings were printed; the error is one line that counts them.
+/// If there are findings: they were printed, and the error is one line that counts them.
 pub fn run(arguments: &TidyArguments) -> Result<()> {
     let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
     let glossary = texts.iter().find(|file| file.path == glossary::FILE);

@@ -1,9 +1,10 @@
-//! Public type names: each one unique in its crate, and none of the prelude.
+//! Checks the names of public types: each name is unique in its crate, and differs from all names
+//! of the prelude.
 //!
-//! The one rule: a name means one thing in a crate. Types, traits and aliases count if
-//! they can be seen outside their module.
+//! The one rule: a name means one thing in a crate. Types, traits and aliases count if they are
+//! visible outside their module.
 //!
-//! Private types and those of tests are not checked.
+//! Private types and types of tests are not checked.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use syn::{Attribute, Ident, Visibility};
 use super::exceptions::MIRRORS;
 use super::{Finding, RustFile, is_for_tests};
 
-/// Types and traits that each module sees without an import.
+/// Types and traits that are visible in each module without an import.
 const PRELUDE: [&str; 33] = [
     "AsMut",
     "AsRef",
@@ -49,11 +50,11 @@ const PRELUDE: [&str; 33] = [
     "Vec",
 ];
 
-/// The definition of a name.
+/// Place at which a name is defined.
 struct Place<'a> {
     path: &'a str,
     line: usize,
-    /// True under a `cfg`: alternatives of platforms or features may share a name.
+    /// True for an item with `cfg`: alternatives for platforms or features may share a name.
     is_conditional: bool,
 }
 

@@ -1,9 +1,9 @@
-//! The first word of each doc comment.
+//! Checks the first word of each doc comment.
 //!
-//! The one rule: a doc comment begins with the thing or with what it does, not with a
-//! question word: "Bytes in flight", "Returns the …", not "How many …".
+//! The one rule: a doc comment begins with a noun or a verb: "Bytes in flight", "Returns the …".
+//! It does not begin with a question word, as in "How many …".
 //!
-//! Lines are read, not syntax, so that macros are checked too.
+//! Lines are read instead of syntax, so that macros are checked too.
 
 use super::Finding;
 

@@ -1,23 +1,23 @@
-//! Rules about the text of one Rust file.
+//! Checks rules about the text of one Rust file.
 //!
-//! The one rule: each check reads one file and nothing else, so its findings do not
-//! depend on other files.
+//! The one rule: each check reads only one file, so that its findings do not depend on other
+//! files.
 //!
-//! Lengths are measured in `lengths`; `edges` checks dependencies between crates.
+//! `lengths` measures lengths; `edges` checks dependencies between crates.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use super::{Finding, RustFile};
 
-/// The crates that run anywhere: no standard library, no unsafe code.
+/// The crates that run on any platform: no standard library, no unsafe code.
 pub const CORE: [&str; 4] = ["wire", "pool", "tcp", "stack"];
 
-/// The parts that may use `unsafe` (clippy asks each block for its reason): system calls,
-/// the interface to C, and the calls of a stack written in C.
+/// Parts that may use `unsafe`: system calls, the interface to C, and the calls of a stack written
+/// in C. Clippy requires a reason for each unsafe block.
 const UNSAFE_ALLOWED: [&str; 3] = ["crates/host/", "crates/capi/", "bench/src/stacks/lwip.rs"];
 
-/// All rules of this file over one Rust file.
+/// Checks one Rust file against all rules of this module.
 pub fn check(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(header(file));
@@ -31,7 +31,7 @@ pub fn check(file: &RustFile) -> Vec<Finding> {
     findings
 }
 
-/// Each file begins with `//!`. The text after it is not checked.
+/// Checks that the file begins with `//!`. The text after it is not checked.
 fn header(file: &RustFile) -> Option<Finding> {
     let opens = file
         .text
@@ -47,7 +47,8 @@ fn header(file: &RustFile) -> Option<Finding> {
     })
 }
 
-/// The four core crates declare at their root that they use neither std nor unsafe code.
+/// Checks that the four core crates declare at their root that they use neither std nor unsafe
+/// code.
 fn core_attributes(file: &RustFile) -> Vec<Finding> {
     let is_core_root = CORE
         .iter()
@@ -72,7 +73,7 @@ fn core_attributes(file: &RustFile) -> Vec<Finding> {
     .collect()
 }
 
-/// An allowed lint states the reason, in a comment above it or in its `reason`.
+/// Checks that each allowed lint states its reason, in a comment above it or in its `reason`.
 fn bare_allows(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut line_above = "";
@@ -101,8 +102,8 @@ fn is_doc(line: &str) -> bool {
     line.starts_with("///") || line.starts_with("//!")
 }
 
-/// Searches the syntax for `unsafe`, inline test modules, and the standard library in
-/// core crates.
+/// Searches the syntax for `unsafe`, for inline test modules, and for the standard library in core
+/// crates.
 struct Walk<'a> {
     file: &'a RustFile,
     findings: &'a mut Vec<Finding>,

@@ -1,4 +1,4 @@
-//! Each rule of tidy, given a text that breaks it and one that does not.
+//! Tests of each rule of tidy, with one text that breaks the rule and one that does not.
 //!
 //! `cargo xtask tidy` itself checks the whole tree.
 
@@ -182,7 +182,7 @@ fn a_doc_comment_that_opens_with_a_question_word_is_found() {
 
 #[test]
 fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
-    // Words that are not in the glossary, so that this file passes too.
+    // These words are not in the glossary, so that this file passes the check too.
     let table = "\
 | word | meaning | instead of |
 | --- | --- | --- |
@@ -231,7 +231,7 @@ fn a_public_type_name_is_found_the_second_time_and_when_it_shadows_the_prelude()
     }
 }
 
-/// The circles of a crate with these files below `src`.
+/// Returns the circles of a crate with these files below `src`.
 fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
     let parsed: Vec<_> = files
         .iter()

@@ -1,13 +1,12 @@
-//! Words that may not occur in any file of the tree.
+//! Finds words that may not occur in any file of the tree.
 //!
-//! The one rule: work that a word marks as unfinished must be finished, or the mark
-//! deleted.
+//! The one rule: work that a word marks as unfinished must be finished, or the mark deleted.
 //!
-//! The words are composed of halves here, so that this file passes too.
+//! The words are composed of halves here, so that this file passes the check too.
 
 use super::Finding;
 
-/// Each word, and what to do about it.
+/// Each word, with the remedy.
 const FORBIDDEN: [(&str, &str); 5] = [
     (concat!("TO", "DO"), "finish it or delete it"),
     (concat!("FIX", "ME"), "finish it or delete it"),
@@ -16,12 +15,12 @@ const FORBIDDEN: [(&str, &str); 5] = [
     (concat!("to", "do!("), "leave a seam, not a stub"),
 ];
 
-/// File names that say nothing about the contents.
+/// File names that do not describe the contents.
 const EMPTY_NAMES: [&str; 8] = [
     "util", "utils", "helper", "helpers", "manager", "common", "misc", "shared",
 ];
 
-/// Checks one file's name and text.
+/// Checks the name and the text of one file.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for part in path.split('/') {
@@ -41,7 +40,7 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Returns true if `word` is in `line` and is not part of a longer word.
+/// Returns true if `line` contains `word` and the word is not part of a longer one.
 fn stands_alone(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -1,4 +1,4 @@
-//! The inputs and arguments that a fuzzer begins with.
+//! Tests of the fuzzers' initial inputs and arguments.
 
 use super::*;
 
