@@ -1,7 +1,7 @@
-//! Compiles lwIP, whose source is in the folder that `LWIP_SOURCE` names.
+//! Compiles lwIP from the folder that the environment variable `LWIP_SOURCE` names.
 //!
-//! Rule: without the feature `lwip` nothing is compiled. Without `LWIP_SOURCE` nothing is
-//! either, so that the Rust code can be checked where there is no lwIP.
+//! Rule: nothing is compiled without the feature `lwip`, and nothing without `LWIP_SOURCE`. The
+//! Rust code can therefore be checked on a machine without lwIP.
 
 fn main() {
     println!("cargo::rerun-if-env-changed=LWIP_SOURCE");

@@ -1,8 +1,8 @@
-//! Instructions of one unit of work, counted by `valgrind --tool=callgrind`.
+//! Counts the instructions of one unit of work with `valgrind --tool=callgrind`.
 //!
-//! Rule: this program runs itself twice, with a small and a large number of units, and
-//! divides the difference of the instructions by the difference of the units. What a run
-//! does once does not count: allocation, the handshake, slow start.
+//! Rule: the program runs itself twice, with a small and a large number of units. The difference
+//! of the instructions is divided by the difference of the units, so that work done once per run
+//! is not counted: allocation, the handshake, slow start.
 
 use std::{
     collections::BTreeMap,
@@ -15,8 +15,8 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{cases::Case, stacks::StackName};
 
-/// Units of the small and of the large run. The small run is past slow start, and has
-/// filled every table that only grows.
+/// Numbers of units of the small and of the large run. At the end of the small run, slow start is
+/// over and every table that only grows has its final size.
 fn units(case: Case) -> [u64; 2] {
     match case {
         Case::Bulk16k | Case::Bulk64k | Case::Bulk256k => [4_000, 8_000],
@@ -27,9 +27,9 @@ fn units(case: Case) -> [u64; 2] {
     }
 }
 
-/// Settings of glibc. Without ERMS and FSRM, `memcpy` and `memset` have no `rep movsb` and
-/// `rep stosb`, of which callgrind counts each byte as an instruction. Without the rest
-/// every x86-64 processor runs the same code, with SSE2 only, as the portable checksums do.
+/// Settings of glibc. Without ERMS and FSRM, `memcpy` and `memset` use no `rep movsb` and `rep
+/// stosb`, for which callgrind counts one instruction for each byte. Without the other features,
+/// every x86-64 processor runs the same code with SSE2 only, as the portable checksums do.
 const TUNABLES: &str = if cfg!(feature = "simd") {
     "glibc.cpu.hwcaps=-ERMS,-FSRM"
 } else {
@@ -37,7 +37,7 @@ const TUNABLES: &str = if cfg!(feature = "simd") {
      -SSE4_1,-SSE4_2,-SSSE3,-Fast_Unaligned_Copy,-Fast_Copy_Backward,-Slow_BSF"
 };
 
-/// A run under callgrind that has not ended.
+/// A run under callgrind that has not ended yet.
 struct Running {
     file: PathBuf,
     child: Child,
@@ -77,10 +77,10 @@ impl Running {
     }
 }
 
-/// A run under callgrind.
+/// The recording of a finished run under callgrind.
 struct Recording {
     file: PathBuf,
-    /// Units of work done.
+    /// Units of work that the run did.
     units: f64,
 }
 
@@ -96,8 +96,8 @@ impl Recording {
         total.context("callgrind wrote no `totals:` line")
     }
 
-    /// Instructions by function, without those of the functions that it calls, or with
-    /// them if `inclusive`.
+    /// Returns the instructions of each function. The instructions of called functions are
+    /// included if `inclusive` is true.
     fn functions(&self, inclusive: bool) -> Result<BTreeMap<String, u64>> {
         let inclusive = if inclusive { "yes" } else { "no" };
         let output = Command::new("callgrind_annotate")
@@ -113,13 +113,13 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // A file that was never written is no error.
+        // The file may not exist, which is no error.
         let _ = fs::remove_file(&self.file);
     }
 }
 
-/// Reads the list that `callgrind_annotate` prints: `12,345  file:function [object]`. One
-/// function has a line for each file of which code was inlined into it.
+/// Parses the list that `callgrind_annotate` prints: `12,345  file:function [object]`. A function
+/// has one line for each file from which code was inlined into it.
 fn parse_functions(annotated: &str) -> BTreeMap<String, u64> {
     let mut functions = BTreeMap::new();
     for line in annotated.lines() {
@@ -148,7 +148,7 @@ struct Pair {
 impl Pair {
     fn record(stack: StackName, case: Case) -> Result<Self> {
         let [small, large] = units(case);
-        // Both at once: what else the machine does changes no count.
+        // Both runs are started at once: other work of the machine does not change the counts.
         let small = Running::start(stack, case, small)?;
         let large = Running::start(stack, case, large)?;
         Ok(Self {
@@ -185,15 +185,15 @@ pub fn instructions(stack: StackName, case: Case) -> Result<f64> {
 
 /// Instructions of a function for one unit of work.
 pub struct FunctionCost {
-    /// Its path.
+    /// Path of the function.
     pub name: String,
-    /// Without the functions that it calls.
+    /// Instructions without those of called functions.
     pub own: f64,
-    /// With them.
+    /// Instructions including those of called functions.
     pub inclusive: f64,
 }
 
-/// Returns the functions of `stack` in `case`, the most expensive first.
+/// Returns the functions of `stack` in `case`, the most expensive one first.
 ///
 /// # Errors
 /// If valgrind is missing or the run fails.

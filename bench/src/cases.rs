@@ -1,7 +1,7 @@
-//! The cases: one application at each end, the same for every stack.
+//! The cases: one application at each end, identical for every stack.
 //!
-//! Rule: the applications write as long as there is room, and read as long as there is
-//! payload.
+//! Rule: the applications write while the send buffer has space, and read while payload is
+//! available.
 
 #[cfg(test)]
 mod tests;
@@ -14,11 +14,11 @@ use crate::{
     stack::{End, Read, Setup, Stack},
 };
 
-/// Payload of a full TCP segment without options. Bulk is counted in units of it, so that a
-/// stack which sends smaller segments does the same work for one unit.
+/// Payload of a full TCP segment without options, which is the unit of bulk transfers. A stack
+/// that sends smaller segments thus does the same work for each unit.
 pub const SEGMENT: u64 = 1460;
 
-/// Datagrams that the client sends before the server reads.
+/// Number of datagrams that the client sends before the server reads.
 const DATAGRAMS: u32 = 32;
 
 /// A benchmark case.
@@ -65,10 +65,10 @@ impl Case {
         }
     }
 
-    /// Bytes of each buffer of a connection.
+    /// Size of each buffer of a connection, in bytes.
     fn buffer(self) -> usize {
         match self {
-            // Small, because smoltcp allocates and clears buffers for each connection.
+            // Small buffers, because smoltcp allocates and clears buffers for each connection.
             Self::Crr => 4 << 10,
             Self::Bulk16k => 16 << 10,
             Self::Bulk64k | Self::Rr | Self::Udp1472 | Self::Udp64 => 64 << 10,
@@ -78,11 +78,11 @@ impl Case {
     }
 }
 
-/// A case that is running on one stack. It can be continued as long as wanted, so a
+/// A case that is running on one stack. The case can be continued any number of times, so that a
 /// measurement can begin after the handshake and slow start.
 pub trait Work {
-    /// Does at least `units` of work more, and returns how much it was: bulk and
-    /// datagrams end with the turn that completes the work.
+    /// Does at least `units` of further work, and returns the amount done. Bulk transfers and
+    /// datagrams may exceed `units`, because they end with the turn that completes the work.
     fn run(&mut self, units: u64) -> f64;
 }
 
@@ -90,7 +90,7 @@ pub trait Work {
 pub struct Bench<S: Stack> {
     case: Case,
     hosts: Hosts<S>,
-    /// The two ends of the connection, unless the case opens its own.
+    /// The two ends of the connection; `None` for a case that opens its own connections.
     connection: Option<(S::Stream, S::Stream)>,
     /// Bytes of payload written by the client.
     written: u64,
@@ -136,7 +136,7 @@ impl<S: Stack> Bench<S> {
         }
     }
 
-    /// Returns the two ends of the one connection, which the first call opens.
+    /// Returns the two ends of the connection. The first call opens the connection.
     fn connection(&mut self) -> (S::Stream, S::Stream) {
         let ends = self.connection.unwrap_or_else(|| self.hosts.open());
         self.connection = Some(ends);

@@ -1,11 +1,11 @@
-//! The guard: instructions of fullpipe against the committed figures.
+//! The guard: compares fullpipe's instructions with the committed figures.
 //!
 //! Rule: the same code has the same figures on every x86-64 machine. Callgrind executes the
-//! program, but which code is chosen at run time depends on the processor: bulk takes 8,410
-//! instructions a segment with AVX2 and 10,739 without. The guard is therefore built
-//! without the feature `simd`, and runs with variants of `memcpy` that every processor has
-//! ([`crate::callgrind`]). What remains is the compiler's version, which is noted beside
-//! the figures, and the C library's.
+//! program, but the program chooses some code at run time by the features of the processor, and
+//! that code needs fewer instructions with AVX2 than without. The guard is therefore built without
+//! the feature `simd`, and uses variants of `memcpy` that every processor supports
+//! ([`crate::callgrind`]). The figures still depend on the version of the compiler, which is noted
+//! beside them, and of the C library.
 
 #[cfg(test)]
 mod tests;
@@ -25,24 +25,24 @@ const CASES: [Case; 5] = [
     Case::Udp64,
 ];
 
-/// Difference to the committed figure that is accepted, in percent.
+/// Accepted difference from the committed figure, in percent.
 const TOLERANCE: f64 = 3.0;
 
-/// Opening of the file with the figures.
+/// Beginning of the file with the figures.
 const OPENING: &str = "\
 # Instructions of fullpipe for one unit of work, both ends and both applications together,
 # counted with portable code. `cargo xtask bench guard --update` writes this file, and
 # `cargo xtask test --only instructions` compares with it.
 ";
 
-/// Judgement of one figure.
+/// Result of the comparison of one figure.
 #[derive(Debug, PartialEq, Eq)]
 enum Judgement {
-    /// Within the tolerance.
+    /// The figure is within the tolerance.
     Same,
-    /// More than the tolerance above the committed figure.
+    /// The figure exceeds the committed one by more than the tolerance.
     Over,
-    /// More than the tolerance below it.
+    /// The figure is below the committed one by more than the tolerance.
     Under,
 }
 
@@ -62,7 +62,7 @@ fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("instructions.toml")
 }
 
-/// Reads the values of a file of `name = value` lines.
+/// Parses a file of lines `name = value`.
 fn parse(text: &str) -> BTreeMap<&str, &str> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(" = ")).collect()
@@ -71,7 +71,7 @@ fn parse(text: &str) -> BTreeMap<&str, &str> {
 /// Returns the name and version of the compiler.
 ///
 /// # Errors
-/// If there is none in the search path.
+/// If the search path contains no compiler.
 pub fn rustc_version() -> Result<String> {
     let output = Command::new("rustc").arg("--version").output();
     let output = output.context("starting rustc")?;
@@ -124,7 +124,7 @@ pub fn check() -> Result<()> {
     report(&over, &under, committed.get("rustc").copied())
 }
 
-/// Prints which figures should be lowered, and fails if one is too high.
+/// Prints the figures that should be lowered, and fails if a figure is too high.
 fn report(over: &[String], under: &[String], rustc: Option<&str>) -> Result<()> {
     if !under.is_empty() {
         println!(

@@ -1,9 +1,8 @@
-//! Two hosts with their clock, and what the applications of every case do.
+//! Two hosts with their clock, and the work of the applications in every case.
 //!
-//! Rule: both applications are part of the cost, and each byte read is verified by its
-//! position.
+//! Rule: both applications are part of the cost, and each byte read is verified by its position.
 //!
-//! The clock is virtual and advances by [`TURN`] each turn, so a run does the same work on
+//! The clock is virtual and advances by [`TURN`] in each turn, so that a run does the same work on
 //! every machine.
 
 use std::time::Duration;
@@ -13,22 +12,22 @@ use crate::{
     stack::{End, Read, Setup, Stack},
 };
 
-/// Time that a turn of both ends takes on the virtual clock.
+/// Virtual time of one turn of both ends.
 const TURN: Duration = Duration::from_micros(20);
 
-/// Turns without a frame after which a run has failed.
+/// Number of turns without a frame after which a run has failed.
 const STALLED: u32 = 1_000;
 
-/// Two hosts, their clock and the applications' memory.
+/// Two hosts, their clock, and the memory of the applications.
 pub struct Hosts<S: Stack> {
     /// The stack under test.
     pub stack: S,
-    /// The payload of every connection.
+    /// Payload of all connections.
     pub payload: Payload,
-    /// Memory for payload that is read.
+    /// Buffer for payload that is read.
     pub out: Vec<u8>,
     now: Duration,
-    /// Turns since a frame was last received or sent.
+    /// Number of turns since a frame was last received or sent.
     silent: u32,
 }
 
@@ -44,7 +43,8 @@ impl<S: Stack> Hosts<S> {
         }
     }
 
-    /// Lets both ends work once. If neither has, the clock advances to the next timer.
+    /// Lets both ends work once. If neither end sent or received a frame, advances the clock to
+    /// the next timer.
     pub fn turn(&mut self, first: End) {
         self.now += TURN;
         let carried = self.stack.turn(first, self.now);
@@ -81,7 +81,7 @@ impl<S: Stack> Hosts<S> {
         }
     }
 
-    /// Reads what has arrived at `end`, verifies it, and returns the number of bytes.
+    /// Reads the payload that has arrived at `end`, verifies it, and returns the number of bytes.
     pub fn read(&mut self, end: End, stream: S::Stream, position: u64) -> u64 {
         let mut read = 0;
         while let Read::Data(count) = self.stack.read(end, stream, &mut self.out) {
@@ -91,7 +91,7 @@ impl<S: Stack> Hosts<S> {
         read
     }
 
-    /// Sends the byte at `position` from one end and waits for it at the other.
+    /// Sends the byte at `position` from one end, and waits until it arrives at the other end.
     pub fn carry(&mut self, from: (End, S::Stream), to: (End, S::Stream), position: u64) {
         let byte = self.payload.at(position, 1);
         let count = self.stack.write(from.0, from.1, byte);

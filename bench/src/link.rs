@@ -1,7 +1,7 @@
 //! One direction of the link: a queue of frames.
 //!
-//! Rule: all memory is allocated at the start. A frame is written into the queue and read
-//! from it in place, so the link itself copies nothing and costs every stack the same.
+//! Rule: all memory is allocated at the start. Frames are written into the queue and read from it
+//! in place, so the link copies nothing and costs the same for every stack.
 
 use crate::stack::{LINK_FRAMES, MTU};
 
@@ -24,19 +24,19 @@ impl Link {
         }
     }
 
-    /// Returns the memory of the next frame to be sent, or `None` if the queue is full.
+    /// Returns memory for the next frame to send; `None` if the queue is full.
     pub fn lend(&mut self, len: usize) -> Option<&mut [u8]> {
         let place = (self.first + self.len) % LINK_FRAMES;
         (self.len < LINK_FRAMES).then(|| &mut self.frames[place][..len])
     }
 
-    /// Sends the first `len` bytes of the memory lent last.
+    /// Sends the first `len` bytes of the memory that was lent last.
     pub fn send(&mut self, len: usize) {
         self.lens[(self.first + self.len) % LINK_FRAMES] = len;
         self.len += 1;
     }
 
-    /// Returns the oldest frame and leaves it in the queue.
+    /// Returns the oldest frame without removing it from the queue.
     pub fn oldest(&self) -> Option<&[u8]> {
         let place = self.first;
         (self.len > 0).then(|| &self.frames[place][..self.lens[place]])
@@ -50,7 +50,7 @@ impl Link {
         Some(&self.frames[place][..self.lens[place]])
     }
 
-    /// Returns true if the next frame to be sent has to wait.
+    /// Returns true if the queue has no space for the next frame.
     #[cfg(feature = "peers")]
     pub fn is_full(&self) -> bool {
         self.len == LINK_FRAMES

@@ -1,9 +1,9 @@
-//! Benchmarks of fullpipe beside other TCP/IP stacks, in one process and without I/O.
+//! Benchmarks of fullpipe and of other TCP/IP stacks, in one process and without I/O.
 //!
-//! Rule: every stack does the same work, with the same applications, on the same link; a
-//! figure is measured beside the figures that it is compared with.
+//! Rule: every stack does the same work, with the same applications, on the same link. Figures
+//! that are compared are measured in the same run.
 //!
-//! This file has the command line and the tables; the modules measure.
+//! This file contains the command line and the tables; the modules measure.
 
 mod callgrind;
 mod cases;

@@ -1,7 +1,7 @@
-//! Many connections: their cost if each carries payload in turn, and if all but one rest.
+//! Cost of many connections, if each carries payload in turn, and if all but one are idle.
 //!
-//! Rule: the same work is done with any number of connections, so a difference is the cost
-//! of their number: caches, tables and timers.
+//! Rule: the same work is done with any number of connections, so that a difference is the cost of
+//! their number: caches, tables and timers.
 
 use std::fs;
 
@@ -13,28 +13,28 @@ use crate::{
     stack::{End, Setup, Stack},
 };
 
-/// Bytes that a connection is given in a step.
+/// Bytes that are written to a connection in each step.
 const WRITE: usize = 8 << 10;
 
-/// Least number of writes in a step: one connection is given as much as eight.
+/// Fewest writes in a step. With fewer connections than this, each connection gets several writes.
 const WRITES: usize = 8;
 
-/// Buffers of a connection, enough for all writes of a step.
+/// Buffer size of a connection, enough for all writes of a step.
 const BUFFER: usize = WRITE * WRITES;
 
-/// Buffers of an idle connection.
+/// Buffer size of an idle connection.
 const IDLE_BUFFER: usize = 4 << 10;
 
 /// The two ends of a connection.
 type Ends<S> = (<S as Stack>::Stream, <S as Stack>::Stream);
 
-/// Connections that all have payload to carry at the same time.
+/// Connections that all carry payload at the same time.
 pub struct Active<S: Stack> {
     hosts: Hosts<S>,
     connections: Vec<Flow<S>>,
 }
 
-/// A connection and its progress.
+/// A connection, with the bytes written and read so far.
 struct Flow<S: Stack> {
     ends: Ends<S>,
     written: u64,
@@ -60,7 +60,7 @@ impl<S: Stack> Active<S> {
         }
     }
 
-    /// Writes to every connection, carries all of it and reads it. Returns the number of
+    /// Writes to every connection, transfers everything, and reads it. Returns the number of
     /// bytes.
     fn step(&mut self) -> u64 {
         for _ in 0..WRITES.div_ceil(self.connections.len()) {
@@ -70,7 +70,8 @@ impl<S: Stack> Active<S> {
                 flow.written += stack.write(End::Client, flow.ends.0, payload) as u64;
             }
         }
-        // No connection is read meanwhile: to ask each would cost more, the more there are.
+        // The connections are not read in between: the cost of asking each would grow with their
+        // number.
         self.hosts.until_quiet(End::Client);
         let mut total = 0;
         for flow in &mut self.connections {
@@ -92,7 +93,7 @@ impl<S: Stack> Work for Active<S> {
     }
 }
 
-/// Connections of which one carries transactions, and the others were used once.
+/// One connection that carries transactions, beside others that were used once.
 pub struct Idle<S: Stack> {
     hosts: Hosts<S>,
     first: Ends<S>,
@@ -134,7 +135,7 @@ impl<S: Stack> Work for Idle<S> {
     }
 }
 
-/// Carries one byte to the server and one back.
+/// Sends one byte to the server and one byte back.
 fn transaction<S: Stack>(hosts: &mut Hosts<S>, ends: Ends<S>, position: u64) {
     let (client, server) = ((End::Client, ends.0), (End::Server, ends.1));
     hosts.carry(client, server, position);
@@ -144,7 +145,7 @@ fn transaction<S: Stack>(hosts: &mut Hosts<S>, ends: Ends<S>, position: u64) {
 /// Memory that this process occupies, in bytes.
 ///
 /// # Errors
-/// If the kernel does not tell (it is not Linux).
+/// If the kernel does not report it, as on systems other than Linux.
 pub fn resident_bytes() -> Result<u64> {
     let text = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,6 +1,6 @@
 //! The tables of `active` and `idle`.
 //!
-//! Rule: every number of connections is measured in the same rounds as one connection.
+//! Rule: each number of connections is measured in the same rounds as a single connection.
 
 use anyhow::{Result, ensure};
 use clap::builder::RangedU64ValueParser;
@@ -35,7 +35,7 @@ pub struct ManyArguments {
 pub enum Many {
     /// Every connection carries payload.
     Active,
-    /// All but one are idle.
+    /// All connections but one are idle.
     Idle,
 }
 
@@ -47,7 +47,7 @@ impl Many {
         }
     }
 
-    /// Numbers of connections beside one.
+    /// Default numbers of connections, in addition to one.
     pub fn default_numbers(self) -> &'static [u32] {
         match self {
             Self::Active => &[10, 100, 1_000, 10_000],
@@ -55,7 +55,7 @@ impl Many {
         }
     }
 
-    /// Opens `count` connections. Returns them and the memory that they occupy.
+    /// Opens `count` connections. Returns them with the memory that they occupy.
     fn open(self, stack: StackName, count: u32) -> Result<(Box<dyn Work>, u64)> {
         let before = resident_bytes()?;
         let work = match self {
@@ -66,10 +66,10 @@ impl Many {
     }
 }
 
-/// Measures one connection and each of the numbers, and prints the table.
+/// Measures one connection and each number of connections, and prints the table.
 ///
 /// # Errors
-/// If the stack has few connections, or the memory of this process can't be read.
+/// If the stack supports only few connections, or the memory of this process can't be read.
 pub fn print(many: Many, arguments: &ManyArguments) -> Result<()> {
     let name = arguments.stack.name();
     ensure!(
@@ -110,21 +110,21 @@ pub fn measure(many: Many, stack: StackName, numbers: &[u32], rounds: u32) -> Re
         connections,
         ns,
         ratio,
-        // What one connection needs, tables of any size too, is not counted.
+        // The memory of one connection, with tables of any size, is subtracted.
         bytes: bytes.saturating_sub(memory[0]) / (2 * u64::from(connections.max(2) - 1)),
     };
     Ok(rows.map(row).collect())
 }
 
-/// Result of a number of connections.
+/// Result for one number of connections.
 pub struct Row {
-    /// Connections that are open.
+    /// Number of open connections.
     pub connections: u32,
-    /// Median of the CPU time of one unit in nanoseconds.
+    /// Median CPU time of one unit, in nanoseconds.
     pub ns: f64,
-    /// Median of the ratios to one connection in the same round.
+    /// Median ratio to one connection in the same round.
     pub ratio: f64,
-    /// Memory in bytes of each end of a connection.
+    /// Memory of each end of a connection, in bytes.
     pub bytes: u64,
 }
 

@@ -1,7 +1,7 @@
-//! `docs/performance.md`: a result of every case, with what is wanted.
+//! Writes `docs/performance.md`: the result of every case, with its goal.
 //!
-//! Rule: every figure of the page is measured by the run that writes it. The page names the
-//! machine and the compiler, because times of another machine do not compare.
+//! Rule: every figure on the page is measured by the run that writes the page. The page names the
+//! machine and the compiler, because times on different machines are not comparable.
 
 use std::{
     fmt::Write as _,
@@ -21,17 +21,17 @@ use crate::{
     stacks::StackName,
 };
 
-/// Characters of a bar that stand for the baseline's CPU time.
+/// Length of the bar of the baseline's CPU time, in characters.
 const BAR: f64 = 16.0;
 
-/// Longest bar in characters; a longer one is cut off.
+/// Longest bar, in characters; longer ones are cut off.
 const LONGEST_BAR: usize = 64;
 
 /// The goal of a case.
 struct Goal {
-    /// Instructions of one unit.
+    /// Instructions of one unit; `None` without a goal.
     instructions: Option<u32>,
-    /// CPU time beside the baseline's.
+    /// CPU time, as a multiple of the baseline's; `None` without a goal.
     ratio: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ impl CaseResults {
 /// If valgrind is missing, a run fails or the page can't be written.
 pub fn write(rounds: u32) -> Result<()> {
     let stacks = StackName::value_variants();
-    // First, because memory that an earlier case has freed would not count.
+    // Measured first, because memory that an earlier case freed would be reused and not counted.
     let many_connections = many_connections(rounds)?;
     let mut results = Vec::new();
     for case in Case::value_variants() {
@@ -120,7 +120,7 @@ Measured on {processor} with {rustc}; {peers}. This command measures again and w
     ))
 }
 
-/// Model name of the processor.
+/// Returns the model name of the processor.
 fn processor() -> String {
     let text = fs::read_to_string(Path::new("/proc/cpuinfo")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("model name"));
@@ -129,13 +129,13 @@ fn processor() -> String {
         .to_owned()
 }
 
-/// Versions of the other stacks.
+/// Returns the versions of the other stacks.
 fn peers() -> String {
     let lock = include_str!("../Cargo.lock");
     let smoltcp = lock.split_once("name = \"smoltcp\"\nversion = \"");
     let smoltcp = smoltcp.and_then(|(_, rest)| rest.split('"').next());
     let smoltcp = format!("smoltcp {}", smoltcp.unwrap_or("of an unknown version"));
-    // The folder of the source has the version in its name.
+    // The name of the source's folder contains the version.
     match option_env!("LWIP_SOURCE")
         .map(Path::new)
         .and_then(Path::file_name)
@@ -202,7 +202,7 @@ fn time_bars(results: &[CaseResults]) -> String {
     text
 }
 
-/// Returns the section on many connections of fullpipe.
+/// Returns the section about many connections of fullpipe.
 fn many_connections(rounds: u32) -> Result<String> {
     let mut text = String::from(
         "

@@ -1,16 +1,16 @@
-//! Payload whose every byte is known by its position in the stream.
+//! Payload in which the position in the stream determines every byte.
 //!
-//! Rule: bytes are compared, not summed, so a byte that is missing, repeated or displaced
-//! is found where it is. The pattern repeats after a prime number of bytes, so no multiple
-//! of a segment's size is a multiple of the period.
+//! Rule: bytes are compared, not summed, so that a missing, repeated or displaced byte is found at
+//! its place. The pattern repeats after a prime number of bytes, so that the period never fits a
+//! multiple of the segment size.
 
-/// Length after which the pattern repeats, a prime.
+/// Length after which the pattern repeats; a prime number.
 const PERIOD: usize = 4093;
 
-/// Longest piece of the pattern that [`Payload::at`] returns, in bytes.
+/// Longest part of the pattern that [`Payload::at`] returns, in bytes.
 pub const LONGEST: usize = 16 << 10;
 
-/// The pattern, long enough that each piece of it is one slice.
+/// The pattern, long enough that each part of it is one slice.
 pub struct Payload {
     bytes: Vec<u8>,
 }

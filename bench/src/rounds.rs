@@ -1,8 +1,8 @@
-//! CPU time of one unit of work, of several works in turn.
+//! Measures the CPU time of one unit of work, for several works in turn.
 //!
-//! Rule: a round runs each for the same number of units, one after the other, and
-//! only times of one round are compared. A change of the machine's speed that is slower
-//! than a round then cancels out.
+//! Rule: in each round, every work runs for the same number of units, one work after another. Only
+//! times of the same round are compared, so that changes of the machine's speed that are slower
+//! than a round cancel out.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::{
     stacks::{self, StackName},
 };
 
-/// Least CPU time of the baseline in a round.
+/// Smallest CPU time of the baseline in a round.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// Rounds that are run before the first that counts.
+/// Number of rounds before the first one that counts.
 const WARM_UP: u32 = 3;
 
 /// CPU time of one stack in one case.
 pub struct Timing {
     /// The stack.
     pub stack: StackName,
-    /// Median of the time of one unit in nanoseconds, both ends together.
+    /// Median time of one unit in nanoseconds, for both ends together.
     pub ns: f64,
-    /// Median of the ratios of this stack's time to the baseline's in the same round.
+    /// Median ratio of this stack's time to the baseline's in the same round.
     pub ratio: f64,
 }
 
@@ -42,7 +42,7 @@ fn unit_ns(work: &mut dyn Work, units: u64) -> f64 {
     (cpu_time() - start).as_nanos() as f64 / done
 }
 
-/// Returns the units of work that take `work` at least [`SLICE`].
+/// Returns a number of units that takes `work` at least [`SLICE`].
 fn units_of_slice(work: &mut dyn Work) -> u64 {
     let mut units = 64;
     loop {
@@ -60,9 +60,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Measures `case` with each of `names` in `rounds` rounds. Every stack is compared with
-/// [`StackName::BASELINE`], which must be one of them. Stacks that do not run the case are
-/// left out.
+/// Measures `case` with each of `names` in `rounds` rounds. Compares every stack with
+/// [`StackName::BASELINE`], which must be in `names`. Stacks that cannot run the case are omitted.
 pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
     let runs = |name: &StackName| name.runs(case);
     let names: Vec<StackName> = names.iter().copied().filter(runs).collect();
@@ -75,13 +74,13 @@ pub fn measure(case: Case, names: &[StackName], rounds: u32) -> Vec<Timing> {
     names.into_iter().zip(times).map(timing).collect()
 }
 
-/// Runs `works` in turn. Returns for each the median of the nanoseconds of a unit, and the
-/// median of its ratios to the work with the index `baseline`.
+/// Runs `works` in turn. Returns two medians for each: the nanoseconds of a unit, and the ratio to
+/// the work with the index `baseline`.
 pub fn compare(works: &mut [Box<dyn Work>], baseline: usize, rounds: u32) -> Vec<(f64, f64)> {
     let units = units_of_slice(works[baseline].as_mut());
     let mut times = vec![Vec::new(); works.len()];
     for round in 0..WARM_UP + rounds {
-        // The order rotates, because a work leaves the caches full of its own memory.
+        // The order rotates, because each work leaves its own memory in the caches.
         for turn in 0..works.len() {
             let index = (round as usize + turn) % works.len();
             let ns = unit_ns(works[index].as_mut(), units);

@@ -1,18 +1,18 @@
 //! The interface between a benchmark case and a stack under test.
 //!
-//! Rule: an implementation is two hosts in one process, joined by a link of frames with an
-//! MTU of 1500 bytes and no offloads. Each checksum is computed and verified, and payload
-//! is copied from and to the memory of the caller. The caller gives the time.
+//! Rule: an implementation consists of two hosts in one process, connected by a link of frames
+//! with an MTU of 1500 bytes and without offloads. Each checksum is computed and verified, and
+//! payload is copied from and to the caller's memory. The caller passes the time.
 //!
-//! Payload is not verified here; the cases do that.
+//! Payload is not verified here; the cases verify it.
 
 use std::time::Duration;
 
 /// Largest IP packet of the link in bytes.
 pub const MTU: usize = 1500;
 
-/// Frames that the link queues in each direction before a stack has to wait, as many as
-/// the transmit ring of a common network card has.
+/// Number of frames that the link queues in each direction before a stack must wait, as in the
+/// transmit ring of a common network card.
 pub const LINK_FRAMES: usize = 1024;
 
 /// One of the two hosts.
@@ -34,7 +34,7 @@ impl End {
     }
 }
 
-/// Sizes of two hosts.
+/// Sizes for two hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Bytes of the send buffer and of the receive buffer of a connection, at each end.
@@ -48,39 +48,38 @@ pub struct Setup {
 /// Outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// This many bytes, at least 1.
+    /// This many bytes were read, at least 1.
     Data(usize),
-    /// Nothing has arrived.
+    /// No payload is available.
     Empty,
-    /// The peer has closed, and all of its payload was read.
+    /// The peer has closed its direction, and all its payload was read.
     Closed,
 }
 
 /// Two hosts of one stack and the link between them.
 pub trait Stack {
-    /// Names one end of a connection.
+    /// Identifies one end of a connection.
     type Stream: Copy;
 
-    /// Creates two hosts, of which the server listens; each has one UDP socket.
+    /// Creates two hosts. The server listens; each host has one UDP socket.
     fn new(setup: Setup) -> Self;
 
-    /// Opens a connection from the client to the server.
+    /// Opens a connection from the client to the server. Returns the client's end.
     fn connect(&mut self) -> Self::Stream;
 
-    /// Returns the server's end of a connection that has been established.
+    /// Returns the server's end of an established connection; `None` if there is no new one.
     fn accept(&mut self) -> Option<Self::Stream>;
 
-    /// Copies as much of `payload` into the send buffer as there is room for, and returns
-    /// the number of bytes.
+    /// Copies as much of `payload` as fits into the send buffer, and returns the number of bytes.
     fn write(&mut self, end: End, stream: Self::Stream, payload: &[u8]) -> usize;
 
     /// Copies received payload to `out`.
     fn read(&mut self, end: End, stream: Self::Stream, out: &mut [u8]) -> Read;
 
-    /// Closes one end of a connection. The stream is not used after that.
+    /// Closes one end of a connection. The caller must not use the stream afterwards.
     fn close(&mut self, end: End, stream: Self::Stream);
 
-    /// Queues a datagram from the client to the server. Returns false if there is no room.
+    /// Queues a datagram from the client to the server. Returns false if there is no space.
     fn send_datagram(&mut self, payload: &[u8]) -> bool;
 
     /// Copies the server's oldest datagram to `out` and returns its length.

@@ -1,4 +1,4 @@
-//! Every stack in every case.
+//! Tests of every stack in every case.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! The judgement of figures, and their file.
+//! Tests of the comparison of figures, and of their file.
 
 use super::{Judgement, judge, parse};
 

@@ -1,4 +1,4 @@
-//! fullpipe with its default configuration; only the buffers are the case's.
+//! fullpipe with its default configuration, except for the buffer sizes of the case.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -19,7 +19,7 @@ use crate::{
 
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const PORT: u16 = 7;
-/// Connections of one port of the server.
+/// Number of connections for each port of the server.
 const PER_PORT: u32 = 10_000;
 const PLAIN: Capabilities = Capabilities::plain(Medium::Ip, MTU);
 
@@ -57,9 +57,9 @@ pub struct Fullpipe {
     server: fullpipe::Stack,
     to_server: Link,
     to_client: Link,
-    /// The server's listeners, one for each [`PER_PORT`] connections.
+    /// The server's listeners, one for every [`PER_PORT`] connections.
     listeners: Vec<ListenerId>,
-    /// Connections opened.
+    /// Number of connections opened so far.
     opened: u64,
     client_udp: UdpId,
     server_udp: UdpId,
@@ -71,11 +71,11 @@ fn config(setup: Setup) -> Config {
     let bytes = u32::try_from(setup.buffer).expect("a buffer of less than 4 GiB");
     config.tcp.send_buffer = bytes;
     config.tcp.receive_buffer = bytes;
-    // Both buffers, and as much again for what else takes memory.
+    // Memory for both buffers, and the same amount for everything else.
     let blocks = setup.active * (4 * bytes / config.pool.block_size);
     config.pool.blocks = config.pool.blocks.max(blocks);
     if setup.connections > setup.active {
-        // Idle connections advertise windows, together more than this pool can back.
+        // The windows of idle connections together exceed this pool, so the pool is overcommitted.
         config.pool.block_size = 256;
         config.pool.overcommit_percent = 100_000;
     }
@@ -98,7 +98,8 @@ fn host(end: End, config: &Config) -> fullpipe::Stack {
     fullpipe::Stack::new(config, interface, [end as u8; 16]).expect("a sound configuration")
 }
 
-/// Address of the server's listener with this index, and of its UDP socket with index 0.
+/// Returns the address of the server's listener with this index; index 0 is also the address of
+/// its UDP socket.
 fn server_address(index: usize) -> SocketAddr {
     SocketAddr::from((ADDRESSES[End::Server as usize], PORT + index as u16))
 }
@@ -111,8 +112,8 @@ impl Fullpipe {
         }
     }
 
-    /// Index of the listener for a new connection: the first until its connections are as
-    /// many as it may have, then the next. After the last it is the first again.
+    /// Index of the listener for a new connection. Each listener gets [`PER_PORT`] connections
+    /// before the next one; the first follows the last.
     fn listener(&self) -> usize {
         (self.opened / u64::from(PER_PORT)) as usize % self.listeners.len()
     }

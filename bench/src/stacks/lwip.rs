@@ -1,8 +1,8 @@
-//! lwIP, compiled from source; `lwip/glue.c` has the calls and `lwip/lwipopts.h` the options.
+//! lwIP, compiled from source. `lwip/glue.c` contains the calls and `lwip/lwipopts.h` the options.
 //!
-//! lwIP has one set of global variables, so only one [`Lwip`] exists at a time, and both
-//! ends are network interfaces of one lwIP. Each end therefore also searches the other's
-//! connections, of which there is one.
+//! lwIP has one set of global variables, so only one [`Lwip`] exists at a time, and both ends are
+//! network interfaces of the same lwIP. A lookup at one end therefore also searches the
+//! connections of the other end, which has one.
 
 use std::{ffi::c_void, ptr, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     stack::{End, Read, Setup, Stack},
 };
 
-/// A connection, which `glue.c` owns.
+/// A connection, which belongs to `glue.c`.
 #[repr(C)]
 pub struct Opaque {
     _private: [u8; 0],
@@ -31,13 +31,13 @@ unsafe extern "C" {
     fn bench_sleep_ms() -> u32;
 }
 
-/// Frames that leave each end, and their number since it was last taken.
+/// Frames that leave each end, and their number since the last turn.
 struct Links {
     from: [Link; 2],
     sent: usize,
 }
 
-/// Lends memory for a frame from `end`, or returns null if its queue is full.
+/// Lends memory for a frame from `end`; returns null if the queue is full.
 #[unsafe(no_mangle)]
 extern "C" fn bench_lend(links: *mut c_void, end: i32, len: usize) -> *mut u8 {
     // SAFETY: `links` is the pointer of `Lwip::new`, and nothing else uses the links
@@ -47,7 +47,7 @@ extern "C" fn bench_lend(links: *mut c_void, end: i32, len: usize) -> *mut u8 {
     frame.map_or(ptr::null_mut(), <[u8]>::as_mut_ptr)
 }
 
-/// Sends the frame that was lent last.
+/// Sends the frame whose memory was lent last.
 #[unsafe(no_mangle)]
 extern "C" fn bench_send(links: *mut c_void, end: i32, len: usize) {
     // SAFETY: as in `bench_lend`.
@@ -58,7 +58,7 @@ extern "C" fn bench_send(links: *mut c_void, end: i32, len: usize) {
 
 /// Two hosts with lwIP.
 pub struct Lwip {
-    /// Memory of a `Box`, which lwIP uses too.
+    /// Memory of a `Box`, to which lwIP also has a pointer.
     links: *mut Links,
     now: Duration,
 }
@@ -81,7 +81,7 @@ impl Stack for Lwip {
         }));
         // SAFETY: the links live until `Lwip` is dropped.
         unsafe { bench_start(links.cast(), setup.buffer as u32) };
-        // The end of an earlier case may have sent a reset.
+        // An end of the previous case may have sent a reset, which is discarded.
         // SAFETY: lwIP does not run.
         unsafe { (*links).from = [Link::new(), Link::new()] };
         Self {
@@ -142,8 +142,8 @@ impl Stack for Lwip {
                 break;
             };
             let (frame, len) = (frame.as_ptr(), frame.len());
-            // SAFETY: a frame's memory is not reused before the queue is full again, and
-            // lwIP copies it before it sends.
+            // SAFETY: the memory of a frame is not reused before the queue is full again, and lwIP
+            // copies the frame before it sends.
             unsafe { bench_input(end as i32, frame, len) };
             received += 1;
         }

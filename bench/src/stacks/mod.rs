@@ -1,6 +1,6 @@
 //! The stacks under test, one file each.
 //!
-//! Rule: nothing outside this folder knows a stack by its type; [`start`] chooses it.
+//! Rule: code outside this folder does not know the type of a stack; [`start`] selects it by name.
 
 mod fullpipe;
 #[cfg(feature = "lwip")]
@@ -32,7 +32,7 @@ pub enum StackName {
 }
 
 impl StackName {
-    /// The stack that the others are compared with.
+    /// The stack with which the others are compared.
     #[cfg(feature = "peers")]
     pub const BASELINE: Self = Self::Smoltcp;
     #[cfg(not(feature = "peers"))]
@@ -68,7 +68,7 @@ impl StackName {
     }
 }
 
-/// Creates `$bench::<S>` with the stack `S` called `$name`.
+/// Creates `$bench::<S>` for the stack `S` with the name `$name`.
 macro_rules! with_stack {
     ($name:expr, $bench:ident, $argument:expr) => {
         match $name {
@@ -92,7 +92,7 @@ pub fn active(name: StackName, count: u32) -> Box<dyn Work> {
     with_stack!(name, Active, count)
 }
 
-/// Opens `count` connections, of which one carries transactions.
+/// Opens `count` connections, one of which carries transactions.
 pub fn idle(name: StackName, count: u32) -> Box<dyn Work> {
     with_stack!(name, Idle, count)
 }

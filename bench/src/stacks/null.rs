@@ -1,8 +1,9 @@
-//! The limit of the harness: what every stack has to do, and nothing else.
+//! The lower limit of a benchmark: only the work that every stack must do.
 //!
-//! Rule: a write copies and sums payload into frames, a read verifies a frame and copies
-//! its payload to the application. Two segments are answered by one ACK, which opens the
-//! sender's window. There is no protocol and no buffer of its own: no header is written or
+//! Rule: a write copies payload into frames and computes its checksum; a read verifies a frame and
+//! copies its payload to the application. Every second segment is answered by an ACK, which opens
+//! the sender's window. There is no protocol and no buffer: of a header, only the length in an ACK
+//! is written and read, and connections exist without a handshake.
 //! read but for the length of an ACK, and connections exist without a handshake.
 
 use std::time::Duration;
@@ -14,18 +15,18 @@ use crate::{
     stack::{End, MTU, Read, Setup, Stack},
 };
 
-/// Bytes of each frame that stand for the headers, in a segment and in a datagram.
+/// Bytes of each frame in place of the headers, in a segment and in a datagram.
 const HEADERS: usize = 40;
 const DATAGRAM_HEADERS: usize = 28;
 
-/// Payload bytes of a full segment.
+/// Payload of a full segment, in bytes.
 const SEGMENT: usize = MTU - HEADERS;
 
-/// One host: one connection.
+/// One host, which has one connection.
 #[derive(Default)]
 struct Host {
     in_flight: usize,
-    /// Bytes received since the last ACK, and segments.
+    /// Bytes and segments received since the last ACK.
     owed: (usize, u32),
 }
 
@@ -40,7 +41,7 @@ impl Host {
         }
     }
 
-    /// Handles the ACK that each frame carries, in its first four bytes.
+    /// Handles the ACK in the first four bytes of a frame.
     fn on_ack(&mut self, frame: &[u8]) {
         assert!(Checksum::of(frame).is_valid(), "a frame has changed");
         let acknowledged = frame[..4].try_into().expect("4 bytes");
@@ -81,8 +82,8 @@ impl Host {
     }
 }
 
-/// Writes a frame with `N` bytes of headers that acknowledges `acknowledged` bytes. Returns
-/// false if the link is full.
+/// Writes a frame with `N` bytes of headers that acknowledges `acknowledged` bytes. Returns false
+/// if the link is full.
 fn send<const N: usize>(outgoing: &mut Link, acknowledged: usize, payload: &[u8]) -> bool {
     let len = N + payload.len();
     let Some(frame) = outgoing.lend(len) else {
@@ -109,7 +110,8 @@ pub struct Null {
 }
 
 impl Null {
-    /// Returns a host with the frames that it receives and those that it sends.
+    /// Returns a host, with the queue of frames that it receives and the queue of frames that it
+    /// sends.
     fn host(&mut self, end: End) -> (&mut Host, &mut Link, &mut Link) {
         let (to_server, to_client) = (&mut self.to_server, &mut self.to_client);
         match end {

@@ -1,8 +1,8 @@
-//! smoltcp with its default settings; only the buffers are the case's.
+//! smoltcp with its default settings, except for the buffer sizes of the case.
 //!
-//! smoltcp has no listener: a connection needs a socket that was created for it, and
-//! [`Smoltcp::connect`] creates one at each end. A socket in TIME-WAIT occupies its
-//! buffers, so it is removed at once, which saves smoltcp a part of the work.
+//! smoltcp has no listener: a connection needs a socket that was created for it, so
+//! [`Smoltcp::connect`] creates one at each end. A socket in TIME-WAIT occupies its buffers, so it
+//! is removed at once, which saves smoltcp some work.
 
 use std::time::Duration;
 
@@ -24,16 +24,16 @@ use crate::{
 
 const ADDRESSES: [Ipv4Address; 2] = [Ipv4Address::new(10, 0, 0, 1), Ipv4Address::new(10, 0, 0, 2)];
 const PORT: u16 = 7;
-/// First port of the client's connections, and their number.
+/// First port of the client's connections, and the number of ports.
 const CLIENT_PORTS: (u16, u16) = (49_152, 16_384);
-/// Datagrams and bytes of a UDP socket's queue.
+/// Size of a UDP socket's queue, in datagrams and in bytes.
 const UDP_QUEUE: (usize, usize) = (64, 256 << 10);
 
 /// The two queues of a link, as one host sees them.
 struct Port<'a> {
     incoming: &'a mut Link,
     outgoing: &'a mut Link,
-    /// Frames received and sent.
+    /// Number of frames received and sent.
     frames: usize,
 }
 
@@ -103,7 +103,7 @@ struct Host {
     interface: Interface,
     sockets: SocketSet<'static>,
     udp: SocketHandle,
-    /// Sockets that the application has closed.
+    /// Sockets that the application has closed and that are not removed yet.
     closing: Vec<SocketHandle>,
 }
 
@@ -157,9 +157,9 @@ pub struct Smoltcp {
     to_server: Link,
     to_client: Link,
     buffer: usize,
-    /// Connections opened.
+    /// Number of connections opened so far.
     opened: u64,
-    /// The server's socket for the connection that is being opened.
+    /// The server's socket for the connection that is being established.
     listening: Option<SocketHandle>,
 }
 

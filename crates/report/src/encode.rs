@@ -1,8 +1,9 @@
-//! Columns as text inside a page.
+//! Encodes columns of numbers as text inside a page.
 //!
-//! Rule: a column is stored as differences of its values, each as a zigzag number in groups of
-//! seven bits, lowest group first. The columns of a blob follow each other; the blob is deflated
-//! and written in base64. `page/decode.js` reads it and knows the order of the columns.
+//! Rule: a column is stored as differences between consecutive values. Each difference is a zigzag
+//! number in groups of seven bits, lowest group first. The columns of a blob follow each other;
+//! the blob is deflated and written in base64. `page/decode.js` decodes the blob and knows the
+//! order of the columns.
 
 use fullpipe_diagnose::facts::{
     Bands, BusyPeriods, Endpoint, LinkUsage, Marks, PoolLevels, QueueLevels, RttSamples,
@@ -14,16 +15,16 @@ use miniz_oxide::deflate::compress_to_vec;
 const LEVEL: u8 = 6;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Tables in the form in which a page carries them.
+/// Encoded tables for a page.
 #[derive(Debug, Default)]
 pub struct Blob {
     bytes: Vec<u8>,
-    /// Name and number of rows of each table, in their order.
+    /// Name and number of rows of each table, in the order of the tables.
     pub tables: Vec<(&'static str, usize)>,
 }
 
 impl Blob {
-    /// The series of an end, without its limits and episodes.
+    /// Encodes the series of an end, without its limits and episodes.
     pub fn of_series(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.segments("sent", &end.sent);
@@ -36,7 +37,7 @@ impl Blob {
         blob
     }
 
-    /// The limits of an end. They are separate from its series, because the view of one
+    /// Encodes the limits of an end. Limits are separate from the series, because the view of one
     /// end shows the limits of both ends.
     pub fn of_bands(end: &Endpoint) -> Self {
         let mut blob = Self::default();
@@ -45,7 +46,7 @@ impl Blob {
         blob
     }
 
-    /// The blocks of each holder of a host's pool, and the work of its processor.
+    /// Encodes the blocks of each holder of a host's pool, and the work of its processor.
     pub fn of_host(pool: &PoolLevels, cpu: &BusyPeriods) -> Self {
         let mut blob = Self::default();
         blob.tables.push(("pool", pool.len()));
@@ -57,7 +58,7 @@ impl Blob {
         blob
     }
 
-    /// Both directions of a link.
+    /// Encodes both directions of a link.
     pub fn of_link(link: &LinkUsage) -> Self {
         let mut blob = Self::default();
         blob.busy("forwardBusy", &link.forward.busy);
@@ -67,7 +68,7 @@ impl Blob {
         blob
     }
 
-    /// The blob as base64.
+    /// Returns the blob as base64.
     pub fn text(&self) -> String {
         base64(&compress_to_vec(&self.bytes, LEVEL))
     }
@@ -150,7 +151,7 @@ impl Blob {
     }
 }
 
-/// RFC 4648 §4, with padding.
+/// Returns `bytes` in base64 with padding. RFC 4648 §4.
 fn base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

@@ -1,12 +1,11 @@
-//! Facts as a page, as tables and as graphs for xplot.
+//! Writes the facts of a run as a page, as tables and as graphs for xplot.
 //!
 //! [`page()`] returns one self-contained HTML file with its data and the scripts that
 //! draw it; [`xplot()`] returns files for `xplot` and its successors, with tcptrace's
 //! marks; [`csv()`] returns every series for other tools.
 //!
-//! Rule: nothing is left out and nothing is judged. A screen shows fewer points than a
-//! series has, so the scripts leave out points when they draw. The verdict is part of the
-//! facts.
+//! Rule: the page contains all facts and judges none; the verdict is one of the facts. A screen
+//! shows fewer points than a series has, so the scripts omit points only while drawing.
 #![forbid(unsafe_code)]
 
 mod csv;

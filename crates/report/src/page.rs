@@ -1,6 +1,6 @@
-//! One HTML file that contains everything it needs.
+//! Writes one HTML file that contains everything it needs.
 //!
-//! Rule: the page loads nothing. The style and the scripts of `page/`, and the data, are
+//! Rule: the page loads no other file. The style and the scripts of `page/`, and the data, are
 //! copied into `page/page.html`.
 
 use std::fmt::Write;
@@ -19,7 +19,7 @@ use crate::encode::Blob;
 
 const FRAME: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
-/// The scripts in dependency order: each uses only those before it.
+/// The scripts in the order of their dependencies: each uses only earlier ones.
 const SCRIPTS: [&str; 24] = [
     include_str!("../page/decode.js"),
     include_str!("../page/extent.js"),
@@ -61,7 +61,7 @@ pub fn page(run: &Run) -> String {
         "vocabulary": vocabulary(),
         "rows": rows,
     });
-    // Only `<` could end the script element that contains the facts.
+    // Only a `<` could end the script element with the facts, so it is escaped.
     let facts = facts.to_string().replace('<', "\\u003c");
     let scripts = SCRIPTS.join("\n") + "\n" + START;
     fill(
@@ -75,7 +75,7 @@ pub fn page(run: &Run) -> String {
     )
 }
 
-/// Replaces each name in `frame` by its text; `places` has the names in the order of the
+/// Replaces each name in `frame` by its text. `places` contains the names in their order in the
 /// frame.
 fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     let length = places.iter().map(|(_, text)| text.len()).sum::<usize>();
@@ -91,7 +91,7 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Names for the numbers that the page's data has in place of limits, marks, discards and
+/// Returns the names for numbers in the page's data, which encode limits, marks, discards and
 /// holders of packet memory.
 fn vocabulary() -> Value {
     let limits: Vec<_> = SeenLimit::ALL.iter().map(|limit| limit.name()).collect();
@@ -109,7 +109,7 @@ fn vocabulary() -> Value {
     })
 }
 
-/// The blobs of the page, each in its own element.
+/// The blobs of the page, each of which is in its own element.
 #[derive(Default)]
 struct Blobs {
     count: usize,
@@ -117,7 +117,7 @@ struct Blobs {
 }
 
 impl Blobs {
-    /// Adds `blob` to the page. Returns its element and its tables.
+    /// Adds `blob` to the page. Returns the blob's element and tables.
     fn add(&mut self, blob: &Blob) -> Value {
         let id = format!("blob-{}", self.count);
         self.count += 1;

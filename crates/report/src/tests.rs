@@ -1,10 +1,10 @@
-//! Tests of the crate; tests in a browser are in `tests/page/`.
+//! Tests of the crate. Tests in a browser are in `tests/page/`.
 
 use fullpipe_diagnose::facts::{Connection, Endpoint, Host, Mark, Observed, Row, Run, Segments};
 
 use crate::{csv, encode::Blob, page, xplot};
 
-/// Two segments, a retransmission of the second, and an ACK of the first.
+/// An end with two segments, a retransmission of the second, and an ACK of the first.
 fn end() -> Endpoint {
     let mut end = Endpoint::default();
     for (at_ns, seq, status) in [

@@ -1,11 +1,10 @@
 //! Time-sequence graphs for xplot, with tcptrace's marks.
 //!
-//! Rule: a file is one graph: one direction of one connection, as the sending end saw it.
-//! Times are seconds with nine decimals; sequence numbers count from the initial one.
-//! White bars with arrows are segments with payload, and red ones with an R are
-//! retransmissions. The green line is the acknowledgment number last received, with a tick
-//! where it was repeated; the yellow line is the right edge of the peer's window. Purple
-//! bars are SACK blocks. SYN, FIN and RTO are labels.
+//! Rule: each file is one graph: one direction of one connection, as the sending end saw it. Times
+//! are seconds with nine decimals; sequence numbers count from the initial one. White bars with
+//! arrows are segments with payload, and red bars with an R are retransmissions. The green line is
+//! the acknowledgment number last received, with a tick at each duplicate ACK. The yellow line is
+//! the right edge of the peer's window. Purple bars are SACK blocks. SYN, FIN and RTO are labels.
 
 use std::fmt::Write;
 
@@ -21,7 +20,7 @@ pub struct Graph {
     pub text: String,
 }
 
-/// Returns a graph of each direction that carried payload.
+/// Returns one graph for each direction that carried payload.
 pub fn xplot(run: &Run) -> Vec<Graph> {
     let mut graphs = Vec::new();
     for (row, place) in run.rows.iter().zip(1..) {
@@ -45,7 +44,8 @@ pub fn xplot(run: &Run) -> Vec<Graph> {
     graphs
 }
 
-/// The name without characters that a file name should not have, such as the colon of a port.
+/// Returns the name without characters that are unsuitable for a file name, such as the colon of a
+/// port.
 fn file_name(name: &str) -> String {
     name.replace([':', '/', '[', ']'], "_")
 }
@@ -127,7 +127,7 @@ fn acknowledgments(out: &mut String, end: &Endpoint) -> std::fmt::Result {
     Ok(())
 }
 
-/// A time in nanoseconds, written in seconds.
+/// A time in nanoseconds, which is printed in seconds.
 #[derive(Clone, Copy)]
 struct Seconds(u64);
 

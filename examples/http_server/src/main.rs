@@ -1,6 +1,6 @@
-//! An HTTP server on a TAP device: tokio and hyper over fullpipe, with a congestion
-//! control algorithm of its own. As root: `cargo run`, then `curl 10.9.0.2` answers
-//! with everything that the stack knows of the connection that asked.
+//! An HTTP server on a TAP device: tokio and hyper over fullpipe, with its own congestion control
+//! algorithm. Run it as root with `cargo run`; `curl 10.9.0.2` then prints all that the stack
+//! knows about curl's connection.
 use std::{error::Error, sync::Arc};
 
 use fullpipe::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionStart, FastestSample};
@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::{Request, Response, body::{Bytes, Incoming}, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 
-/// Half the window after a loss, one segment more each round trip (RFC 5681).
+/// Halves the window after a loss, and adds one segment in each round trip (RFC 5681).
 #[derive(Default)]
 struct Halving { cwnd: u32, ssthresh: u32, before: (u32, u32) }
 
@@ -38,7 +38,8 @@ impl CongestionControl for Halving {
     fn on_idle(&mut self, restart_window: u32) { self.cwnd = self.cwnd.min(restart_window); }
 }
 
-/// Every field of `Info` by its name, the types of the compound ones by theirs.
+/// Prints every field of `Info`. All fields are named here, so that the compiler reports a new
+/// one.
 fn page(info: Info) -> String {
     let Info { state, close_reason, born, at, last_received_at, tuning, agreed, mss, iss, snd_una, snd_nxt, in_flight,
         retransmitted, sacked, lost, snd_wnd, max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent, receive_queue, holes, urgent_left, send_buffer,

@@ -1,6 +1,6 @@
-//! curl against the server, over its TAP device.
+//! Test of the server with curl, over its TAP device.
 //!
-//! Rule: a network namespace of its own, which ends with the test's process.
+//! Rule: the test has its own network namespace, which ends with its process.
 
 #[path = "../../../crates/host/tests/apart/mod.rs"]
 mod apart;
@@ -16,7 +16,7 @@ impl Drop for Server {
     }
 }
 
-/// The output of curl, which waits until the server listens.
+/// Returns the output of curl, which retries until the server listens.
 fn curl(arguments: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["--silent", "--show-error", "--fail", "--max-time", "60"])
@@ -42,7 +42,7 @@ fn hyper_serves_curl_over_a_tap_device() {
         let answer = curl(&["http://10.9.0.2/"]);
         assert!(answer.contains("Established"), "{answer}");
         assert!(answer.contains("app_limited"), "{answer}");
-        // A hundred requests over one connection, and a connection each.
+        // One hundred requests over one connection, then twenty requests with a connection each.
         let one = curl(&["http://10.9.0.2/[1-100]"]);
         assert_eq!(one.matches("app_limited").count(), 100, "{one}");
         for _ in 0..20 {

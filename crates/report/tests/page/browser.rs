@@ -1,7 +1,8 @@
 //! A headless Chromium, controlled over a pipe.
 //!
-//! Rule: no port, no socket and no other program. The DevTools protocol uses two file descriptors:
-//! JSON messages, each followed by a zero byte. Errors of the page are kept for the tests.
+//! Rule: neither a port nor a socket nor another program is used. The DevTools protocol uses two
+//! file descriptors for JSON messages, each followed by a zero byte. Errors of the page are kept
+//! for the tests.
 
 use std::{
     env, fs,
@@ -15,7 +16,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// Time limit of an answer; a loaded machine is slow to start a browser.
+/// Time limit for an answer; on a busy machine a browser starts slowly.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A browser with one page.
@@ -97,7 +98,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page and waits until it has drawn itself.
+    /// Opens a page and waits until the page has drawn itself.
     pub fn open(&mut self, url: &str) {
         self.call("Page.navigate", json!({ "url": url }));
         self.wait_for("document.readyState === 'complete'");
@@ -114,7 +115,7 @@ impl Browser {
         }
     }
 
-    /// Returns the value of `script`; waits for a promise.
+    /// Returns the value of `script`; if the value is a promise, waits for its result.
     pub fn evaluate(&mut self, script: &str) -> Value {
         let asked = json!({
             "expression": script, "awaitPromise": true, "returnByValue": true,
@@ -125,7 +126,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Returns the value of `script`, which is a number.
+    /// Returns the value of `script`, which must be a number.
     pub fn number(&mut self, script: &str) -> f64 {
         let value = self.evaluate(script);
         value
@@ -133,8 +134,8 @@ impl Browser {
             .unwrap_or_else(|| panic!("{script} is {value}"))
     }
 
-    /// Seconds of processor time that the page's main thread has used, without other processes.
-    // Only the benchmark calls it.
+    /// Returns the processor time of the page's main thread in seconds, without other processes.
+    // Only the benchmark calls this method.
     #[allow(dead_code)]
     pub fn busy_s(&mut self) -> f64 {
         let metrics = self.call("Performance.getMetrics", json!({}));
@@ -146,7 +147,7 @@ impl Browser {
         busy.expect("the metric of this name")
     }
 
-    /// A mouse event at a point of the window.
+    /// Sends a mouse event at a point of the window.
     pub fn mouse(&mut self, kind: &str, x: f64, y: f64, more: Value) {
         let mut event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
         for (key, value) in more.as_object().into_iter().flatten() {
@@ -155,7 +156,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", event);
     }
 
-    /// A key, pressed and released.
+    /// Presses and releases a key.
     pub fn key(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let event = json!({ "type": kind, "key": key });
@@ -188,7 +189,7 @@ impl Browser {
         }
     }
 
-    /// Keeps errors of the page.
+    /// Stores errors that the page reports.
     fn hear(&mut self, message: &Value) {
         let parameters = &message["params"];
         let complaint = match message["method"].as_str() {
@@ -202,7 +203,7 @@ impl Browser {
         self.complaints.push(format!("{complaint:#}"));
     }
 
-    /// Errors that the page threw or logged so far.
+    /// Returns the errors that the page has thrown or logged so far.
     pub fn complaints(&self) -> &[String] {
         &self.complaints
     }
@@ -210,7 +211,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already, so an error is ignored.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.profile);

@@ -1,6 +1,6 @@
-//! Pages of real experiments in a browser, and what a person does to them.
+//! Helpers that open pages of real experiments in a browser, and act on them as a person does.
 //!
-//! Rule: helpers look and act; they judge nothing.
+//! Rule: helpers read and act; they judge nothing.
 
 use std::{env, fs, path::PathBuf};
 
@@ -32,7 +32,7 @@ impl Drop for Page {
     }
 }
 
-/// An experiment of the repository.
+/// Returns an experiment of the repository.
 pub fn experiment(name: &str) -> Experiment {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let found = catalogue::find(name, &root).unwrap();
@@ -62,7 +62,7 @@ pub fn opened(name: &str) -> (Browser, Page) {
     opened_after(name, observed)
 }
 
-/// As [`opened`], run by `run`.
+/// As [`opened`], with results from `run`.
 pub fn opened_after(name: &str, run: fn(&Experiment) -> Run) -> (Browser, Page) {
     let mut experiment = experiment("nuttx");
     experiment.set("workload.duration", "1s").unwrap();
@@ -74,8 +74,8 @@ pub fn opened_after(name: &str, run: fn(&Experiment) -> Run) -> (Browser, Page) 
     (browser, page)
 }
 
-/// Defines `pixels`: the number of pixels of a graph that have nearly the colour of an ink, between
-/// two times.
+/// Defines `pixels(…)`, which returns the number of pixels of a graph that have nearly the colour
+/// of an ink, between two times.
 pub const PIXELS: &str = "
     window.pixels = (graph, name, from, until, side = 0) => {
         const stack = fullpipe.stacks[side];
@@ -95,7 +95,7 @@ pub const PIXELS: &str = "
         return count;
     }";
 
-/// Scrolls to a graph and returns left, top, width and height of its plot in the window.
+/// Scrolls to a graph and returns the left, top, width and height of its plot in the window.
 pub fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
     let script = format!(
         "(() => {{ const plot = document.querySelector('[data-graph={graph}] .plot');
@@ -107,7 +107,8 @@ pub fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
     std::array::from_fn(|at| place[at].as_f64().expect("four numbers"))
 }
 
-/// Waits until what was chosen is read and the next frame is drawn; an empty page has no choices.
+/// Waits until the chosen data is decoded and the next frame is drawn. An empty page has no
+/// choices.
 pub fn frame(browser: &mut Browser) {
     browser.evaluate(
         "Promise.resolve(window.fullpipe?.settled()).then(() =>
@@ -115,7 +116,7 @@ pub fn frame(browser: &mut Browser) {
     );
 }
 
-/// The time that is shown, in nanoseconds.
+/// Returns the visible range of time, in nanoseconds.
 pub fn range(browser: &mut Browser) -> [f64; 2] {
     frame(browser);
     [

@@ -1,7 +1,8 @@
-//! The page in a browser: it draws, it answers, and its work a frame is bounded.
+//! Tests of the page in a browser: the page draws, reacts to input, and does a bounded amount of
+//! work for each frame.
 //!
-//! Rule: a test looks at pixels and texts and acts by clicks and keys, as a person does. No test
-//! judges a time. These tests need Chromium and are run by `cargo xtask test --only page`.
+//! Rule: tests read pixels and texts, and act by clicks and keys, as a person does. No test judges
+//! a time. These tests need Chromium; `cargo xtask test --only page` runs them.
 
 mod browser;
 mod harness;
@@ -196,7 +197,7 @@ fn two_rows_stand_side_by_side_with_one_cursor() {
     );
 }
 
-/// Returns the least and the largest value that graph `id` shows on each side.
+/// Returns the smallest and the largest value that graph `id` shows on each side.
 fn scales(browser: &mut Browser, id: &str) -> [[f64; 2]; 2] {
     frame(browser);
     [0, 1].map(|side| {
@@ -252,7 +253,8 @@ fn a_row_without_a_connection_says_so_and_breaks_nothing() {
             .starts_with("datagrams has no TCP connection"),
         "{text}"
     );
-    // Beside a connection, in its place, and away again.
+    // Shows a connection beside the row without one, then datagrams as the second row, then
+    // removes them.
     browser.evaluate("document.querySelector('.pick-b[data-row=\"0\"]').click()");
     frame(&mut browser);
     assert_eq!(
@@ -409,8 +411,9 @@ fn on_a_phone_nothing_is_wider_than_the_screen() {
     assert!(count > 40.0, "{count} pixels on a small screen");
 }
 
-/// Counts what the page asks of the canvas and of its columns of numbers: call
-/// `count.of(frames)` for the sums over frames that each show another part.
+/// Counts the page's calls of the canvas and its accesses to columns of numbers.
+/// `count.of(frames)` returns the sums over that many frames, each of which shows another part of
+/// the run.
 const WORK: &str = "(() => {
     const KEYS = ['rectangles', 'lines', 'texts', 'columns', 'values',
         'curves', 'inCurves', 'excess', 'widest'];
@@ -458,13 +461,13 @@ const WORK: &str = "(() => {
     window.count = count;
 })()";
 
-/// Checks that the line ends of the frames that were drawn follow from the columns of
-/// pixels, not from the segments.
+/// Checks that the number of line ends in the drawn frames depends on the columns of pixels, not
+/// on the number of segments.
 ///
-/// A curve with more values than twice its columns is drawn as rectangles; otherwise
-/// each value has two line ends, and the curve's beginning and end have three more.
-/// Outside of curves there are crosses, at most one every nine columns, with two line
-/// ends each, and the levels of a few limits.
+/// A curve with more values than twice its columns is drawn as rectangles. Otherwise each value
+/// has two line ends, and the beginning and end of the curve have three more. Outside of curves
+/// there are crosses, at most one in nine columns, with two line ends each, and the levels of a
+/// few limits.
 fn assert_line_ends_fit_the_columns(browser: &mut Browser, frames: f64) {
     let excess = browser.number("count.excess");
     assert!(excess <= 3.0, "{excess} line ends above four a column");
@@ -479,14 +482,14 @@ fn assert_line_ends_fit_the_columns(browser: &mut Browser, frames: f64) {
     assert!(curves <= 20.0, "{curves} curves a frame");
 }
 
-/// Counts the columns of numbers that are unpacked, from before the page loads.
+/// Counts the columns of numbers that are decoded, from before the page is loaded.
 const UNPACKED: &str = "window.unpacked = 0;
     window.DecompressionStream = class extends DecompressionStream {
         constructor(...given) { super(...given); window.unpacked++; }
     };";
 
-/// Counts the work of one frame with `segments` segments, the mean of forty frames:
-/// rectangles, line ends, texts, columns of pixels and values looked at.
+/// Returns the work of one frame with `segments` segments, as the mean of forty frames:
+/// rectangles, line ends, texts, columns of pixels, and values read.
 fn work_of_a_frame(segments: u64) -> [f64; 5] {
     let page = Page::new("million", &synthetic::run(segments));
     let mut browser = Browser::start("million", 1_300, 1_400);
@@ -511,20 +514,21 @@ fn work_of_a_frame(segments: u64) -> [f64; 5] {
     work
 }
 
-/// Frames per second are a matter of the machine: `cargo xtask bench page`.
+/// The number of frames per second depends on the machine; `cargo xtask bench page` measures it.
 #[test]
 #[ignore = "needs chromium"]
 fn a_frame_of_a_million_segments_is_no_more_work_than_one_of_a_hundred_thousand() {
     let few = work_of_a_frame(100_000);
     let many = work_of_a_frame(1_000_000);
     let names = ["rectangles", "line ends", "texts", "columns", "values"];
-    // About two and a half times the work of seven graphs of 1,226 columns as of today.
+    // The bounds are about two and a half times the present work of seven graphs with 1,226
+    // columns.
     let bounds = [45_000.0, 1_800.0, 500.0, 35_000.0, 550_000.0];
     for (at, name) in names.into_iter().enumerate() {
         let (few, many, bound) = (few[at], many[at], bounds[at]);
         assert!(many <= bound, "{many} {name} a frame, of {bound}");
-        // A bin of the throughput is at least a round trip long, so a short transfer has few;
-        // `assert_line_ends_fit_the_columns` has the bound that holds for any number of bins.
+        // A bin of the throughput is at least a round trip long, so a short transfer has few bins.
+        // The bound in `assert_line_ends_fit_the_columns` applies to any number of bins.
         let is_binned = name == "line ends";
         assert!(
             is_binned || many <= 1.5 * few + 100.0,

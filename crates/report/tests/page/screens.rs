@@ -1,6 +1,8 @@
-//! The first screen at several widths, in light and dark, and what it answers.
+//! Tests of the first screen at several widths, in light and dark colours, and of the questions
+//! that it answers.
 //!
-//! Rule: positions are asked of the page's own model, and pixels say that something is drawn there.
+//! Rule: positions come from the page's own model; pixels show that something is drawn at these
+//! positions.
 
 use serde_json::json;
 
@@ -8,20 +10,20 @@ use crate::browser::Browser;
 use crate::harness::{PIXELS, Page, click, experiment, explained, frame, observed, place, range};
 use crate::synthetic;
 
-/// Widths of a desktop, a tablet, a phone, and a column beside something else.
+/// Widths of a desktop, a tablet, a phone, and a narrow column.
 const WIDTHS: [u32; 4] = [1440, 800, 390, 60];
 /// Height of the first screen.
 const HEIGHT: u32 = 900;
 const CONTROL: u32 = 2;
 
-/// A page of the first row of `linux-buffers-a`, whose send buffer is the limit.
+/// Returns a page of the first row of `linux-buffers-a`, whose limit is the send buffer.
 fn send_buffer(name: &str) -> Page {
     let mut experiment = experiment("linux-buffers-a");
     experiment.rows.truncate(1);
     Page::new(name, &explained(&experiment))
 }
 
-/// A page of a second of `nuttx` with 128 blocks of memory, whose path is the limit.
+/// Returns a page of one second of `nuttx` with 128 blocks of memory, whose limit is the path.
 fn busy_link(name: &str) -> Page {
     let mut experiment = experiment("nuttx");
     experiment.rows.drain(..3);
@@ -37,7 +39,7 @@ fn resize(browser: &mut Browser, width: u32) {
     frame(browser);
 }
 
-/// Opens `link` of a page afresh.
+/// Loads `link` of a page anew.
 fn open(browser: &mut Browser, page: &Page, link: &str) {
     browser.open("about:blank");
     browser.open(&format!("{}#{link}", page.url()));
@@ -112,7 +114,7 @@ fn the_limit_is_drawn_where_it_binds_with_the_name_of_its_setting() {
         ] {
             assert!(names.contains(part), "{part} in {names}");
         }
-        // Everything that the buffer holds is in flight, to a segment.
+        // The bytes in flight equal the buffer's payload to within a segment.
         let room = browser.number(
             "(() => { const { model } = fullpipe.stacks[0];
                 return model.binding.bytes - model.flightExtent.over(0, model.flight.count).most; })()",
@@ -121,7 +123,7 @@ fn the_limit_is_drawn_where_it_binds_with_the_name_of_its_setting() {
             (0.0..1_448.0).contains(&room),
             "{room} bytes of the limit are never in flight"
         );
-        // In each column of pixels the line is where the model says.
+        // In each column of pixels, the line is drawn at the model's position.
         let share = browser.number(
             "(() => {
                 const stack = fullpipe.stacks[0];

@@ -1,7 +1,8 @@
-//! Runs of any length, computed instead of simulated.
+//! Generates runs of any length without simulation.
 //!
-//! Rule: they are as irregular as real ones: round trips vary, losses are repaired, limits
-//! alternate. A regular run would compress and draw better than any real one.
+//! Rule: generated runs are as irregular as real ones: round-trip times vary, losses are repaired,
+//! limits alternate. A regular run would be smaller when compressed, and faster to draw, than a
+//! real one.
 
 use fullpipe_diagnose::facts::{
     Bands, Connection, Endpoint, Figure, Host, LinkUsage, Observed, PathFacts, Peer, PoolLevels,
@@ -12,10 +13,10 @@ const PAYLOAD: u32 = 1_448;
 const WINDOW: u32 = 3_000_000;
 const ACK: u16 = 0x10;
 const RTT_NS: u64 = 20_000_000;
-/// One segment of this many is lost.
+/// One in this many segments is lost.
 const LOST_ONE_IN: u64 = 2_000;
 
-/// A run with one row, one connection and `segments` segments with payload.
+/// Returns a run with one row, one connection and `segments` segments with payload.
 pub fn run(segments: u64) -> Run {
     let mut first = Endpoint::default();
     let mut second = Endpoint {
@@ -74,7 +75,7 @@ pub fn run(segments: u64) -> Run {
     observed(first, second, at_ns + 2 * RTT_NS, segments)
 }
 
-/// A row of two ends, with limits, memory and a link.
+/// Returns a row with two ends, with limits, memory and a link.
 fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u64) -> Run {
     alternate(&mut first.limits, end_ns, segments / 5);
     alternate(&mut second.receive_limits, end_ns, segments / 5);
@@ -100,8 +101,9 @@ fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u6
     })
 }
 
-/// Rows of all kinds: a connection, half of one, and datagrams without a connection; with figures
-/// of a source and of other systems that differ by a factor of thousands.
+/// Returns rows of all kinds: a whole connection, one end of a connection, and datagrams without a
+/// connection. The rows have figures of a source and of other systems that differ by a factor of
+/// thousands.
 pub fn kinds() -> Run {
     let mut kinds = run(4_000);
     let mut half = run(2_000).rows.remove(0);
@@ -183,7 +185,7 @@ fn segment(
     table.outstanding.push(outstanding);
 }
 
-/// Acknowledges a segment, and notes window and round-trip time.
+/// Acknowledges a segment, and records the window and the round-trip time.
 fn acknowledged(first: &mut Endpoint, second: &mut Endpoint, at_ns: u64, ack: u64, jitter: u64) {
     let arrives_ns = at_ns + RTT_NS;
     segment(&mut second.sent, at_ns + RTT_NS / 2, (1, ack), 0, 0, 0);
@@ -222,7 +224,8 @@ fn levels(end_ns: u64, count: u64) -> PoolLevels {
     pool
 }
 
-/// A link that is busy for three quarters of the time, with a queue that comes and goes.
+/// Returns a link that is busy for three quarters of the time, with a queue that forms and
+/// empties.
 fn link(end_ns: u64, periods: u64) -> LinkUsage {
     let mut link = LinkUsage::new("line".to_string(), false);
     for number in 0..periods {
