@@ -51,8 +51,8 @@ impl PoolConfig {
         self.blocks as u64 * self.block_size as u64
     }
 
-    /// Returns the ranges of all reassembly queues: `pool.ranges`, or what the
-    /// pool's size gives.
+    /// Returns the number of ranges of all reassembly queues: the knob `pool.ranges`, or, if
+    /// that is 0, a number that follows from the pool's size.
     pub fn range_count(&self) -> u32 {
         match self.ranges {
             0 => (self.bytes() / BYTES_PER_RANGE).clamp(FEWEST_RANGES, u64::from(u32::MAX) - 1)

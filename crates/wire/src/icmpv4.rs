@@ -1,7 +1,7 @@
 //! ICMP messages for IPv4. RFC 792, RFC 1191.
 //!
 //! The one rule: every message is eight bytes of header and a payload. The payload is
-//! echo data, or the start of the packet that an error is about. The caller decides
+//! echo data, or the start of the packet that caused an error. The caller decides
 //! whether to act on an error and whether to answer an echo request.
 
 use zerocopy::byteorder::network_endian::U16;

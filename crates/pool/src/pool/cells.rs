@@ -160,7 +160,7 @@ impl Cells {
     /// Checks that the list has each block with a free cell once, and that no cell is lost.
     ///
     /// # Panics
-    /// If a count does not balance; the message names it.
+    /// If a count does not balance; the message names this count.
     pub(super) fn verify(&self) {
         let is_open = |block: &&CellBlock| block.used != 0 && block.used != self.all_used();
         let open = self.blocks.iter().filter(is_open).count();

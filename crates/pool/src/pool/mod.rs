@@ -272,8 +272,8 @@ impl Pool {
         self.usage.unpromise(holder, blocks);
     }
 
-    /// Free blocks that `holder` can take now, against its promise or beyond it. Without
-    /// overcommitment this is never less than the holder's promise.
+    /// Free blocks that `holder` can take now, whether they were promised to it or not.
+    /// Without overcommitment this is never less than the holder's promise.
     pub(crate) fn physical_room(&self, holder: Holder) -> u32 {
         self.usage.physical_room(holder)
     }

@@ -1,8 +1,8 @@
 //! The level of memory use, in three steps.
 //!
-//! Rule: pressure ends at a lower use than that at which it began (`pool.pressure_low`
-//! against `pool.pressure`), so that buffers that shrink because of pressure do not end
-//! it at once. Buffers decide how they react.
+//! Rule: pressure ends at a lower use (`pool.pressure_low`) than it begins
+//! (`pool.pressure`), so that buffers that shrink because of pressure do not end it at
+//! once. Buffers decide how they react.
 
 use crate::config::PoolConfig;
 

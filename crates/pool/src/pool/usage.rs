@@ -4,8 +4,8 @@
 //! never exceed the limit (the pool times the overcommitment). Every operation keeps this
 //! true. Without overcommitment, every promise can therefore be kept.
 //!
-//! A floor includes the blocks that its owner already holds or was promised. Blocks are
-//! only counted here, never touched.
+//! A floor includes the blocks that its owner already holds or was promised. This file only
+//! counts blocks and never touches them.
 
 use super::pressure::{Gauge, Pressure};
 use crate::config::PoolConfig;

@@ -1,7 +1,7 @@
 //! The nodes of every set of ranges, linked by index.
 //!
-//! The one rule: a node is on the free list or in one set, never both. The order of
-//! a set's ranges is kept by the parent.
+//! The one rule: a node is on the free list or in one set, never both. The parent module
+//! keeps the ranges of a set in order.
 
 use crate::splay::{NONE, SplayNodes};
 use alloc::vec::Vec;

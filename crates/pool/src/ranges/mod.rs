@@ -43,8 +43,8 @@ pub struct Inserted {
     pub overlap: Option<Range<u64>>,
 }
 
-/// No range node is free for this set: all are in use, or the rest is kept for sets with
-/// few ranges. The set has not changed.
+/// No range node is free for this set: all are in use, or the free ones are kept for sets
+/// with few ranges. The set has not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangesFull;
 

@@ -19,10 +19,10 @@ impl Stream {
         })
     }
 
-    /// Appends up to `max` bytes written in place: `fill` is handed one free space
-    /// after another and returns the number of bytes that it filled. Ends when
-    /// memory or `max` is used up, or when a space was not filled completely.
-    /// Returns the bytes appended.
+    /// Appends up to `max` bytes written in place: `fill` gets one free space after
+    /// another and returns the number of bytes that it filled. The write ends when memory
+    /// or `max` is used up, or when a space was not filled completely. Returns the bytes
+    /// appended.
     ///
     /// # Panics
     /// If `fill` returns more bytes than the space has.

@@ -13,10 +13,10 @@ use core::cell::Cell;
 
 /// A window of a byte stream in the pool.
 ///
-/// As a send buffer: [`append`](Self::append), [`slices`](Self::slices),
-/// [`advance`](Self::advance). As a receive buffer:
-/// [`reserve`](Self::reserve) what is advertised, [`write_at`](Self::write_at)
-/// what arrives, [`read_at`](Self::read_at) and `advance` what is read.
+/// A send buffer uses [`append`](Self::append), [`slices`](Self::slices) and
+/// [`advance`](Self::advance). A receive buffer uses [`reserve`](Self::reserve) for the
+/// window that it advertises, [`write_at`](Self::write_at) for payload that arrives, and
+/// [`read_at`](Self::read_at) and `advance` for payload that is read.
 ///
 /// Offsets are counted from the beginning of the byte stream and never wrap.
 #[derive(Debug)]
@@ -154,11 +154,11 @@ impl Stream {
         self.drop_cell(pool);
     }
 
-    /// Checks that the chain is as long as the offsets say and that the cursors are
-    /// on it. Walks the chain.
+    /// Checks that the length of the chain agrees with the offsets and that the cursors
+    /// are on the chain. Walks the chain.
     ///
     /// # Panics
-    /// If they contradict each other; the message names the contradiction.
+    /// If it does not, or a cursor is elsewhere; the message names the contradiction.
     pub fn verify(&self, pool: &Pool) {
         assert!(self.start <= self.end, "the stream ends before it starts");
         self.verify_cell(pool);
