@@ -25,8 +25,8 @@ pub struct CongestionStart {
     pub ssthresh: u32,
     /// Effective segment size in bytes.
     pub mss: u32,
-    /// Segments leave at the pacing rate (knob `tcp.pacing`), so that what one
-    /// ACK releases does not leave as a burst.
+    /// Segments leave at the pacing rate (knob `tcp.pacing`), so that the segments released
+    /// by one ACK do not leave as a burst.
     pub paced: bool,
     /// Number that differs between connections, for random choices.
     pub seed: u32,
@@ -147,8 +147,8 @@ pub trait CongestionControl {
     /// Returns the limit to which time is charged while the congestion window is full.
     ///
     /// [`Limit::CwndAfterLoss`] means that an event set the size of the window. The
-    /// connection replaces it by [`Limit::CwndAfterMark`] if the last such event was a mark,
-    /// and by [`Limit::CwndSteady`] if there was none.
+    /// connection replaces it by [`Limit::CwndAfterMark`] if the last event was a mark, and
+    /// by [`Limit::CwndSteady`] if there was no event.
     fn limit(&self) -> Limit {
         if self.cwnd() < self.ssthresh() {
             Limit::CwndSlowStart

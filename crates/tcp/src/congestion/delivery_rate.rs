@@ -2,8 +2,8 @@
 //! (before: draft-cheng-iccrg-delivery-rate-estimation).
 //!
 //! ```text
-//! send_elapsed = sent_at(P) − first_sent_at(P)            the flight that P ended, as sent
-//! ack_elapsed  = delivered_at(now) − delivered_at(P)      the same, as acknowledged
+//! send_elapsed = sent_at(P) − first_sent_at(P)            time to send the flight that P ends
+//! ack_elapsed  = delivered_at(now) − delivered_at(P)      time to acknowledge this flight
 //! rate         = (delivered(now) − delivered(P)) / max(send_elapsed, ack_elapsed)
 //! ```
 //!

@@ -61,8 +61,8 @@ impl Connection {
 
     /// Stores the window of an ACK, `window` bytes, and sets the timers that depend on it.
     ///
-    /// Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4): the window counts
-    /// from SEG.ACK, and segments sent since may have used it up.
+    /// Only an ACK that is not old updates the window (RFC 9293 §3.10.7.4). The window of an
+    /// old ACK counts from its SEG.ACK, and segments sent later may have used it up.
     pub(super) fn take_window(&mut self, segment: &Segment<'_>, window: u32, env: &mut Env<'_>) {
         let current = segment.ack.at_or_after(self.send.snd_una);
         if current && self.send.update_window(segment.seq, segment.ack, window) {

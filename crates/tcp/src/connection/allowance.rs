@@ -43,7 +43,8 @@ impl Connection {
     }
 
     /// Returns the tightest of the bounds on the retransmission of `lost`. The congestion
-    /// window, or PRR, must have room for a full segment, or nothing may be in flight.
+    /// window, or PRR, allows it if there is room for a full segment or nothing is in
+    /// flight.
     pub(super) fn repair_allowance(&self, lost: &Range<SeqNum>, env: &Env<'_>) -> Allowance {
         let edge = self.send.snd_una + self.send.snd_wnd;
         let nothing_in_flight = self.recovery.board().in_flight() == 0;
@@ -69,8 +70,9 @@ impl Connection {
     }
 
     /// Returns the limit to which the time is charged while `limit` stops the sender:
-    /// recovery, if an ACK is overdue that would change `limit`. The sender then waits for
-    /// its retransmission timer, or for the ACK of a segment that a timer has sent.
+    /// recovery, if an ACK is overdue that would change `limit`; otherwise `limit`. With
+    /// an overdue ACK, the sender waits for its retransmission timer, or for the ACK of a
+    /// segment that a timer has sent.
     pub(super) fn charged_to(&self, limit: Limit) -> Limit {
         let is_overdue = self.ack_is_overdue || self.recovery.timeouts() > 0;
         if !is_overdue || self.recovery.board().in_flight() == 0 {

@@ -260,8 +260,8 @@ impl Connection {
     /// [completes](HalfOpen::is_completed_by) the handshake. Pass it to
     /// [`on_segment`](Self::on_segment) afterwards, since it may carry payload.
     ///
-    /// `None` if packet memory cannot back the window that was advertised: then ignore
-    /// the ACK, as if it had been lost.
+    /// Returns `None` if packet memory cannot back the window that was advertised. The
+    /// caller then ignores the ACK, as if it had been lost.
     pub fn accepted(
         half_open: &HalfOpen,
         ack: &Segment<'_>,

@@ -29,8 +29,8 @@ pub enum IcmpError {
         /// Largest payload of one packet on the path if the TCP header has no options:
         /// the hop's MTU minus the headers.
         mss_limit: u16,
-        /// The hop carries even less: segments of that size leave without DF, and
-        /// routers fragment them.
+        /// The hop carries less than `mss_limit`: segments of that size leave without DF,
+        /// and routers fragment them.
         fragment: bool,
     },
     /// The hop limit of a packet was exceeded.

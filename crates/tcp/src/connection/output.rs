@@ -235,8 +235,8 @@ impl Connection {
         self.send.unsent() > 0 || self.send.fin_is_next() || lost > 0
     }
 
-    /// Returns true if the peer's window has room for FIN, which takes one
-    /// sequence number, or if the ACK of outstanding bytes is awaited.
+    /// Returns true if the peer's window has room for FIN, which takes one sequence number,
+    /// or if bytes are outstanding.
     fn fin_may_leave(&self) -> bool {
         self.send.window_room() > 0 || self.send.outstanding() > 0
     }
@@ -555,8 +555,8 @@ impl Connection {
         if self.settings.unsent_low_water > 0 {
             self.note_readiness(env);
         }
-        // While the persist timer runs, only a probe may leave. It is beyond the window,
-        // so no ACK is expected.
+        // While the persist timer runs, only a probe may leave. The probe is beyond the
+        // window, so no ACK of it is expected.
         if self.timers.persist.is_set() {
             return self.recovery.on_window_probe(env.sent);
         }

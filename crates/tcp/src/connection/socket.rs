@@ -1,7 +1,7 @@
 //! The settings, readiness and events of a connection, as its application sees
 //! them.
 //!
-//! Rule: values only; `user` acts on them.
+//! Rule: this file has only values; `user` acts on them.
 
 use fullpipe_pool::{Duration, knobs::KnobTable};
 
@@ -35,8 +35,8 @@ pub struct Tuning {
     pub unsent_low_water: u32,
     /// Bytes received in order that make the connection readable; 0 is like 1.
     pub receive_low_water: u32,
-    /// `tcp.mss_max` of this connection, in bytes; the knob bounds it. It also bounds the MSS
-    /// offered in the SYN. RFC 9293 §3.7.1.
+    /// `tcp.mss_max` of this connection, in bytes, at most the knob's value. This setting also
+    /// bounds the MSS offered in the SYN. RFC 9293 §3.7.1.
     pub mss_max: u32,
     /// Nagle's algorithm.
     pub nagle: bool,

@@ -1,5 +1,5 @@
-//! The transmission control block: the state of one connection, and what the
-//! other files of this folder share.
+//! The transmission control block: the state of one connection, and the methods and types
+//! that the other files of this folder share.
 //!
 //! Rule: this file has the fields of [`Connection`], its state changes and the methods
 //! that several files need. Each other file of this folder adds the methods of one topic.

@@ -132,7 +132,7 @@ impl ReceiveHalf {
     }
 
     /// Returns true if the peer has used its idle window of `small` bytes, except for less than
-    /// `rest` bytes. It has sent `burst` bytes without a pause.
+    /// `rest` bytes. The peer has sent `burst` bytes without a pause.
     ///
     /// A window that was large may have been advertised with up to a segment less, so that a
     /// single segment would seem to fill it. For such a window only the bytes sent count.

@@ -349,9 +349,9 @@ impl Scoreboard {
         self.set_status(self.head, SentStatus::Lost, arena);
     }
 
-    /// Marks as SACKed the segment in flight, of at most `bytes`, that left first, the lowest
-    /// of the board excepted. Calls `delivered` with it. Does nothing if no node is free for
-    /// a split.
+    /// Marks one segment in flight as SACKed: the first `bytes` of the range that left first,
+    /// not counting the lowest segment of the board. Calls `delivered` with it. Does nothing
+    /// if no node is free for a split.
     pub fn sack_oldest_beyond_head(
         &mut self,
         bytes: u32,
@@ -443,7 +443,7 @@ impl Scoreboard {
     /// Checks that the ranges cover `una..max` and that the sums are right.
     ///
     /// # Panics
-    /// If they do not, or a sum is wrong.
+    /// If they do not cover it, or a sum is wrong.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");

@@ -114,7 +114,7 @@ impl UndoDetector {
     }
 
     /// Returns true if neither this recovery nor an earlier one has a retransmission
-    /// outstanding, so that whatever arrives is an original.
+    /// outstanding, so that every segment that arrives is an original.
     pub const fn sent_nothing(&self) -> bool {
         self.undo_marker.is_some() && !self.has_retransmitted && self.undo_retrans == 0
     }

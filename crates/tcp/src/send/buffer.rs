@@ -4,9 +4,9 @@
 //! segments. The cause of a cut write is stored, because it is the sender's
 //! limit once the buffer has drained.
 //!
-//! While idle connections have cells, a buffer's first block may be one that the pool keeps
-//! for answers, and further blocks may not. Otherwise a few peers that do not read would
-//! hold all the memory that the answers to all others need.
+//! While idle connections have cells, the pool keeps some blocks for answers. The first
+//! block of a buffer may be one of these, but further blocks may not. Otherwise a few peers
+//! that do not read would hold all the memory that the answers to other peers need.
 
 use fullpipe_pool::Pool;
 
@@ -72,9 +72,9 @@ impl SendHalf {
         taken
     }
 
-    /// Lets `fill` write in place, slice by slice, as far as there is room.
-    /// `fill` returns the number of bytes that it wrote; fewer than the slice
-    /// has end the write. Returns the bytes written.
+    /// Lets `fill` write in place, slice by slice, as far as there is room. `fill` returns
+    /// the number of bytes that it wrote; the write ends when this is less than the slice.
+    /// Returns the bytes written.
     pub fn write_with(
         &mut self,
         capacity: u32,

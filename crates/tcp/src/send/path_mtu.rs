@@ -7,7 +7,7 @@
 //! for a timeout (RFC 5927 §7.2); a size counts as too large after two lost probes.
 //! `connection` sends the probes.
 //!
-//! Sizes are payload and options: a packet without its IP and TCP headers.
+//! A size counts the payload and the TCP options of a packet, but not its other headers.
 
 use fullpipe_pool::Instant;
 

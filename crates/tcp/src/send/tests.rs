@@ -1,4 +1,4 @@
-//! The sending half alone: sequence variables, writes, and what leaves.
+//! The sending half alone: sequence variables, writes, and the segments that leave.
 
 use fullpipe_pool::{Pool, PoolConfig};
 
@@ -589,8 +589,8 @@ fn the_send_buffer_should_hold_two_windows() {
     assert_eq!(send_goal(u32::MAX), u32::MAX);
 }
 
-/// With one block left for writers, a record of a whole block fits once all that was
-/// written before is acknowledged.
+/// With one block left for writers, a record of a whole block fits once all earlier
+/// payload is acknowledged.
 #[test]
 fn an_empty_buffer_takes_a_whole_block_again() {
     let mut pool = Pool::new(&PoolConfig {

@@ -124,8 +124,8 @@ impl Cubic {
         }
     }
 
-    /// Reduces to `percent`: sets W_max, with fast convergence (§4.7), and
-    /// `ssthresh`.
+    /// Sets W_max, with fast convergence (§4.7), and sets `ssthresh` to `percent` of the
+    /// window.
     fn reduce(&mut self, event: &CongestionEvent, percent: u32) {
         let curve = &mut self.curve;
         let used = event.used(curve.cwnd);

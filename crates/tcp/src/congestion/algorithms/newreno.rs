@@ -2,12 +2,11 @@
 //! and reduced to 0.8 on a congestion mark (RFC 8511, ABE), because a router that marks
 //! keeps its queue short.
 //!
-//! Rule: the window grows by the bytes delivered in slow start and by one
-//! segment a round trip afterwards. Bytes delivered are counted, also by SACK,
-//! so that split, stretched and lost ACKs do not change the growth, with one
-//! exception: in slow start without pacing one ACK adds at most two segments.
-//! Pacing spreads what a stretched ACK releases. PRR sets the window during fast
-//! recovery.
+//! Rule: the window grows by the bytes delivered in slow start and by one segment a
+//! round trip afterwards. Bytes delivered are counted, also by SACK, so that split,
+//! stretched and lost ACKs do not change the growth. There is one exception: in slow
+//! start without pacing, one ACK adds at most two segments. Pacing spreads the segments
+//! that a stretched ACK releases. PRR sets the window during fast recovery.
 
 use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 

@@ -189,8 +189,8 @@ fn payload_in_any_order_and_overlap_makes_the_same_stream() {
     }
 }
 
-/// Sequence numbers from the whole circle, unread bytes at the server, and an ACK number that
-/// was never valid: none of the forged bytes may be read.
+/// Forges payload with sequence numbers from the whole circle and an ACK number that was never
+/// valid, while the server has unread bytes. None of the forged bytes may be read.
 #[test]
 fn forged_payload_far_from_the_window_never_enters_the_stream() {
     for timestamps in [false, true] {
@@ -231,8 +231,8 @@ fn payload_in_the_place_of_a_fin_is_a_duplicate() {
     assert_eq!(pair.read(SERVER), b"abc");
 }
 
-/// RFC 5961 §5.2, RFC 7323 §4.3: a segment whose ACK is refused leaves TS.Recent alone, or PAWS
-/// would reject the peer for 24 days.
+/// RFC 5961 §5.2, RFC 7323 §4.3: a segment whose ACK is refused does not change TS.Recent.
+/// Otherwise PAWS would reject the peer for 24 days.
 #[test]
 fn a_refused_ack_leaves_the_recent_timestamp_alone() {
     for (flags, ack_off) in [

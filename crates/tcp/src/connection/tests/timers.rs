@@ -1,4 +1,4 @@
-//! Timers that run, and those that must not.
+//! Timers that must run, and timers that must not.
 
 use super::*;
 

@@ -543,8 +543,8 @@ fn up_ends_at_a_full_pipe_or_cautiously_at_the_bound_of_the_probe_before() {
     }
 }
 
-/// §5.3.3.9: each round trip of UP halves the bytes for which the bound grows by a
-/// segment, down to a segment for a segment.
+/// §5.3.3.9: in UP the bound grows by a segment for a number of bytes acknowledged. Each round
+/// trip halves this number, down to one segment.
 #[test]
 fn up_raises_its_bound_exponentially_while_the_window_is_used() {
     let mut bbr = at(BbrState::ProbeBwUp);
@@ -611,8 +611,8 @@ fn bytes_in_flight_that_lost_little_raise_the_long_term_bound() {
     }
 }
 
-/// §5.3.3.9: a round trip after a probe, its feedback ends, and with it a cycle of the
-/// bandwidth filter.
+/// §5.3.3.9: the feedback of a probe ends a round trip after the probe. A cycle of the
+/// bandwidth filter ends at the same time.
 #[test]
 fn the_round_trip_after_a_probe_ends_its_feedback() {
     use AckPhase::*;
