@@ -1,9 +1,9 @@
-//! Random transfers: path, hosts, applications, and whatever limits them.
+//! Draws random transfers: path, hosts, applications, and limits.
 //!
-//! Rule: each dimension is a row of a table and is drawn from a generator that is forked by
-//! its name, so a new dimension moves no other. A setting that the host or the path
-//! refuses is left out. A world is small: about 3,000 segments with payload and five minutes at most, as
-//! estimated from its settings, because a judge runs it hundreds of times.
+//! Rule: each dimension (a property of a world) is a row of a table. It has a generator forked by
+//! its name, so a new dimension does not change the others. A setting that the host or the path
+//! refuses is left out. A world is small because the judge runs it hundreds of times: by estimate,
+//! about 3,000 segments with payload and at most five minutes.
 
 mod datagrams;
 mod dimension;
@@ -26,18 +26,18 @@ pub fn dimensions() -> impl Iterator<Item = &'static Dimension> {
         workload::DIMENSIONS,
         datagrams::DIMENSIONS,
     ];
-    // Those whose time depends on the length of the transfer come last.
+    // Dimensions whose times depend on the length of the transfer come last.
     tables
         .into_iter()
         .flatten()
         .chain(workload::IN_MID_TRANSFER)
 }
 
-/// Share of the worlds with datagrams.
+/// Share of the worlds that transfer datagrams.
 const DATAGRAMS: f64 = 0.14;
 
-/// Draws the file of the world of `number`, and the names of its dimensions; it has the
-/// dimension `wanted` even if it is not drawn.
+/// Draws the file of the world with this number, and the names of its dimensions. The dimension
+/// `wanted` is included even if it is not drawn.
 pub fn world(number: u64, wanted: Option<&str>) -> (String, Vec<&'static str>) {
     let rng = Rng::seeded(number ^ 0x0c0f_fee0);
     let of = |name: &str| rng.fork_named(name);
@@ -55,7 +55,7 @@ pub fn world(number: u64, wanted: Option<&str>) -> (String, Vec<&'static str>) {
     for dimension in dimensions().filter(fits) {
         let mut rng = of(dimension.name);
         let is_wanted = wanted.is_some_and(|wanted| wanted.name == dimension.name);
-        // The generator is used for the chance first, whether or not the dimension is wanted.
+        // The chance is drawn first, even for the wanted dimension, so later draws stay the same.
         if !(rng.chance(dimension.chance) || is_wanted) {
             continue;
         }

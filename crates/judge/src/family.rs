@@ -1,10 +1,10 @@
 //! Families of levers, for the table of best against named levers.
 //!
-//! Rule: a lever that no row names still has a family, from its kind and its name.
+//! Rule: a lever that is in no row gets a family from its kind and its name.
 
 use fullpipe_explain::LeverKind;
 
-/// First parts of the names of knobs and fields, and their family.
+/// Families of levers, each with the first parts of the names of its knobs and fields.
 const ROWS: &[(&str, &[&str])] = &[
     (
         "send buffer",
@@ -62,14 +62,14 @@ const ROWS: &[(&str, &[&str])] = &[
     ("segments", &["tcp."]),
 ];
 
-/// Family of levers of which none helps.
+/// Family for worlds in which no lever helps.
 pub const NOTHING: &str = "nothing";
 /// Family of levers that help only together.
 pub const SEVERAL: &str = "several";
-/// Family of names that are no levers.
+/// Family of names that are not levers.
 pub const UNKNOWN: &str = "unknown";
 
-/// The family of the lever of this name and kind.
+/// Returns the family of the lever with this name and kind.
 pub fn family(name: &str, kind: LeverKind) -> String {
     let (_, rest) = name.split_once('.').unwrap_or(("", name));
     let setting = rest.split('=').next().unwrap_or(rest);

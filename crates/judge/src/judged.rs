@@ -1,7 +1,7 @@
-//! An answer about a world, compared with the truth.
+//! Compares an answer about a world with the truth.
 //!
-//! Rule: what was named, refuted, advised and predicted is judged by runs with other seeds
-//! than the engine's. A contradiction counts only if two sets of seeds show it.
+//! Rule: named, refuted, advised and predicted levers are judged by runs with other seeds than the
+//! engine's. A contradiction counts only if two sets of seeds show it.
 
 use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
@@ -13,69 +13,71 @@ use crate::{
     world::World,
 };
 
-/// Part of the best gain that the named levers must have.
+/// Share of the best gain from which the named levers are right.
 pub const RIGHT: f64 = 0.8;
 /// Part of the best gain below which the named levers are wrong.
 pub const WRONG: f64 = 0.2;
-/// Best gain above which named levers without a gain of 2 % are wrong.
+/// Best gain above which named levers with a gain below 2 % are wrong.
 pub const CLEAR: f64 = 0.05;
-/// Error of a gain that decides whether something refuted or advised is contradicted.
+/// Error of a gain, as a share, at which a refutation or advice can be contradicted.
 const EXACT: f64 = 0.005;
 
-/// The parts of an explanation that can be judged. Levers have the names that
-/// `fullpipe lab explain --matrix` prints.
+/// The parts of an explanation that are judged. Levers have the names that `fullpipe lab explain
+/// --matrix` prints.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// Levers named as the cause: one, or several that help only together.
     pub levers: Vec<String>,
-    /// A lever that was named too, as equal.
+    /// A lever that was named as equally good.
     pub rival: Option<String>,
     /// Advised settings.
     pub advice: Vec<Change>,
-    /// Predicted goodput with them, in Mbit/s.
+    /// Predicted goodput with the advised settings, in Mbit/s.
     pub predicted_mbps: Option<f64>,
-    /// Levers of which the text says that they will not help.
+    /// Levers that the explanation says will not help.
     pub refuted: Vec<String>,
 }
 
-/// Explains a setup, with this seed and those that follow it.
+/// Explains a setup with runs that use this seed and the following ones.
 pub type Engine<'a> = dyn Fn(&Setup, u64) -> Result<Answer, String> + Sync + 'a;
 
 /// Correctness of the named levers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// At least `RIGHT` of the best gain, or no lever where nothing helps.
+    /// The named levers give at least `RIGHT` of the best gain, or no lever is named and none
+    /// helps.
     Right,
     /// Neither right nor wrong.
     Missed,
-    /// Confident and wrong: less than `WRONG` of the best gain, or less than 2 % where the
-    /// best gain is above 5 %. No named lever counts as a gain of 0.
+    /// Certainly wrong: the named levers give less than `WRONG` of the best gain, or less than 2 %
+    /// although the best gain is above 5 %. An answer without levers has a gain of 0.
     Wrong,
 }
 
-/// Advice that was followed.
+/// The result of applying advice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdviceResult {
-    /// Goodput before and after, in Mbit/s, with the judge's seeds; the second is 0 if the
+    /// Goodput before and after in Mbit/s, with the judge's seeds. The second value is 0 if the
     /// settings were refused.
     pub mbps: [f64; 2],
-    /// Gain as a share.
+    /// Gain of the advice as a share.
     pub gain: f64,
-    /// True if the transfer was slower by more than 2 % and twice the error, with two sets
-    /// of seeds; or ended without all bytes more often; or was refused.
+    /// True if two sets of seeds show that the transfer is slower by more than 2 % and twice the
+    /// error of the gain, or that it ended without all bytes more often; or if the settings were
+    /// refused.
     pub is_worse: bool,
-    /// Error of the prediction as a share of the measured goodput, if there is one.
+    /// Error of the prediction as a share of the measured goodput; `None` without a prediction.
     pub missed: Option<f64>,
 }
 
-/// A world and what the answer about it is worth.
+/// A world, the answer about it, and the judgement of this answer.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// Number of the world.
     pub number: u64,
-    /// Names of what was drawn for it.
+    /// Names of the dimensions that were drawn for the world.
     pub dimensions: Vec<&'static str>,
-    /// The truth.
+    /// The best levers of the world.
     pub best: Best,
     /// The answer.
     pub answer: Answer,
@@ -85,15 +87,15 @@ pub struct Judged {
     pub named_gain: f64,
     /// Family of the named levers.
     pub named_family: String,
-    /// Levers that were refuted and help nevertheless, with their gain.
+    /// Levers that were refuted although they help, with their gain.
     pub false_refutations: Vec<(String, f64)>,
-    /// Result of the advice, if there is some.
+    /// Result of the advice, if the answer has advice.
     pub advice: Option<AdviceResult>,
-    /// Worlds that the judge ran.
+    /// Number of runs for the judgement.
     pub runs: usize,
 }
 
-/// The engine's seed for a world. The judge's seeds have 63 random bits.
+/// The engine's seed for a world. It differs from the judge's seeds, which have 63 random bits.
 pub const fn engine_seed(number: u64) -> u64 {
     number + 1
 }
@@ -101,17 +103,17 @@ pub const fn engine_seed(number: u64) -> u64 {
 /// Asks `engine` about `world`, and judges its answer.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found, or the engine's error.
+/// If a checker of the simulator found a violation, or the engine failed.
 pub fn judge(world: &World, engine: &Engine<'_>) -> Result<Judged, Failure> {
     let setup = world.setup();
     let answer = engine(&setup, engine_seed(world.number)).map_err(Failure)?;
     compare(world, &Truth::of(world)?, answer)
 }
 
-/// Judges `answer`, which is about `world`.
+/// Judges `answer`, an answer about `world`.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// If a checker of the simulator found a violation.
 pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, Failure> {
     let named = named_gain(truth, &answer)?;
     let best = better(truth, &answer, named);
@@ -133,7 +135,7 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     })
 }
 
-/// The gain of the named levers, or of the rival if that is better; 0 without a name.
+/// The gain of the named levers, or of the rival if that is larger; 0 if nothing is named.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     let rival: Vec<String> = answer.rival.iter().cloned().collect();
     let mut most = Gain::NONE;
@@ -150,8 +152,8 @@ fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     Ok(most)
 }
 
-/// The best levers of the world: the named ones if they are levers of the hosts that really
-/// help, and the judge found none.
+/// The best levers of the world. If the judge found no lever of the hosts, but the named ones are
+/// levers of the hosts and really help, then the named ones.
 fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
     let is_of_host = |name: &String| {
         let lever = truth.lever(name);
@@ -173,8 +175,8 @@ fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
     }
 }
 
-/// Returns true if something was named that no host can set, although levers of the hosts
-/// help clearly. A reader that left its window full may be named beside them.
+/// Returns true if a lever was named that no host can set, although levers of the hosts clearly
+/// help. A slow reader may be named in addition.
 fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
     let best = &truth.best;
     let is_clear = best.is_of_host && best.gain - 2.0 * best.error >= LEAST;
@@ -187,7 +189,7 @@ fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
 
 fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
     if best.levers.is_empty() {
-        // A named lever with a gain of nearly 2 % is no mistake either.
+        // A named lever with a gain of at least 1 % counts as right, too.
         return match answer.levers.is_empty() || named.share >= LEAST / 2.0 {
             true => Verdict::Right,
             false => Verdict::Missed,
@@ -214,7 +216,7 @@ fn named_family(truth: &Truth, names: &[String]) -> String {
     }
 }
 
-/// The refuted levers that help, as two sets of seeds show.
+/// The refuted levers that help according to two sets of seeds.
 fn false_refutations(truth: &Truth, refuted: &[String]) -> Result<Vec<(String, f64)>, Failure> {
     let mut found = Vec::new();
     for (place, lever) in truth.levers.iter().enumerate() {

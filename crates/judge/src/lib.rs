@@ -1,10 +1,9 @@
-//! Random transfers, and the judge of the explanations of them.
+//! Draws random transfers, and judges explanations of them.
 //!
-//! Rule: the judge shares nothing with the engine that explains except the experiment
-//! file, the list of levers and the simulator. With its own seeds, it tries every lever of a
-//! world alone, and levers of the hosts also together. The truth, with which an [`Answer`] is
-//! compared, is the best lever or combination of the hosts if its gain counts, otherwise the
-//! best of the other levers.
+//! Rule: the judge shares only the experiment file, the list of levers and the simulator with the
+//! engine that explains. With its own seeds, it tries every lever of a world alone, and levers of
+//! the hosts also together. An [`Answer`] is compared with the truth: the best lever or combination
+//! of levers of the hosts if its gain counts, otherwise the best of the other levers.
 //!
 //! ```no_run
 //! use fullpipe_judge::{Answer, World, judge};
@@ -14,15 +13,15 @@
 //! assert_eq!(judged.number, 3);
 //! ```
 //!
-//! | question | module |
+//! | part | module |
 //! | --- | --- |
-//! | which transfers are drawn | `world`, `draw` |
-//! | how fast a transfer is with a change, and how certain that is | `runs` |
-//! | which levers help together | `together` |
-//! | which lever helps most | `truth` |
-//! | what an answer is worth | `judged` |
-//! | what many answers are worth, and the thresholds for it | `tally` |
-//! | whether the limit inferred from a capture is the sender's own | [`captures`] |
+//! | the transfers that are drawn | `world`, `draw` |
+//! | the goodput of a transfer with a change, and its error | `runs` |
+//! | levers that help together | `together` |
+//! | the lever that helps most | `truth` |
+//! | the judgement of one answer | `judged` |
+//! | a summary of many judgements, and its thresholds | `tally` |
+//! | comparison of limits inferred from captures with the sender's own | [`captures`] |
 #![forbid(unsafe_code)]
 
 pub mod captures;

@@ -1,7 +1,7 @@
-//! Runs of a world with changed settings, and gains with their errors.
+//! Runs a world with changed settings, and computes gains with their errors.
 //!
-//! Rule: a gain compares runs of equal seeds. Seeds that chose a lever do not measure it:
-//! of many levers without effect, chance makes one look best.
+//! Rule: a gain compares runs with equal seeds. A lever is chosen with some seeds and measured with
+//! others, because among many levers without effect chance makes one look best.
 
 use std::{cell::RefCell, collections::HashMap, fmt, ops::ControlFlow, ops::Range};
 
@@ -9,23 +9,23 @@ use fullpipe_explain::Change;
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Measured, Outcome, Scene, Setup, experiment::FlowPlan, watch::Watch};
 
-/// Smallest gain that counts, as a share.
+/// Smallest gain that counts as help, as a share.
 pub const LEAST: f64 = 0.02;
-/// Gain of a transfer that moves bytes over one that moves none.
+/// Gain of a transfer that moves bytes compared with a transfer that moves none.
 const FROM_NOTHING: f64 = 1e6;
-/// Numbers of the seeds that choose. Three runs tell a gain from chance badly, but all that
-/// might be best are measured again.
+/// Numbers of the seeds for choosing levers. Three runs hardly distinguish a gain from chance, so
+/// every lever that may be best is measured again.
 pub const CHOOSING: Range<usize> = 0..3;
-/// Numbers of the seeds that measure.
+/// Numbers of the seeds for measuring gains.
 pub const MEASURING: Range<usize> = 8..32;
-/// Numbers of the seeds that confirm a contradiction.
+/// Numbers of the seeds for confirming a contradiction.
 pub const CONFIRMING: Range<usize> = 32..56;
-/// Numbers of the seeds with which advice is followed.
+/// Numbers of the seeds for applying advice.
 pub const FOLLOWING: Range<usize> = 56..80;
-/// Runs that measure before it is decided whether more are needed.
+/// Number of measuring runs before more runs are considered.
 const FIRST: usize = 4;
 
-/// A world that broke the stack or the simulator.
+/// A world that violated a rule of the stack or the simulator.
 #[derive(Clone, Debug)]
 pub struct Failure(pub String);
 
@@ -40,7 +40,7 @@ impl std::error::Error for Failure {}
 /// Result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
-    /// Goodput of the flow under study.
+    /// Goodput of the flow under study, in Mbit/s.
     mbps: f64,
     is_complete: bool,
 }
@@ -48,9 +48,9 @@ struct Run {
 /// A gain as a share of the unchanged goodput, with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// 0.1 is 10 % more.
+    /// Gain as a share; 0.1 is 10 % more.
     pub share: f64,
-    /// 0 if chance plays no part.
+    /// Standard error of the share; 0 if chance plays no part.
     pub error: f64,
 }
 
@@ -61,7 +61,7 @@ impl Gain {
         error: 0.0,
     };
 
-    /// Returns true for a gain that is large enough, and above twice its error.
+    /// Returns true if the gain is large enough and exceeds twice its error.
     pub fn is_real(self) -> bool {
         self.share >= LEAST && self.share > 2.0 * self.error
     }
@@ -73,16 +73,16 @@ pub struct Runs {
     number: u64,
     /// True if runs of the unchanged world differ by chance.
     pub by_chance: bool,
-    /// Runs by their settings and the number of their seed.
+    /// Known runs, by settings and number of the seed.
     known: RefCell<HashMap<Vec<Change>, HashMap<usize, Run>>>,
     count: RefCell<usize>,
 }
 
 impl Runs {
-    /// The world of `number`, run unchanged with the seeds that choose.
+    /// Runs the world with this number unchanged, with the seeds for choosing.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn of(setup: Setup, number: u64) -> Result<Self, Failure> {
         let mut runs = Self {
             setup,
@@ -98,12 +98,12 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Number of worlds that have run.
+    /// Number of runs so far.
     pub fn count(&self) -> usize {
         *self.count.borrow()
     }
 
-    /// The setup, unchanged.
+    /// The unchanged setup.
     pub const fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -111,7 +111,7 @@ impl Runs {
     /// Results of the unchanged world with its first seed.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn measured(&self) -> Result<Measured, Failure> {
         play(&self.setup, self.seed(0))
     }
@@ -155,11 +155,11 @@ impl Runs {
         self.known.borrow().get(changes)?.get(&seed).copied()
     }
 
-    /// The gain of `changes` over these seeds; `None` if they are refused, or if more of
-    /// their runs than of the unchanged ones end without all bytes.
+    /// The gain of `changes` over these seeds. Returns `None` if the settings are refused, or if
+    /// more runs end without all bytes than runs of the unchanged world.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn gain(&self, changes: &[Change], seeds: Range<usize>) -> Result<Option<Gain>, Failure> {
         let Some(runs) = self.runs(changes, seeds.clone())? else {
             return Ok(None);
@@ -170,11 +170,11 @@ impl Runs {
         Ok((!is_worse).then(|| gain_over(&runs, &base)))
     }
 
-    /// The gain with the seeds that choose; one seed is enough if chance plays no part, and
-    /// two if the change has no effect with either.
+    /// The gain with the seeds for choosing. One seed suffices if chance plays no part; two suffice
+    /// if the change has no effect with either.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn rough_gain(&self, changes: &[Change]) -> Result<Option<Gain>, Failure> {
         let first = if self.by_chance { 2 } else { 1 };
         let Some(runs) = self.runs(changes, 0..first)? else {
@@ -191,11 +191,11 @@ impl Runs {
         self.gain(changes, seeds)
     }
 
-    /// The gain with as many of `seeds` as make it certain: until twice its error is below
-    /// `within`, or it is clearly below `enough`.
+    /// The gain with enough of `seeds` to be certain: until twice its error is at most `within`, or
+    /// the gain is clearly below `enough`.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn exact_gain(
         &self,
         changes: &[Change],
@@ -216,12 +216,12 @@ impl Runs {
         }
     }
 
-    /// Mean goodput in Mbit/s with `changes` and as many of `seeds` as make its standard
-    /// error less than a hundredth of it; `None` if the settings are refused. The second
-    /// value is false if a run ended without all bytes.
+    /// Mean goodput in Mbit/s with `changes`, over enough of `seeds` that its standard error is at
+    /// most 1 % of it; `None` if the settings are refused. The second value is false if some run
+    /// ended without all bytes.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn goodput(
         &self,
         changes: &[Change],
@@ -241,7 +241,8 @@ impl Runs {
     }
 }
 
-/// Returns `setup` with `changes`; `None` if one is refused or they contradict each other.
+/// Returns `setup` with `changes`; `None` if a change is refused or the changes contradict each
+/// other.
 fn changed(setup: &Setup, changes: &[Change]) -> Option<Setup> {
     let mut setup = setup.clone();
     for change in changes {
@@ -279,8 +280,8 @@ fn standard_error(values: &[f64]) -> f64 {
     (squares.sum::<f64>() / (count - 1.0) / count).sqrt()
 }
 
-/// Ratio of the mean goodputs less 1, and the error of that ratio over pairs of equal
-/// seeds.
+/// Ratio of the mean goodputs minus 1, and the standard error of that ratio over pairs of runs with
+/// equal seeds.
 fn gain_over(runs: &[Run], base: &[Run]) -> Gain {
     let (mean, base_mean) = (mean(runs), mean(base));
     if base_mean == 0.0 {

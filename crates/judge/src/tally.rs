@@ -1,6 +1,6 @@
-//! Figures over many judged worlds, each with its limit.
+//! Figures over many judged worlds, each with a threshold.
 //!
-//! Rule: every answer and every piece of advice is counted, whatever was named.
+//! Rule: every answer and all advice are counted, including those that name nothing.
 
 use std::fmt;
 
@@ -11,25 +11,25 @@ use crate::judged::{Judged, Verdict, engine_seed};
 /// Number of the worst worlds that are listed.
 const WORST: usize = 10;
 
-/// One figure and its limit.
+/// A figure and its threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name.
+    /// Name of the figure.
     pub name: &'static str,
-    /// Its value, a share or a number.
+    /// Value of the figure, a share or a number.
     pub value: f64,
-    /// Number of worlds, refutations or predictions that it was taken from.
+    /// Number of worlds, refutations or predictions over which the figure is computed.
     pub of: usize,
-    /// The limit.
+    /// Threshold.
     pub limit: f64,
-    /// True if the value must be at least the limit; otherwise at most.
+    /// True if the value must be at least the threshold, false if at most.
     pub is_least: bool,
-    /// True for a share, which is printed in percent.
+    /// True if the value is a share, which is printed in percent.
     pub is_share: bool,
 }
 
 impl Figure {
-    /// Returns true if the value keeps its limit.
+    /// Returns true if the value satisfies its threshold.
     pub fn is_met(&self) -> bool {
         match self.is_least {
             true => self.value >= self.limit,
@@ -59,17 +59,17 @@ impl fmt::Display for Figure {
 #[derive(Clone, Debug, Default)]
 pub struct Tally<'a> {
     judged: &'a [Judged],
-    /// Worlds that broke the stack, the simulator or the engine.
+    /// Number of worlds that broke the stack, the simulator or the engine.
     broken: usize,
 }
 
 impl<'a> Tally<'a> {
-    /// The figures of `judged`, and of `broken` other worlds.
+    /// Summarises `judged`, and `broken` further worlds.
     pub const fn new(judged: &'a [Judged], broken: usize) -> Self {
         Self { judged, broken }
     }
 
-    /// Every figure that has a limit.
+    /// Every figure that has a threshold.
     pub fn figures(&self) -> Vec<Figure> {
         let worlds = self.judged.len();
         let of = |verdict: Verdict| {
@@ -134,12 +134,12 @@ impl<'a> Tally<'a> {
         ]
     }
 
-    /// Returns true if every figure keeps its limit.
+    /// Returns true if every figure satisfies its threshold.
     pub fn is_met(&self) -> bool {
         self.figures().iter().all(Figure::is_met)
     }
 
-    /// The worst worlds, the worst first, of those with a fault.
+    /// The worlds with mistakes, the worst first; at most ten.
     pub fn worst(&self) -> Vec<&'a Judged> {
         let mut worst: Vec<_> = self
             .judged
@@ -151,8 +151,7 @@ impl<'a> Tally<'a> {
         worst
     }
 
-    /// Number of worlds for each family of the best lever and each family of the named
-    /// one.
+    /// Number of worlds for each pair of families: of the best lever and of the named lever.
     fn confusion(&self) -> Table {
         let mut families: Vec<&str> = self
             .judged
@@ -194,7 +193,7 @@ impl<'a> Tally<'a> {
 }
 
 impl fmt::Display for Tally<'_> {
-    /// The table of best against named levers, the worst worlds, and the figures.
+    /// Writes the table of best and named levers, the worst worlds, and the figures.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.confusion())?;
         for world in self.worst() {
@@ -216,7 +215,7 @@ impl fmt::Display for Tally<'_> {
 }
 
 impl fmt::Display for Judged {
-    /// Two lines and the commands that repeat it.
+    /// Writes two lines about the world, and the commands that repeat its runs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             number,
@@ -285,7 +284,7 @@ impl fmt::Display for Judged {
     }
 }
 
-/// Severity of the mistakes about a world; 0 for none.
+/// Severity of the mistakes in the answer about a world; 0 without mistakes.
 fn fault(world: &Judged) -> f64 {
     let advice = world.advice.as_ref();
     let worse = advice
@@ -309,7 +308,7 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-/// Value below which the share `q` of the sorted `values` lies; 0 without values.
+/// The quantile `q` of the sorted `values`; 0 without values.
 fn quantile(values: &[f64], q: f64) -> f64 {
     let rank = (values.len() as f64 * q).ceil() as usize;
     values.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)

@@ -1,7 +1,7 @@
 //! Tests of the worlds and of the judge itself.
 //!
-//! Rule: the judge is tested with engines whose worth is known: one that always gives the
-//! same answer, and one that knows the truth.
+//! Rule: the judge is tested with engines of known quality: one that always gives the same answer,
+//! and one that knows the truth.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use fullpipe_scenario::{Played, Scene, Setup, watch::Watch};
 
 use super::{judged::missed, *};
 
-/// A path of 20 Mbit/s and 40 ms, whose product is 100 KB. Slow start is short.
+/// A path of 20 Mbit/s and 40 ms: its bandwidth-delay product is 100 KB. Slow start is short.
 const SMALL_SEND_BUFFER: &str = r#"
 title = "A small send buffer"
 hosts.sender = { set.tcp.send_buffer = 20000, set.tcp.initial_window = 80, set.tcp.hystart = false }
@@ -92,7 +92,7 @@ fn a_dimension_that_is_added_moves_no_other_draw() {
     }
 }
 
-/// The send buffer allows a fifth of the path's rate.
+/// The send buffer allows only a fifth of the path's rate.
 #[test]
 fn the_truth_of_a_small_send_buffer_is_the_send_buffer() {
     let world = small_send_buffer();
@@ -112,12 +112,13 @@ fn the_truth_of_a_small_send_buffer_is_the_send_buffer() {
         (right.verdict, right.named_family.as_str()),
         (Verdict::Right, "send buffer")
     );
-    // The path can be named only if no host has a remedy.
+    // Naming the path is right only if no host has a remedy.
     let path = verdict_of(&["path.forward.delay"]);
     assert_eq!((path.verdict, path.named_gain), (Verdict::Wrong, 0.0));
     assert_eq!(verdict_of(&[]).verdict, Verdict::Wrong);
     assert_eq!(verdict_of(&["sender.no.such"]).named_family, "unknown");
-    // A lever of a host that helps is the best one, even if the judge found only the path.
+    // A lever of a host that helps is the best one, even if the judge found only levers of the
+    // path.
     let mut blind = Truth::of(&world).unwrap();
     blind.best.levers = vec!["path.forward.rate".into()];
     blind.best.is_of_host = false;
@@ -173,7 +174,7 @@ fn the_error_of_a_prediction_is_a_share_of_what_was_measured() {
     assert_eq!(missed(1.0, 0.0), f64::INFINITY);
 }
 
-/// Worlds of the test of whole engines: short ones.
+/// Numbers of the worlds for tests of whole engines: worlds with short runs.
 const WORLDS: [u64; 4] = [6, 16, 33, 43];
 
 #[test]

@@ -1,36 +1,36 @@
-//! Levers of the hosts that help only together.
+//! Finds levers of the hosts that help only together.
 //!
-//! Rule: the combinations tried are all resources, all resources with one rule, pairs of the
-//! levers that help most alone, and all levers that help alone. The best of these
-//! combinations loses each lever whose removal costs almost nothing.
+//! Rule: these combinations are tried: all resources, all resources with one rule, pairs of the
+//! levers that help most alone, and all levers that help alone. From the best combination, levers
+//! are removed as long as its gain hardly falls.
 
 use fullpipe_explain::{Change, Lever, LeverKind};
 
 use crate::runs::{Failure, Gain, LEAST, Runs};
 
-/// Levers that help most alone, of which all pairs are tried.
+/// Number of levers that help most alone; all pairs of them are tried.
 const PAIRED: usize = 4;
-/// Combinations that are tried with more than one seed.
+/// Number of combinations that are tried with more than one seed.
 const PROMISING: usize = 6;
-/// Share of a combination's gain that the rest must keep if a lever is removed.
+/// Share of a combination's gain that must remain when levers are removed.
 const KEPT: f64 = 0.98;
 
-/// Levers by their places in the list, and their changes.
+/// Levers by their indices in the list of levers, and their changes.
 pub struct Combination {
     pub places: Vec<usize>,
     pub changes: Vec<Change>,
 }
 
-/// Returns the best combination with its fewest levers; `None` if it is not faster by
+/// Returns the best combination, reduced to the fewest levers; `None` if it is not faster by
 /// [`LEAST`] than the best lever of the hosts alone, or if one lever suffices. `rough` has the
 /// rough gain of each lever.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// If a checker of the simulator found a violation.
 pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
     let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
     let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);
-    // The gain of one run each decides which combinations are run with more seeds.
+    // Combinations with the largest gain in a single run are run with more seeds.
     let mut tries = Vec::new();
     for wanted in combinations(levers, rough) {
         let places = compatible(runs, levers, &wanted);
@@ -55,7 +55,7 @@ pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combi
     Ok((places.len() > 1).then_some(Combination { places, changes }))
 }
 
-/// The places of the levers of each combination to try.
+/// Indices of the levers of each combination to try.
 fn combinations(levers: &[Lever], rough: &[f64]) -> Vec<Vec<usize>> {
     let of = |kind: LeverKind| (0..levers.len()).filter(move |place| levers[*place].kind == kind);
     let resources: Vec<_> = of(LeverKind::Resource).collect();
@@ -76,7 +76,7 @@ fn combinations(levers: &[Lever], rough: &[f64]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Returns `wanted` without the levers that contradict those before them.
+/// Returns `wanted` without levers that contradict an earlier one.
 fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     let mut setup = runs.setup().clone();
     let mut places = Vec::new();
@@ -92,7 +92,7 @@ fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     places
 }
 
-/// Removes levers, large groups first, while the rest has the gain `enough`.
+/// Removes levers, large groups first, as long as the gain is at least `enough`.
 fn fewest(
     runs: &Runs,
     levers: &[Lever],

@@ -1,9 +1,9 @@
-//! The lever that helps most, found by trying all of them.
+//! Finds the lever that helps most, by trying all levers.
 //!
-//! Rule: if levers of the hosts, alone or together, give at least 2 % and more than twice
-//! the error of that, the best of them is the truth, because somebody can set them;
-//! otherwise the best of the other levers is. Every lever is tried roughly; those that
-//! might be best are then measured with other seeds.
+//! Rule: if levers of the hosts, alone or together, give at least 2 % and more than twice the error
+//! of the gain, the truth is the best of them, because somebody can set them. Otherwise the truth
+//! is the best of the other levers. Every lever is tried roughly; those that may be best are then
+//! measured with other seeds.
 
 use fullpipe_explain::{Ample, Change, Lever, levers_of};
 
@@ -14,16 +14,15 @@ use crate::{
     world::World,
 };
 
-/// Levers of each class that are measured again.
+/// Number of levers of each class that are measured again.
 const CONTENDERS: usize = 8;
-/// Part of the measured best gain; a lever whose rough gain is less cannot be best.
+/// Share of the measured best gain; a lever with a smaller rough gain cannot be best.
 const FAR: f64 = 0.7;
 
-/// Changes that were tried, with their gain.
+/// Changes that were tried, and their gain.
 #[derive(Clone, Debug)]
 pub struct Best {
-    /// Names of the levers: one, or several that help only together; empty if nothing
-    /// helps.
+    /// Names of the levers: one, or several that help only together; empty if no lever helps.
     pub levers: Vec<String>,
     /// The changes.
     pub changes: Vec<Change>,
@@ -31,24 +30,24 @@ pub struct Best {
     pub gain: f64,
     /// Standard error of the gain.
     pub error: f64,
-    /// True if levers of the hosts are the best.
+    /// True if the best levers are levers of the hosts.
     pub is_of_host: bool,
-    /// The family of levers, for a table.
+    /// Family of the levers, for a table.
     pub family: String,
 }
 
-/// A world whose levers have all been tried.
+/// A world after all its levers were tried.
 pub struct Truth {
     pub(crate) runs: Runs,
     /// Every lever of the world.
     pub levers: Vec<Lever>,
-    /// The larger of the rough gains of each lever's two values.
+    /// For each lever, the larger of the rough gains at its two values.
     pub(crate) rough: Vec<f64>,
-    /// The lever, or the levers, that help most.
+    /// The lever or levers that help most.
     pub best: Best,
 }
 
-/// Changes that might be the best.
+/// Changes that may be the best.
 struct Contender {
     names: Vec<String>,
     changes: Vec<Change>,
@@ -61,7 +60,7 @@ impl Truth {
     /// Tries every lever of `world`.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// If a checker of the simulator found a violation.
     pub fn of(world: &World) -> Result<Self, Failure> {
         let runs = Runs::of(world.setup(), world.number)?;
         let measured = runs.measured()?;
@@ -93,12 +92,13 @@ impl Truth {
         })
     }
 
-    /// The lever of this name.
+    /// Returns the lever with this name.
     pub fn lever(&self, name: &str) -> Option<&Lever> {
         self.levers.iter().find(|lever| lever.name == name)
     }
 
-    /// Changes that stand for these levers together: each at ample, and each at twice.
+    /// The changes of these levers together: with each lever at ample, and with each at twice its
+    /// value.
     pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {
         let levers: Option<Vec<&Lever>> = names.iter().map(|name| self.lever(name)).collect();
         let levers = levers?;
@@ -110,7 +110,7 @@ impl Truth {
     }
 }
 
-/// Tries each lever at both of its values; returns the larger rough gain of each, and all
+/// Tries each lever at both of its values. Returns the larger rough gain of each lever, and all
 /// tries that help.
 fn try_all(runs: &Runs, levers: &[Lever]) -> Result<(Vec<f64>, Vec<Contender>), Failure> {
     let mut rough = Vec::new();
@@ -135,7 +135,7 @@ fn try_all(runs: &Runs, levers: &[Lever]) -> Result<(Vec<f64>, Vec<Contender>), 
     Ok((rough, contenders))
 }
 
-/// Measures the contenders of the hosts, and if none of them helps, the others.
+/// Measures the contenders among levers of the hosts and, if none helps, among the others.
 fn contest(runs: &Runs, contenders: &[Contender]) -> Result<Best, Failure> {
     for is_of_host in [true, false] {
         let own = contenders

@@ -1,4 +1,4 @@
-//! A random transfer, as an experiment file of one row.
+//! A random transfer, written as an experiment file with one row.
 //!
 //! Rule: the number of a world determines its file.
 
@@ -9,21 +9,21 @@ use crate::draw;
 /// A random transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct World {
-    /// Its number.
+    /// Number of the world.
     pub number: u64,
-    /// Names of the dimensions that were drawn for it.
+    /// Names of the dimensions that were drawn for the world.
     pub dimensions: Vec<&'static str>,
     /// The world as a file for `fullpipe lab`.
     pub file: String,
 }
 
 impl World {
-    /// The world of this number.
+    /// Draws the world with this number.
     pub fn draw(number: u64) -> Self {
         Self::drawn(number, None)
     }
 
-    /// The world of this number, which certainly has `dimension` if its hosts take it; see
+    /// Draws the world with this number, including `dimension` if its hosts accept it; see
     /// [`dimensions`].
     pub fn with(number: u64, dimension: &str) -> Self {
         Self::drawn(number, Some(dimension))
@@ -38,16 +38,16 @@ impl World {
         }
     }
 
-    /// The world as an experiment of one row.
+    /// Parses the file as an experiment with one row.
     ///
     /// # Errors
-    /// A mistake in the file, which means that it was drawn wrongly.
+    /// If the file has a mistake, because it was drawn wrongly.
     pub fn experiment(&self) -> Result<Experiment, Mistake> {
         let name = format!("world-{}", self.number);
         Experiment::parse(&name, &format!("{name}.toml"), &self.file)
     }
 
-    /// The setup of its row.
+    /// The setup of the experiment's row.
     ///
     /// # Panics
     /// If the file was drawn wrongly.

@@ -1,7 +1,7 @@
 //! The cases: transfers whose limit is known by construction.
 //!
-//! Rule: a case is drawn from its number alone. All constructions come equally often, one after the
-//! other.
+//! Rule: a case is determined by its number. The constructions take turns, so all are equally
+//! frequent.
 
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
@@ -11,27 +11,27 @@ use crate::draw::{micros, one, spread};
 /// The construction of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// A send buffer below the bandwidth-delay product.
+    /// A send buffer smaller than the bandwidth-delay product.
     SendBuffer,
-    /// A receive buffer below it.
+    /// A receive buffer smaller than the bandwidth-delay product.
     ReceiveBuffer,
-    /// A reader slower than the path.
+    /// A reader that is slower than the path.
     SlowReader,
     /// A reader that pauses: a zero window, and probes that are answered.
     PausingReader,
-    /// The same, with an outage that loses probes.
+    /// A reader that pauses, with an outage that loses zero-window probes.
     LostProbes,
     /// Independent losses.
     RandomLoss,
     /// Losses in bursts.
     BurstLoss,
-    /// Overtaken segments.
+    /// Segments that overtake each other.
     Reordering,
     /// A transfer that ends in slow start.
     SlowStart,
-    /// The path's rate, with a queue above the bandwidth-delay product.
+    /// The path's rate, with a queue longer than the bandwidth-delay product.
     DeepQueue,
-    /// The path's rate, with a queue below it.
+    /// The path's rate, with a queue shorter than the bandwidth-delay product.
     ShallowQueue,
     /// A policer.
     Policer,
@@ -43,17 +43,17 @@ pub enum Family {
     Nagle,
     /// A configured pacing rate.
     Pacing,
-    /// Short answers with losses at their end.
+    /// Short responses with losses at their end.
     TailLoss,
-    /// Outages, which end in retransmission timeouts.
+    /// Outages that end with retransmission timeouts.
     Timeout,
-    /// A slow path of the ACKs.
+    /// A slow path for ACKs.
     AckPath,
-    /// A hop with a smaller MTU that reports nothing.
+    /// A hop with a smaller MTU that sends no ICMP messages.
     MtuHole,
-    /// A send buffer and losses.
+    /// A small send buffer and losses.
     BufferAndLoss,
-    /// A receive buffer as large as the send buffer, or nearly.
+    /// A receive buffer as large as the send buffer, or nearly as large.
     TwoBuffers,
 }
 
@@ -88,22 +88,22 @@ impl Family {
 /// A case.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its number, which is also the seed of its run.
+    /// Number of the case, and seed of its run.
     pub number: u64,
-    /// Its construction.
+    /// Construction of the case.
     pub family: Family,
     /// The transfer.
     pub setup: Setup,
-    /// A pacing rate is configured.
+    /// True if a pacing rate is configured.
     pub has_rate: bool,
-    /// The host whose capture shows the middle of the path, and the propagation delay from
-    /// it, in nanoseconds.
+    /// The host from whose capture the view from the middle of the path is computed, and the
+    /// propagation delay from that host, in nanoseconds.
     pub middle: (usize, i64),
-    /// The settings, one a line.
+    /// The settings, one per line.
     pub text: String,
 }
 
-/// A case that is being drawn.
+/// A case while it is drawn.
 struct Plan {
     rng: Rng,
     rtt_us: u64,
@@ -122,7 +122,7 @@ rows = [{ label = "case" }]
 "#;
 
 impl Case {
-    /// Draws the case of `number`.
+    /// Draws the case with this number.
     pub fn draw(number: u64) -> Self {
         let family = Family::ALL[(number % Family::ALL.len() as u64) as usize];
         let rng = Rng::seeded(number).fork_named("captures");
@@ -168,7 +168,7 @@ impl Plan {
         self.rate_bps as f64 * self.rtt_us as f64 / 8e6
     }
 
-    /// A path from 1 to 200 ms, an algorithm, and buffers that limit nothing.
+    /// Sets a path with an RTT from 1 to 200 ms, a congestion control, and ample buffers.
     fn common(&mut self) {
         let rtt_us = self.spread(1_000.0, 200_000.0) as u64;
         self.rtt_us = rtt_us;
@@ -192,8 +192,8 @@ impl Plan {
         self.rate(3e5, 2e7);
     }
 
-    /// A rate with a bandwidth-delay product between these numbers of bytes, as far as 1 to
-    /// 1000 Mbit/s allow it.
+    /// Sets a rate with a bandwidth-delay product between `low` and `high` bytes, within 1 to 1000
+    /// Mbit/s.
     fn rate(&mut self, low: f64, high: f64) {
         let bdp = self.spread(low, high);
         let rate = bdp * 8e6 / self.rtt_us as f64;
@@ -202,7 +202,7 @@ impl Plan {
         self.queue(2.0);
     }
 
-    /// A queue of this many bandwidth-delay products.
+    /// Sets a queue with a length of this many bandwidth-delay products.
     fn queue(&mut self, products: f64) {
         let bytes = (self.bdp() * products).max(20_000.0) as u64;
         self.set("path.forward.queue", format!("{bytes} bytes"));
@@ -283,11 +283,11 @@ impl Plan {
         }
     }
 
-    /// A buffer between 8 KiB and 1 MiB that is at most 0.6 bandwidth-delay products.
+    /// Sets a buffer between 8 KiB and 1 MiB, at most 0.6 bandwidth-delay products.
     fn buffer(&mut self, path: &str) {
         let buffer = self.spread(8_192.0, 1_048_576.0);
         let products = self.spread(0.1, 0.6);
-        // No path has more than 1 Gbit/s.
+        // No path is faster than 1 Gbit/s.
         let most = 1e9 * self.rtt_us as f64 / 8e6 * products;
         let buffer = buffer.min(most).max(8_192.0);
         self.rate(buffer / products, buffer / products * 1.01);

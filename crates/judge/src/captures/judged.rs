@@ -1,7 +1,7 @@
-//! One case, judged from three places.
+//! Judges one case by captures at three places.
 //!
-//! Rule: an answer is right if its group is the longest of the truth, or within
-//! [`TOLERANCE`] of it: of two limits that are as long, either is right.
+//! Rule: an answer is right if its group is the limit with the largest true share, or within
+//! [`TOLERANCE`] of that share: of two equally long limits, either is right.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -20,15 +20,15 @@ use super::{
 };
 use crate::runs::Failure;
 
-/// Difference of two shares that count as equal.
+/// Difference at which two shares still count as equal.
 pub const TOLERANCE: f64 = 0.05;
 
-/// The account of a capture, beside the truth.
+/// The account of a capture, and the truth.
 #[derive(Clone, Debug)]
 pub struct JudgedCapture {
     /// Number of the case.
     pub number: u64,
-    /// Its construction.
+    /// Construction of the case.
     pub family: Family,
     /// Place of the capture.
     pub view: View,
@@ -36,9 +36,9 @@ pub struct JudgedCapture {
     pub truth: TrueAccount,
     /// The account of the capture.
     pub seen: TrueAccount,
-    /// The named group.
+    /// The group that the capture's account names.
     pub named: LimitGroup,
-    /// Confidence in it.
+    /// Confidence in that group.
     pub confidence: Confidence,
     /// Everything that the capture showed.
     pub observed: ObservedConnection,
@@ -51,7 +51,7 @@ impl JudgedCapture {
         self.truth.share(self.named) >= longest - TOLERANCE
     }
 
-    /// Returns true if it names the wrong group with high confidence.
+    /// Returns true if the capture names the wrong group with high confidence.
     pub fn is_surely_wrong(&self) -> bool {
         !self.is_right() && self.confidence == Confidence::High
     }
@@ -62,10 +62,10 @@ impl JudgedCapture {
     }
 }
 
-/// Runs case `number` and judges its three captures. Empty if the transfer moved nothing.
+/// Runs case `number` and judges its three captures. Returns nothing if no payload arrived.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// If a checker of the simulator found a violation.
 pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
     let case = Case::draw(number);
     let broken = |why: &dyn std::fmt::Display| Failure(format!("case {number}: {why}"));
@@ -145,7 +145,7 @@ fn judged(
 }
 
 impl fmt::Display for JudgedCapture {
-    /// Writes one line: the answer, and both accounts.
+    /// Writes the answer and both accounts in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let answer = match (self.is_right(), self.confidence) {
             (true, _) => "right",

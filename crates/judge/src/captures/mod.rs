@@ -1,11 +1,11 @@
-//! Accounts inferred from captures, judged by the stack's own limit clock.
+//! Compares accounts inferred from captures with the stack's own limit clock.
 //!
 //! A case is a transfer whose limit is known by construction. It runs once in the simulator. Its
-//! capture is read at the sender, at the receiver, and in the middle of the path, and
-//! `fullpipe_diagnose::observe` gives an account of each.
+//! captures are read at the sender, at the receiver, and in the middle of the path, and
+//! `fullpipe_diagnose::observe` infers an account from each.
 //!
-//! Rule: the truth is the longest limit of the sender's own clock. A case is its number: the same
-//! number draws the same case.
+//! Rule: the truth is the longest limit of the sender's own clock. A number always draws the same
+//! case.
 
 mod draw;
 mod judged;

@@ -1,4 +1,4 @@
-//! The confusion matrix of many cases, and the limits that its figures must keep.
+//! The confusion matrix of many cases, and the required figures.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use fullpipe_fit::frames::View;
 
 use super::{judged::JudgedCapture, truth::LimitGroup};
 
-/// Least share of right answers from all places.
+/// Least share of right answers over all places.
 const RIGHT: f64 = 0.95;
-/// Least share of right answers from the sender.
+/// Least share of right answers at the sender.
 const RIGHT_AT_SENDER: f64 = 0.98;
 /// Largest share of wrong answers with high confidence.
 const SURELY_WRONG: f64 = 0.01;
-/// Largest median of the largest error of a share.
+/// Largest median, over all captures, of a capture's largest error of a share.
 const ERROR: f64 = 0.05;
 
 /// Figures over many judged captures.
@@ -24,12 +24,12 @@ pub struct CaptureTally<'a> {
 }
 
 impl<'a> CaptureTally<'a> {
-    /// The figures over `judged`; `broken` cases failed.
+    /// Summarises `judged`; `broken` further cases failed.
     pub const fn new(judged: &'a [JudgedCapture], broken: usize) -> Self {
         Self { judged, broken }
     }
 
-    /// Share of right answers, from one place or from all.
+    /// Share of right answers at one place, or over all places.
     pub fn right(&self, view: Option<View>) -> f64 {
         self.share(view, JudgedCapture::is_right)
     }
@@ -39,7 +39,7 @@ impl<'a> CaptureTally<'a> {
         self.share(view, JudgedCapture::is_surely_wrong)
     }
 
-    /// Median of the largest error of a share.
+    /// Median of the captures' largest errors of a share.
     pub fn median_error(&self, view: Option<View>) -> f64 {
         let of_view = self.of(view);
         let mut errors: Vec<f64> = of_view.map(JudgedCapture::error).collect();
@@ -47,7 +47,7 @@ impl<'a> CaptureTally<'a> {
         errors.get(errors.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Returns true if every figure keeps its limit.
+    /// Returns true if every figure is within its limit.
     pub fn is_met(&self) -> bool {
         self.broken == 0
             && self.right(None) >= RIGHT
@@ -67,7 +67,7 @@ impl<'a> CaptureTally<'a> {
         count as f64 / all.max(1) as f64
     }
 
-    /// Rows: the truth; columns: the named group.
+    /// The confusion matrix. Rows are the truth, columns the named group.
     fn matrix(&self) -> Table {
         let mut table = table();
         let mut header = vec![Cell::new("truth \\ named")];

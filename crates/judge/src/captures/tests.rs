@@ -1,4 +1,4 @@
-//! A small fixed number of cases.
+//! Tests with a small, fixed number of cases.
 
 use super::{CaptureTally, Case, Family, JudgedCapture, View, judge_case};
 

@@ -1,16 +1,16 @@
 //! The truth: the sender's own limit clock.
 //!
-//! Rule: the handshake and the time after FIN are excluded, because a capture's lifetime begins
-//! and ends at other moments than the clock's. A pacing rate that was not configured derives from the
-//! congestion window or from the rate of delivery: its time continues the limit that bounded the flight
-//! before it.
+//! Rule: the handshake and the time after FIN are excluded, because a capture's lifetime begins and
+//! ends at other moments than the clock's. A pacing rate that was not configured derives from the
+//! congestion window or from the delivery rate, so its time is added to the limit that bounded the
+//! bytes in flight before it.
 
 use std::fmt;
 
 use fullpipe_diagnose::observe::SeenLimit;
 use fullpipe_tcp::Limit;
 
-/// Limits that have the same cause, as in the verdicts of the laboratory.
+/// Groups of limits that have the same cause, as in the lab's verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LimitGroup {
     /// The application writes no more.
@@ -27,7 +27,7 @@ pub enum LimitGroup {
     Loss,
     /// A configured pacing rate.
     Pacing,
-    /// The device.
+    /// The device queue.
     Device,
     /// Nagle's algorithm.
     Nagle,
@@ -53,7 +53,7 @@ impl LimitGroup {
         Self::Unknown,
     ];
 
-    /// Groups that bound the flight, from which a pacing rate may derive.
+    /// Groups that bound the bytes in flight. A pacing rate may derive from them.
     const BOUNDS: [Self; 5] = [
         Self::SendBuffer,
         Self::ReceiveWindow,
@@ -100,15 +100,15 @@ impl LimitGroup {
     }
 }
 
-/// Shares of the groups of a sender's limits. They add up to 1, or all are 0.
+/// Shares of each group in a sender's time. They add up to 1, or all are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrueAccount {
     shares: [f64; LimitGroup::ALL.len()],
 }
 
 impl TrueAccount {
-    /// The account of limits that followed each other, with their times. Unless a rate was
-    /// configured, pacing continues the limit before it.
+    /// Computes the account from consecutive limits and their times. Unless `has_rate` says that a
+    /// rate was configured, pacing is added to the limit before it.
     pub fn of(bands: impl Iterator<Item = (SeenLimit, f64)>, has_rate: bool) -> Self {
         let mut shares = [0.0; LimitGroup::ALL.len()];
         let mut before = LimitGroup::SlowStart;
@@ -145,7 +145,7 @@ impl TrueAccount {
         largest.unwrap_or(LimitGroup::Unknown)
     }
 
-    /// The largest difference of a share to that of `other`.
+    /// The largest difference between a share here and in `other`.
     pub fn difference(&self, other: &Self) -> f64 {
         let pairs = self.shares.iter().zip(&other.shares);
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)

@@ -1,4 +1,4 @@
-//! Results of many twins.
+//! Summarises the results of many twins.
 
 use std::fmt;
 
@@ -15,19 +15,19 @@ pub struct TwinTally<'a> {
 }
 
 impl<'a> TwinTally<'a> {
-    /// The figures over `judged`; `broken` cases failed.
+    /// Summarises `judged`; `broken` further cases failed.
     pub const fn new(judged: &'a [JudgedTwin], broken: usize) -> Self {
         Self { judged, broken }
     }
 
-    /// Every advice.
+    /// Returns the results of all advice.
     pub fn advice(&self) -> Vec<&'a JudgedAdvice> {
         let judged = self.judged.iter();
         judged.filter_map(|one| one.advice.as_ref()).collect()
     }
 
-    /// Sizes of the errors of the goodput of twins that reproduce their captures, in order; of
-    /// all twins, if `is_any`.
+    /// Absolute errors of the twins' goodput, sorted: of twins that reproduce their captures, or of
+    /// all twins if `is_any`.
     fn errors(&self, view: Option<View>, is_any: bool) -> Vec<f64> {
         let judged = self.of(view);
         let judged = judged.filter(|one| is_any || one.is_reproduced);
@@ -40,14 +40,14 @@ impl<'a> TwinTally<'a> {
     }
 }
 
-/// Sizes of errors, the smallest first.
+/// Sorts absolute errors in ascending order.
 fn sorted(errors: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut sizes: Vec<f64> = errors.map(f64::abs).collect();
     sizes.sort_by(f64::total_cmp);
     sizes
 }
 
-/// The size that a share of all errors does not exceed, in percent.
+/// The percentile `share` of absolute errors, as text in percent.
 fn percentile(sorted: &[f64], share: f64) -> String {
     let place = (sorted.len() as f64 * share) as usize;
     let found = sorted.get(place.min(sorted.len().saturating_sub(1)));

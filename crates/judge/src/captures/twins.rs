@@ -1,9 +1,9 @@
-//! Twins of captures, judged by the transfers that were captured.
+//! Judges twins of captures by the transfers that were captured.
 //!
-//! A case runs once, and its captures are fitted. The advice of a twin is applied to the transfer
-//! itself, which runs again with it. The prediction was made from the capture alone.
+//! A case runs once, and an experiment is fitted to each of its captures. The advice of a twin is
+//! applied to the captured transfer, which then runs again. The prediction uses only the capture.
 //!
-//! Rule: a fit gets segments and the system of the hosts, as from `--preset`, and nothing else of the case.
+//! Rule: a fit gets the segments and the system of the hosts (as with `--preset`), nothing else.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -22,64 +22,64 @@ use fullpipe_scenario::{Scene, Setup, watch::Watch};
 use super::draw::{Case, Family};
 use crate::runs::Failure;
 
-/// Seeds of the transfer with the advice.
+/// Number of seeds for the transfer with the advice.
 const SEEDS: u64 = 3;
-/// A transfer of at least this part of its goodput before is not harmed.
+/// Least ratio of goodput with and without advice at which the advice is harmless.
 const NEUTRAL: f64 = 0.98;
 
-/// A twin beside the transfer that was captured.
+/// A twin, and its comparison with the captured transfer.
 #[derive(Clone, Debug)]
 pub struct JudgedTwin {
     /// Number of the case.
     pub number: u64,
-    /// Its construction.
+    /// Construction of the case.
     pub family: Family,
     /// Place of the capture.
     pub view: View,
-    /// Misfit of goodput, from -1 on; `None` if there is no twin.
+    /// Relative error of goodput, at least -1; `None` if there is no twin.
     pub goodput_error: Option<f64>,
     /// The twin reproduces the capture.
     pub is_reproduced: bool,
     /// One line about the twin, or the reason for which there is none.
     pub text: String,
-    /// Its cause, if the twin was explained.
+    /// Cause that the twin's explanation names, if the twin was explained.
     pub limit: Option<&'static str>,
-    /// Its advice, if it was explained and has one.
+    /// Advice of the explanation and its result, if there is advice.
     pub advice: Option<JudgedAdvice>,
 }
 
-/// An advice beside its result.
+/// Advice and its result.
 #[derive(Clone, Debug)]
 pub struct JudgedAdvice {
-    /// The settings.
+    /// The advised settings.
     pub changes: Vec<Change>,
-    /// Goodput in Mbit/s, by the twin of the capture.
+    /// Goodput in Mbit/s that the capture's twin predicts.
     pub predicted_mbps: f64,
-    /// Goodput of the transfer without the advice.
+    /// Goodput of the transfer without the advice, in Mbit/s.
     pub before_mbps: f64,
-    /// Goodput of the transfer with it.
+    /// Goodput of the transfer with the advice, in Mbit/s.
     pub after_mbps: f64,
 }
 
 impl JudgedAdvice {
-    /// The prediction over the result, less 1.
+    /// Predicted goodput divided by the measured one, minus 1.
     pub fn error(&self) -> f64 {
         self.predicted_mbps / self.after_mbps.max(1e-9) - 1.0
     }
 
-    /// Returns true if the transfer is not slower with the advice.
+    /// Returns true if the advice does not make the transfer slower.
     pub fn is_harmless(&self) -> bool {
         self.after_mbps >= NEUTRAL * self.before_mbps
     }
 }
 
-/// Judges the twins of case `number` from its three places, and the advice of one of them.
+/// Judges the twins of case `number` from three places, and the advice of one of them.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// If a checker of the simulator found a violation.
 pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let mut case = Case::draw(number);
-    // A capture begins with the SYN: what ARP takes before it is in no prediction.
+    // A capture begins with the SYN, so no prediction could include the time of an ARP request.
     case.setup
         .hosts
         .iter_mut()
@@ -90,7 +90,7 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Families follow each other, so each has its advice from every place.
+    // The constructions take turns; this makes the place of the advice change for each of them.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {
@@ -102,7 +102,7 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     Ok(all)
 }
 
-/// Goodput of a run of `setup` in Mbit/s; `None` without payload.
+/// Runs `setup` and returns its goodput in Mbit/s; `None` if no payload was sent.
 fn played(setup: &Setup, seed: u64, captured: Option<&Captured>) -> Result<Option<f64>, String> {
     let mut scene = Scene::new(setup, seed, false, Watch::NONE);
     if let Some(captured) = captured {
@@ -116,7 +116,8 @@ fn played(setup: &Setup, seed: u64, captured: Option<&Captured>) -> Result<Optio
     Ok(played.map(|played| played.measured.first_flow_mbps(setup.flow())))
 }
 
-/// Fits what one place shows; with `before_mbps` also explains it, and applies the advice.
+/// Fits a twin to the capture at one place. With `before_mbps`, also explains the twin and applies
+/// its advice.
 fn judged(
     case: &Case,
     view: View,
@@ -165,7 +166,7 @@ fn judged(
     Ok(found)
 }
 
-/// The advice, applied to the transfer that was captured.
+/// Applies the advice to the captured transfer.
 fn advice(
     case: &Case,
     explained: &Explanation,
@@ -215,7 +216,7 @@ fn text(twin: &CaptureTwin) -> String {
 }
 
 impl fmt::Display for JudgedTwin {
-    /// Writes one line, and another about the advice.
+    /// Writes one line about the twin, and one about its advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match (self.goodput_error, self.is_reproduced) {
             (None, _) => "no twin".to_string(),

@@ -31,10 +31,10 @@ pub const DIMENSIONS: &[Dimension] = &[
     }),
 ];
 
-/// Most datagrams that are cut into fragments.
+/// Largest datagram in bytes; it is sent in fragments.
 const LONGEST: u64 = 16_000;
 
-/// The size of a datagram: one packet in most worlds, otherwise fragments.
+/// Draws the size of a datagram: one packet in most worlds, otherwise several fragments.
 fn datagram(plan: &mut Plan, mut rng: Rng) {
     let whole = plan.mtu.saturating_sub(28).max(16);
     let size = match rng.below(6) {
@@ -51,7 +51,7 @@ fn offered_rate(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Flow, &[("rate", format!("{}bit", rate as u64 + 1))]);
 }
 
-/// No ARP request precedes the first datagram.
+/// Spares the first datagram an ARP request.
 fn acquainted(plan: &mut Plan, _: Rng) {
     plan.offer(Sender, &[("acquainted", "true".into())]);
 }
@@ -61,7 +61,7 @@ fn tick(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Flow, &[("tick", micros(tick))]);
 }
 
-/// A sender that offers as much as its stack takes, which its device slows.
+/// Makes the sender offer as much as its stack accepts, so that its device is the limit.
 fn unpaced(plan: &mut Plan, _: Rng) {
     plan.offer(Sender, &[("acquainted", "true".into())]);
     plan.offer(Part::Path, &[("forward.queue", "device".into())]);

@@ -1,12 +1,12 @@
-//! A dimension of random worlds: a row of a table.
+//! A dimension of random worlds: one property, a row of a table.
 //!
-//! Rule: a dimension only adds settings to a plan; `draw` decides whether a world has it.
+//! Rule: a dimension only adds settings to a plan; `draw` decides which worlds have it.
 
 use fullpipe_pool::Rng;
 
 use super::plan::Plan;
 
-/// The protocol of the worlds that a dimension belongs to.
+/// The protocol of the worlds in which a dimension may occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Any,
@@ -14,14 +14,14 @@ pub enum Protocol {
     Udp,
 }
 
-/// One property that a world may have.
+/// A property that a world may have.
 pub struct Dimension {
-    /// Its name, by which its generator is forked.
+    /// Name of the dimension, by which its generator is forked.
     pub name: &'static str,
     pub protocol: Protocol,
-    /// Share of the worlds that have it.
+    /// Share of the worlds with this dimension.
     pub chance: f64,
-    /// Adds it to the plan.
+    /// Adds the dimension's settings to the plan.
     pub add: fn(&mut Plan, Rng),
 }
 
@@ -34,7 +34,7 @@ pub const fn dimension(name: &'static str, chance: f64, add: fn(&mut Plan, Rng))
     }
 }
 
-/// As [`dimension`], for streams only.
+/// Like [`dimension`], for streams only.
 pub const fn tcp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Dimension {
     Dimension {
         protocol: Protocol::Tcp,
@@ -42,7 +42,7 @@ pub const fn tcp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Di
     }
 }
 
-/// As [`dimension`], for datagrams only.
+/// Like [`dimension`], for datagrams only.
 pub const fn udp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Dimension {
     Dimension {
         protocol: Protocol::Udp,

@@ -108,13 +108,13 @@ fn set(plan: &mut Plan, part: Part, key: &str, value: &str) {
     plan.offer(part, &[(key, value.to_string())]);
 }
 
-/// A buffer or a cap of a twentieth to two bandwidth-delay products.
+/// Sets a buffer or a cap between a twentieth of and two bandwidth-delay products.
 fn bytes(plan: &mut Plan, mut rng: Rng, part: Part, key: &str, least: u64) {
     let amount = plan.scarce(&mut rng, least);
     plan.offer(part, &[(key, amount.to_string())]);
 }
 
-/// A number from 1 to `most`.
+/// Sets a number from 1 to `most`.
 fn count(plan: &mut Plan, mut rng: Rng, part: Part, key: &str, most: u64) {
     let count = spread(&mut rng, 1.0, most as f64 + 0.5) as u64;
     plan.offer(part, &[(key, count.to_string())]);
@@ -141,7 +141,7 @@ fn memory(plan: &mut Plan, mut rng: Rng, part: Part) {
     plan.offer(part, &pool);
 }
 
-/// While the application runs, frames arrive and find the ring full.
+/// Sets a short receive ring and a slow application, so arriving frames may find the ring full.
 fn receive_ring(plan: &mut Plan, mut rng: Rng) {
     let ring = rng.between(2, 32);
     let frame_us = plan.frame() as f64 * 8e6 / plan.rate_bps as f64;
@@ -173,7 +173,7 @@ fn merge(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Receiver, &device);
 }
 
-/// A processor that takes 0.3 to 4 times as long for a frame as the path.
+/// Sets a processor that needs 0.3 to 4 times as long for a frame as the path.
 fn processor(plan: &mut Plan, mut rng: Rng, part: Part, word: &str) {
     let frame_ns = plan.frame() as f64 * 8e9 / plan.rate_bps as f64;
     let cost_ns = frame_ns * spread(&mut rng, 0.3, 4.0);
@@ -220,12 +220,12 @@ fn retransmission_timeout(plan: &mut Plan, mut rng: Rng) {
     set(plan, Sender, "tcp.rto_min", &format!("{least}ms"));
 }
 
-/// Two limits that allow nearly the same rate: within 10 % of each other.
+/// Sets two limits whose rates are within 10 % of each other.
 fn two_causes(plan: &mut Plan, mut rng: Rng) {
     let first = plan.scarce(&mut rng, 2_048);
     let second = (first as f64 * (0.9 + 0.2 * rng.unit())) as u64;
     let near_bdp = (plan.bdp() as f64 * (0.9 + 0.2 * rng.unit())) as u64;
-    // Bytes a second at which the pacing rate moves a window of `second` in a round trip.
+    // Bytes per second at which a window of `second` bytes is sent in one round trip.
     let paced = (second as f64 * 1e6 / plan.rtt_us as f64) as u64;
     let (send, receive) = ("tcp.send_buffer", "tcp.receive_buffer");
     let causes = match rng.below(6) {

@@ -35,7 +35,7 @@ pub const DIMENSIONS: &[Dimension] = &[
     dimension("ack_thinning", 0.05, ack_thinning),
 ];
 
-/// One direction is slower, down to a thousandth.
+/// Makes one direction slower, by up to a factor of 1000.
 fn asymmetry(plan: &mut Plan, mut rng: Rng) {
     let times = spread(&mut rng, 2.0, 1_000.0);
     let slower = ((plan.rate_bps as f64 / times) as u64).max(2_000);
@@ -48,7 +48,7 @@ fn asymmetry(plan: &mut Plan, mut rng: Rng) {
     }
 }
 
-/// A modem that thins the ACKs out.
+/// Adds a modem that drops some of the ACKs.
 fn ack_thinning(plan: &mut Plan, mut rng: Rng) {
     let every = rng.between(2, 64);
     let wait = micros((spread(&mut rng, 0.1, 50.0) * 1e3) as u64);
@@ -59,7 +59,7 @@ fn ack_thinning(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Path, &settings);
 }
 
-/// Bytes of 0.1 to 10 bandwidth-delay products.
+/// Draws a length from 0.1 to 10 bandwidth-delay products, in bytes.
 fn queue_bytes(plan: &Plan, rng: &mut Rng) -> u64 {
     let products = spread(rng, 0.1, 10.0);
     ((plan.bdp() as f64 * products) as u64).clamp(plan.frame(), 1 << 28)
@@ -102,7 +102,7 @@ fn ecn_threshold(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Path, &[("forward.ecn_threshold", threshold)]);
 }
 
-/// A token bucket before which frames wait up to `latency_us`.
+/// Adds a token bucket in front of which frames wait for up to `latency_us`.
 fn token_bucket(plan: &mut Plan, rng: &mut Rng, latency_us: u64) {
     let rate = (plan.rate_bps as f64 * spread(rng, 0.1, 1.2)) as u64;
     let frames = spread(rng, 2.0, 60.0);
@@ -125,7 +125,7 @@ fn shaper(plan: &mut Plan, mut rng: Rng) {
     token_bucket(plan, &mut rng, latency);
 }
 
-/// A token bucket that drops instead of delaying.
+/// Adds a token bucket that drops frames instead of delaying them.
 fn policer(plan: &mut Plan, mut rng: Rng) {
     token_bucket(plan, &mut rng, 1);
 }
@@ -164,7 +164,7 @@ fn jitter(plan: &mut Plan, mut rng: Rng) {
     );
 }
 
-/// A hop with a smaller MTU, which tells the sender or does not.
+/// Adds a hop with a smaller MTU, which may or may not send ICMP messages.
 fn hop(plan: &mut Plan, mut rng: Rng) {
     let mtu = rng.between(68, plan.mtu);
     let silent = one(&mut rng, &[true, false]);

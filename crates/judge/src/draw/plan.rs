@@ -1,6 +1,6 @@
-//! A world that is being drawn.
+//! A world while it is drawn.
 //!
-//! Rule: after each accepted setting the world is one that `fullpipe lab run` takes.
+//! Rule: after each accepted setting, `fullpipe lab run` accepts the world.
 
 use std::fmt::Write;
 
@@ -12,9 +12,9 @@ use fullpipe_scenario::{Experiment, HostPlan, Setup, path};
 const SEGMENTS: u64 = 3_000;
 /// Longest estimated time of a transfer, in seconds.
 const LONGEST_S: f64 = 300.0;
-/// Largest number of writes for each segment.
+/// Largest number of writes per segment.
 const WRITES: u64 = 4;
-/// Bits of an ACK's frame.
+/// Bits of a frame with an ACK.
 const ACK_BITS: f64 = 66.0 * 8.0;
 
 /// A part of the world that has settings.
@@ -30,7 +30,7 @@ pub enum Part {
 
 type Settings = Vec<(String, String)>;
 
-/// A world that is being drawn.
+/// A world while it is drawn.
 pub struct Plan {
     pub is_udp: bool,
     /// Rate from the sender to the receiver.
@@ -43,12 +43,12 @@ pub struct Plan {
     /// Estimated time of the transfer; 0 until the amount is known.
     pub lasts_us: u64,
     presets: [&'static str; 2],
-    /// By [`Part`].
+    /// Settings of each [`Part`].
     settings: [Settings; 5],
     accepted: usize,
 }
 
-/// Draws a number from `low` to `high`; all orders of magnitude are equally likely.
+/// Draws a number from `low` to `high`, uniformly on a logarithmic scale.
 pub fn spread(rng: &mut Rng, low: f64, high: f64) -> f64 {
     (low.ln() + rng.unit() * (high / low).ln()).exp()
 }
@@ -63,7 +63,7 @@ pub fn micros(us: u64) -> String {
 }
 
 impl Plan {
-    /// A path with a rate and a delay between two presets.
+    /// Creates a world with a path between two presets, with a rate and a delay.
     pub fn new(rng: &Rng, is_udp: bool) -> Self {
         let of = |name: &str| rng.fork_named(name);
         let rate_bps = spread(&mut of("rate"), 1e5, 1e9) as u64;
@@ -125,13 +125,13 @@ impl Plan {
         (self.rate_bps as f64 * self.rtt_us as f64 / 8e6).max(2_048.0) as u64
     }
 
-    /// Bytes of a frame that the path carries.
+    /// Bytes of a full frame on the path.
     pub fn frame(&self) -> u64 {
         self.mtu + 14
     }
 
-    /// Draws an amount in bytes between a twentieth of a bandwidth-delay product and two of
-    /// them, at least `least`.
+    /// Draws a number of bytes between a twentieth of and two bandwidth-delay products, and at
+    /// least `least`.
     pub fn scarce(&self, rng: &mut Rng, least: u64) -> u64 {
         ((spread(rng, 0.05, 2.0) * self.bdp() as f64) as u64).clamp(least, 1 << 26)
     }
@@ -141,8 +141,7 @@ impl Plan {
         self.accepted
     }
 
-    /// Adds settings to a part of the world, all or none; returns false if they are
-    /// refused.
+    /// Adds all of `settings` to a part of the world, or none. Returns false if they are refused.
     pub fn offer(&mut self, part: Part, settings: &[(&str, String)]) -> bool {
         let before = self.settings[part as usize].clone();
         self.put(part, settings);
@@ -168,14 +167,14 @@ impl Plan {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The world so far; `None` if it is refused.
+    /// The setup of the world so far; `None` if it is refused.
     pub fn setup(&self) -> Option<Setup> {
         let experiment = Experiment::parse("world", "world.toml", &self.file("world")).ok()?;
         let setup = experiment.rows[0].setup.clone();
         setup.validate().is_ok().then_some(setup)
     }
 
-    /// Draws the bytes of each connection, and estimates the time that they take.
+    /// Draws the bytes of each connection, and estimates the duration of the transfer.
     pub fn add_amount(&mut self, mut rng: Rng) {
         let setup = self.setup().expect("every setting was accepted");
         let [sender, receiver] = [&setup.hosts[0], &setup.hosts[1]];
@@ -210,25 +209,24 @@ impl Plan {
         (self.lasts_us as f64 * (0.05 + 0.8 * rng.unit())) as u64
     }
 
-    /// Bytes of each connection of the flow under study.
+    /// Bytes of each connection in the flow under study.
     pub fn amount(&self) -> u64 {
         let bytes = self.value(Part::Flow, "bytes");
         bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(1)
     }
 
-    /// Gives the flow under study a time instead of its bytes.
+    /// Gives the flow under study a duration instead of a number of bytes.
     pub fn end_by_time(&mut self) -> bool {
         let lasts = micros(self.lasts_us.max(1_000));
         self.replace(&["bytes"], &[("duration", lasts)])
     }
 
-    /// Lets the sender of datagrams offer as much as its stack takes.
+    /// Makes the sender of datagrams offer as much as its stack accepts.
     pub fn end_pacing(&mut self) -> bool {
         self.replace(&["rate", "tick"], &[])
     }
 
-    /// Removes fields of the flow under study and adds others; returns false if the result
-    /// is refused.
+    /// Replaces fields of the flow under study by others. Returns false if the result is refused.
     fn replace(&mut self, fields: &[&str], settings: &[(&str, String)]) -> bool {
         let place = Part::Flow as usize;
         let before = self.settings[place].clone();
@@ -240,7 +238,7 @@ impl Plan {
         is_accepted
     }
 
-    /// The world as a file.
+    /// Returns the world as an experiment file.
     pub fn file(&self, title: &str) -> String {
         let mut file = format!("title = \"{title}\"\n");
         let mut table = |name: &str, rows: &[(String, String)]| {
@@ -272,7 +270,7 @@ impl Plan {
         if !other.is_empty() {
             table("flows.other", other);
         }
-        // Two lists cannot be written by `table`.
+        // `table` cannot write two lists.
         let file = file.replace(
             "[links.path]\n",
             "[links.path]\nbetween = [\"sender\", \"receiver\"]\n",
@@ -287,7 +285,7 @@ impl Plan {
     }
 }
 
-/// Approximate payload in bytes that both hosts let be in flight.
+/// Approximate payload in bytes that both hosts allow in flight.
 fn window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     let (own, peer) = (&sender.config.tcp, &receiver.config.tcp);
     let sends = sender.send_capacity().min(own.unacknowledged.into());
@@ -297,7 +295,7 @@ fn window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     window.min(promised).max(64)
 }
 
-/// A host's key in the file: knobs are in its table `set`.
+/// Key of a host's setting in the file; knobs are in the host's table `set`.
 fn key_of_host(key: &str) -> String {
     let is_own = ["cpu.", "device.", "device_queue", "acquainted"]
         .iter()

@@ -1,4 +1,4 @@
-//! Random applications of streams.
+//! Random applications that use streams.
 
 use fullpipe_pool::Rng;
 use fullpipe_scenario::path;
@@ -20,8 +20,8 @@ pub const DIMENSIONS: &[Dimension] = &[
     dimension("connections", 0.13, connections),
 ];
 
-/// Dimensions whose times depend on the length of the transfer, which is known only after
-/// the others.
+/// Dimensions whose times depend on the length of the transfer. They are drawn last, because the
+/// length depends on the other dimensions.
 pub const IN_MID_TRANSFER: &[Dimension] = &[
     dimension("outage", 0.06, outage),
     tcp("reader_stall", 0.06, reader_stall),
@@ -29,7 +29,7 @@ pub const IN_MID_TRANSFER: &[Dimension] = &[
     tcp("duration", 0.08, duration),
 ];
 
-/// Most segments that the path carries in the time of a transfer that ends after a time.
+/// Most segments that the path can carry during a transfer of fixed duration.
 const TIMED: u64 = 500;
 
 fn set(plan: &mut Plan, field: &str, value: String) {
@@ -43,7 +43,8 @@ fn segment(plan: &Plan) -> u64 {
         .max(1)
 }
 
-/// Powers of two, odd sizes, and whole segments with a byte more or less.
+/// Sets the size of a write: a power of two, an odd size, or whole segments and a byte more or
+/// less.
 fn write(plan: &mut Plan, mut rng: Rng) {
     let whole = segment(plan) * rng.between(1, 6);
     let size = match rng.below(8) {
@@ -63,7 +64,7 @@ fn write_size(plan: &Plan) -> u64 {
         .map_or(16_384, |setup| setup.flow().write.into())
 }
 
-/// Time in which a share of the path's rate, from a fifth to three times, moves `bytes`.
+/// Draws the time for `bytes` bytes at a fifth to three times the path's rate.
 fn pace_us(plan: &Plan, rng: &mut Rng, bytes: u64) -> u64 {
     let rate = plan.rate_bps as f64 * spread(rng, 0.2, 3.0);
     (bytes as f64 * 8e6 / rate).clamp(1.0, 1e6) as u64
@@ -130,7 +131,7 @@ fn reader_stall(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Flow, &stall);
 }
 
-/// A flow that starts late, in the same or in the other direction.
+/// Adds a flow that starts later, in the same or in the other direction.
 fn second_flow(plan: &mut Plan, mut rng: Rng) {
     let (from, to) = one(
         &mut rng,
@@ -153,9 +154,10 @@ fn second_flow(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Other, &flow);
 }
 
-/// The transfer ends after a time, and may leave out its beginning.
+/// Makes the transfer end after a time. Results may exclude the transfer's beginning.
 fn duration(plan: &mut Plan, mut rng: Rng) {
-    // A lever may let a slow transfer use the whole path, whose bytes in that time count.
+    // With a lever applied, a slow transfer may use the whole path; bytes are estimated for this
+    // case.
     let each = segment(plan).min(write_size(plan)).min(1_448);
     let longest_us = (TIMED * each) as f64 * 8e6 / plan.rate_bps as f64;
     if longest_us < 3.0 * plan.rtt_us as f64 {

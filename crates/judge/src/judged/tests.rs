@@ -1,4 +1,4 @@
-//! Tests of the rule that compares named levers with the best.
+//! Tests of the comparison of named levers with the best ones.
 
 use super::*;
 
@@ -25,14 +25,14 @@ fn named_levers_are_right_missed_or_wrong_by_their_share_of_the_best_gain() {
         (1.0, 0.0, 0.79, 0.0, Missed),
         (1.0, 0.0, 0.2, 0.0, Missed),
         (1.0, 0.0, 0.19, 0.0, Wrong),
-        // Below 2 %, and the best is above 5 %.
+        // The gain is below 2 %, and the best gain is above 5 %.
         (0.06, 0.0, 0.019, 0.0, Wrong),
         (0.04, 0.0, 0.019, 0.0, Missed),
-        // The difference is below twice its error.
+        // The difference between the gains is below twice its error.
         (0.10, 0.03, 0.07, 0.02, Right),
-        // A gain that is not real equals nothing.
+        // A gain that is not significant counts as no gain.
         (0.10, 0.03, 0.0, 0.08, Wrong),
-        // Nothing helps: a gain of nearly 2 % is no mistake.
+        // If nothing helps, a gain of nearly 2 % is not a mistake.
         (0.0, 0.0, 0.012, 0.0, Right),
         (0.0, 0.0, 0.0, 0.0, Missed),
     ] {
