@@ -16,7 +16,7 @@ const REQUESTING_SYNS: u32 = 2;
 pub(super) struct EcnState {
     /// A SYN of this side requested ECN.
     pub(super) requested: bool,
-    /// A SYN of this side did not: no packet may be ECN-capable.
+    /// A SYN of this side did not request ECN, so no packet may be ECN-capable.
     pub(super) sent_plain_syn: bool,
     /// ECE is set on ACKs: a mark was received, and no CWR since.
     pub(super) echo: bool,

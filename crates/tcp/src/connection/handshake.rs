@@ -48,13 +48,14 @@ pub struct ActiveOpen {
 }
 
 impl ActiveOpen {
-    /// Returns the payload without options of the largest segment to be offered.
+    /// Returns the largest MSS that this side may offer.
     fn mss_bound(&self) -> u16 {
         let most = self.tuning.mss_max.min(u16::MAX.into()) as u16;
         self.mss_limit.min(most)
     }
 
-    /// Returns the payload that the receive buffer may hold, now and at most.
+    /// Returns the bytes of payload that the receive buffer may hold: its present and its
+    /// largest size.
     fn receive_size(&self, config: &TcpConfig) -> TunedSize {
         let Tuning {
             receive_buffer,
@@ -70,7 +71,7 @@ impl ActiveOpen {
 /// [`blocks`](Self::blocks) aside for its window.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfOpen {
-    /// Initial receive sequence number: that of the SYN.
+    /// Initial receive sequence number: the sequence number of the SYN.
     pub irs: SeqNum,
     /// Initial send sequence number. RFC 6528.
     pub iss: SeqNum,
@@ -290,7 +291,7 @@ impl Connection {
         if half_open.window == 0 {
             connection.demand_ack();
         } else if half_open.fits_cell(env.pool) {
-            // The window may be small only because of other handshakes.
+            // Other handshakes may be the only reason for a small window.
             connection.demand_window_update(env);
         }
         connection.timestamps =

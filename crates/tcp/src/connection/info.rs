@@ -19,13 +19,13 @@ use crate::{
 pub struct Info {
     /// State of the connection.
     pub state: TcpState,
-    /// Reason for which the connection ended, if it has.
+    /// Reason for which the connection ended; `None` while it is open.
     pub close_reason: Option<CloseReason>,
     /// Time at which the connection was opened.
     pub born: Instant,
     /// Time of this copy.
     pub at: Instant,
-    /// Time at which a segment last arrived; before the first, `born`.
+    /// Time at which a segment last arrived; `born` before the first segment.
     pub last_received_at: Instant,
     /// Settings of the connection.
     pub tuning: Tuning,

@@ -190,7 +190,7 @@ impl Connection {
     /// Returns a segment with new payload, or FIN.
     fn poll_data(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !self.has_data() && self.path.is_at_rest() {
-            // Nothing is unsent, so the source is the tightest bound.
+            // Nothing is unsent, so the writer is the tightest bound.
             self.hold(self.source_limit(), env);
             return None;
         }

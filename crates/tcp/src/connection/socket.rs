@@ -38,7 +38,7 @@ pub struct Tuning {
     /// `tcp.mss_max` of this connection, in bytes, at most the knob's value. This setting also
     /// bounds the MSS offered in the SYN. RFC 9293 §3.7.1.
     pub mss_max: u32,
-    /// Nagle's algorithm.
+    /// Nagle's algorithm is on.
     pub nagle: bool,
     /// The application has corked the connection: less than a segment waits until the cork
     /// is removed, for `tcp.cork_timeout` at most.
@@ -62,7 +62,7 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// Creates the settings that the host's knobs ask for.
+    /// Creates the settings from the host's knobs.
     pub const fn from_config(config: &TcpConfig) -> Self {
         Self {
             send_buffer: config.send_buffer,
@@ -142,7 +142,7 @@ impl Tuning {
 pub enum SocketOption {
     /// `TCP_NODELAY`: true switches Nagle's algorithm off. RFC 9293 §3.7.4.
     NoDelay(bool),
-    /// `TCP_CORK`, `SO_NOPUSH`: true holds less than a segment, for `tcp.cork_timeout` at most.
+    /// `TCP_CORK`, `SO_NOPUSH`: true delays less than a segment, for `tcp.cork_timeout` at most.
     Cork(bool),
     /// `SO_SNDBUF`: send buffer in bytes (`tcp.send_buffer`), at most `tcp.send_buffer_limit`.
     /// Switches its autotuning off. Unlike in Linux, the value is not doubled, whatever the preset.
@@ -302,7 +302,7 @@ pub struct Ready {
     pub closed: Option<CloseReason>,
 }
 
-/// Changes since the owner last asked.
+/// Changes since the owner last called `take_events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// The handshake is complete.

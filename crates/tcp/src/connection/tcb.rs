@@ -155,7 +155,7 @@ pub struct Connection {
     pub(super) probes: u8,
     /// The application has closed the connection.
     pub(super) orphan: bool,
-    /// Two round trips have passed without an ACK of what is in flight.
+    /// Two round trips have passed without an ACK of the bytes in flight.
     pub(super) ack_is_overdue: bool,
     /// Time with payload or FIN not acknowledged.
     pub(super) busy: BusyClock,

@@ -15,7 +15,7 @@ pub struct TimeWait {
     pub snd_nxt: SeqNum,
     /// Next sequence number expected: after the peer's FIN.
     pub rcv_nxt: SeqNum,
-    /// The window field as last advertised: the right edge does not retreat.
+    /// The window field as last advertised, because the right edge does not retreat.
     pub window: u16,
     /// The peer's last TSval, if timestamps were used.
     pub ts_recent: Option<u32>,

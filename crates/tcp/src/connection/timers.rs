@@ -68,7 +68,7 @@ pub struct Timers {
     pub persist: Deadline,
     /// An ACK is delayed. RFC 9293 §3.8.6.3.
     pub ack: Deadline,
-    /// A cork holds less than a segment (knob `tcp.cork_timeout`).
+    /// A cork delays less than a segment (knob `tcp.cork_timeout`).
     pub cork: Deadline,
     /// No segment has arrived for long: probe the peer. RFC 9293 §3.8.4.
     pub keepalive: Deadline,

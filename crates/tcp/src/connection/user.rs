@@ -105,7 +105,7 @@ impl Connection {
     /// bytes that it wrote. Otherwise like [`write`](Self::write).
     ///
     /// # Errors
-    /// As for `write`.
+    /// The errors of `write`.
     pub fn write_with(
         &mut self,
         fill: &mut dyn FnMut(&mut [u8]) -> usize,
@@ -181,7 +181,7 @@ impl Connection {
     /// number of bytes that it consumed.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn read_with(
         &mut self,
         take: &mut dyn FnMut(&[u8]) -> usize,
@@ -199,7 +199,7 @@ impl Connection {
     /// Copies received payload into `out` and leaves it unread.
     ///
     /// # Errors
-    /// As for [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn peek(&self, out: &mut [u8], env: &Env<'_>) -> Result<Read, ConnectionError> {
         if let Some(nothing) = self.reads_nothing(out.len()) {
             return nothing;

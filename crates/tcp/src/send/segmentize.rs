@@ -33,7 +33,7 @@ pub struct Situation {
     pub uses_up_window: bool,
     /// FIN follows: no more payload will be written.
     pub fin_queued: bool,
-    /// State of the last write, whatever bounds the allowance.
+    /// State of the last write, whichever bound gave the allowance.
     pub writer: Writer,
     /// The override timer expired: as much leaves as the window allows.
     pub override_sws: bool,
@@ -42,7 +42,7 @@ pub struct Situation {
 /// State of the application's last write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// The write was taken whole.
+    /// The write was accepted whole.
     Free,
     /// The write was refused or cut short: its rest completes the last segment.
     Blocked,

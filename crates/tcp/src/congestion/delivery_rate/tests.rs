@@ -274,7 +274,7 @@ fn the_fastest_sample_is_the_first_of_the_highest_rate() {
             (expected.0, MSS)
         );
     }
-    // The same rate from more bytes, later.
+    // A later sample has the same rate from more bytes.
     let sent = estimator.on_sent(2 * MSS, 0, at_us(500_000));
     estimator.on_delivered(2 * MSS, at_us(500_000), sent, false, at_us(540_000));
     estimator.sample(0);

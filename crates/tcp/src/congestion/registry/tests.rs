@@ -10,7 +10,7 @@ use crate::{
 
 const MSS: u32 = 1_000;
 
-/// Counts how often it was started; its window is that many segments.
+/// An algorithm whose window, in segments, counts how often it was started.
 #[derive(Default)]
 struct CountsStarts(u32);
 

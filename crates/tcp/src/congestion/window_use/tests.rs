@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// RFC 7661 §4.2, over this round trip and the one before.
+/// RFC 7661 §4.2: a stop counts in its round trip and in the next.
 #[test]
 fn a_stop_counts_for_its_round_trip_and_the_next() {
     let mut window = WindowUse::new();

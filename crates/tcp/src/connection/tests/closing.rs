@@ -214,7 +214,8 @@ fn the_reset_of_an_abort_carries_the_timestamps() {
     assert!(reset.options.timestamps.is_some());
 }
 
-/// RFC 9293 §3.8.4: the sequence number lies before the window, so that the peer answers.
+/// RFC 9293 §3.8.4: the probe's sequence number lies before the window, so that the peer
+/// answers.
 #[test]
 fn a_keepalive_probe_repeats_the_last_acknowledged_sequence_number() {
     let client = TcpConfig {

@@ -112,7 +112,8 @@ fn only_new_payload_is_ecn_capable() {
 
 #[test]
 fn a_window_probe_is_not_ecn_capable() {
-    // Three segments: every further byte beyond the window is a probe.
+    // The window has room for three segments; every further byte is a window
+    // probe.
     let server = TcpConfig {
         receive_buffer: 3 * 1_300,
         ..config(EcnMode::Accept)

@@ -7,7 +7,7 @@ use fullpipe_pool::{Holder, PoolConfig, Stream};
 use super::*;
 use crate::{SeqNum, receive::Arrival, receive::OutOfOrderLimits};
 
-/// Block size of the pool. A cell is a quarter.
+/// Block size of the pool. A cell is a quarter of a block.
 const BLOCK: u32 = 2_048;
 const CELL: u32 = 512;
 const PAUSE: Duration = Duration::from_secs(1);
@@ -263,7 +263,8 @@ fn the_segment_that_must_fit_is_the_largest_that_the_peer_may_send() {
     assert_eq!(rig.field(), 2_000);
 }
 
-/// RFC 9293 §3.8.6.2.2. One of two segments has room until growth by another is shown.
+/// RFC 9293 §3.8.6.2.2: a window of two segments has room for one until growth by another is
+/// shown.
 #[test]
 fn an_idle_window_of_two_segments_grows_in_steps_of_a_segment() {
     let mut rig = Rig::large(1_000);

@@ -154,7 +154,7 @@ fn an_echo_of_the_retransmission_does_not_undo_it() {
     }
 }
 
-/// RFC 7323 §4.3: the peer echoes the segment at `snd_una`.
+/// RFC 7323 §4.3: the peer echoes the timestamp of the segment at `snd_una`.
 #[test]
 fn an_old_echo_says_nothing_of_segments_behind_the_first() {
     let mut rig = Rig::with(6, 100);

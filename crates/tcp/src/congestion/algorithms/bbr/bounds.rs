@@ -107,7 +107,7 @@ impl Bbr {
             };
             self.handle_inflight_too_high(event.in_flight, &lost);
         }
-        // A mark is not a recovery that could prove spurious.
+        // A mark cannot prove spurious; only a recovery that is under way can.
         self.undo.is_saved = self.in_recovery;
     }
 

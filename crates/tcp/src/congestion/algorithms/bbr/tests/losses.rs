@@ -302,7 +302,7 @@ fn an_ack_updates_the_model_then_the_rate_then_the_window() {
     assert_eq!((bbr.max_bw(), bbr.min_rtt_us()), (100_000, 100_000));
     assert_eq!((bbr.mss, bbr.model.bw), (500, 100_000));
     assert_eq!(bbr.model.extra_acked(), 10_000);
-    // 2.77 · 100 kB/s, of which the margin is taken once the estimate rises.
+    // 2.77 · 100 kB/s; the margin is subtracted once the estimate rises.
     assert_eq!(bbr.pacing_rate(), Some(277_000));
     assert_eq!(bbr.cwnd(), 20_000);
     // The second round trip delivers twice as much.

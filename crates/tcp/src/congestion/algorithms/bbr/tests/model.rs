@@ -98,7 +98,8 @@ fn bytes_acknowledged_beyond_the_bandwidth_are_the_aggregation() {
 fn an_interval_ends_when_no_more_was_delivered_than_expected() {
     let mut model = model(1_000_000);
     aggregate(&mut model, 1_000_000, 5 * KB, 90_000);
-    // Exactly as much as expected: a new interval begins here.
+    // Exactly as many bytes as expected were delivered, so a new interval begins
+    // here.
     aggregate(&mut model, 1_005_000, 5 * KB, 90_000);
     model.bound(500_000);
     // 10,000 bytes in 2 ms at half the bandwidth.
