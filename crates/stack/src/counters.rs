@@ -268,8 +268,8 @@ discards! {
     TcpBadChecksum,
     /// A TCP segment was addressed to more than one host. RFC 9293 §3.9.2.3.
     TcpBroadcast,
-    /// No connection has this four-tuple and no listener has its port. A reset answers it
-    /// unless the segment is itself a reset.
+    /// No connection has this four-tuple and no listener has its port. The segment is answered
+    /// with a reset, unless it is a reset itself.
     TcpNoConnection,
     /// As `TcpNoConnection`, but the queue of resets is full and no reset is sent.
     TcpResetQueueFull,

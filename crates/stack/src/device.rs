@@ -80,7 +80,7 @@ pub struct Received<'a> {
 /// The state of the transport checksum of a frame to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TxChecksum {
-    /// The stack has computed it.
+    /// The stack has computed the checksum.
     #[default]
     Complete,
     /// The checksum field holds the sum of the pseudo-header. The device adds the

@@ -31,8 +31,7 @@ pub enum OpenError {
     /// Every ephemeral port (knobs `stack.ephemeral_low` and `_high`) is in use to
     /// this destination.
     NoFreePort,
-    /// No route leads to the destination, or it is a broadcast or multicast
-    /// address.
+    /// No route leads to the destination, or the destination is a broadcast or multicast address.
     NoRoute,
     /// Every connection is in use (knob `stack.connections`).
     TooManyConnections,

@@ -14,8 +14,7 @@ use crate::config::Config;
 /// Upper bound on the bytes of a table entry, with its links, its timer and its hash bucket. The
 /// table of connections has a size of its own.
 const ENTRY: usize = 512;
-/// Upper bound on the bytes that a queue keeps for each packet or datagram beside its
-/// content.
+/// Upper bound on the bytes that a queue keeps for each packet or datagram, besides the content.
 const QUEUED: usize = 64;
 /// Upper bound on the bytes of a range received out of order, or of one in flight.
 const RANGE: usize = 96;

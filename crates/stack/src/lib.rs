@@ -1,10 +1,10 @@
-//! A TCP/IP stack that works in a fixed packet memory and tells which limit stops each
+//! A TCP/IP stack that works in a fixed packet memory and reports which limit stops each
 //! connection from sending more.
 //!
-//! It does no I/O of its own: a program hands it received frames and the time, and takes
-//! frames to be sent. The same stack therefore runs over a TAP device, in firmware and in
-//! a simulator. It is `no_std` without the feature `simd`, has no `unsafe`, and allocates
-//! only in [`Stack::new`] and [`Stack::register_congestion`].
+//! The stack does no I/O of its own: a program passes received frames and the time to it, and
+//! takes the frames to send from it. The same stack therefore runs over a TAP device, in firmware
+//! and in a simulator. The crate is `no_std` without the feature `simd`, has no `unsafe`, and
+//! allocates only in [`Stack::new`] and [`Stack::register_congestion`].
 //!
 //! # Guide
 //!
@@ -33,8 +33,8 @@
 //! - The application owns ids: [`ConnectionId`], [`ListenerId`], [`UdpId`]. An id names
 //!   one socket. After the socket is closed, calls with its id are refused; ids are not
 //!   reused.
-//! - The secret of [`Stack::new`] protects one run of one host. It must be random if
-//!   peers are not trusted, and new for each run.
+//! - The secret of [`Stack::new`] protects one run of one host. The secret must be random if peers
+//!   are not trusted, and new for each run.
 //!
 //! ## Errors
 //!
@@ -202,8 +202,8 @@
 //!
 //! # With static buffers
 //!
-//! A device in firmware lends its DMA buffers. This one has four frames for each
-//! direction in static memory, and the stack has 36 blocks of 196 bytes:
+//! A device in firmware lends its DMA buffers. The device below has four frames for each direction
+//! in static memory, and the stack has 36 blocks of 196 bytes:
 //!
 //! ```
 //! use fullpipe::device::{Capabilities, Device, Medium, Received, RxMeta, TxMeta};
@@ -337,8 +337,8 @@ pub mod limit {
 
 /// The trace: a ring of fixed-size records, one for each event of a connection.
 ///
-/// The knob `trace.records` sets its size; [`Stack::trace`] and
-/// [`Stack::drain_trace`] read it.
+/// The knob `trace.records` sets the size of the ring; [`Stack::trace`] and [`Stack::drain_trace`]
+/// read the records.
 pub mod trace {
     #[doc(inline)]
     pub use fullpipe_tcp::trace::{RecoveryEvent, Trace, TraceEvent, TraceRecord};

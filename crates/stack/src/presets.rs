@@ -1,8 +1,8 @@
 //! Named sets of knob values.
 //!
-//! Rule: a preset is a list of knobs and values, as `--set` takes them, that change the
-//! defaults. It sets nothing else, so everything that a preset does can be seen and
-//! undone knob by knob.
+//! Rule: a preset is a list of knobs and values, as `--set` takes them, that change the defaults.
+//! A preset sets nothing else, so everything that a preset does can be seen and undone knob by
+//! knob.
 
 pub mod alias;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use crate::config::Config;
 pub struct Preset {
     /// Name for `--preset`.
     pub name: &'static str,
-    /// The system or device that it resembles, in a sentence.
+    /// The system or device that the preset resembles, in a sentence.
     pub doc: &'static str,
     /// Knobs that differ from their defaults, and their values.
     pub rows: &'static [(&'static str, &'static str)],

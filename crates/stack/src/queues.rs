@@ -53,8 +53,8 @@ impl Queues {
         }
     }
 
-    /// Moves `index` to the tail of `queue`, unless it is in that queue already.
-    /// Returns true if it was in no queue.
+    /// Moves `index` to the tail of `queue`, unless it is in that queue already. Returns true if
+    /// the index was in no queue before.
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
         if held_by == queue {

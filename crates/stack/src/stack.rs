@@ -48,7 +48,7 @@ pub struct Interface {
     pub address: IpAddr,
     /// Length of the network prefix in bits.
     pub prefix_len: u8,
-    /// Next hop of packets to other networks; `None`: they are unreachable.
+    /// Next hop of packets to other networks. If it is `None`, other networks are unreachable.
     pub gateway: Option<IpAddr>,
     /// Capabilities of the device.
     pub capabilities: Capabilities,
@@ -276,8 +276,8 @@ impl Stack {
         &self.tcp.host_state.trace
     }
 
-    /// Passes every record of the trace to `take`, oldest first, and clears the trace.
-    /// Returns the number of records overwritten since it was last cleared.
+    /// Passes every record of the trace to `take`, oldest first, and clears the trace. Returns the
+    /// number of records overwritten since the trace was last cleared.
     pub fn drain_trace(&mut self, take: impl FnMut(&TraceRecord)) -> u64 {
         let forgotten = self.tcp.host_state.trace.overwritten();
         self.tcp.host_state.trace.iter().for_each(take);
@@ -285,7 +285,7 @@ impl Stack {
         forgotten
     }
 
-    /// Returns the list nodes in use. Peers can cause this host to use more of them.
+    /// Returns the list nodes in use. Peers can make this host use more of these nodes.
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),

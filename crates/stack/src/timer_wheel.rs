@@ -5,10 +5,10 @@
 //! Timers of the same tick expire in an unspecified order, which is the same for the same
 //! calls. The caller decides what a timer is for.
 //!
-//! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the
-//! highest group of six bits in which its deadline differs from the wheel's
-//! time, so each timer on a lower level is due before those on a higher one. When time reaches a
-//! slot of a higher level, the indices of that slot move down.
+//! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the highest group of six
+//! bits in which its deadline differs from the wheel's time, so each timer on a lower level is due
+//! before the timers on a higher level. When time reaches a slot of a higher level, the indices of
+//! that slot move down.
 
 use alloc::vec::Vec;
 use fullpipe_pool::Instant;
@@ -27,7 +27,7 @@ const LEVELS: usize = 9;
 /// Number of ticks in the range of `Instant`. A deadline in the last microsecond rounds up to this
 /// tick, which no time reaches.
 const TICKS: u64 = 1 << (SLOT_BITS * LEVELS as u32);
-/// Index of the list of timers already due; it follows those of all slots.
+/// Index of the list of timers already due; it follows the indices of all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;
 /// An index without a deadline.
 const UNSET: u16 = u16::MAX;

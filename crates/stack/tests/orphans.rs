@@ -127,7 +127,7 @@ fn with_every_slot_held_by_orphans_one_ends_for_a_new_connection() {
     pair.verify();
 }
 
-/// An orphan that still makes progress loses its slot only if all slots are orphans'.
+/// An orphan that still makes progress loses its slot only if orphans hold all slots.
 #[test]
 fn a_finishing_orphan_keeps_its_slot_beside_connections_in_use() {
     let knobs = [("stack.connections", "3"), ("stack.orphans", "3")];

@@ -4,7 +4,7 @@
 //!
 //! Rule: the attacker sends any packet from any address, knows the code and every setting, and
 //! sees only what the host sends to the attacker's own addresses. These packets must not depend on
-//! whether a guess was right, or no more than chance allows. Seeds are fixed.
+//! whether a guess was right; differences must not exceed chance. Seeds are fixed.
 
 mod port;
 

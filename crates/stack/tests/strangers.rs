@@ -64,7 +64,7 @@ proptest! {
         for (bytes, verified) in &frames {
             let meta = RxMeta { checksum_verified: *verified, merged: 0 };
             pair.b.stack.receive(bytes, meta, pair.now);
-            // The same bytes behind a valid link header.
+            // Injects the same bytes behind a valid link header.
             for kind in [[8, 0], [8, 6]] {
                 let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
                 frame.extend(kind);

@@ -1,8 +1,8 @@
 //! ICMP: answers echo requests, parses errors, reports unreachable ports and protocols.
 //!
-//! Rule: a received error changes nothing here. It becomes an [`IcmpEvent`], and
-//! the socket or connection that sent the packet decides whether it can be true
-//! (RFC 5927). Replies and errors to be sent wait in bounded queues.
+//! Rule: a received error changes nothing here. The error becomes an [`IcmpEvent`], and the socket
+//! or connection that sent the packet decides whether the error can be genuine (RFC 5927). Replies
+//! and errors to be sent wait in bounded queues.
 
 pub(crate) mod echo;
 pub(crate) mod error_queue;

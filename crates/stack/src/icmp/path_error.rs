@@ -1,7 +1,7 @@
 //! Errors that routers and hosts report about packets of this host.
 //!
-//! Rule: a report is unverified. The socket or connection that sent the packet
-//! decides whether it can be true (RFC 5927).
+//! Rule: a report is unverified. The socket or connection that sent the packet decides whether the
+//! report can be genuine (RFC 5927).
 
 use core::{fmt, net::SocketAddr};
 

@@ -607,7 +607,7 @@ impl Neighbours {
     }
 
     /// Repeats requests without a reply, and considers a neighbour unreachable after
-    /// `arp.requests` of them.
+    /// `arp.requests` requests.
     pub(crate) fn on_timeout(&mut self, now: Instant, pool: &mut Pool, counters: &mut Counters) {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return;

@@ -18,8 +18,8 @@ impl Stack {
     ///
     /// Returns the value by which [`set_default_congestion`],
     /// [`Tuning::congestion`](crate::Tuning::congestion) and
-    /// [`SocketOption::Congestion`](crate::SocketOption::Congestion) choose it. It
-    /// is valid for this stack only.
+    /// [`SocketOption::Congestion`](crate::SocketOption::Congestion) choose the algorithm. The
+    /// value is valid for this stack only.
     ///
     /// [`set_default_congestion`]: Self::set_default_congestion
     ///

@@ -585,8 +585,8 @@ impl TcpLayer {
         self.count_refusal(outcome)
     }
 
-    /// Passes an ICMP error to the connection that may have sent the segment, which
-    /// decides whether it can be true (RFC 5927).
+    /// Passes an ICMP error to the connection that may have sent the segment. The connection
+    /// decides whether the error can be genuine (RFC 5927).
     pub(crate) fn on_icmp(
         &mut self,
         event: &IcmpEvent,

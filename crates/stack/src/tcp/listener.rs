@@ -71,8 +71,8 @@ impl ListeningSockets {
         Some(self.listeners.key(index))
     }
 
-    /// Returns the listener for a SYN to `local`: the one at that address, otherwise the
-    /// one at every address.
+    /// Returns the listener for a SYN to `local`: the listener at that address, otherwise the
+    /// listener at every address.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         let everywhere = SocketAddr::new(unspecified(local.ip()), local.port());
         self.at_address(local)

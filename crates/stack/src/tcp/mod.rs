@@ -60,7 +60,7 @@ pub(crate) enum Attachment {
     Application,
     /// A listener's backlog, until the connection is accepted.
     Backlog,
-    /// Nobody: the application has closed it, and it finishes by itself.
+    /// Nobody: the application has closed the connection, which finishes by itself.
     Orphan,
 }
 
@@ -335,8 +335,8 @@ impl TcpLayer {
         }
     }
 
-    /// Ends connection `index`: frees its four-tuple, and its slot too unless the
-    /// application still has its id or a RST is pending.
+    /// Ends connection `index`: frees its four-tuple, and also its slot, unless the application
+    /// still has the id or a RST is pending.
     #[cold]
     fn end(&mut self, index: u32, host: &mut HostContext<'_>) {
         let slot = &mut self.slots[index];
@@ -357,9 +357,9 @@ impl TcpLayer {
         }
     }
 
-    /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT
-    /// entries, which keeps only a few numbers of it, and frees its slot. Its id is
-    /// refused from then on.
+    /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT entries, which
+    /// keeps only a few numbers of it, and frees its slot. The connection's id is refused from
+    /// then on.
     #[cold]
     fn compress(&mut self, index: u32, host: &mut HostContext<'_>) {
         if self.time_waits.is_off() || !self.slots[index].in_demux {

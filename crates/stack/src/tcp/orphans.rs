@@ -20,9 +20,9 @@ const QUEUE: u32 = 0;
 /// The progress of an orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Orphan {
-    /// Its peer is acknowledging the rest of the payload.
+    /// The orphan's peer is acknowledging the remaining payload.
     Finishing,
-    /// Its peer has acknowledged nothing for R1 timeouts or probes.
+    /// The orphan's peer has acknowledged nothing for R1 timeouts or probes.
     Stalled {
         /// Blocks held by the orphan or promised to it.
         blocks: u32,

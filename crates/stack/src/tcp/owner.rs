@@ -1,8 +1,8 @@
 //! The owner of a four-tuple: a connection, a handshake or a TIME-WAIT entry.
 //!
-//! Rule: each owner has one number, which is its value in the tuple table and
-//! its index in the timer wheel: connections come first, then handshakes, then
-//! TIME-WAIT entries. Only this file encodes and decodes it.
+//! Rule: each owner has one number, which is its value in the tuple table and its index in the
+//! timer wheel: connections come first, then handshakes, then TIME-WAIT entries. Only this file
+//! encodes and decodes the number.
 
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ pub(crate) struct Handshake {
     pub(crate) half_open: HalfOpen,
     /// Source MAC address of the SYN's frame.
     pub(crate) station: MacAddress,
-    /// Its listener, which may be closed by now.
+    /// Listener of the handshake, which may be closed by now.
     pub(crate) listener: Key,
     /// The tuple's hash.
     pub(crate) hash: u32,
@@ -150,8 +150,8 @@ impl SynCache {
         self.due.join(DUE, index);
     }
 
-    /// Makes the SYN-ACK due again after a timeout; returns false after
-    /// `tcp.synack_retries` of them.
+    /// Makes the SYN-ACK due again after a timeout; returns false after `tcp.synack_retries`
+    /// timeouts.
     pub(crate) fn on_timeout(&mut self, index: u32, config: &TcpConfig) -> bool {
         let handshake = &mut self.entries[index];
         if u32::from(handshake.timeouts) >= config.synack_retries {

@@ -63,8 +63,7 @@ pub(crate) struct SynCookies {
 
 impl SynSummary {
     /// Returns the contents of `syn` that a cookie can encode. Options other than MSS need
-    /// timestamps: the peer must offer them, and `stamping` must be true, which says that this
-    /// host uses them.
+    /// timestamps: the peer must offer them, and this host must use them (`stamping`).
     pub(crate) fn from_syn(syn: &Segment<'_>, stamping: bool) -> Self {
         let mss = syn.options.mss.unwrap_or(fullpipe_tcp::DEFAULT_MSS);
         let size = SIZES.iter().rposition(|size| *size <= mss).unwrap_or(0);
@@ -183,9 +182,9 @@ impl SynCookies {
     }
 
     /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight sequence numbers are
-    /// valid for one SYN, each for another MSS; the peer may choose its MSS in any case. If the
-    /// ACK was lost, a keepalive or window probe, whose sequence number is one lower, is accepted
-    /// in its place.
+    /// valid for one SYN, each for another MSS. This is harmless, because the peer may choose its
+    /// MSS anyway. If the ACK was lost, a keepalive or window probe, whose sequence number is one
+    /// lower, is accepted in its place.
     pub(crate) fn verify(
         &self,
         tuple: &FourTuple,

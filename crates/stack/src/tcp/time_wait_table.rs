@@ -1,9 +1,8 @@
 //! Connections in TIME-WAIT. RFC 9293 §3.6.1, RFC 6191, RFC 1337.
 //!
-//! Rule: an entry answers segments of its four-tuple with ACKs only. A new
-//! incarnation replaces it only if segments of the old one cannot be accepted by
-//! the new one. An entry holds no packet memory. If the table is full the oldest
-//! entry is forgotten.
+//! Rule: an entry answers segments of its four-tuple with ACKs only. A new incarnation replaces
+//! the entry only if it cannot accept segments of the old incarnation. An entry holds no packet
+//! memory. If the table is full the oldest entry is forgotten.
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::TimestampClock};
@@ -182,9 +181,9 @@ impl TimeWaitEntry {
         }
     }
 
-    /// Returns true if the incarnation that `syn` would open cannot accept segments of
-    /// the old one. RFC 6191 §2: by timestamps if both sides use them, otherwise by
-    /// sequence numbers.
+    /// Returns true if the incarnation that `syn` would open cannot accept segments of the old
+    /// incarnation. RFC 6191 §2: by timestamps if both sides use them, otherwise by sequence
+    /// numbers.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {
         let beyond = syn.seq.after(self.wait.rcv_nxt);
         match (self.wait.ts_recent, syn.options.timestamps) {

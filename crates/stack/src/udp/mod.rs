@@ -359,9 +359,9 @@ impl UdpSockets {
         !self.sending.is_empty(SENDING)
     }
 
-    /// Writes the next packet to the start of `packet`, which has at least the
-    /// device's MTU. Sockets take turns datagram by datagram. Returns the id of
-    /// the socket if its queue has room again and it is open.
+    /// Writes the next packet to the start of `packet`, which has at least the device's MTU.
+    /// Sockets take turns datagram by datagram. Returns the id of the socket if the socket is open
+    /// and its queue has room again.
     pub(crate) fn poll_datagram(
         &mut self,
         sender: &mut IpSender,

@@ -23,7 +23,7 @@ pub struct Script {
     pub steps: Vec<Step>,
 }
 
-/// One line.
+/// One line of a script.
 #[derive(Debug)]
 pub struct Step {
     pub line: usize,

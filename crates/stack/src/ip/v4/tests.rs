@@ -108,7 +108,7 @@ fn identifications_repeat_only_after_all_others_and_their_distance_tells_no_coun
             last = Some(next);
         }
     }
-    // One in 256 by chance: 512, with a standard deviation of 23.
+    // By chance, one in 256 is expected: 512, with a standard deviation of 23.
     assert!((420..=604).contains(&near), "{near}");
 }
 

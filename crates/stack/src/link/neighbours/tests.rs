@@ -80,7 +80,7 @@ impl Rig {
             .resolve(ip, asker, self.now, &mut self.pool, &mut self.counters)
     }
 
-    /// Looks neighbour `n` up; returns true if it is asked for.
+    /// Looks up neighbour `n`; returns true if a request is due or was sent.
     fn asks(&mut self, asker: Asker, n: u16) -> bool {
         matches!(self.resolve_for(asker, n), Resolution::Pending(_))
     }

@@ -51,7 +51,7 @@ pub struct Alias {
     pub knob: &'static str,
     /// Relation between the alias's value and the knob's.
     pub meaning: Meaning,
-    /// Command, call or configuration line that sets it.
+    /// Command, call or configuration line that sets the alias.
     pub set_by: SetBy,
     /// Difference between the system's behaviour and the knob's, if the knob cannot
     /// express it exactly.

@@ -63,7 +63,7 @@ impl SetBy {
     }
 
     /// Returns the rights or the work that the setting needs, in a sentence; `None` if an
-    /// application can make it while it runs.
+    /// application can make the setting while it runs.
     pub const fn needs(self) -> Option<&'static str> {
         match self {
             Self::Sysctl(_) => Some("Needs root; holds for every connection of the host."),

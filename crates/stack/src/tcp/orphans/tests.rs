@@ -29,7 +29,7 @@ fn memory_of_stalled_orphans_is_counted_and_the_first_exceeds_the_share() {
     orphans.file(3, stalled(7));
     orphans.file(0, stalled(9));
     assert_eq!(orphans.over_share(), Some(3));
-    // Its peer acknowledges payload again.
+    // The peer of orphan 3 acknowledges payload again.
     orphans.file(3, Some(Orphan::Finishing));
     assert_eq!(orphans.over_share(), Some(1));
     for index in 0..4 {
