@@ -231,17 +231,17 @@ impl SimDevice {
         frame
     }
 
-    /// Forgets that the stack was refused a buffer, because it will be asked again.
+    /// Forgets that the stack was refused a buffer, because the stack will try again.
     pub fn forget_refusal(&mut self) {
         self.refused = false;
     }
 
-    /// Returns true if the stack was refused a buffer and has not been asked again.
+    /// Returns true if the stack was refused a buffer and has not tried again.
     pub fn was_refused(&self) -> bool {
         self.refused
     }
 
-    /// Returns true if the link has taken bytes that the stack was not told of.
+    /// Returns true if the link has taken bytes that were not yet reported to the stack.
     pub fn has_unreported_bytes(&self) -> bool {
         self.has_unreported_bytes
     }

@@ -76,9 +76,9 @@ impl<E> EventQueue<E> {
 
 /// The wake-up of one sleeper (a host, an application) in the event queue.
 ///
-/// If the sleeper's time moves later, the event keeps its place. It then comes too early,
-/// the sleeper finds nothing to do, and the event is inserted again. A timer that every
-/// packet moves therefore needs no event for each move.
+/// If the sleeper's time moves later, the event keeps its place. The event then comes too early,
+/// the sleeper finds nothing to do, and the event is inserted again. A timer that every packet
+/// moves therefore needs no event for each move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wakeup {
     at: Option<Instant>,
@@ -96,7 +96,7 @@ impl Wakeup {
         self.at
     }
 
-    /// Notes that the event for `at` came. Returns true if it is current, false if an
+    /// Notes that the event for `at` came. Returns true if the event is current, false if an
     /// earlier event has replaced it.
     pub fn fired(&mut self, at: Instant) -> bool {
         let counts = self.at == Some(at);

@@ -15,11 +15,11 @@ use crate::world::World;
 pub struct EndFacts {
     /// The end's progress.
     pub stage: Stage,
-    /// Bytes that its application wrote.
+    /// Bytes that the end's application wrote.
     pub written: u64,
-    /// Bytes that its application read; each was verified.
+    /// Bytes that the end's application read; each was verified.
     pub read: u64,
-    /// The connection's [`Info`] at the time when its application released it, or now;
+    /// The connection's [`Info`] at the time when the application released the connection, or now;
     /// `None` if there was no connection.
     pub info: Option<Box<Info>>,
     /// Segments with payload on the wire.
@@ -40,11 +40,11 @@ pub struct EndFacts {
     pub longest_data_gap: Duration,
     /// Bytes of payload that the end put on the wire, retransmissions included.
     pub payload_sent: u64,
-    /// Bytes of payload that arrived at its device more than once.
+    /// Bytes of payload that arrived at the end's device more than once.
     pub payload_received_again: u64,
-    /// Longest time between two segments with payload that arrived at its device.
+    /// Longest time between two segments with payload that arrived at the end's device.
     pub longest_arrival_gap: Duration,
-    /// Time at which the last segment with payload arrived at its device.
+    /// Time at which the last segment with payload arrived at the end's device.
     pub last_arrival: Option<Instant>,
     /// Longest time between two segments that the end sent and that have more payload than a
     /// zero-window probe.
@@ -55,13 +55,13 @@ pub struct EndFacts {
     pub resets: u64,
     /// Time at which the last reset left.
     pub last_reset: Option<Instant>,
-    /// Time at which its application read its first byte.
+    /// Time at which the end's application read its first byte.
     pub first_read: Option<Instant>,
-    /// Time at which its application read its last byte.
+    /// Time at which the end's application read its last byte.
     pub last_read: Option<Instant>,
     /// Time at which nothing more could happen at this end ([`Stage::is_settled`]).
     pub settled: Option<Instant>,
-    /// Largest number of blocks of its host's pool in use at one time.
+    /// Largest number of blocks of the host's pool in use at one time.
     pub pool_peak_blocks: u32,
     /// `pool_peak_blocks` in bytes.
     pub pool_peak_bytes: u64,
@@ -113,7 +113,7 @@ impl EndFacts {
 pub struct Facts {
     /// Bytes that the client wrote and the server read.
     pub bytes: u64,
-    /// Time at which the client was to open the connection.
+    /// Planned time at which the client opens the connection.
     pub started: Instant,
     /// Time from the call that opened the connection until the server read the last of
     /// `bytes`.

@@ -80,17 +80,17 @@ pub(crate) struct EndId {
 pub enum Stage {
     /// The end has no established connection yet.
     Waiting,
-    /// Its application runs.
+    /// The end's application runs.
     Open,
-    /// Its application has read to the end and closed.
+    /// The end's application has read to the end of the stream and closed.
     Finished,
-    /// Its application closed or reset the connection before the end.
+    /// The end's application closed or reset the connection before the end of the stream.
     Left,
     /// The end vanished: no packet of the connection leaves or reaches it any more.
     Vanished,
     /// The connection ended before its application closed it, for this reason.
     Broken(CloseReason),
-    /// The stack refused to open a connection, for want of room.
+    /// The stack refused to open a connection, because it had no free slot or port.
     NoRoom,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct AppProgress {
     pub written: u64,
     pub read: u64,
     pub shut_down: bool,
-    /// Time at which its application last wrote or closed.
+    /// Time at which the end's application last wrote or closed.
     pub last_written: Option<Instant>,
     pub first_read: Option<Instant>,
     pub last_read: Option<Instant>,
@@ -164,12 +164,12 @@ pub(crate) struct FlowEnd {
     pub pace: PaceChecker,
     /// The path does not bound the rate samples of this end.
     pub is_rate_unbounded: bool,
-    /// Time at which its stack last made a segment of this flow, or at which one last left
-    /// its device.
+    /// Time at which the end's stack last made a segment of this flow, or at which such a segment
+    /// last left the device.
     pub spoke: Option<Instant>,
     /// Oldest unacknowledged sequence number when the connection was last inspected.
     pub snd_una: Option<u32>,
-    /// Time at which an ACK of new payload last arrived, as far as inspections can tell.
+    /// Time at which an ACK of new payload last arrived, as seen by inspections.
     pub acked: Option<Instant>,
 }
 

@@ -47,7 +47,7 @@ pub struct WorldSummary {
 /// 120 s. An orphan whose peer has vanished may hold memory for that long while others wait for
 /// it.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
-/// Time by which every flow must be over.
+/// Virtual time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
 /// Time after which every connection without an application is gone.
 const AFTERLIFE: Duration = Duration::from_secs(3_600);

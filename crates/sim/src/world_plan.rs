@@ -54,10 +54,10 @@ pub struct WorldPlan {
 pub struct OutagePlan {
     /// Index of the link.
     pub link: usize,
-    /// Time at which it is unplugged.
+    /// Time at which the link is unplugged.
     #[serde(with = "crate::text_forms::duration")]
     pub begin: Duration,
-    /// Time until it is plugged in again.
+    /// Time until the link is plugged in again.
     #[serde(with = "crate::text_forms::duration")]
     pub length: Duration,
 }
@@ -89,13 +89,13 @@ pub struct LinkPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostPlan {
-    /// Index of its link.
+    /// Index of the host's link.
     pub link: usize,
-    /// Its network device.
+    /// The host's network device.
     pub device: DeviceModel,
-    /// Its processor; `None` if work takes no time.
+    /// The host's processor; `None` if work takes no time.
     pub cpu: Option<CpuModel>,
-    /// Its knobs.
+    /// The host's knobs.
     #[serde(with = "crate::text_forms::knobs", rename = "knobs", default)]
     pub config: Config,
 }
@@ -106,9 +106,9 @@ pub struct HostPlan {
 pub struct FlowPlan {
     /// Index of the host that opens the connection.
     pub client: usize,
-    /// Index of the host that accepts it.
+    /// Index of the host that accepts the connection.
     pub server: usize,
-    /// Time at which the client opens it.
+    /// Time at which the client opens the connection.
     #[serde(with = "crate::text_forms::duration")]
     pub start: Duration,
     /// The applications write and read in the stack's blocks, without a copy.
@@ -136,9 +136,9 @@ pub enum AppsPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferPlan {
-    /// The stream that it writes, if any.
+    /// The stream that the application writes, if any.
     pub write: Option<WritePlan>,
-    /// The pace at which it reads.
+    /// The pace at which the application reads.
     pub read: ReadPlan,
     /// The ending of the stream.
     pub ending: Ending,
@@ -239,8 +239,8 @@ impl WorldPlan {
         world
     }
 
-    /// Checks that the parts fit each other, and that link settings and knobs are in range.
-    /// It does not check the values of devices, processors and applications.
+    /// Checks that the parts fit each other, and that link settings and knobs are in range. Does
+    /// not check the values of devices, processors and applications.
     ///
     /// # Errors
     /// The first contradiction, in words.

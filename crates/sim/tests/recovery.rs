@@ -192,8 +192,8 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
     let mut world = World::new(Seed(5));
     let link = world.link(path());
     let (client, server) = world.pair(&link, config);
-    // The 35th of 40 segments is lost, and so is its retransmission: then
-    // everything has been sent, and no later ACK can report the loss.
+    // The 35th of 40 segments is lost, and its retransmission is lost too. Everything has then
+    // been sent, so no later ACK can report the second loss.
     let (mut first, mut dropped) = (None, 0);
     world.rule(drop_when(move |packet| {
         let Some(tcp) = packet.tcp.filter(|tcp| tcp.payload_len > 0) else {

@@ -13,7 +13,7 @@ pub enum ReadOutcome {
     Bytes(u64),
     /// No payload has arrived.
     Empty,
-    /// The peer has closed its direction, and everything before was read.
+    /// The peer has closed its direction, and all its payload was read.
     End,
 }
 
@@ -47,7 +47,7 @@ pub trait Socket {
     fn vanish(&mut self);
 }
 
-/// The time of an application's next run. It also runs after each event on its
+/// The time of an application's next run. The application also runs after each event on its
 /// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextRun {
@@ -72,7 +72,7 @@ impl NextRun {
     }
 }
 
-/// A program with one connection. It runs first when the connection is established.
+/// A program with one connection. The program first runs when the connection is established.
 pub trait Application: std::fmt::Debug + Send {
     /// Does everything that is possible now.
     fn run(&mut self, socket: &mut dyn Socket) -> NextRun;

@@ -31,7 +31,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// Writes until `goal` bytes are written in total. Returns true if they are.
+    /// Writes until `goal` bytes are written in total. Returns true if the goal is reached.
     fn send_to(&mut self, goal: u64, socket: &mut dyn Socket) -> bool {
         while self.sent < goal {
             match socket.write(goal - self.sent) {

@@ -61,8 +61,7 @@ fn time_of(bytes: u32, rate: u64) -> Duration {
 impl PaceChecker {
     /// Checks frames with payloads of these lengths, sent one after another.
     ///
-    /// # Errors
-    /// If they left too early; states by how much time.
+    /// # Errors If the frames left too early; the error states the missing time.
     pub fn sent(&mut self, payloads: &[u32], pacing: PacingState) -> Result<(), Violation> {
         let PacingState {
             now,

@@ -17,7 +17,7 @@ use super::Violation;
 /// The path in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct PathCapacity {
-    /// Rate of its slowest link, in bits per second.
+    /// Rate of the path's slowest link, in bits per second.
     pub rate_bps: u64,
     /// Propagation in both directions, in microseconds.
     pub round_trip_us: u64,
@@ -30,8 +30,7 @@ const ROUNDING_US: u64 = 4;
 
 /// Checks the fastest sample of a connection.
 ///
-/// # Errors
-/// If it exceeds the path's rate; states the excess.
+/// # Errors If the sample exceeds the path's rate; the error states the excess.
 pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation> {
     let waited_us = u64::from(sample.rtt_us).saturating_sub(path.round_trip_us);
     let time_us = u64::from(sample.interval_us) + waited_us + ROUNDING_US;

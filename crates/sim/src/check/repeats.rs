@@ -1,13 +1,13 @@
 //! Checks that no payload is retransmitted that the sender must know to have
 //! arrived.
 //!
-//! Rule: an ACK counts from the moment after it reached its host, and only if the host
-//! cannot doubt it. Such an ACK has no payload, lies exactly at the host's next expected
-//! sequence number, has no timestamp older than another that arrived, and acknowledges no
-//! less than any other ACK that arrived. The ranges that it acknowledges and SACKs are
-//! then known to have arrived, until a later ACK stops inside a SACKed range. The peer has
-//! then discarded payload, and its sender must no longer rely on any SACK block (RFC 2018
-//! §8): only the blocks of that ACK count.
+//! Rule: an ACK counts from the moment after it reached its host, and only if the host cannot
+//! doubt it. Such an ACK has no payload, lies exactly at the host's next expected sequence number,
+//! has no timestamp older than another that arrived, and acknowledges no less than any other ACK
+//! that arrived. The ranges that it acknowledges and SACKs are then known to have arrived, until
+//! the number of a later ACK lies inside a SACKed range. The peer has then discarded payload, and
+//! the host must no longer rely on earlier SACK blocks (RFC 2018 §8): only the blocks of that
+//! later ACK count.
 //!
 //! Probes need no exception: a zero-window or keepalive probe carries no payload that is
 //! known to have arrived, and a tail loss probe is sent only when nothing is SACKed.
@@ -118,8 +118,8 @@ impl RepeatChecker {
     }
 
     /// Drops ranges inside the widest range of `left..right` that was known before `now`, because
-    /// a range that grows is reported with every segment. An ACK that stops inside a dropped range
-    /// also stops inside the widest one, so the known bytes stay the same.
+    /// a range that grows is reported with every segment. An ACK number inside a dropped range is
+    /// also inside the widest one, so the known bytes stay the same.
     fn drop_parts(&mut self, left: u32, right: u32, now: Instant) {
         let inside = |part: &(u32, u32, Instant), (left, right): (u32, u32)| {
             !after(left, part.0) && !after(part.1, right)
@@ -135,11 +135,11 @@ impl RepeatChecker {
         }
     }
 
-    /// Checks a segment that this end sends. Returns true if it could be judged: it has
+    /// Checks a segment that this end sends. Returns true if the segment could be judged: it has
     /// payload, and an ACK that counts arrived before.
     ///
-    /// # Errors
-    /// If it repeats a range that is known to have arrived; states the range.
+    /// # Errors If the segment repeats a range that is known to have arrived; the error states the
+    /// range.
     pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Violation> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {

@@ -1,9 +1,9 @@
 //! Checks that a connection with work to do is not silent longer than its timers
 //! allow.
 //!
-//! Rule: while payload waits, either a timer runs, or the application or the device must act. If
-//! only its timers can wake a sender, it makes a segment within the longest of their times. That
-//! segment may then wait in the device behind those of other connections.
+//! Rule: while payload waits, either a timer runs, or the application or the device must act. A
+//! sender that only its timers can wake makes a segment within the longest timeout. That segment
+//! may then wait in the device behind segments of other connections.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
@@ -15,15 +15,15 @@ use super::Violation;
 pub struct ConnectionView {
     /// The time.
     pub now: Instant,
-    /// Time from which its longest timer may run: the latest of the last segment that its
-    /// stack made or its device sent, the application's last write, and the last ACK of
-    /// new payload, which restarts the retransmission timer. RFC 6298 §5.3.
+    /// Time from which the connection's longest timer may run. It is the time of the latest of
+    /// these events: the stack made a segment, the device sent one, the application wrote, or an
+    /// ACK of new payload arrived, which restarts the retransmission timer. RFC 6298 §5.3.
     pub waits_since: Instant,
-    /// Time at which its stack wants to be woken.
+    /// Time at which the stack wants to be woken.
     pub timer: Option<Instant>,
-    /// The processor of its host is working, and may send next.
+    /// The host's processor is working, and may send next.
     pub is_busy: bool,
-    /// Its device is full, or has frames whose completion the connection waits for: the
+    /// The host's device is full, or has frames whose completion the connection waits for; the
     /// link acts next.
     pub device_moves: bool,
 }
@@ -33,8 +33,7 @@ const SLACK: Duration = Duration::from_secs(5);
 
 /// Checks an established connection.
 ///
-/// # Errors
-/// If it has work to do and is silent for longer than its timers allow.
+/// # Errors If the connection has work to do and is silent for longer than its timers allow.
 pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
     let others_act = seen.device_moves || seen.is_busy;
     if info.send_queue == 0 || others_act || info.state == fullpipe_tcp::TcpState::Closed {

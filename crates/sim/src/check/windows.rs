@@ -14,25 +14,25 @@ use crate::packet::TcpPacket;
 /// The state of one end of a connection, from the segments that it sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct EndState {
-    /// Its initial sequence number.
+    /// Initial sequence number of this end.
     iss: Option<u32>,
-    /// Its window scale option.
+    /// Window scale option of this end.
     scale: Option<u8>,
-    /// Window field of its SYN, kept until the other end's initial sequence number, from
-    /// which it counts, is known.
+    /// Window field of this end's SYN. The window counts from the other end's initial sequence
+    /// number, and the field is kept until that number is known.
     syn_window: Option<u16>,
-    /// Right edge of the window that it advertised.
+    /// Right edge of the window that this end advertised.
     edge: Option<u32>,
-    /// Sequence number after everything that it has sent.
+    /// Sequence number after everything that this end has sent.
     sent_end: u32,
-    /// Sequence number of its FIN.
+    /// Sequence number of this end's FIN.
     fin: Option<u32>,
-    /// It acknowledged the other end's FIN, or a reset was sent to it, so its connection
-    /// may be over.
+    /// This end acknowledged the other end's FIN, or the other end sent a reset, so the connection
+    /// may be over here.
     may_be_over: bool,
-    /// It answered one SYN twice with different sequence numbers, as a listener with SYN
-    /// cookies may. These are the number and the scale of the first answer; later
-    /// segments show which answer the peer accepted.
+    /// This end answered one SYN twice with different sequence numbers, as a listener with SYN
+    /// cookies may. These are the number and the scale of the first answer; later segments show
+    /// which answer the peer accepted.
     other: Option<(u32, Option<u8>)>,
 }
 
@@ -49,9 +49,9 @@ const fn after(a: u32, b: u32) -> bool {
 }
 
 impl WindowChecker {
-    /// Tells the checker that the host at `end` sends SYN cookies. After such a
-    /// connection is over, a late duplicate of the ACK that opened it may open it again
-    /// with the same numbers.
+    /// Notes that the host at `end` sends SYN cookies. After a connection is over, a late
+    /// duplicate of the ACK that opened the connection may then open it again with the same
+    /// numbers.
     pub fn may_forget(&mut self, end: usize) {
         self.forgets[end] = true;
     }
@@ -151,7 +151,7 @@ impl WindowChecker {
         if said.other.is_some() {
             return Ok(());
         }
-        // Of two answers to the SYN, the ACK refers to the one with the nearer number.
+        // Of two answers to the SYN, the ACK refers to the answer with the nearer sequence number.
         let since = |iss: u32| ack.wrapping_sub(iss);
         let meant = peer.other.filter(|(iss, _)| since(*iss) < since(peer_iss));
         let peer_scale = meant.map_or(peer.scale, |(_, scale)| scale);

@@ -35,9 +35,9 @@ use super::usage::Transmission;
 /// A frame that arrives.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Arrival time of its last bit.
+    /// Arrival time of the frame's last bit.
     pub at: Instant,
-    /// Its direction.
+    /// Direction of the frame.
     pub direction: Direction,
     /// The frame, perhaps corrupted.
     pub frame: Vec<u8>,
@@ -237,8 +237,8 @@ impl LinkEngine {
         Self::asymmetric(link, link, rng)
     }
 
-    /// A link whose two directions differ. It is a half-duplex radio if `forward` has
-    /// one.
+    /// A link whose two directions differ. The link is a half-duplex radio if `forward` has a
+    /// radio.
     pub fn asymmetric(forward: LinkModel, back: LinkModel, rng: &Rng) -> Self {
         Self {
             directions: [
@@ -297,8 +297,8 @@ impl LinkEngine {
         &self.directions[direction.index()].counters
     }
 
-    /// Returns true if a sender that keeps its own queue ([`Queue::Device`]) may offer
-    /// the next frame. With any other queue it is always true.
+    /// Returns true if a sender that keeps its own queue ([`Queue::Device`]) may offer the next
+    /// frame. Always true with any other queue.
     pub fn has_room(&self, direction: Direction) -> bool {
         let own = &self.directions[direction.index()];
         own.link.queue != Queue::Device || own.line.is_idle()

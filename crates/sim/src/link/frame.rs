@@ -1,6 +1,6 @@
 //! Frames on a link: the length of their header, and their direction.
 //!
-//! Rule: every file of this folder may use this one; it imports none of them.
+//! Rule: every file of this folder may import this file, which imports none of the others.
 
 /// Bytes of an Ethernet II header, which `mtu` does not count.
 pub const ETHERNET_HEADER_LEN: usize = 14;

@@ -1,7 +1,7 @@
 //! A time in which one direction loses every frame, as with an unplugged cable.
 //!
-//! Rule: a frame is lost if it is put on the wire during the outage. It uses the wire all
-//! the same; a frame that is already in flight arrives.
+//! Rule: a frame is lost if it is put on the wire during the outage. Such a frame uses the wire
+//! nevertheless. A frame that is already in flight arrives.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};

@@ -16,10 +16,10 @@ use super::frame_loss::FrameLoss;
 pub enum Queue {
     /// No limit of the queue; a token bucket may still drop.
     Unlimited,
-    /// No queue in the link: the sender's device keeps its frames until the wire is free,
-    /// and refuses its stack further ones when it is full.
+    /// No queue in the link: the sender's device keeps its frames until the wire is free, and
+    /// accepts no further frames from its stack when it is full.
     Device,
-    /// This many frames; the next is dropped.
+    /// This many frames; a further frame is dropped.
     Packets(u32),
     /// This many bytes of frames; a frame that does not fit is dropped.
     Bytes(u64),
@@ -29,7 +29,8 @@ pub enum Queue {
 #[derive(Debug)]
 pub(super) struct QueuedFrame {
     pub frame: Vec<u8>,
-    /// Time at which it joined the queue, or from which on it may leave if it is delayed.
+    /// Time at which the frame joined the queue; for a delayed frame, the time from which it may
+    /// leave.
     pub since: Instant,
     /// True for an ACK that waits for further ACKs, so that only the last of them is sent.
     pub is_delayed: bool,

@@ -66,7 +66,7 @@ fn a_frame_takes_its_bits_and_the_delay() {
 
 #[test]
 fn serialization_loses_no_nanosecond_over_many_frames() {
-    // 1500 bytes at 7 Mbit/s take 1,714,285.71… ns; 7,000 of them exactly 12 s.
+    // 1500 bytes at 7 Mbit/s take 1,714,285.71… ns; 7,000 such frames take exactly 12 s.
     let mut link = engine(LinkModel {
         rate_bps: 7_000_000,
         ..LinkModel::ideal()

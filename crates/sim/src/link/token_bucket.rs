@@ -54,8 +54,8 @@ impl BucketState {
         self.missing.saturating_sub(filled)
     }
 
-    /// Earliest time from `now` on at which `bytes` may leave. They fit into the bucket:
-    /// the caller drops longer frames.
+    /// Earliest time from `now` on at which `bytes` may leave. The bytes fit into the bucket,
+    /// because the caller drops longer frames.
     pub fn ready(&self, model: TokenBucket, bytes: usize, now: Instant) -> Instant {
         let room =
             (u128::from(model.burst_bytes).saturating_sub(bytes as u128)) * 8 * NANOS_PER_SEC;

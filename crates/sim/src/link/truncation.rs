@@ -1,7 +1,7 @@
 //! Truncation: frames whose end is cut off. The example of CONTRIBUTING.md.
 //!
-//! Rule: it exists only with the feature `recipes`, for the test that an impairment is
-//! explained by its own rows. At least the link header remains.
+//! Rule: truncation exists only with the feature `recipes`, for a test which checks that an
+//! impairment is explained by its own rows. At least the link header remains.
 
 use fullpipe_pool::Rng;
 

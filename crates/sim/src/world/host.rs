@@ -75,7 +75,7 @@ impl Host {
 }
 
 impl Host {
-    /// Returns true if the stack waited for its device and need no longer wait.
+    /// Returns true if the stack waited for its device and can now continue.
     pub fn is_relieved(&self) -> bool {
         let device = &self.device;
         let has_room = device.was_refused() && device.has_room();

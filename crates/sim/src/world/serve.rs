@@ -1,9 +1,8 @@
 //! A host's work: its stack, its device and the applications on its connections.
 //!
-//! Rule: a host works only when it is woken: by a frame, or by a timer of its stack or of
-//! an application. It then works until nothing is left to do at this time, like a machine
-//! whose processor takes no time. `processor.rs` handles hosts whose processor takes
-//! time.
+//! Rule: a host works only when it is woken: by a frame, or by a timer of its stack or of an
+//! application. The host then works until nothing is left to do at this time, like a machine whose
+//! processor takes no time. `processor.rs` handles hosts whose processor takes time.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! One step: the next event, and everything it causes at its time.
+//! One step of a world: the next event, and everything that the event causes at its time.
 //!
 //! Rule: an event is handled completely before the next event is taken. Then the next wake-up of
 //! every host and link involved is scheduled.
