@@ -1,8 +1,8 @@
 //! Attackers, one function for each attack.
 //!
-//! Rule: an attacker only sends packets and sees the answers to its own address. Some
-//! attackers are given numbers that a real one would have to guess, so their guesses are
-//! better than any real attacker's. `arena` measures the cost to the host.
+//! Rule: an attacker only sends packets and sees the answers to its own address. Some attackers
+//! know numbers that a real attacker would have to guess, so they guess better than any real
+//! attacker. `arena` measures the cost to the host.
 
 use std::net::Ipv4Addr;
 
@@ -249,10 +249,10 @@ pub fn overlapping_fragments() -> Attacker {
     })
 }
 
-/// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's
-/// own. The attacker knows the port of one connection of the client. Its segments begin
-/// after the expected sequence number, at most the receive window later; the sequence
-/// numbers quoted in ICMP errors are random.
+/// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's own.
+/// The attacker knows the port of one connection of the client. The attacker's segments begin
+/// after the expected sequence number, by at most the receive window. The sequence numbers that
+/// ICMP errors quote are random.
 pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {
         let Some((port, info)) = arena.clients_numbers() else {

@@ -79,7 +79,7 @@ pub fn icmp(code: UnreachableCode, quoted: &TcpHeader) -> Vec<u8> {
     packet(ip, &icmp)
 }
 
-/// A peer of the host that sends only what a script asks for.
+/// A peer of the host that sends only the segments of a script.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptedPeer {
     /// The peer's port.
@@ -152,7 +152,7 @@ impl ScriptedPeer {
         arena.inject(&tcp(STRANGER, &header, &[]));
     }
 
-    /// Records what the host has sent; returns true if any of it was payload.
+    /// Records the host's segments; returns true if one of them carried payload.
     pub fn record_replies(&mut self, replies: &[Vec<u8>]) -> bool {
         let mut spoke = false;
         for packet in replies {

@@ -233,8 +233,7 @@ pub(crate) const KNOBS: [(&str, &str); 5] = [
     ("stack.half_open_per_source", "8"),
 ];
 
-/// Runs every attack whose name contains one of `parts`; all of them if there are
-/// none.
+/// Runs every attack whose name contains one of `parts`; all attacks if `parts` is empty.
 ///
 /// # Errors
 /// Returns the first of `parts` that no attack's name contains, with the most similar

@@ -75,8 +75,8 @@ impl Core {
         must |= self.stack_is_refused && !is_full;
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
-            // Polls for no more frames than are certain to fit. The stack would take a refusal for
-            // a full device and charge connections with it.
+            // Polls for no more frames than are certain to fit. The stack would treat a refusal as
+            // a full device, and charge connections for waiting for the device.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;

@@ -1,4 +1,4 @@
-//! Errors of devices: what failed, the kernel's reason, and what to do.
+//! Errors of devices, with the failed action, the kernel's reason and a remedy.
 //!
 //! Rule: an error is one line that names the device and a remedy. If no remedy is known, it gives
 //! the kernel's message.

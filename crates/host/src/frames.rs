@@ -136,7 +136,7 @@ impl FrameBatch<TxMeta> {
     }
 }
 
-/// The sending side of a device as the stack sees it under the lock: memory of a batch.
+/// The sending side of a device, as the stack sees it under the lock: frames go into a batch.
 pub(crate) struct Outlet<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,

@@ -113,7 +113,7 @@ pub fn index(name: &str) -> Option<u32> {
 /// Returns true if this network namespace has an interface with the number `index`.
 pub fn exists(index: u32) -> bool {
     let mut name = [0 as libc::c_char; libc::IFNAMSIZ];
-    // SAFETY: `name` has the length that the call requires, and it only writes there.
+    // SAFETY: `name` has the length that the call requires, and the call only writes there.
     !unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null()
 }
 

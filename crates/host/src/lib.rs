@@ -10,15 +10,13 @@
 //!    exchange frames with this machine's kernel, or `packet:NIC`, which puts the stack on
 //!    the wire of an interface as one more host. Any other device implements
 //! [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
-//! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a
-//!    gateway, a MAC address, a secret, the knobs and a capture.
-//!    [`start`](RuntimeBuilder::start) takes the device. The runtime's thread waits for
-//!    frames and deadlines. A call on a socket sends its frames itself and wakes no thread
-//!    for that. No lock is held over a system call.
-//! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have calls
-//!    like those of the standard library's types. [`TcpStream::describe`] prints the
-//!    bounds of a connection and its limits; [`Runtime::with_stack`] gives access to the
-//!    whole stack.
+//! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a gateway, a MAC
+//!    address, a secret, the knobs and a capture. [`start`](RuntimeBuilder::start) takes the
+//!    device. The runtime's thread waits for frames and deadlines. A call on a socket sends the
+//!    resulting frames itself, without waking that thread. No lock is held over a system call.
+//! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have calls like those
+//!    of the standard library's types. [`TcpStream::describe`] prints the bounds and limits of a
+//!    connection; [`Runtime::with_stack`] gives access to the whole stack.
 //! 4. **Async sockets.** The module [`tokio`], behind the feature of that name, has
 //!    `TcpStream`, `TcpListener` and `UdpSocket` for tokio. For another executor, the
 //!    blocking types have methods named `poll_…` ([`TcpStream::poll_receive`]), with

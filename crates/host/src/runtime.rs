@@ -158,7 +158,7 @@ impl RuntimeBuilder {
 
 /// A running stack, on which sockets are opened.
 ///
-/// After it is dropped, calls on its sockets that would wait fail with `NotConnected`.
+/// After the runtime is dropped, calls on its sockets that would wait fail with `NotConnected`.
 /// The device is closed when the runtime and all its sockets have been dropped.
 pub struct Runtime {
     driver: Arc<Driver>,

@@ -1,8 +1,8 @@
 //! Reads the state of the kernel's sockets, over `NETLINK_SOCK_DIAG`.
 //!
-//! Rule: requests and answers are bytes; their meaning is elsewhere. If the kernel marks a dump as
-//! inconsistent, or a part of a dump was lost, the result says so, and the caller repeats the
-//! request. One buffer is used for all answers.
+//! Rule: requests and answers are bytes, which this file does not interpret. If the kernel marks a
+//! dump as inconsistent, or a part of a dump was lost, the result says so, and the caller repeats
+//! the request. One buffer is used for all answers.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Devices and addresses as people write them: `tap:fp0`, `tun:fp0`,
-//! `packet:eth0`, `10.0.0.1/24`.
+//! Parses devices and addresses as users write them: `tap:fp0`, `tun:fp0`, `packet:eth0`,
+//! `10.0.0.1/24`.
 //!
 //! Rule: a text is parsed here into a value or an error of one line; nothing is opened.
 

@@ -115,7 +115,7 @@ fn write(
 
 /// A TCP connection, for threads that block, or through `poll_…` for tasks.
 ///
-/// Dropping it closes the connection. Written payload is still delivered while the
+/// Dropping the stream closes the connection. Written payload is still delivered while the
 /// [`Runtime`] runs, unless received payload is unread: then the peer gets a reset.
 pub struct TcpStream {
     driver: Arc<Driver>,
@@ -462,7 +462,7 @@ impl Write for TcpStream {
     }
 }
 
-/// A TCP listener. Dropping it resets connections that were not accepted.
+/// A TCP listener. Dropping the listener resets connections that were not accepted.
 pub struct TcpListener {
     driver: Arc<Driver>,
     id: ListenerId,

@@ -37,7 +37,7 @@ fn udp_error(error: UdpError) -> io::Error {
 /// Largest payload of a datagram over IPv4, in bytes.
 const DATAGRAM_MAX: usize = 65_507;
 
-/// Memory in which one call receives several datagrams.
+/// Memory for several datagrams that one call receives.
 #[derive(Debug)]
 pub struct DatagramBatch {
     buffer: Box<[u8]>,
@@ -113,7 +113,7 @@ fn receive(id: UdpId, buffer: &mut [u8], stack: &mut Stack) -> Option<Received> 
 
 /// A UDP socket, for threads that block, or through `poll_…` for tasks.
 ///
-/// After it is dropped, unread datagrams are lost, and queued datagrams are still sent.
+/// After the socket is dropped, unread datagrams are lost, and queued datagrams are still sent.
 pub struct UdpSocket {
     driver: Arc<Driver>,
     id: UdpId,

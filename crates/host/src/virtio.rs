@@ -1,7 +1,7 @@
 //! The header in front of each frame that is exchanged with the kernel, in either direction, if
 //! checksums may be left out or segments merged (`struct virtio_net_hdr`).
 //!
-//! Rule: only this file reads and writes the header, for every kind of device. Its
+//! Rule: only this file reads and writes the header, for every kind of device. The header's
 //! numbers are in the machine's byte order.
 
 use fullpipe::device::{RxMeta, TxChecksum, TxMeta};

@@ -27,8 +27,8 @@ pub struct WriteHalf<'a>(&'a Connection);
 #[derive(Debug)]
 pub struct OwnedReadHalf(Arc<Connection>);
 
-/// The writing direction, owned. Dropping it closes this direction: the peer
-/// reads the end of the stream.
+/// The writing direction, owned. Dropping this half closes the writing direction: the peer reads
+/// the end of the stream.
 #[derive(Debug)]
 pub struct OwnedWriteHalf(Arc<Connection>);
 

@@ -15,8 +15,8 @@ use fullpipe::{ConnectionId, Info, ListenOptions, SocketOption, Tuning};
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::{runtime::Runtime, tcp};
 
-/// A TCP connection. Dropping it closes the connection; written payload is still
-/// delivered while the [`Runtime`] runs.
+/// A TCP connection. Dropping the stream closes the connection; written payload is still delivered
+/// while the [`Runtime`] runs.
 #[derive(Debug)]
 pub struct TcpStream(tcp::TcpStream);
 
@@ -151,7 +151,7 @@ impl AsyncWrite for TcpStream {
     }
 }
 
-/// A TCP listener. Dropping it resets connections that were not accepted.
+/// A TCP listener. Dropping the listener resets connections that were not accepted.
 #[derive(Debug)]
 pub struct TcpListener(tcp::TcpListener);
 
