@@ -1,5 +1,5 @@
-//! The advice: the smallest settings that keep the gain of ample ones, named as the host's system
-//! names them.
+//! The advice: the smallest settings that keep the gain of ample ones (values beyond which nothing
+//! gets faster), named as the host's system names them.
 //!
 //! Rule: each value is found by simulated runs: first guesses, then bisection. A system's own
 //! setting is used only if it makes the same change. If it cannot express a value, the value is
@@ -28,7 +28,7 @@ const UNSET: &str = "unset";
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.
 const MARGIN: f64 = 1.01;
-/// With few seeds, a gain that differs by more than this share from the required gain decides.
+/// Few seeds suffice if their result differs from the required one by more than this share.
 const CLEAR: f64 = 0.03;
 
 /// One setting of an advice.

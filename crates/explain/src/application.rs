@@ -1,4 +1,4 @@
-//! Levers of the applications and of the processors.
+//! Levers (things that somebody could change) of the applications and of the processors.
 
 use crate::{
     cause::Cause,

@@ -1,4 +1,4 @@
-//! Clues: signs in a run that suggest levers to try.
+//! Clues: signs in a run that suggest levers (things that could be changed) to try.
 //!
 //! Rule: a clue only suggests a run with a lever; it never proves a cause. A superfluous clue
 //! costs a run; a missing clue can hide a cause.
@@ -6,13 +6,13 @@
 use fullpipe_scenario::{HostMeasured, Outcome, Played, Setup, Shares};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
-/// A limit is a clue from this share of the time on.
+/// Smallest share of the time at which a limit is a clue.
 const WORTH: f64 = 0.02;
-/// A round trip with fewer segments than this counts as one with few.
+/// A round trip with fewer segments than this counts as one with few segments.
 const FEW: u64 = 8;
-/// Busy share of the ACK direction from which on it may be full while data is sent.
+/// Smallest busy share at which the direction of the ACKs may have been full while data was sent.
 const BUSY: f64 = 0.75;
-/// Share of the pool from which on packet memory may be scarce.
+/// Smallest used share of the pool at which packet memory may be scarce.
 const USED: f64 = 0.25;
 
 /// A sign in the account of a run.

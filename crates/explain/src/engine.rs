@@ -35,9 +35,9 @@ const SEGMENTS: f64 = 4_000.0;
 const ROUND_TRIPS: f64 = 30.0;
 /// Fewest round trips of a run, also if it has already carried more bytes than the unchanged one.
 const LEAST_TRIPS: f64 = 25.0;
-/// Events of the simulator that any run may take.
+/// Every run may take at least this many events of the simulator.
 const MOST_STEPS: f64 = 200_000.0;
-/// Payload that a run of any transfer may carry: the bytes of [`SEGMENTS`] segments.
+/// Every run may carry at least this much payload: the bytes of [`SEGMENTS`] segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A part of a transfer predicts the whole well enough if its error is at most this share.
 const CUT_ERROR: f64 = 0.05;
@@ -83,8 +83,8 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
 /// bytes.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
-/// `progress` breaks.
+/// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if `progress`
+/// returns `ControlFlow::Break`.
 pub fn explain_played(
     setup: &Setup,
     seed: u64,
@@ -274,8 +274,8 @@ fn explained(
     Ok(explanation)
 }
 
-/// Returns the goodput of the whole transfer with `advised`, whose gain over the number of seeds
-/// is given. Returns `None` if the whole transfer gains nothing.
+/// Predicts the goodput of the whole transfer with `advised`. `gain` is the result of runs with
+/// `advised` and that number of seeds. Returns `None` if the whole transfer gains nothing.
 fn prediction(
     setup: &Setup,
     played: &Played,

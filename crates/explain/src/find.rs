@@ -1,4 +1,5 @@
-//! The cause of a transfer's limit.
+//! Finds the cause of a transfer's limit: the lever (a thing that could be changed) that helps
+//! most.
 //!
 //! Rule: levers of hosts take precedence; among the levers that were run, the best gain decides.
 

@@ -1,4 +1,4 @@
-//! Levers of the two hosts of the flow.
+//! Levers (things that somebody could change) of the two hosts of the flow.
 //!
 //! Rule: every lever derives from a row of [`ROWS`]. A row makes one lever, none, or several: one
 //! for each host, value or congestion control. The values derive from the knob's present value,

@@ -1,4 +1,4 @@
-//! The levers of the hosts that help, alone and together.
+//! Finds the levers (settings that could be changed) of the hosts that help, alone and together.
 //!
 //! Rule: a second scarce resource becomes visible only after the first one is ample. Therefore all
 //! suggested resources are made ample at once, and rules are added to them one at a time. Levers

@@ -54,13 +54,13 @@ pub struct Lever {
     /// The setting of the host's system that makes the ample change, with its value; `None` if the
     /// system has no such setting.
     pub called: Option<String>,
-    /// The part of the transfer that it changes.
+    /// The part of the transfer that the lever changes.
     pub kind: LeverKind,
     /// Cause of the limit if this lever helps most.
     pub cause: Cause,
     /// Clues that suggest the lever; empty if it is always worth a run.
     pub clues: &'static [Clue],
-    /// The part of the setup that it changes.
+    /// The part of the setup that the lever changes.
     pub place: Place,
     /// The setting without the name of its host, link or flow.
     pub field: &'static str,

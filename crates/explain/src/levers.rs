@@ -1,4 +1,4 @@
-//! The list of all levers of a transfer.
+//! The list of all levers of a transfer, that is, of all settings that could be changed.
 //!
 //! Rule: a lever is omitted if it would change nothing or if its host refuses the value.
 

@@ -1,4 +1,5 @@
-//! The matrix: every lever of a row with its gain, alone and in the best combination.
+//! The matrix: every lever (thing that could be changed) of a row with its gain, alone and in the
+//! best combination.
 //!
 //! Rule: each figure comes from a run. To find levers that help only together, all resources of
 //! the hosts are made ample at once, first alone and then with each rule. From the best of these

@@ -1,4 +1,4 @@
-//! Levers of the path: each link in each direction.
+//! Levers (things that somebody could change) of the path: each link in each direction.
 //!
 //! Rule: each row of the table `RELIEFS` (in `fullpipe-scenario`) contains the values that remove
 //! one impairment, so a new impairment needs no change in this file.

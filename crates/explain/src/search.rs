@@ -1,4 +1,5 @@
-//! Runs single levers, compares their gains, and sorts them.
+//! Runs the row with single levers (things that could be changed), compares the gains, and sorts
+//! them.
 //!
 //! Rule: the account and fully used resources only select levers to run; the runs determine the
 //! cause. A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
@@ -393,15 +394,15 @@ impl<'a> Search<'a> {
         Ok(best)
     }
 
-    /// Returns true if a link on the path of a single flow carries so much payload in the
-    /// unchanged row that no lever of a host can gain [`WORTH`].
+    /// Returns true if a link on the path of a single flow is so full in the unchanged row that no
+    /// lever of a host can gain [`WORTH`].
     pub fn is_path_full(&self) -> bool {
         self.is_full_in(&self.base.first)
     }
 
-    /// Returns true if a link on the path of a single flow carries so much payload in `played`, a
-    /// run of the row or of a changed row, that no lever of a host can gain [`WORTH`]. The link
-    /// must never be idle, and must carry only new payload in full segments.
+    /// Returns true if a link on the path of a single flow is so full in `played` that no lever of
+    /// a host can gain [`WORTH`]: the link is busy almost all the time, and carries almost only
+    /// new payload in full segments. `played` is a run of the row, with or without changes.
     pub fn is_full_in(&self, played: &Played) -> bool {
         let setup = self.setup;
         let flow = setup.flow();

@@ -176,11 +176,11 @@ quantities! {
     max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
     /// Payload that arrived at a receiver more than once, over all payload sent.
     needless_share: f64 = "needless", "{} of payload received twice", Percent, Median;
-    /// Share of the time in which any connection was active for which the busiest link carried
-    /// frames.
+    /// Share of the active time for which the busiest link carried frames. Time is active while
+    /// any connection is active.
     link_busy_share: f64 = "link busy", "link {} busy", Percent, Median;
-    /// Share of the time in which any connection was active for which the busiest host's processor
-    /// worked. Only if work takes time.
+    /// Share of the active time for which the busiest host's processor worked. Time is active
+    /// while any connection is active. Only if work takes time.
     cpu_busy_share: Option<f64> = "CPU busy", "CPU {} busy", Percent, Median;
     /// Frames that hosts lost because their receive rings were full.
     rx_ring_drops: u64 = "ring drops", "{} ring drops", Whole, Median;
