@@ -213,8 +213,8 @@ fn a_thousand_connections_share_the_memory_without_a_stall() {
     assert!(least >= 0.1, "{least} Mbit/s");
 }
 
-/// A cut run that ended shortly after slow start once predicted 1.9 Gbit/s here, and the verdict
-/// advised one more connection although both buffers were small.
+/// Regression test: a simulated part of a transfer began in slow start and predicted 1.9 Gbit/s
+/// for this experiment. For a row with two small buffers, the verdict advised one more connection.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn advice_over_many_seeds_is_faster_and_no_faster_than_a_shallow_link() {

@@ -81,8 +81,8 @@ impl<'a> Source<'a> {
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     source: Source<'a>,
-    /// Path of the table, such as `hosts.client`; empty for the top table. The path of a table
-    /// below a listed one may be relative.
+    /// Path of the table, such as `hosts.client`; empty for the top table. While
+    /// [`leaves`](Self::leaves) lists values, paths are relative to the listed table.
     path: String,
     /// Path from the top of the file, also if `path` is relative.
     whole: String,

@@ -1,9 +1,9 @@
 //! Tests of the link in real time between two kernels: its delay, its rate and its loss must be as
 //! configured.
 //!
-//! Rule: frames are sent no faster than the receiver reads them. Times are compared with times of
-//! this machine without the link's delay, so that the test passes on a slow machine and fails with
-//! a wrong link. The tests need root; their network namespaces end with their threads.
+//! Rule: frames are sent no faster than they are read. Times are compared with times of this
+//! machine without the link's delay, so that a slow machine passes the test and a wrong link fails
+//! it. The tests need root; their network namespaces end with their threads.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;

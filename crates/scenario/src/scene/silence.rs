@@ -49,7 +49,7 @@ pub struct Silence {
     pub longest_s: f64,
     /// Number of connections that the stack has given up.
     pub given_up: usize,
-    /// Longest retransmission timeout of these connections, without backoff.
+    /// Longest retransmission timeout of the connections with silent peers, without backoff.
     pub rto: Duration,
     /// Connections that found no packet memory.
     pub waiting: Vec<MemoryWait>,
