@@ -117,7 +117,7 @@ impl Stack for Lwip {
     }
 
     fn close(&mut self, _: End, stream: *mut Opaque) {
-        // SAFETY: the stream is open, and not used after this.
+        // SAFETY: the stream is open, and is not used after this call.
         unsafe { bench_close(stream) };
     }
 

@@ -2,7 +2,7 @@
 //! gets faster), named as the host's system names them.
 //!
 //! Rule: each value is found by simulated runs: first guesses, then bisection. A system's own
-//! setting is used only if it makes the same change. If it cannot express a value, the value is
+//! setting is used only if it makes the same change. A value that the setting cannot express is
 //! rounded up.
 
 use fullpipe::presets::alias;
@@ -373,8 +373,8 @@ pub(crate) fn of_lever(setup: &Setup, lever: &Lever, changes: &[Change]) -> Vec<
     }
 }
 
-/// Returns the settings that make `changes` to `field` of `host`: one setting of its system if it
-/// makes all of them, otherwise one knob of fullpipe for each.
+/// Returns the settings that make `changes` to `field` of `host`: one setting of the host's system
+/// if that setting makes all changes, otherwise one knob of fullpipe for each change.
 fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
     let knob_of = |change: &Change| change.set[host.name.len() + 1..].to_string();
     let advised = |setting: NamedSetting, knob: &str| Advised {

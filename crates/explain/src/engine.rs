@@ -132,7 +132,7 @@ fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
 }
 
 /// Returns a larger share of the transfer, which predicts the whole better than `part`, whose run
-/// took `steps` events. Returns `None` if there is no larger share or if it costs too much.
+/// took `steps` events. Returns `None` if no larger share exists or the larger one costs too much.
 fn longer(setup: &Setup, part: Part, budget: u64, steps: u64) -> Option<f64> {
     let most = budget as f64 / FEWEST_RUNS[usize::from(path::is_random(setup))];
     let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();

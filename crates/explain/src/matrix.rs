@@ -53,7 +53,7 @@ pub struct MatrixLine {
     /// system has no such setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// The part of the transfer that it changes.
+    /// The part of the transfer that the lever changes.
     pub kind: LeverKind,
     /// Result with about twice the present amount.
     #[serde(skip_serializing_if = "Option::is_none")]

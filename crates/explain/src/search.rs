@@ -23,7 +23,8 @@ pub const WORTH: f64 = 0.02;
 const LOST: f64 = WORTH / 2.0;
 /// A smaller value suffices, or a lever can be removed, if this share of the gain remains.
 pub const KEPT: f64 = 0.98;
-/// A single lever is named instead of the best combination if it has this share of its gain.
+/// A single lever is named instead of the best combination if the lever alone has at least this
+/// share of the combination's gain.
 const ALONE: f64 = 0.87;
 /// Two causes whose speeds differ by less than this share are both named.
 const EQUAL: f64 = 0.05;
@@ -435,8 +436,8 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_full)
     }
 
-    /// Returns the lever of a datagram sender's rate if all its datagrams arrive and it waited for
-    /// nothing but its own rate.
+    /// Returns the lever of a datagram sender's rate if all its datagrams arrive and the sender
+    /// waited for nothing but its own rate.
     pub fn offered_rate(&self) -> Option<usize> {
         let waited = Shares::of(self.base.first.sender.times());
         let lost = self.base.first.measured.lost_share?;

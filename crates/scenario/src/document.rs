@@ -128,7 +128,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Returns the value of `result`; if it is a mistake, adds that to the list and returns
+    /// Returns the value of `result`; if `result` is a mistake, adds it to the list and returns
     /// `None`.
     pub fn keep<T>(&self, result: Result<T, Mistake>) -> Option<T> {
         result.map_err(|mistake| self.source.found(mistake)).ok()

@@ -1,7 +1,7 @@
 //! Published figures of a row: from its source, and from other stacks.
 //!
 //! Rule: a published figure has the name and unit of a quantity that the lab measures. Where the
-//! source gives no number, it is an outcome.
+//! source gives no number, the published figure is an outcome.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
