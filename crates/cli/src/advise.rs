@@ -49,7 +49,7 @@ pub fn run(arguments: &LabAdviseArguments, terminal: &Terminal) -> Result<(), Fa
     print(&all)
 }
 
-/// The advice so far, which the thread that waits for Ctrl-C reads too.
+/// Locks the advice so far; the thread that waits for Ctrl-C reads it, too.
 fn locked(advice: &Mutex<Vec<Advice>>) -> MutexGuard<'_, Vec<Advice>> {
     advice
         .lock()

@@ -1,7 +1,7 @@
 //! The command line: every flag, its help and its examples.
 //!
-//! Rule: an argument that is wrong by itself is refused here, in one line. Other files
-//! give the arguments their meaning.
+//! Rule: an argument that is wrong by itself is refused here, in one line. Other files interpret
+//! the arguments.
 
 mod advice;
 mod fail_on;
@@ -145,7 +145,7 @@ impl NoCommand {
     }
 }
 
-/// The whole command line, for completions and man pages.
+/// The complete command line, for completions and man pages.
 pub fn command() -> clap::Command {
     Arguments::command()
 }
@@ -171,14 +171,15 @@ pub fn parse() -> Result<(Command, TerminalFlags), NoCommand> {
         })
 }
 
-/// Returns true if the parser found a similar name itself, or if the subcommand is right.
+/// Returns true if the parser suggests a similar name itself, or if the error is not about the
+/// subcommand.
 fn has_tip(error: &clap::Error) -> bool {
     error.kind() != ErrorKind::InvalidSubcommand
         || error.get(ContextKind::SuggestedSubcommand).is_some()
 }
 
-/// Returns the subcommand that has the same letters as the first unknown word of `given`,
-/// in another order: `run` for `rnu`. The parser does not recognise these as similar.
+/// Returns the subcommand with the same letters as the first unknown word of `given`, in another
+/// order: `run` for `rnu`. The parser does not recognise such words as similar.
 fn swapped_letters(command: &clap::Command, given: impl Iterator<Item = String>) -> Option<String> {
     let sorted = |word: &str| {
         let mut letters: Vec<_> = word.chars().collect();
@@ -199,7 +200,7 @@ fn swapped_letters(command: &clap::Command, given: impl Iterator<Item = String>)
     None
 }
 
-/// The parser's message in one line: the mistake and the suggestion, without the usage.
+/// Returns the parser's message in one line: the mistake and the suggestion, without the usage.
 fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let mut parts = Vec::new();

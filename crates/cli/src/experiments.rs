@@ -1,7 +1,7 @@
-//! Finds the experiments that the command line names, and changes them as it says.
+//! Finds the experiments that the command line names, and applies the settings of the command line.
 //!
-//! Rule: a wrong name or setting is the user's error (exit code 2); a file that cannot be
-//! read is not (exit code 1).
+//! Rule: a wrong name or setting is the user's error (exit code 2). A file that cannot be read is
+//! another error (exit code 1).
 
 use std::{env, io};
 
@@ -27,8 +27,8 @@ pub fn with_settings(found: &ExperimentFile, settings: &[Setting]) -> Result<Exp
     Ok(experiment)
 }
 
-/// Returns the experiment that a name or a file stands for, with the command line's settings and
-/// with the row of this label alone; without a label, with the first one.
+/// Returns the experiment with this name or file, with the command line's settings and only the row
+/// with this label; without a label, only the first row.
 pub fn one_row(
     name: &str,
     label: Option<&str>,
@@ -56,7 +56,7 @@ pub fn refused(error: CatalogueError) -> Failure {
     }
 }
 
-/// Returns the row of this label; without a label, all rows.
+/// Returns the row with this label; without a label, all rows.
 pub fn rows_called<'a>(
     experiment: &'a Experiment,
     label: Option<&str>,

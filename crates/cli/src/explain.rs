@@ -1,4 +1,4 @@
-//! `fullpipe lab explain`: the verdict of a row, or what each change of a setting would do to it.
+//! `fullpipe lab explain`: prints the verdict of a row, or the effect of each change of a setting.
 //!
 //! Rule: wrong arguments are refused before the first run. `fullpipe-explain` tries the
 //! levers.

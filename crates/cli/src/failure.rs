@@ -1,8 +1,8 @@
 //! Errors that end the command without a result, and their exit codes.
 //!
-//! Rule: an error is one line on standard error. The exit code says who must act: 2 the
-//! user, 1 the program or its environment; 3 means that a condition of `--fail-on` was
-//! met, 130 an interrupt. If the reader of the output closes it, that is not an error.
+//! Rule: an error is one line on standard error. The exit code shows who must act: 2 the user, 1
+//! the program or its environment. 3 means that a condition of `--fail-on` was met, 130 an
+//! interrupt. It is not an error if the reader of the output closes it.
 
 use std::{fmt, io, process::ExitCode};
 
@@ -13,7 +13,7 @@ use fullpipe_lab::layout::{Layout, Tone};
 pub enum Failure {
     /// The request is wrong: exit code 2.
     Usage(String),
-    /// The request was right and failed: exit code 1.
+    /// The request was valid and failed: exit code 1.
     Failed(String),
     /// The request failed, and its lines have been printed: exit code 1.
     Reported,

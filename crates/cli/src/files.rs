@@ -1,9 +1,8 @@
 //! Files of a run or of a capture: a page, graphs for xplot, series, records, events.
 //!
-//! Rule: before the first run, a destination is refused if its folder is missing or, for
-//! records, its extension is not that of a records format. The folder of `--xplot` is
-//! created. A regular file appears whole or not at all:
-//! `fullpipe_lab::WholeFile` writes it.
+//! Rule: a destination is refused before the first run if its folder is missing or, for records, if
+//! its extension is not a records format. The folder of `--xplot` is created. A regular file is
+//! written completely or not at all, by `fullpipe_lab::WholeFile`.
 
 use std::{
     ffi::OsString,
@@ -34,10 +33,10 @@ pub struct Pictures<'a> {
 }
 
 impl<'a> Pictures<'a> {
-    /// The files that `arguments` ask for.
+    /// Collects the files that `arguments` request.
     ///
     /// # Errors
-    /// The folder of `--report` or `--csv` does not exist, or that of `--xplot` cannot be
+    /// If the folder of `--report` or `--csv` does not exist, or the folder of `--xplot` cannot be
     /// created.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         Self {
@@ -49,10 +48,10 @@ impl<'a> Pictures<'a> {
         .checked()
     }
 
-    /// The files about one connection of a capture that `arguments` ask for.
+    /// Collects the files about one connection of a capture that `arguments` request.
     ///
     /// # Errors
-    /// As those of [`Pictures::new`].
+    /// The errors of [`Pictures::new`].
     pub fn of_capture(arguments: &'a WhyArguments) -> Result<Self, Failure> {
         Self {
             report: arguments.report.as_deref(),
@@ -75,7 +74,7 @@ impl<'a> Pictures<'a> {
         Ok(pictures)
     }
 
-    /// Returns true if any file is to be written.
+    /// Returns true if some file is to be written.
     pub fn are_wanted(&self) -> bool {
         self.report.is_some() || self.xplot.is_some() || self.csv.is_some()
     }
@@ -83,7 +82,7 @@ impl<'a> Pictures<'a> {
     /// Writes the files of one experiment and frees its observations.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If a file cannot be written.
     pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
         if !self.are_wanted() {
             return Ok(());
@@ -94,7 +93,7 @@ impl<'a> Pictures<'a> {
     /// Writes the files of `run`.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If a file cannot be written.
     pub fn write_run(&self, run: &Run) -> Result<(), Failure> {
         if let Some(file) = self.report {
             let file = own(file, &run.experiment, self.several);
@@ -121,16 +120,16 @@ impl<'a> ParquetFolder<'a> {
     /// Creates the folder if it does not exist.
     ///
     /// # Errors
-    /// The folder cannot be created.
+    /// If the folder cannot be created.
     pub fn create(folder: &'a Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| failed(PARQUET, folder, &error))?;
         Ok(Self(folder))
     }
 
-    /// Writes `records` to the file `name`.parquet of the folder.
+    /// Writes `records` to the file `name`.parquet in the folder.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, name: &str, records: &Records) -> Result<(), Failure> {
         let bytes = parquet_file::encode(records)
             .map_err(|error| Failure::failed(format!("{PARQUET}: {error}")))?;
@@ -155,10 +154,10 @@ enum Format {
 }
 
 impl<'a> Output<'a> {
-    /// The files that `arguments` ask for.
+    /// Collects the files that `arguments` request.
     ///
     /// # Errors
-    /// A name whose ending is not a format, or whose folder does not exist.
+    /// If the ending of a name is not a format, or its folder does not exist.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let file = arguments.output.as_deref();
         has_folder(OUTPUT, file)?;
@@ -184,11 +183,11 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// Writes the records and the events of one experiment. Events that go to a file are
+    /// Writes the records and the events of one experiment. Events that are written to a file are
     /// removed from the report.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If a file cannot be written.
     pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
         if let Some(file) = self.events {
             let text = match file.extension().is_some_and(|ending| ending == "jsonl") {
@@ -235,8 +234,8 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
 /// Returns `file`; with several experiments, the experiment's name is added before the
 /// ending.
 fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
-    // Standard output, or a path that is no regular file (such as a pipe), is written in
-    // place: the experiments follow one another in it.
+    // All experiments are written one after another to standard output, or to a path that is not a
+    // regular file (such as a pipe).
     if !several || WholeFile::is_in_place(file) {
         return file.to_path_buf();
     }
@@ -250,10 +249,10 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// Writes the file that `flag` asks for.
+/// Writes the file that `flag` requests.
 ///
 /// # Errors
-/// The file cannot be written; what was there is unchanged.
+/// If the file cannot be written; an existing file is then unchanged.
 pub fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
     fullpipe_lab::write_whole(file, text).map_err(|error| failed(flag, file, &error))
 }
@@ -268,7 +267,7 @@ impl<'a> LiveCapture<'a> {
     /// Begins to write `path`.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn create(path: &'a Path) -> Result<Self, Failure> {
         match WholeFile::create(path) {
             Ok(file) => Ok(Self { path, file }),
@@ -281,10 +280,10 @@ impl<'a> LiveCapture<'a> {
         BufWriter::with_capacity(1 << 18, self.file.writer())
     }
 
-    /// Puts the file in its place. Its writer must have been dropped, which flushes it.
+    /// Moves the file to its place. Its writer must have been dropped, which flushes it.
     ///
     /// # Errors
-    /// A write to the file failed.
+    /// If a write to the file failed.
     pub fn finish(self) -> Result<(), Failure> {
         let done = self.file.finish();
         done.map_err(|error| failed(PCAP, self.path, &error))

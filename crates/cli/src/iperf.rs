@@ -26,7 +26,7 @@ use crate::{
     files::LiveCapture,
 };
 
-/// Time that the fullpipe stack may take to close its connections.
+/// Time within which the fullpipe stack must close its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the subcommand.
@@ -51,7 +51,7 @@ pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
     }
 }
 
-/// A valid test.
+/// A test whose arguments are valid.
 #[derive(Debug)]
 enum Test {
     Client(ClientOptions),
@@ -59,8 +59,8 @@ enum Test {
 }
 
 impl Test {
-    /// The test that `arguments` ask for, on a host with `address`; without an address,
-    /// on this machine with all its addresses.
+    /// Creates the test that `arguments` request, on a host with `address`. Without an address, the
+    /// test uses this machine and all its addresses.
     fn of(arguments: &IperfArguments, address: Option<IpAddr>) -> Result<Self, Failure> {
         let Some(host) = &arguments.client else {
             let any = IpAddr::from([0, 0, 0, 0]);
@@ -97,7 +97,7 @@ impl Test {
     }
 }
 
-/// Returns the address of `host`, an IPv4 address if it has one.
+/// Returns an address of `host`, preferably IPv4.
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
     let unknown = |why: String| Failure::failed(format!("no host is called `{host}`: {why}"));
     let found: Vec<_> = (host, port)
@@ -113,7 +113,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
         .ok_or_else(|| unknown("it has no address".to_string()))
 }
 
-/// A valid setup of a fullpipe stack.
+/// A fullpipe stack whose arguments are valid.
 #[derive(Debug)]
 struct Plan {
     device: DeviceSpec,
@@ -125,7 +125,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// The stack that `arguments` ask for; `None` if it is the kernel's.
+    /// Creates the stack that `arguments` request; `None` if the test uses the kernel's stack.
     fn of(arguments: &IperfArguments) -> Result<Option<Self>, Failure> {
         let NetworkDevice::Own(device) = &arguments.device else {
             return refuse_flags_of_a_device(arguments).map(|()| None);
@@ -156,8 +156,8 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
-        // The buffers that a test needs are set before the user's settings, unless the
-        // preset sets buffers.
+        // The user's settings, and buffers that the preset sets, take precedence over the buffers
+        // that a test needs.
         if config.udp == Config::default().udp {
             configure_udp_for_iperf(&mut config, arguments.window()?);
         }
@@ -222,7 +222,7 @@ fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
     }
 }
 
-/// Runs the test and prints it.
+/// Runs the test and prints its results.
 fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
     let stop = Stop::on_interrupt()?;
     let mut screen = Screen {
@@ -231,7 +231,7 @@ fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
     };
     let errors = match test {
         Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.errors,
-        // An error of one client is not a failure of the server.
+        // An error of one client does not end the server.
         Test::Server(options) => {
             run_server(sockets, options, &stop, &mut screen)?;
             0

@@ -1,7 +1,7 @@
 //! The rows of an experiment on hosts of this machine's kernel, for `fullpipe lab run`.
 //!
-//! Rule: privileges are checked before the first row of the first experiment runs. The rows
-//! run one after another, because they would disturb each other.
+//! Rule: privileges are checked before the first row of the first experiment runs. The rows run one
+//! after another, so they do not disturb each other.
 
 use std::path::Path;
 
@@ -26,16 +26,16 @@ pub fn choose(experiment: &mut Experiment, arguments: &LabRunArguments) {
     hosts.for_each(|host| host.stack = HostStack::Kernel);
 }
 
-/// Returns true if a host of the row is a kernel host.
+/// Returns true if some host of the row is a kernel host.
 fn is_on_kernel(row: &Row) -> bool {
     let mut hosts = row.setup.hosts.iter();
     hosts.any(|host| host.stack == HostStack::Kernel)
 }
 
-/// Checks the privileges that the rows of `experiments` on kernel hosts need.
+/// Checks the privileges that the rows of `experiments` with kernel hosts need.
 ///
 /// # Errors
-/// One line with what is missing and what to do.
+/// One line with the missing privilege and the remedy.
 pub fn check(experiments: &[Experiment]) -> Result<(), Failure> {
     let mut rows = experiments.iter().flat_map(|experiment| &experiment.rows);
     match rows.any(is_on_kernel) {
@@ -47,7 +47,7 @@ pub fn check(experiments: &[Experiment]) -> Result<(), Failure> {
 /// Runs the rows of `experiment` on kernel hosts and adds their results to `report`.
 ///
 /// # Errors
-/// The system's, or Ctrl-C.
+/// If the system refuses an operation, or the user presses Ctrl-C.
 pub fn run(
     experiment: &Experiment,
     report: &mut Report,

@@ -1,6 +1,6 @@
-//! `fullpipe knobs`: the knobs, as a list for people or as JSON.
+//! `fullpipe knobs`: prints the knobs as a readable list or as JSON.
 //!
-//! Rule: the rows are those of the stack's knob table; nothing is added.
+//! Rule: the rows are those of the stack's knob table, without additions.
 
 use fullpipe::presets;
 use fullpipe_lab::knobs_page::{knobs_json, knobs_table};

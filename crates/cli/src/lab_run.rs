@@ -78,7 +78,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         .iter()
         .enumerate()
         .try_for_each(|(place, experiment)| batch.run(place, experiment));
-    // The reports of complete experiments are printed even if a later experiment failed.
+    // Complete experiments are printed even if a later experiment failed.
     if arguments.json && (ran.is_ok() || !batch.reports.is_empty()) {
         match batch.reports.as_slice() {
             [report] if batch.count == 1 && !arguments.all => print(&report.json())?,
@@ -198,7 +198,7 @@ impl Batch<'_> {
         self.conclude(experiment, report)
     }
 
-    /// Runs the rows on kernel hosts, and writes or prints everything that is not a row.
+    /// Runs the rows with kernel hosts, and writes or prints everything besides the rows.
     fn conclude(&mut self, experiment: &Experiment, mut report: Report) -> Result<(), Failure> {
         kernel_hosts::run(
             experiment,
@@ -218,8 +218,8 @@ impl Batch<'_> {
         print(&watched_text(&report))
     }
 
-    /// Prints the processor time of the rows and of their explanations beside the results,
-    /// because it differs from run to run: to a person at a terminal, and for all experiments.
+    /// Prints the processor time of the rows and of their explanations to standard error, if that
+    /// is a terminal or `--all` was given. The time differs from run to run, so it is no result.
     fn tell_time(&self, name: &str, time: ProcessorTime) {
         if self.terminal.quiet || !(self.arguments.all || io::stderr().is_terminal()) {
             return;
@@ -262,8 +262,7 @@ fn chosen(arguments: &LabRunArguments, here: &Path) -> Result<Vec<ExperimentFile
         .collect()
 }
 
-/// The experiment with the command line's settings, and its rows at every point
-/// of a sweep.
+/// The experiment with the command line's settings, and its rows at every point of a sweep.
 fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Experiment, Failure> {
     let mut experiment = with_settings(found, &arguments.settings)?;
     let axes: Vec<_> = arguments
@@ -296,7 +295,7 @@ impl<'a> CaptureFolder<'a> {
 impl Drop for CaptureFolder<'_> {
     fn drop(&mut self) {
         if self.made {
-            // Fails on purpose if the folder holds captures.
+            // This fails, as intended, if the folder contains captures.
             let _ = fs::remove_dir(self.path);
         }
     }

@@ -76,7 +76,7 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
 }
 
-/// Opens one end. Its frames are as on a wire: one packet each, with checksums.
+/// Opens one end. Its frames are as on a wire: one packet each, with a checksum.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     let options = DeviceOptions {
         mtu: Some(link.mtu),
@@ -89,7 +89,7 @@ fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     })
 }
 
-/// Prints a line as a result, or on standard error if the result is JSON.
+/// Prints a line to standard output, or to standard error if the result is JSON.
 fn tell(line: &str, for_a_program: bool) -> Result<(), Failure> {
     if for_a_program {
         eprintln!("{line}");

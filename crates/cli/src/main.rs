@@ -1,8 +1,8 @@
 //! The command `fullpipe`.
 //!
-//! Rule: results go to standard output, everything else to standard error. An error is
-//! one line. Exit codes: 0 done, 1 failed, 2 wrong request, 3 a condition of `--fail-on`
-//! was met, 130 interrupted. Other crates do the work.
+//! Rule: results are printed to standard output, everything else to standard error. An error is one
+//! line. Exit codes: 0 done, 1 failed, 2 wrong request, 3 a condition of `--fail-on` was met, 130
+//! interrupted. Other crates contain the functions.
 
 mod advise;
 mod arguments;

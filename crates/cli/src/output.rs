@@ -1,9 +1,8 @@
-//! Standard output and the terminal behind it: width, colour, results.
+//! Standard output and its terminal: width, colour, results.
 //!
-//! Rule: only results go to standard output. A result is written under the lock
-//! of standard output, so two threads do not mix their results. Colour is on at a
-//! terminal, and off in a pipe, with `NO_COLOR` and on a dumb terminal, unless `--color`
-//! decides.
+//! Rule: only results are printed to standard output. A result is written under the lock of
+//! standard output, so the results of two threads do not mix. By default, colour is on at a
+//! terminal, and off in a pipe, with `NO_COLOR` and on a dumb terminal; `--color` overrides this.
 
 use std::{
     env,
@@ -17,19 +16,19 @@ use crate::{
     failure::Failure,
 };
 
-/// The output that the command line describes.
+/// Properties of the output, from the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Width and colour of standard output.
     pub layout: Layout,
-    /// True to print no progress and no notes.
+    /// True if no progress and no notes are printed.
     pub quiet: bool,
-    /// True if standard error has colours.
+    /// True if standard error is coloured.
     colours_errors: bool,
 }
 
 impl Terminal {
-    /// Returns the output of this process with `flags`.
+    /// Creates the output of this process from `flags`.
     pub fn new(flags: TerminalFlags) -> Self {
         let detected = || terminal_size::terminal_size_of(io::stdout());
         let width = flags.width.map(usize::from);
@@ -58,7 +57,7 @@ impl Terminal {
     }
 }
 
-/// Returns true if nothing in the environment turns colours off.
+/// Returns true if the environment does not turn colours off.
 fn is_colour_wanted() -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|name| name != "dumb")

@@ -1,7 +1,7 @@
 //! Records as an Apache Parquet file.
 //!
-//! Rule: a column has the same type and name as in every other format; a missing
-//! value is null. The file is made in memory, because records are few.
+//! Rule: a column has the same type and name as in every other format; a missing value is null. The
+//! file is built in memory, because there are few records.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use parquet::{
     schema::types::{Type, TypePtr},
 };
 
-/// The file's bytes.
+/// Returns the bytes of the file.
 ///
 /// # Errors
-/// An error of the library.
+/// If the Parquet library fails.
 pub fn encode(records: &Records) -> Result<Vec<u8>, ParquetError> {
     let fields: Vec<_> = records
         .columns
@@ -77,7 +77,7 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(field.build()?))
 }
 
-/// The values, and for each record 1 if it has a value, otherwise 0.
+/// Returns the existing values, and for each record 1 if it has a value, otherwise 0.
 fn split<T: Copy, V>(values: &[Option<T>], as_value: fn(T) -> V) -> (Vec<V>, Vec<i16>) {
     let there = values.iter().flatten().map(|value| as_value(*value));
     let levels = values.iter().map(|value| i16::from(value.is_some()));

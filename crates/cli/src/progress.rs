@@ -1,8 +1,8 @@
 //! Progress of a run, on a terminal.
 //!
-//! Rule: progress is printed on standard error and only if that is a terminal, so a log
-//! never contains a part of it. The line is cleared before anything else is printed and
-//! when the run ends, even by Ctrl-C.
+//! Rule: progress is printed to standard error, only if standard error is a terminal; a log file
+//! never contains progress. The line is cleared before anything else is printed and when the run
+//! ends, even by Ctrl-C.
 
 use std::{
     io::IsTerminal,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 const STEPS: f64 = 1_000.0;
-/// Most columns for the names of the run and of the running row.
+/// Most columns for the names of the run and of the current row.
 const NAME_COLUMNS: usize = 34;
 
 /// A progress bar that is cleared when it is dropped.
@@ -31,14 +31,14 @@ pub struct Progress {
     rows: Mutex<Vec<RowState>>,
 }
 
-/// A row, and the share of its work that is done, from 0 to 1. Rows run in parallel.
+/// A row, and the finished share of its work, from 0 to 1. Rows run in parallel.
 struct RowState {
     name: String,
     share: f64,
 }
 
 impl Progress {
-    /// Creates a bar for the run called `name` of the rows called `rows`.
+    /// Creates a progress bar for the run `name` with the rows `rows`.
     pub fn new(terminal: &Terminal, name: &str, rows: Vec<String>) -> Self {
         let is_shown = std::io::stderr().is_terminal() && !terminal.quiet;
         let target = if is_shown {
@@ -59,9 +59,9 @@ impl Progress {
         }
     }
 
-    /// Makes Ctrl-C end the process with exit code 130, for runs that cannot be
-    /// interrupted otherwise. The bar is cleared first; then `so_far`, the text of the
-    /// results that are complete, and the share of the run that is done are printed.
+    /// Makes Ctrl-C end the process with exit code 130, for runs that have no other way to be
+    /// interrupted. First the bar is cleared; then `so_far`, the text of the complete results, and
+    /// the finished share of the run are printed.
     pub fn ending_on_interrupt(
         self,
         so_far: impl Fn() -> String + Send + 'static,
@@ -73,7 +73,7 @@ impl Progress {
             }
             let percent = bar.position() * 100 / STEPS as u64;
             bar.finish_and_clear();
-            // If standard output is closed, the process ends all the same.
+            // If standard output is closed, the process ends without this text.
             let _ = print(&so_far());
             eprintln!("interrupted: {percent} % of {name} is done");
             process::exit(130);
@@ -107,7 +107,7 @@ impl Progress {
     }
 }
 
-/// Cuts the message to [`NAME_COLUMNS`] columns; the results repeat the whole name.
+/// Cuts the message to [`NAME_COLUMNS`] columns; the results print the whole name.
 fn cut(message: &str) -> String {
     if message.chars().count() <= NAME_COLUMNS {
         return message.to_string();

@@ -54,7 +54,7 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
     })
 }
 
-/// The path and the host of a row.
+/// Returns the path and the host of a row.
 fn of_row(name: &str, label: Option<&str>) -> Result<SizedPath, Failure> {
     let experiment = one_row(name, label, &[])?;
     SizedPath::of(&experiment.rows[0].setup)

@@ -1,7 +1,7 @@
-//! `fullpipe try`: one transfer from flags or from an experiment, with one result.
+//! `fullpipe try`: runs one transfer, from flags or from an experiment, and prints one result.
 //!
-//! Rule: wrong arguments are refused before the run, and a file is written only after
-//! everything was accepted. `fullpipe-lab` runs the transfer.
+//! Rule: wrong arguments are refused before the run, and a file is written only after all arguments
+//! were accepted. `fullpipe-lab` runs the transfer.
 
 use std::{io::Write, path::Path};
 
@@ -39,7 +39,8 @@ fn of_row(name: &str, arguments: &TryArguments, terminal: &Terminal) -> Result<T
     })
 }
 
-/// Runs the transfer of the flags. Returns the line about its file, if one was written, too.
+/// Runs the transfer that the flags describe. Also returns a line about the file, if one was
+/// written.
 fn of_flags(
     rate_bps: u64,
     rtt: Time,
@@ -62,10 +63,10 @@ fn of_flags(
     Ok((trial, saved))
 }
 
-/// Receives a finished share.
+/// A callback that receives the finished share of a run, from 0 to 1.
 type Advance<'a> = dyn Fn(f64) + Sync + 'a;
 
-/// The result of `run`, which is given a function for its finished share.
+/// Returns the result of `run`, and shows the progress that `run` reports.
 fn with_progress(
     terminal: &Terminal,
     run: impl Fn(&Advance<'_>) -> Result<Trial, TrialError>,
@@ -77,7 +78,7 @@ fn with_progress(
     trial.map_err(refused)
 }
 
-/// Writes the experiment file of the flags.
+/// Writes the experiment file that corresponds to the flags.
 fn save(path: &Path, file: &str) -> Result<(), Failure> {
     let shown = path.display();
     WholeFile::create_new(path)
@@ -118,7 +119,7 @@ fn plan(rate_bps: u64, rtt: Time, arguments: &TryArguments) -> Result<TrialPlan,
     })
 }
 
-/// Returns the path as `lab run` accepts it: with a folder, so that it is not taken for a
+/// Returns the path with a folder, as `lab run` needs it: a path without a folder would count as a
 /// name.
 fn runnable(path: &Path) -> String {
     let has_folder = path

@@ -1,8 +1,8 @@
-//! `fullpipe watch`: live sockets of this host, what limits each, and what to change.
+//! `fullpipe watch`: live sockets of this host, their limits, and the settings to change.
 //!
-//! Rule: the kernel is only asked. A round is one question; between rounds nothing is read.
-//! The terminal is restored on every way out. `fullpipe-diagnose` judges, `fullpipe-host`
-//! asks.
+//! Rule: the kernel is asked and never changed. A round is one request to the kernel; nothing is
+//! read between rounds. The terminal is restored however the command ends. `fullpipe-host` asks the
+//! kernel, and `fullpipe-diagnose` analyses the answers.
 
 pub mod json;
 mod metrics;
@@ -35,13 +35,13 @@ use source::{Round, Source};
 use table::{TableLayout, chosen};
 use verdict::verdict_text;
 
-/// Longest time between two looks at Ctrl-C.
+/// Longest time between two checks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Most verdicts at the end.
+/// Most verdicts that are printed at the end.
 const MOST_VERDICTS: usize = 5;
-/// Most sockets that are gone and kept for the verdicts at the end.
+/// Most closed sockets that are kept for the verdicts at the end.
 const MOST_GONE: usize = 100;
-/// Columns of the time before a line.
+/// Width in columns of the time at the beginning of a line.
 const TIME_COLUMNS: usize = 8;
 
 /// Runs the subcommand.
@@ -64,7 +64,7 @@ fn no_socket(arguments: &WatchArguments) -> Failure {
     ))
 }
 
-/// A running `fullpipe watch`.
+/// State of a running `fullpipe watch`.
 struct Watching<'a> {
     arguments: &'a WatchArguments,
     terminal: &'a Terminal,
@@ -76,7 +76,7 @@ struct Watching<'a> {
     gone: Vec<FollowedSocket>,
     recording: Option<SocketWriter<BufWriter<File>>>,
     requests: Receiver<MetricsRequest>,
-    /// Keeps the channel open if no server does.
+    /// Keeps the channel open if there is no server.
     _sender: mpsc::Sender<MetricsRequest>,
     screen: Option<Screen>,
     headed: Option<TableLayout>,
@@ -128,7 +128,7 @@ impl<'a> Watching<'a> {
         })
     }
 
-    /// Asks the kernel once.
+    /// Runs one round: asks the kernel for the sockets.
     fn round(&mut self) -> Result<(), Failure> {
         let Self {
             source,
@@ -198,7 +198,7 @@ impl<'a> Watching<'a> {
         Ok(())
     }
 
-    /// Asks at each interval until the time is over or Ctrl-C is pressed.
+    /// Runs a round at each interval until the time is over or the user presses Ctrl-C.
     fn follow(&mut self) -> Result<(), Failure> {
         let stop = Stop::on_interrupt()?;
         let began = Instant::now();
@@ -209,7 +209,7 @@ impl<'a> Watching<'a> {
         }
         let shown = self.show();
         let followed = shown.and_then(|()| self.follow_until(&stop, began, interval));
-        // The table disappears with its screen, so that the verdicts stand alone.
+        // The table disappears with the second screen, so only the verdicts remain.
         self.screen = None;
         if let Some(recording) = self.recording.take() {
             recording.finish()?;
@@ -239,7 +239,7 @@ impl<'a> Watching<'a> {
             }
             due += interval;
             if due < now {
-                // The machine was too slow for a round, so intervals are left out.
+                // The machine was too slow for a round, so intervals are skipped.
                 due = now + interval;
             }
         }
@@ -259,7 +259,7 @@ impl<'a> Watching<'a> {
                 Ok(reply) => {
                     self.source.find_owners(&self.table);
                     let by = self.arguments.prometheus_by;
-                    // A client that has gone needs no answer.
+                    // It does not matter if the client is gone.
                     let _ = reply.send(metrics::metrics(&self.table, &self.source, by));
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -267,11 +267,12 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// Prints what the latest round showed.
+    /// Prints the result of the latest round.
     fn show(&mut self) -> Result<(), Failure> {
         let is_silent = self.arguments.prometheus.is_some() || self.arguments.record.is_some();
         let is_lines = self.screen.is_none();
-        // For a file or a server, lines in a pipe would cost more than the watching.
+        // If a file or a server has the results, `--quiet` suppresses the lines, which would cost
+        // more time than the observation.
         if is_lines && is_silent && self.terminal.quiet && !self.arguments.json {
             return Ok(());
         }
@@ -303,7 +304,7 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// A page for a terminal.
+    /// Returns the page for a terminal.
     fn page(&self) -> String {
         let sockets = chosen(&self.table, self.arguments.idle);
         let layout = self.terminal.layout;
@@ -322,7 +323,7 @@ impl<'a> Watching<'a> {
         text
     }
 
-    /// Lines for a pipe: those of this round, after the headings of the first.
+    /// Returns the lines of this round for a pipe; in the first round, headings precede them.
     fn lines(&mut self) -> String {
         let sockets = chosen(&self.table, self.arguments.idle);
         let mut text = String::new();
@@ -355,7 +356,7 @@ impl<'a> Watching<'a> {
         text
     }
 
-    /// The line of `ss` below a socket.
+    /// Returns the line of `ss` that is printed below a socket.
     fn fields(&self, socket: &FollowedSocket) -> String {
         let latest = &socket.latest;
         format!(
@@ -391,7 +392,7 @@ impl<'a> Watching<'a> {
         json::document(sockets, &self.table, &self.source, &around)
     }
 
-    /// Prints the verdicts about the sockets that moved most, and the counters.
+    /// Prints the verdicts about the sockets with the most payload, and the counters.
     fn print_end(&mut self) -> Result<(), Failure> {
         let incomplete = self.source.incomplete;
         if incomplete > 0 && !self.terminal.quiet {
@@ -422,17 +423,17 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// Payload that the socket moved in both directions.
+/// Payload that the socket sent and received.
 fn moved(socket: &FollowedSocket) -> u64 {
     socket.account.moved.iter().sum()
 }
 
-/// True if the socket moved payload or has some that waits.
+/// Returns true if the socket moved payload or has payload in a queue.
 fn has_waited(socket: &FollowedSocket) -> bool {
     moved(socket) > 0 || socket.latest.send_queue > 0 || socket.latest.receive_queue > 0
 }
 
-/// The counters that grew since `before`, as `nstat` prints them.
+/// Returns the counters that grew since `before`, in the format of `nstat`.
 fn counters_text(counters: &[(String, u64)], before: &[(String, u64)], elapsed_s: f64) -> String {
     let mut text = "\n#kernel\n".to_string();
     for (name, value) in counters {

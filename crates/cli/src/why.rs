@@ -1,8 +1,8 @@
-//! `fullpipe why`: the connections of captures, recorded sockets, and what limited them.
+//! `fullpipe why`: lists the connections of captures and recorded sockets, and their limits.
 //!
-//! Rule: a file that is cut or damaged gives a partial answer that says so; only a file of
-//! which nothing can be read is an error. `fullpipe-diagnose` reads and infers, `fullpipe-fit`
-//! makes the twin of one connection.
+//! Rule: a file that is cut or damaged gives a partial answer, which says so; an error is only a
+//! file of which nothing can be read. `fullpipe-diagnose` reads and infers, `fullpipe-fit` makes
+//! the twin of one connection.
 
 mod account;
 mod captures;
@@ -36,7 +36,7 @@ use connections::Connections;
 use recordings::Recording;
 use twin::TwinAnswer;
 
-/// Everything that was read.
+/// The captures and recordings that were read.
 struct Inputs {
     captures: Vec<Capture>,
     recordings: Vec<Recording>,
@@ -60,7 +60,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         let connections = &mut inputs.connections;
         let capture = live::read(interface, time, filter, connections, &stop)?;
         inputs.captures.push(capture);
-        // Ctrl-C is the usual end.
+        // Ctrl-C is the usual end of a live capture.
         return finish(arguments, terminal, &inputs, &files);
     }
     read_files(arguments, terminal, &mut inputs, &stop)?;
@@ -73,7 +73,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
     answer
 }
 
-/// Reads captures and recordings. Those that cannot be read are printed as errors.
+/// Reads captures and recordings. A file that cannot be read is printed as an error.
 fn read_files(
     arguments: &WhyArguments,
     terminal: &Terminal,
@@ -129,14 +129,14 @@ fn read_file(
     Ok(())
 }
 
-/// The files to write.
+/// The files that the command writes.
 struct Files<'a> {
     pictures: Pictures<'a>,
     tables: Option<ParquetFolder<'a>>,
 }
 
 impl<'a> Files<'a> {
-    /// The files that `arguments` ask for.
+    /// Collects the files that `arguments` request.
     fn new(arguments: &'a WhyArguments) -> Result<Self, Failure> {
         let tables = arguments.parquet.as_deref().map(ParquetFolder::create);
         Ok(Self {
@@ -145,7 +145,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    /// Writes them.
+    /// Writes the files.
     fn write(&self, inputs: &Inputs, twin: Option<&TwinAnswer>) -> Result<(), Failure> {
         let Inputs {
             captures,
@@ -208,7 +208,7 @@ fn finish(
     conclude(arguments, inputs)
 }
 
-/// Name of a file in messages.
+/// Returns the name of a file for messages.
 fn shown(path: &Path) -> String {
     match path.to_str() {
         Some("-") => "standard input".to_string(),
@@ -216,7 +216,7 @@ fn shown(path: &Path) -> String {
     }
 }
 
-/// Prints the result in the format that was asked for.
+/// Prints the result in the requested format.
 fn show(
     arguments: &WhyArguments,
     terminal: &Terminal,
@@ -271,7 +271,7 @@ fn show(
     print(&text)
 }
 
-/// Prints what is wrong with the captures, for outputs that leave no room for it.
+/// Prints warnings about the captures to standard error, for formats that have no room for them.
 fn warn(captures: &[Capture]) {
     for capture in captures {
         for warning in &capture.warnings {
@@ -280,7 +280,7 @@ fn warn(captures: &[Capture]) {
     }
 }
 
-/// The end of the command: an error, or a condition that was met.
+/// Returns the result of the command: success, an error, or a condition that was met.
 fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
     let Inputs {
         captures,

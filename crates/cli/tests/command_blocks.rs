@@ -1,15 +1,15 @@
-//! The command blocks of `README.md` and `docs/verdicts.md` show what the commands print.
+//! Tests that the command blocks of `README.md` and `docs/verdicts.md` show the commands' output.
 //!
-//! Rule: a block that begins with `$ fullpipe` has the output of that command below it,
-//! and nothing else. `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-cli --test command_blocks`
-//! writes the blocks anew.
+//! Rule: a block that begins with `$ fullpipe` contains the output of that command below it, and
+//! nothing else. `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-cli --test command_blocks` rewrites the
+//! blocks.
 
 use std::{env, fs, path::Path, process::Command};
 
 const FENCE: &str = "```";
 const PROMPT: &str = "$ fullpipe ";
 
-/// Splits a command line at spaces outside of double quotes.
+/// Splits a command line at spaces that are not between double quotes.
 fn arguments(line: &str) -> Vec<String> {
     let mut arguments = vec![String::new()];
     let mut is_quoted = false;
@@ -34,7 +34,7 @@ fn output(line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The page with each block's output as it is today.
+/// Returns the page with the current output in each block.
 fn written(page: &str) -> String {
     let mut text = String::new();
     let mut lines = page.lines();
@@ -53,7 +53,7 @@ fn written(page: &str) -> String {
     text
 }
 
-/// Pages with command blocks, below the repository's root.
+/// Pages with command blocks, relative to the repository's root.
 const PAGES: [&str; 2] = ["README.md", "docs/verdicts.md"];
 
 #[test]

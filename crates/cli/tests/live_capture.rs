@@ -1,4 +1,4 @@
-//! `fullpipe why -i` on the loopback interface.
+//! Tests of `fullpipe why -i` on the loopback interface.
 //!
 //! Rule: the test runs in a network namespace of its own, which ends with its process.
 
@@ -18,8 +18,7 @@ use serde_json::Value;
 
 const BYTES: usize = 3_000_000;
 
-/// Waits until a process of this namespace has a packet socket that receives everything
-/// (protocol 3).
+/// Waits until a process in this namespace has a packet socket for all protocols (protocol 3).
 fn wait_for_packet_socket() {
     let deadline = Instant::now() + Duration::from_secs(60);
     let list = || fs::read_to_string("/proc/thread-self/net/packet").expect("a list");

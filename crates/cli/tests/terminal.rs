@@ -1,7 +1,7 @@
-//! Output of `lab run` on terminals and in pipes: width, colour, labels, rows that
-//! are printed as they are done, and conditions that fail a run.
+//! Tests of the output of `lab run` on terminals and in pipes: width, colour, labels, rows printed
+//! as soon as they finish, and conditions that fail a run.
 //!
-//! Rule: the program is run and nothing of it is linked.
+//! Rule: the program is run, and no part of it is linked.
 
 use std::{
     env, fs,
@@ -32,7 +32,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Arguments of a short run of `nuttx`, then `more`.
+/// Arguments for a short run of `nuttx`, followed by `more`.
 fn nuttx<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [
         &["lab", "run", "nuttx", "--set", "workload.duration=1s"][..],
@@ -137,7 +137,7 @@ fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Rows that were only printed at the end would come after minutes.
+    // If rows were printed only at the end, the first one would come after minutes.
     let first = lines.find(|line| line.as_ref().unwrap().starts_with("first"));
     assert!(first.is_some(), "the first row is printed");
     let killed = Command::new("kill")
@@ -157,8 +157,8 @@ fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
     assert!(said.contains("interrupted: 1 of 2 rows of"), "{said}");
 }
 
-/// Runs `arguments`, sends an interrupt after ever longer times until `is_enough` holds
-/// for standard output, and returns standard error.
+/// Runs `arguments` repeatedly and interrupts each run after a longer time, until `is_enough`
+/// returns true for standard output. Returns standard error.
 fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
     let mut wait = Duration::from_millis(300);
     loop {
@@ -173,7 +173,7 @@ fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
             .status();
         assert!(killed.unwrap().success(), "the run is not over");
         let output = child.wait_with_output().unwrap();
-        // Without an exit code the signal came before the program waited for it.
+        // A run without an exit code was interrupted before it handled the signal.
         if output.status.code().is_some() && is_enough(&stdout(&output)) {
             assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
             return stderr(&output);

@@ -1,7 +1,7 @@
-//! `fullpipe try` as people and programs meet it.
+//! Tests of `fullpipe try` as people and programs use it.
 //!
-//! Rule: the program is run, nothing of it is linked. The scenario itself is tested in
-//! the laboratory.
+//! Rule: the program is run, and no part of it is linked. The scenario itself is tested in the
+//! lab's crate.
 
 use std::{
     env, fs,

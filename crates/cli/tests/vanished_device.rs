@@ -1,4 +1,4 @@
-//! `fullpipe iperf -s` on a network device that is deleted.
+//! Tests of `fullpipe iperf -s` on a network device that is deleted.
 //!
 //! Rule: each test runs in a network namespace of its own, which ends with its process.
 
@@ -23,15 +23,15 @@ fn delete() {
     ip("link del fpgone");
 }
 
-/// Sets the device down, leaves the server time to notice, and deletes the device.
+/// Sets the device down, gives the server time to notice, and deletes the device.
 fn set_down_and_delete() {
     ip("link set fpgone down");
     thread::sleep(Duration::from_millis(500));
     delete();
 }
 
-/// Sets the device down for longer than the server's pause between two questions, then
-/// up, connects through it, and deletes it.
+/// Sets the device down for longer than the server waits between two checks, sets it up again,
+/// connects through it, and deletes it.
 fn set_down_and_up_and_delete() {
     ip("link set fpgone down");
     thread::sleep(Duration::from_millis(1_500));
@@ -48,8 +48,8 @@ fn cable() {
     ip("link set fpother up");
 }
 
-/// Starts a server with `flags` on `device`, lets the device `vanish`, and checks the
-/// server's end.
+/// Starts a server with `flags` on `device`, makes the device vanish with `vanish`, and checks how
+/// the server ends.
 fn ends(device: &str, flags: &[&str], vanish: fn()) {
     let mut server = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
         .args(["iperf", "-s", "--dev", device, "--addr", "10.77.0.2/24"])

@@ -1,4 +1,4 @@
-//! Arguments of `fullpipe lab` and its subcommands, except `advise` and `explain`.
+//! Arguments of `fullpipe lab` and its subcommands except `advise` and `explain`.
 
 use std::path::PathBuf;
 

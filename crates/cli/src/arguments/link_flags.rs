@@ -1,7 +1,7 @@
 //! The fields of a link as flags: `--rate 100mbit --loss 1%`.
 //!
-//! Rule: each flag is a row of the lab's table of link fields, with its name and its doc.
-//! The lab parses the values.
+//! Rule: each flag is a row of the lab's table of link fields, with the row's name and doc. The lab
+//! parses the values.
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -9,7 +9,7 @@ use fullpipe_lab::experiment::LINK_FIELDS;
 
 use super::values::Setting;
 
-/// The fields that were given.
+/// The link fields that were given on the command line.
 #[derive(Debug)]
 pub struct LinkFlags(pub Vec<Setting>);
 
@@ -54,7 +54,7 @@ impl Args for LinkFlags {
     }
 }
 
-/// Name of a common kind of value, which needs no example; `None` for other values.
+/// Name of a common kind of value, for which the help needs no example; `None` for other values.
 fn value_name(expected: &str) -> Option<&'static str> {
     let kinds = [
         ("a time", "TIME"),

@@ -1,4 +1,4 @@
-//! Flags for the output, which every subcommand accepts.
+//! Flags for the output; every subcommand accepts them.
 
 use clap::{Args, ValueEnum};
 

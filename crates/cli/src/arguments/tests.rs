@@ -1,4 +1,4 @@
-//! The command line is consistent, its help shows examples, and its errors are one line.
+//! Tests: the command line is consistent, its help has examples, and its errors are one line.
 
 use super::{values::setting, *};
 

@@ -1,6 +1,6 @@
 //! Sockets, accounts, verdicts and events as JSON.
 //!
-//! Rule: names and units are those of `docs/json.md`. A value that is unknown is absent.
+//! Rule: `docs/json.md` describes names and units. An unknown value is absent.
 
 use std::collections::BTreeMap;
 
@@ -109,21 +109,21 @@ struct EventJson {
     count: Option<u32>,
 }
 
-/// Everything that a document has besides the sockets.
+/// The parts of a document besides the sockets.
 pub struct Surroundings<'a> {
-    /// The host's settings; absent from the lines after the first.
+    /// The host's settings; only in the first line.
     pub settings: Option<&'a HostSettings>,
-    /// Settings by which sockets are judged.
+    /// Settings on which the verdicts are based.
     pub judged_by: &'a HostSettings,
-    /// Events since the line before.
+    /// Events since the previous line.
     pub events: &'a [SocketEvent],
-    /// Counters of nstat, if they were asked for.
+    /// Counters of nstat, if `--nstat` was given.
     pub counters: &'a [(String, u64)],
-    /// Seconds from 1970-01-01 UTC.
+    /// Time of the document, in seconds since 1970-01-01 UTC.
     pub unix_time_s: f64,
 }
 
-/// One document in one line, without a line break.
+/// Returns one document as one line, without a line break.
 pub fn document(
     sockets: &[&FollowedSocket],
     table: &SocketTable,
@@ -154,8 +154,8 @@ pub fn document(
 }
 
 impl<'a> SocketJson<'a> {
-    /// The socket, judged. `other` is the other end of its connection, if it is on the same
-    /// host.
+    /// Returns the socket with its verdict. `other` is the other end of its connection, if it is on
+    /// the same host.
     pub fn of(
         socket: &'a FollowedSocket,
         other: Option<&FollowedSocket>,

@@ -1,8 +1,8 @@
 //! Metrics for Prometheus: seconds by limit, bytes, and gauges, as OpenMetrics text.
 //!
-//! Rule: the server answers `GET /metrics` and nothing else, one request a connection, and
-//! waits for no client longer than two seconds. It knows no sockets: each request is a
-//! message to the loop, which answers with the text.
+//! Rule: the server answers only `GET /metrics`, one request per connection, and waits at most two
+//! seconds for a client. The server has no access to the sockets: it sends a message to the loop of
+//! `watch` for each request, and the loop answers with the text.
 
 #[cfg(test)]
 mod tests;
@@ -27,11 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest request that is read, in bytes.
 const LONGEST_REQUEST: usize = 8 << 10;
 
-/// A request for the metrics: the loop sends the text back.
+/// A request for the metrics; the loop of `watch` sends the text to this channel.
 pub type MetricsRequest = Sender<String>;
 
-/// Serves at `address`; each request is sent to `requests`. Returns the address with its
-/// port.
+/// Serves metrics at `address` and sends each request to `requests`. Returns the address with the
+/// actual port.
 pub fn serve(address: SocketAddr, requests: Sender<MetricsRequest>) -> Result<SocketAddr, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("--prometheus {address}: {error}"));
     let listener = TcpListener::bind(address).map_err(failed)?;
@@ -40,7 +40,7 @@ pub fn serve(address: SocketAddr, requests: Sender<MetricsRequest>) -> Result<So
         .name("metrics".to_string())
         .spawn(move || {
             for client in listener.incoming().flatten() {
-                // A client that fails harms only itself.
+                // A failing client must not affect other clients.
                 let _ = answer(client, &requests);
             }
         })
@@ -103,7 +103,7 @@ fn wanted(request: &[u8]) -> Wanted {
     }
 }
 
-/// The metrics of all sockets.
+/// Returns the metrics of all sockets.
 pub fn metrics(table: &SocketTable, source: &Source, by: MetricsBy) -> String {
     let mut text = String::new();
     head(&mut text, "sockets", "gauge", "", "Sockets followed.");
@@ -222,7 +222,7 @@ fn by_socket(text: &mut String, table: &SocketTable, source: &Source) {
     }
 }
 
-/// The labels of a socket.
+/// Returns the labels of a socket.
 fn labels(socket: &FollowedSocket, source: &Source) -> String {
     let id = &socket.latest.id;
     let mut labels = format!(
@@ -236,7 +236,7 @@ fn labels(socket: &FollowedSocket, source: &Source) -> String {
     labels
 }
 
-/// A label's value: quotes, backslashes and line breaks are escaped.
+/// Escapes quotes, backslashes and line breaks in the value of a label.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {

@@ -1,7 +1,7 @@
-//! The terminal on which the table is redrawn in place, and events as lines.
+//! The terminal on which the table is redrawn in place, and the lines of events.
 //!
-//! Rule: the page is drawn on the terminal's second screen, and the first one comes back
-//! when this value is dropped. A page is cut to the height; nothing scrolls.
+//! Rule: the page is drawn on the terminal's second (alternate) screen; dropping [`Screen`]
+//! restores the first one. A page is cut to the height of the terminal, so nothing scrolls.
 
 use std::io::{Write, stdout};
 
@@ -10,10 +10,10 @@ use fullpipe_lab::units::{grouped, seconds_text};
 
 use crate::failure::Failure;
 
-/// Lines of a terminal whose height is unknown.
+/// Height in lines of a terminal that does not report it.
 const LINES: usize = 24;
 
-/// The second screen of the terminal.
+/// The second (alternate) screen of the terminal.
 pub struct Screen(());
 
 impl Screen {
@@ -25,7 +25,7 @@ impl Screen {
         Ok(Self(()))
     }
 
-    /// Draws `text` in place of what was there.
+    /// Replaces the content of the screen by `text`.
     pub fn draw(&mut self, text: &str) -> Result<(), Failure> {
         let size = terminal_size::terminal_size_of(stdout());
         let height = size.map_or(LINES, |(_, rows)| usize::from(rows.0));
@@ -53,7 +53,7 @@ impl Drop for Screen {
     }
 }
 
-/// An event as a line: time in seconds, socket, peer, event.
+/// Returns an event as a line: time in seconds, socket, peer, event.
 pub fn event_line(event: &SocketEvent) -> String {
     let head = format!(
         "{:.3} sk {:x} {} {}",

@@ -1,8 +1,8 @@
-//! The sockets of a network namespace, asked for at each round, and what surrounds them:
-//! processes, settings and counters of the host.
+//! Asks for the sockets of a network namespace in each round, and reads related data: processes,
+//! settings and counters of the host.
 //!
-//! Rule: everything is read in the namespace that is watched. What this user may not read
-//! is absent; only a kernel that gives no sockets is an error.
+//! Rule: everything is read in the watched namespace. Data that this user may not read is absent;
+//! only a kernel that does not list sockets is an error.
 
 #[cfg(test)]
 mod tests;
@@ -25,19 +25,19 @@ use fullpipe_host::{
 
 use crate::{arguments::WatchArguments, failure::Failure};
 
-/// Folder of the namespaces that `ip netns` names.
+/// Folder with the named namespaces of `ip netns`.
 const NAMED: &str = "/run/netns";
 /// Shortest time between two scans of all processes.
 const SCAN_EVERY: Duration = Duration::from_secs(1);
-/// Intervals between two walks of the kernel through all its connections, and the bounds of
-/// that time. A walk costs about a millisecond, however few sockets match, so between two the
-/// known sockets are asked for one by one.
+/// Intervals between two dumps of all connections, and bounds of that time. For a dump, the kernel
+/// walks its whole table, which takes about a millisecond even if few sockets match. Between two
+/// dumps, the known sockets are therefore requested one by one.
 const DISCOVER_INTERVALS: u32 = 5;
 const DISCOVER_SOONEST: Duration = Duration::from_millis(100);
 const DISCOVER_LATEST: Duration = Duration::from_millis(500);
-/// Number of sockets from which a walk costs less than asking for each.
+/// Number of sockets above which a dump is cheaper than a request for each socket.
 const MOST_ASKED: usize = 1_500;
-/// States of sockets that are or were connected and still hold something.
+/// States of sockets that are or were connected and still have memory.
 const STATES: [SocketState; 8] = [
     SocketState::Established,
     SocketState::SynSent,
@@ -49,37 +49,37 @@ const STATES: [SocketState; 8] = [
     SocketState::Closing,
 ];
 
-/// The sockets that are watched.
+/// The watched sockets, and the means to ask for them.
 pub struct Source {
     diag: SockDiag,
     namespace: Option<Namespace>,
-    /// Dumps, which together list all sockets.
+    /// Dump requests that together list all sockets.
     requests: Vec<Vec<u8>>,
-    /// Dumps by family, for a kernel that does not list all at once.
+    /// Dump requests for each family, for kernels that cannot list all families at once.
     fallback: Vec<Vec<u8>>,
     discovered: Option<Instant>,
     discover_every: Duration,
-    /// Questions about single sockets, and the state of the table for which they were made.
+    /// Requests for single sockets, and the version of the table for which they were built.
     questions: (u64, Vec<u8>),
-    /// Only sockets of this process.
+    /// If set, only sockets of this process are watched.
     pid: Option<u32>,
-    /// Only this socket.
+    /// If set, only this socket is watched.
     cookie: Option<u64>,
     owners: HashMap<u32, ProcessName>,
     scanned: Option<Instant>,
-    /// Time 0.
+    /// Time 0 of the observations.
     began: Instant,
-    /// Rounds whose answer was not complete, also at the second try.
+    /// Number of rounds whose answer was incomplete even at the second attempt.
     pub incomplete: u64,
 }
 
-/// Everything that a round shows besides the sockets' new state.
+/// Outputs of a round besides the sockets' new state.
 pub struct Round<'a> {
-    /// The file of observations, if they are recorded.
+    /// Writer of the recording, if there is one.
     pub recording: Option<&'a mut SocketWriter<BufWriter<File>>>,
-    /// Events are added.
+    /// The round adds its events here.
     pub events: &'a mut Vec<SocketEvent>,
-    /// Sockets that are gone are added.
+    /// The round adds the sockets that are gone here.
     pub gone: &'a mut Vec<FollowedSocket>,
 }
 
@@ -94,7 +94,7 @@ impl Round<'_> {
 }
 
 impl Source {
-    /// Opens the namespace and the kernel's socket that `arguments` name.
+    /// Opens the namespace that `arguments` name, and a `sock_diag` socket in it.
     pub fn open(arguments: &WatchArguments) -> Result<Self, Failure> {
         let namespace = namespace(arguments)?;
         let opened = match &namespace {
@@ -131,13 +131,13 @@ impl Source {
         })
     }
 
-    /// Microseconds since time 0.
+    /// Microseconds since time 0 of the observations.
     pub fn now_us(&self) -> u64 {
         self.began.elapsed().as_micros() as u64
     }
 
-    /// Asks for the sockets and notes the answers in `table`. New sockets are found at least
-    /// every half second, or in each round.
+    /// Requests the sockets and records the answers in `table`. New sockets are found at least
+    /// every half second, or in each round if the interval is longer.
     pub fn round(&mut self, table: &mut SocketTable, round: &mut Round<'_>) -> Result<(), Failure> {
         table.begin_round();
         let is_due = self
@@ -160,7 +160,7 @@ impl Source {
         Ok(())
     }
 
-    /// Lists all sockets.
+    /// Dumps all sockets.
     fn discover(
         &mut self,
         table: &mut SocketTable,
@@ -189,7 +189,8 @@ impl Source {
                 self.requests = std::mem::take(&mut self.fallback);
                 continue;
             }
-            // A socket that is listed twice in a round counts once, so asking again is safe.
+            // A second observation of a socket in the same round is ignored, so the dump may be
+            // repeated.
             if !matches!(end, Ok(DumpEnd::Complete) | Err(_)) {
                 end = self.diag.dump(request, &mut answer);
             }
@@ -202,7 +203,7 @@ impl Source {
         Ok(all)
     }
 
-    /// Asks for each socket of `table`.
+    /// Requests each socket of `table`.
     fn ask(&mut self, table: &mut SocketTable, round: &mut Round<'_>) -> Result<DumpEnd, Failure> {
         let (made_for, questions) = &mut self.questions;
         if *made_for != table.changes() {
@@ -216,8 +217,8 @@ impl Source {
         let mut gone = Vec::new();
         let mut answer = |answer: DiagAnswer<'_>, at: Instant| match answer {
             DiagAnswer::Found(payload) => {
-                // A socket that ended may be found as another one in TIME-WAIT; a state
-                // that is not asked for is as good as gone.
+                // A closed socket may be found as another socket in TIME-WAIT. A socket in a state
+                // that is not in `STATES` counts as gone.
                 let known = SocketObservation::parse(payload)
                     .filter(|socket| STATES.contains(&socket.state));
                 if let Some(socket) = known.filter(|socket| table.find(socket.id.cookie).is_some())
@@ -241,7 +242,7 @@ impl Source {
         Ok(end)
     }
 
-    /// Inodes of the process that is watched; `None` if all are.
+    /// Inodes of the watched process; `None` if all processes are watched.
     fn wanted_inodes(&self) -> Result<Option<HashSet<u32>>, Failure> {
         let Some(pid) = self.pid else {
             return Ok(None);
@@ -251,7 +252,7 @@ impl Source {
         Ok(Some(inodes.into_iter().collect()))
     }
 
-    /// Finds the processes of sockets that are not known yet, at most once a second.
+    /// Finds the processes of sockets whose process is still unknown, at most once a second.
     pub fn find_owners(&mut self, table: &SocketTable) {
         if let Some(pid) = self.pid {
             let name = name_of(pid);
@@ -270,7 +271,7 @@ impl Source {
             self.scanned = Some(Instant::now());
             if let Ok(found) = socket_owners() {
                 self.owners = found.by_inode;
-                // Processes of other users, and sockets without one: not asked for again.
+                // Sockets of other users' processes, or without a process, are not looked up again.
                 for socket in table.sockets() {
                     let inode = socket.latest.inode;
                     self.owners.entry(inode).or_insert_with(|| ProcessName {
@@ -282,12 +283,12 @@ impl Source {
         }
     }
 
-    /// The process of the socket with `inode`, if it is known.
+    /// The process that owns the socket with `inode`, if known.
     pub fn owner(&self, inode: u32) -> Option<&ProcessName> {
         self.owners.get(&inode).filter(|owner| owner.pid != 0)
     }
 
-    /// Runs `read` in the namespace that is watched.
+    /// Runs `read` in the watched namespace.
     fn inside<R: Send>(&self, read: impl FnOnce() -> R + Send) -> Option<R> {
         match &self.namespace {
             Some(namespace) => namespace.enter(read).ok(),
@@ -295,12 +296,12 @@ impl Source {
         }
     }
 
-    /// Settings of the host.
+    /// Reads the settings of the host.
     pub fn settings(&self) -> HostSettings {
         self.inside(settings).unwrap_or_default()
     }
 
-    /// TCP counters with the names of `nstat`.
+    /// Reads TCP counters, with the names of `nstat`.
     pub fn counters(&self) -> Vec<(String, u64)> {
         self.inside(|| {
             let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
@@ -321,7 +322,7 @@ fn process_error(pid: u32, error: &io::Error) -> String {
     }
 }
 
-/// The namespace that `arguments` name; `None` is that of this process.
+/// Opens the namespace that `arguments` name; `None` stands for the namespace of this process.
 fn namespace(arguments: &WatchArguments) -> Result<Option<Namespace>, Failure> {
     if let Some(name) = &arguments.netns {
         return named(name).map(Some);
@@ -330,7 +331,7 @@ fn namespace(arguments: &WatchArguments) -> Result<Option<Namespace>, Failure> {
         return Ok(None);
     };
     let path = PathBuf::from(format!("/proc/{pid}/ns/net"));
-    // Without the right to read another user's namespace it is taken for this one.
+    // If this process may not read its own namespace link, the other namespace counts as different.
     let own = fs::read_link("/proc/self/ns/net").ok();
     match fs::read_link(&path) {
         Ok(other) if own.as_ref() != Some(&other) => {
@@ -341,7 +342,7 @@ fn namespace(arguments: &WatchArguments) -> Result<Option<Namespace>, Failure> {
     }
 }
 
-/// The namespace of a name of `ip netns` or of a path.
+/// Opens the namespace with this `ip netns` name or path.
 fn named(name: &Path) -> Result<Namespace, Failure> {
     let is_name = name.components().count() == 1;
     let path = if is_name {
@@ -349,7 +350,7 @@ fn named(name: &Path) -> Result<Namespace, Failure> {
     } else {
         name.to_path_buf()
     };
-    // A file that may not be looked at is refused when it is opened, with the remedy.
+    // A file without permission is refused when it is opened, with the remedy.
     let found = fs::symlink_metadata(&path).map_err(|error| error.kind());
     if !matches!(found, Err(io::ErrorKind::NotFound)) {
         return Namespace::open(&path).map_err(Failure::failed);
@@ -403,8 +404,8 @@ fn settings() -> HostSettings {
     }
 }
 
-/// Appends the counters of a file with pairs of lines, names and values: `Tcp: RetransSegs`
-/// becomes `TcpRetransSegs`.
+/// Appends the counters of a file with pairs of lines, names and values: `Tcp: RetransSegs` becomes
+/// `TcpRetransSegs`.
 fn add_counters(counters: &mut Vec<(String, u64)>, text: &str) {
     let lines: Vec<_> = text.lines().collect();
     for pair in lines.chunks_exact(2) {

@@ -1,7 +1,7 @@
-//! The table of sockets: one line each, the busiest first.
+//! The table of sockets: one line for each, the busiest socket first.
 //!
-//! Rule: no line is longer than the width. Columns that do not fit are left out, the least
-//! important first; the socket's number, its peer and its present limit are always there.
+//! Rule: no line exceeds the width. Columns that do not fit are omitted, the least important first;
+//! the socket's number, its peer and its current limit are always printed.
 
 #[cfg(test)]
 mod tests;
@@ -26,9 +26,9 @@ const GAP: usize = 2;
 /// A column.
 struct TableColumn {
     heading: &'static str,
-    /// True for numbers, which end at the column's end.
+    /// True for numbers, which are aligned to the right.
     is_number: bool,
-    /// Columns with larger numbers are left out first; 0 never.
+    /// Columns with the largest rank are omitted first; columns with rank 0 never are.
     rank: u8,
     cell: fn(&FollowedSocket, &Source) -> String,
 }
@@ -104,7 +104,7 @@ fn unknown() -> String {
     "-".to_string()
 }
 
-/// The limit's name; `congestion_window` is `cwnd`.
+/// Returns the limit's name, with `congestion_window` shortened to `cwnd`.
 pub fn short(limit: Option<Limit>) -> String {
     limit
         .map_or("unknown", Limit::name)
@@ -138,7 +138,7 @@ fn with_info(
     socket.latest.info.as_ref().map_or_else(unknown, cell)
 }
 
-/// Bytes with a binary prefix and about three digits.
+/// Formats bytes with a binary prefix and about three digits.
 fn bytes(bytes: u32) -> String {
     match bytes {
         0..10_240 => bytes.to_string(),
@@ -147,7 +147,7 @@ fn bytes(bytes: u32) -> String {
     }
 }
 
-/// The sockets to print: the busiest first, and without idle ones unless `with_idle`.
+/// Returns the sockets to print, the busiest first; without idle ones unless `with_idle` is true.
 pub fn chosen(table: &SocketTable, with_idle: bool) -> Vec<&FollowedSocket> {
     let is_shown = |socket: &&FollowedSocket| with_idle || is_busy(socket);
     let mut sockets: Vec<_> = table.sockets().iter().filter(is_shown).collect();
@@ -158,7 +158,7 @@ pub fn chosen(table: &SocketTable, with_idle: bool) -> Vec<&FollowedSocket> {
     sockets
 }
 
-/// True if the socket moved payload in the latest interval, has payload in a queue, or was
+/// Returns true if the socket moved payload in the latest interval, has payload in a queue, or was
 /// observed only once.
 fn is_busy(socket: &FollowedSocket) -> bool {
     let has_moved = socket.account.rates.iter().any(|rate| *rate > 0.0);
@@ -166,17 +166,17 @@ fn is_busy(socket: &FollowedSocket) -> bool {
     has_moved || waits || socket.observations == 1
 }
 
-/// Columns and their widths.
+/// The printed columns and their widths.
 pub struct TableLayout {
     shown: Vec<(usize, usize)>,
     layout: Layout,
-    /// Heading and width of a column before the others.
+    /// Heading and width of an additional first column.
     first: Option<(&'static str, usize)>,
 }
 
 impl TableLayout {
-    /// Columns for `sockets` that fit `layout`. `first` is the heading and the width of a
-    /// column before them.
+    /// Chooses the columns for `sockets` that fit `layout`. `first` is the heading and the width of
+    /// an additional first column.
     pub fn of(
         sockets: &[&FollowedSocket],
         source: &Source,
@@ -217,14 +217,14 @@ impl TableLayout {
         }
     }
 
-    /// The line of headings.
+    /// Returns the line with the headings.
     pub fn heading(&self) -> String {
         let first = self.first.map_or("", |(heading, _)| heading);
         let line = self.line(first, |column| column.heading.to_string());
         self.layout.paint(Tone::Heading, &line)
     }
 
-    /// The line of `socket`, after `first`.
+    /// Returns the line for `socket`; `first` is the text of the additional first column.
     pub fn row(&self, first: &str, socket: &FollowedSocket, source: &Source) -> String {
         self.line(first, |column| (column.cell)(socket, source))
     }
@@ -248,7 +248,7 @@ impl TableLayout {
     }
 }
 
-/// The first `width` columns of `line`, which has no colours.
+/// Returns the first `width` columns of `line`, which must not contain colours.
 fn cut(line: &str, width: usize) -> String {
     line.chars().take(width).collect()
 }

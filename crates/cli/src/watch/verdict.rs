@@ -1,7 +1,7 @@
 //! The verdict about a socket as text.
 //!
-//! Rule: the limit first, then the figures from which it follows, then what to change, each
-//! with its present value. A counter of the kernel that says otherwise is named.
+//! Rule: the limit comes first, then the figures from which it follows, then the changes, each with
+//! the present value. A counter of the kernel that contradicts the verdict is named.
 
 use fullpipe_diagnose::{
     socket::{FollowedSocket, HostSettings, KernelNote, SocketVerdict, socket_verdict},
@@ -14,10 +14,10 @@ use fullpipe_lab::{
 
 use fullpipe_host::ProcessName;
 
-/// Least share of a limit in the line of the account.
+/// Least share of a limit that the line with the account prints.
 const LEAST_SHARE: f64 = 0.005;
 
-/// The verdict about `socket`. `other` is the other end of its connection, if it is on the
+/// Returns the verdict about `socket`. `other` is the other end of its connection, if it is on the
 /// same host.
 pub fn verdict_text(
     socket: &FollowedSocket,
@@ -95,7 +95,7 @@ fn limited(socket: &FollowedSocket, verdict: &SocketVerdict, layout: Layout) -> 
     sentence
 }
 
-/// The limits and their shares, the largest first.
+/// Returns the limits and their shares, the largest first.
 fn account(socket: &FollowedSocket) -> String {
     let times = &socket.account.times;
     let mut shares: Vec<_> = times

@@ -1,7 +1,7 @@
-//! Everything that a capture shows about one connection.
+//! Prints everything that a capture shows about one connection.
 //!
-//! Rule: values are those of the analysis. A value that it does not have is left out or called
-//! unknown.
+//! Rule: values are those of the analysis. A value that the analysis does not have is omitted or
+//! called unknown.
 
 use fullpipe_diagnose::{
     capture::{EndedFlow, FlowEnding},
@@ -18,7 +18,7 @@ use super::table::words;
 /// Most episodes that are printed.
 const EPISODES: usize = 20;
 
-/// The connection's addresses and its transfer, with the `verdict` of its twin.
+/// Returns the connection's addresses and its transfer, with the `verdict` of its twin.
 pub fn brief(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
     let mut out = title(flow, layout);
     layout.field(&mut out, "transfer", &transfer(flow));
@@ -34,7 +34,7 @@ fn title(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
     out
 }
 
-/// The connection in words and tables, with the `verdict` of its twin at the beginning.
+/// Returns the connection in words and tables, beginning with the `verdict` of its twin.
 pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
     let seen = &flow.outcome;
     let mut out = title(flow, layout);
@@ -94,7 +94,7 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
         FlowEnding::Idle | FlowEnding::Crowded => "idle until it was left out",
         FlowEnding::CaptureEnd => "open when the capture ended",
     };
-    // Without its payload, the ACKs count it.
+    // If the payload was not captured, the ACKs give the number of bytes.
     let bytes = match data.payload_bytes {
         0 => data.acknowledged_bytes,
         sent => sent,
@@ -112,7 +112,7 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
     text
 }
 
-/// Payload of the receiver: requests or answers, if the payload of both ends takes turns.
+/// Describes the receiver's payload: as requests or responses if the ends send payload in turns.
 fn back_text(seen: &ObservedConnection, bytes: u64) -> String {
     let several = |count: u64, name: &str| match count {
         1 => format!("1 {name}"),
@@ -252,7 +252,7 @@ fn losses(seen: &ObservedConnection) -> String {
         grouped(sent.total()),
         grouped(data.data_segments)
     )];
-    // Without ACKs nothing shows that a retransmission followed duplicate ACKs.
+    // Without ACKs, it is unknown if duplicate ACKs preceded a retransmission.
     let fast = if seen.only.is_some() { 0 } else { sent.fast };
     let kinds = [
         (fast, "fast"),
@@ -286,7 +286,7 @@ fn small_writes(seen: &ObservedConnection) -> Option<String> {
     })
 }
 
-/// Time and bytes by limit, the longest first.
+/// Appends time and bytes by limit, the longest time first.
 fn account(out: &mut String, seen: &ObservedConnection, layout: Layout) {
     let heading = format!(
         "{:30} {:>10} {:>7} {:>14}",

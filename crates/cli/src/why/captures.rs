@@ -1,7 +1,7 @@
-//! Reading captures into connections.
+//! Reads captures and their connections.
 //!
-//! Rule: what can be read is read. Only a file that cannot be opened, or whose beginning is not
-//! that of a capture, is an error.
+//! Rule: everything readable is read. Only a file that cannot be opened, or that does not begin
+//! like a capture, is an error.
 
 use std::{
     fs::File,
@@ -21,14 +21,14 @@ const EVERY: u64 = 65_536;
 
 /// A capture that was read.
 pub struct Capture {
-    /// Its name on the command line.
+    /// Name of the capture on the command line.
     pub name: String,
     pub counters: CaptureCounters,
     pub warnings: Vec<CaptureWarning>,
 }
 
 impl Capture {
-    /// A capture called `name`.
+    /// Creates a capture with the name `name`.
     pub fn new(name: &str, counters: CaptureCounters, warnings: Vec<CaptureWarning>) -> Self {
         Self {
             name: name.to_string(),
@@ -38,7 +38,7 @@ impl Capture {
     }
 }
 
-/// An open file, and its length if that is known.
+/// An open file, and its length if known.
 pub struct Opened {
     source: Box<dyn BufRead + Send>,
     len: u64,
@@ -61,12 +61,12 @@ impl Opened {
         Ok(Self { source, len })
     }
 
-    /// The file as text, if it begins as a recording of `fullpipe watch` does: no capture
+    /// Returns the file as text if it begins like a recording of `fullpipe watch`: no capture
     /// begins with a brace.
     pub fn recording(mut self) -> Result<Box<dyn BufRead + Send>, Self> {
         match self.source.fill_buf() {
             Ok([b'{', ..]) => Ok(self.source),
-            // An error appears again when the capture is read.
+            // An error occurs again when the file is read as a capture.
             Ok(_) | Err(_) => Err(self),
         }
     }
@@ -96,7 +96,7 @@ pub fn read(
         until_update -= 1;
         if until_update == 0 {
             until_update = EVERY;
-            // Of a pipe the length is unknown.
+            // The length of a pipe is unknown.
             if len > 0 {
                 advance((count.get() as f64 / len as f64).min(1.0));
             }

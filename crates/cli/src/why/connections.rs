@@ -1,9 +1,9 @@
 //! The connections of all captures of a command.
 //!
-//! Rule: memory is bounded. A row of fixed size is kept of each connection, of at most
-//! [`ROWS_MAX`] that lost most time; the others are only counted. The whole result is kept of
-//! one connection: the one that was asked for, or the only one. A connection that an earlier
-//! capture has too makes no row of its own.
+//! Rule: memory is bounded. For at most [`ROWS_MAX`] connections, those that lost most time, a row
+//! of fixed size is kept; the others are only counted. The whole result is kept for one connection:
+//! the requested one, or the only one. A connection that an earlier capture also contains gets no
+//! second row.
 
 use std::{
     cmp::Ordering,
@@ -24,9 +24,9 @@ use crate::arguments::ConnectionCondition;
 
 /// Most rows that are kept.
 const ROWS_MAX: usize = 10_000;
-/// Most connections that are recognised in a later capture.
+/// Most connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
-/// Most lines about a condition of `--fail-on`.
+/// Most lines that are printed about a condition of `--fail-on`.
 const LINES_MAX: usize = 20;
 
 /// A connection in the table.
@@ -34,7 +34,7 @@ const LINES_MAX: usize = 20;
 pub struct Row {
     /// Number over all captures, from 1.
     pub number: u64,
-    /// Number of its capture, from 0.
+    /// Index of the connection's capture, from 0.
     pub capture: usize,
     /// The end that sent more payload.
     pub sender: SocketAddr,
@@ -43,7 +43,7 @@ pub struct Row {
     pub seconds: f64,
     pub segments: u64,
     pub data_segments: u64,
-    /// Payload of the sender, once.
+    /// Payload of the sender in bytes, without retransmissions.
     pub bytes: u64,
     pub goodput_bps: f64,
     pub rtt_s: Option<f64>,
@@ -59,7 +59,7 @@ impl Row {
         let seen = &flow.outcome;
         let data = seen.data();
         let seconds = seen.lifetime_ns as f64 / 1e9;
-        // Without the receiver's ACKs, the payload that was sent.
+        // Without the receiver's ACKs, the payload that was sent is used.
         let arrived = match data.acknowledged_bytes {
             0 => data.payload_bytes,
             acknowledged => acknowledged,
@@ -111,7 +111,7 @@ fn lost_s(seen: &ObservedConnection) -> f64 {
     (waiting - full).max(0.0)
 }
 
-/// A row in the order of time lost, the least first out of a heap.
+/// A row, ordered by time lost so that a heap returns the row with the least time first.
 struct ByTimeLost(Row);
 
 impl PartialEq for ByTimeLost {
@@ -135,7 +135,7 @@ impl Ord for ByTimeLost {
     }
 }
 
-/// Addresses, ports and initial sequence numbers: the same in every capture of a connection.
+/// Addresses, ports and initial sequence numbers. They are equal in every capture of a connection.
 type Identity = (FlowKey, [u32; 2]);
 
 fn identity(flow: &EndedFlow<ObservedConnection>) -> Option<Identity> {
@@ -143,7 +143,7 @@ fn identity(flow: &EndedFlow<ObservedConnection>) -> Option<Identity> {
     Some((flow.key, [a?, b?]))
 }
 
-/// A connection that a later capture may have too.
+/// A connection that may also be in a later capture.
 #[derive(Clone, Copy)]
 struct Known {
     number: u64,
@@ -165,8 +165,9 @@ impl Known {
         }
     }
 
-    /// Returns true if both may be one connection. Runs of a simulator have equal initial
-    /// sequence numbers; if both ended, they lasted equally long but for a few round trips.
+    /// Returns true if both may be the same connection. Initial sequence numbers do not suffice,
+    /// because they are equal in all runs of a simulator. If both connections ended, they must also
+    /// have lasted equally long, apart from a few round trips.
     fn may_be(&self, other: &Self) -> bool {
         let trips = 4 * self.largest_rtt_ns.max(other.largest_rtt_ns);
         let apart = self.lifetime_ns.abs_diff(other.lifetime_ns);
@@ -175,38 +176,39 @@ impl Known {
     }
 }
 
-/// The same connection in a second capture.
+/// The same connection, as seen in a second capture.
 struct Second {
     flow: Box<EndedFlow<ObservedConnection>>,
     log: SegmentLog,
     capture: usize,
 }
 
-/// The connections that have ended.
+/// The connections that were added so far.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
-    /// Connections with a number, and those of them that are in an earlier capture.
+    /// Number of connections, and number of those that an earlier capture also contains.
     count: u64,
     repeated: u64,
-    /// The connections whose handshake was seen, at most [`IDENTITIES`].
+    /// The connections whose handshakes were seen, at most [`IDENTITIES`].
     known: HashMap<Identity, Known>,
-    /// The first connections that are in two captures: both numbers.
+    /// Connections that two captures contain, with their numbers in the later and the earlier
+    /// capture.
     same: Vec<(u64, u64)>,
     second: Option<Second>,
     merged: Option<Result<Merged, MergeFailure>>,
-    /// Number of the capture that is read, and of connections in those before it.
+    /// Index of the current capture, and number of connections in earlier captures.
     capture: usize,
     before: u64,
     wanted: Option<u64>,
     full: Option<Box<EndedFlow<ObservedConnection>>>,
-    /// Number of its capture.
+    /// Index of the capture with this connection.
     full_capture: usize,
-    /// Segments of that connection.
+    /// Segments of this connection.
     log: Option<SegmentLog>,
 }
 
 impl Connections {
-    /// No connections. Of connection number `wanted` the whole result is kept.
+    /// Creates an empty collection. It keeps the whole result of connection number `wanted`.
     pub fn new(wanted: Option<u64>) -> Self {
         Self {
             rows: BinaryHeap::new(),
@@ -225,9 +227,9 @@ impl Connections {
         }
     }
 
-    /// The analysis of each further connection of the capture that is read. Segments are kept
-    /// of the connection that was asked for, or of the first, and of those between the same ports
-    /// in later captures.
+    /// Returns a function that creates the analysis of each further connection of the current
+    /// capture. Segments are kept for the requested connection, or for the first one, and for
+    /// connections between the same ports in later captures.
     pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
         let mut number = self.before;
         let wanted = self.wanted.unwrap_or(1);
@@ -239,7 +241,7 @@ impl Connections {
         }
     }
 
-    /// Adds a connection of the capture that is read.
+    /// Adds a connection of the current capture.
     pub fn add(&mut self, flow: EndedFlow<Followed>) {
         let mut log = None;
         let mut flow = flow.map(
@@ -283,7 +285,7 @@ impl Connections {
         }
     }
 
-    /// Adds connection `number` as a later capture shows it.
+    /// Adds the observation of connection `number` by a later capture.
     fn add_repeated(
         &mut self,
         flow: EndedFlow<ObservedConnection>,
@@ -304,8 +306,7 @@ impl Connections {
         }
     }
 
-    /// Merges the connection of which the whole result was kept with what a second capture
-    /// shows of it.
+    /// Merges the connection whose whole result was kept with its observation by a second capture.
     pub fn merge(&mut self) {
         let (Some(flow), Some(log), Some(second)) = (&mut self.full, &mut self.log, &self.second)
         else {
@@ -329,56 +330,57 @@ impl Connections {
         self.merged = Some(merged);
     }
 
-    /// The merge of that connection, and the numbers of its captures, from 0.
+    /// The merge of this connection, and the indices of its two captures, from 0.
     pub fn merged(&self) -> Option<([usize; 2], &Result<Merged, MergeFailure>)> {
         let second = self.second.as_ref()?;
         let places = [self.full_capture, second.capture];
         Some((places, self.merged.as_ref()?))
     }
 
-    /// Connections that are in two captures: the number in the later, and that in the earlier.
+    /// Connections that two captures contain: their numbers in the later and in the earlier
+    /// capture.
     pub fn same(&self) -> &[(u64, u64)] {
         &self.same
     }
 
-    /// Number of different connections.
+    /// Number of connections, each counted once.
     pub const fn distinct(&self) -> u64 {
         self.count - self.repeated
     }
 
-    /// The connections that follow are those of the next capture.
+    /// Begins the next capture: further connections belong to it.
     pub fn next_capture(&mut self) {
         self.capture += 1;
         self.before = self.count;
     }
 
-    /// Number of connections.
+    /// Number of connections in all captures.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The connection of which the whole result was kept.
+    /// The connection whose whole result was kept.
     pub fn full(&self) -> Option<&EndedFlow<ObservedConnection>> {
         self.full.as_deref()
     }
 
-    /// The row of that connection.
+    /// The row of the connection whose whole result was kept.
     pub fn full_row(&self) -> Option<Row> {
         let flow = self.full.as_deref()?;
         Some(Row::of(flow, flow.number, self.full_capture))
     }
 
-    /// Number of the capture that has that connection, from 0.
+    /// Index of the capture with this connection, from 0.
     pub const fn full_capture(&self) -> usize {
         self.full_capture
     }
 
-    /// The segments of that connection.
+    /// The segments of the connection whose whole result was kept.
     pub fn log(&self) -> Option<&SegmentLog> {
         self.log.as_ref().filter(|_| self.full.is_some())
     }
 
-    /// The rows, most time lost first.
+    /// The rows; those with the most time lost come first.
     pub fn sorted(&self) -> Vec<Row> {
         let mut rows: Vec<_> = self
             .rows
@@ -392,7 +394,7 @@ impl Connections {
         rows
     }
 
-    /// Lines about the connections that meet a condition.
+    /// Returns lines about the connections that meet a condition.
     pub fn meeting(&self, condition: &ConnectionCondition) -> Vec<String> {
         let rows = self.sorted();
         let met = rows.iter().filter_map(|row| {

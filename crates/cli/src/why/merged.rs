@@ -1,7 +1,7 @@
-//! One connection in two captures: what the merge adds, in words and for programs.
+//! The results of merging two captures of one connection, in words and for programs.
 //!
-//! Rule: each capture is called by its name on the command line, and the assumption behind the
-//! clocks is said.
+//! Rule: each capture is called by its name on the command line, and the assumption about the
+//! clocks is printed.
 
 use fullpipe_diagnose::merge::{MergeFacts, PassageFacts};
 use fullpipe_lab::{
@@ -15,8 +15,8 @@ use super::{captures::Capture, connections::Connections};
 /// Most losses that are printed.
 const LOSSES: usize = 10;
 
-/// The merge of the connection that is printed in full, or the reason for which its two
-/// captures were not merged; empty with one capture.
+/// Returns the merge of the connection that is printed in full, or the reason for which its two
+/// captures were not merged. Returns an empty text if there is one capture.
 pub fn text(captures: &[Capture], connections: &Connections, layout: Layout) -> String {
     let mut out = String::new();
     let Some((places, merged)) = connections.merged() else {
@@ -70,7 +70,8 @@ fn clocks(facts: &MergeFacts, far: &str) -> String {
     )
 }
 
-/// One direction. The rate is printed of payload only: ACKs are spaced by their receiver.
+/// Describes one direction. The rate is printed only for payload, because the receiver determines
+/// the spacing of ACKs.
 fn passage(facts: &PassageFacts, has_payload: bool) -> String {
     let mut parts = vec![format!(
         "{} of {} segments lost between the captures",
@@ -123,7 +124,7 @@ fn added(facts: &MergeFacts, near: &str) -> String {
     parts.join("; ")
 }
 
-/// The first losses with their times.
+/// Appends the first losses with their times.
 fn losses(out: &mut String, facts: &MergeFacts, layout: Layout) {
     if facts.losses.is_empty() {
         return;
@@ -148,7 +149,7 @@ fn losses(out: &mut String, facts: &MergeFacts, layout: Layout) {
     }
 }
 
-/// The merge in `--json`.
+/// The merge in the output of `--json`.
 #[derive(Serialize)]
 pub struct JsonMerge<'a> {
     captures: [&'a str; 2],
@@ -158,7 +159,7 @@ pub struct JsonMerge<'a> {
     facts: Option<&'a MergeFacts>,
 }
 
-/// The merge for `--json`.
+/// Returns the merge for `--json`.
 pub fn json<'a>(captures: &'a [Capture], connections: &'a Connections) -> Option<JsonMerge<'a>> {
     let (places, merged) = connections.merged()?;
     Some(JsonMerge {

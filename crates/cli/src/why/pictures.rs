@@ -1,7 +1,6 @@
-//! One connection of a capture as the run of an experiment, for a page and for graphs.
+//! Presents one connection of a capture as the run of an experiment, for a page and for graphs.
 //!
-//! Rule: the row shows the capture's results beside those of its twin; nothing is computed
-//! here.
+//! Rule: the row shows the capture's results and those of the twin; nothing is computed here.
 
 use fullpipe_diagnose::{
     capture::EndedFlow,
@@ -12,8 +11,8 @@ use fullpipe_fit::Figures;
 
 use super::{table::words, twin::TwinAnswer};
 
-/// The connection `flow` of the capture called `capture`, as a run of one row. `omitted` segments
-/// are not in its `ends`.
+/// Returns the connection `flow` of the capture `capture` as a run with one row. `omitted` is the
+/// number of segments that `ends` lacks.
 pub fn run(
     capture: &str,
     flow: &EndedFlow<ObservedConnection>,
@@ -67,7 +66,7 @@ pub fn run(
     }
 }
 
-/// Name of a capture without folder and endings.
+/// Returns the name of a capture without folder and endings.
 fn stem(capture: &str) -> String {
     let name = capture.rsplit('/').next().unwrap_or(capture);
     let name = name.split('.').find(|part| !part.is_empty());
@@ -81,7 +80,7 @@ fn host(address: &str) -> Host {
     }
 }
 
-/// The verdict without a twin: the longest limit of the account.
+/// Returns a verdict for a connection without a twin: the longest limit of the account.
 fn account(seen: &ObservedConnection) -> VerdictParts {
     match seen.main_limit() {
         Some((limit, share, _)) => VerdictParts::limited_by(format!(

@@ -1,7 +1,7 @@
-//! Recordings of `fullpipe watch --record`, alone and beside the connections of captures.
+//! Recordings of `fullpipe watch --record`, alone and compared with the connections of captures.
 //!
-//! Rule: a recording that ends early gives a partial answer that says so. A connection and a
-//! socket belong together by their addresses and ports, and by the time that both saw.
+//! Rule: a recording that ends early gives a partial answer, which says so. A socket is matched
+//! with a connection by addresses and ports, and by the time that both observations share.
 
 use std::{io::BufRead, net::SocketAddr};
 
@@ -22,21 +22,21 @@ use super::{
 };
 use crate::watch::{json::SocketJson, verdict::verdict_text};
 
-/// Limits with a smaller share in both accounts are not printed.
+/// Limits with a smaller share in both accounts are omitted.
 const LEAST_SHARE: f64 = 0.005;
 /// Most differences that are printed.
 const DIFFERENCES: usize = 5;
 
 /// A recording that was read.
 pub struct Recording {
-    /// Its name on the command line.
+    /// Name of the recording on the command line.
     pub name: String,
     kernel: String,
-    /// Time 0, in nanoseconds since the Unix epoch.
+    /// Time 0 of the recording, in nanoseconds since the Unix epoch.
     began_ns: i64,
     settings: HostSettings,
     replay: Replay,
-    /// The reason for which the end was not read.
+    /// The reason for which the end of the recording could not be read.
     cut: Option<String>,
 }
 
@@ -55,15 +55,15 @@ pub fn read(name: &str, input: impl BufRead, stop: &Stop) -> Result<Recording, S
     })
 }
 
-/// A recorded socket of a connection.
+/// The recorded socket of a connection.
 pub struct Matched<'a> {
     recording: &'a Recording,
     socket: &'a ReplayedSocket,
-    /// The socket is that of the end that sent more payload.
+    /// True if the socket belongs to the end that sent more payload.
     is_sender: bool,
 }
 
-/// The socket of the connection `row`: that of its sender, if it was recorded.
+/// Returns the socket of the connection `row`: the sender's if it was recorded, or the receiver's.
 pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>> {
     let ends = [(row.sender, row.receiver), (row.receiver, row.sender)];
     ends.into_iter().find_map(|(local, peer)| {
@@ -84,13 +84,13 @@ pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>
     })
 }
 
-/// Returns true if the addresses are equal; IPv4 inside IPv6 is IPv4.
+/// Returns true if the addresses are equal. IPv4 addresses in IPv6 form count as IPv4.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && one.ip().to_canonical() == other.ip().to_canonical()
 }
 
 impl Recording {
-    /// Time that a socket and a connection have in common; negative without any.
+    /// Time that a socket and a connection share; negative if they share none.
     fn overlap_ns(&self, socket: &ReplayedSocket, row: &Row) -> i64 {
         let at = |us: u64| self.began_ns.saturating_add(us as i64 * 1_000);
         let end = row.began_ns.saturating_add((row.seconds * 1e9) as i64);
@@ -104,7 +104,7 @@ impl Recording {
     }
 }
 
-/// Counts of what was read, and what is missing.
+/// Returns counts of recorded items, and the missing parts.
 pub fn headings(recordings: &[Recording], layout: Layout) -> String {
     let mut out = String::new();
     for recording in recordings {
@@ -128,7 +128,7 @@ pub fn headings(recordings: &[Recording], layout: Layout) -> String {
     out
 }
 
-/// The verdict about each socket, at most `top` of them if that is not 0.
+/// Returns the verdict about each socket; at most `top` of them unless `top` is 0.
 pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String {
     let mut out = String::new();
     for recording in recordings {
@@ -152,7 +152,7 @@ pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String 
     out
 }
 
-/// Both accounts of the connection that is printed in full.
+/// Returns both accounts of the connection that is printed in full.
 pub fn beside(recordings: &[Recording], connections: &Connections, layout: Layout) -> String {
     let Some((flow, row)) = connections.full().zip(connections.full_row()) else {
         return String::new();
@@ -229,7 +229,7 @@ fn accounts_text(accounts: &AccountsBeside, layout: Layout) -> String {
     out
 }
 
-/// The accounts of several connections, a line each.
+/// Returns the accounts of several connections, one line for each.
 pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
     let mut out = String::new();
     for row in rows {
@@ -260,7 +260,7 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
     }
 }
 
-/// A recording in `--json`.
+/// A recording in the output of `--json`.
 #[derive(Serialize)]
 pub struct JsonRecording<'a> {
     file: &'a str,
@@ -275,7 +275,7 @@ pub struct JsonRecording<'a> {
     sockets_left_out: u64,
 }
 
-/// The recordings for `--json`.
+/// Returns the recordings for `--json`.
 pub fn json(recordings: &[Recording]) -> Vec<JsonRecording<'_>> {
     let all = recordings.iter().map(|recording| {
         let replay = &recording.replay;
@@ -295,7 +295,7 @@ pub fn json(recordings: &[Recording]) -> Vec<JsonRecording<'_>> {
     all.collect()
 }
 
-/// The recorded socket of a connection in `--json`.
+/// The recorded socket of a connection in the output of `--json`.
 #[derive(Serialize)]
 pub struct JsonMatched<'a> {
     file: &'a str,
@@ -305,7 +305,7 @@ pub struct JsonMatched<'a> {
     limit_share: f64,
 }
 
-/// The recorded socket of `row` for `--json`.
+/// Returns the recorded socket of `row` for `--json`.
 pub fn json_matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<JsonMatched<'a>> {
     let found = matched(recordings, row)?;
     let (limit, limit_share) = found.socket.socket.account.times.main();
@@ -322,7 +322,7 @@ pub fn json_matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<JsonMa
     })
 }
 
-/// Both accounts of the connection that is printed in full, for `--json`.
+/// Returns both accounts of the connection that is printed in full, for `--json`.
 pub fn json_beside(recordings: &[Recording], connections: &Connections) -> Option<AccountsBeside> {
     let (flow, row) = connections.full().zip(connections.full_row())?;
     let found = matched(recordings, &row).filter(|found| found.is_sender)?;

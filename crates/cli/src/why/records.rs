@@ -1,6 +1,6 @@
 //! Connections for programs: JSON, CSV and Parquet.
 //!
-//! Rule: names end in their unit, as `docs/json.md` describes.
+//! Rule: each name ends in its unit, as `docs/json.md` describes.
 
 use fullpipe_diagnose::{
     capture::{CaptureWarning, FlowEnding},
@@ -97,7 +97,7 @@ const fn ending(ending: FlowEnding) -> &'static str {
     }
 }
 
-/// One JSON object: captures, connections, and the whole result of one connection.
+/// Returns one JSON object: captures, connections, and the whole result of one connection.
 pub fn json(
     captures: &[Capture],
     recordings: &[Recording],
@@ -174,14 +174,14 @@ fn connection<'a>(
     }
 }
 
-/// Name of the capture that has the connection. Captures that cannot be read have no rows.
+/// Returns the name of the connection's capture. A capture that cannot be read has no rows.
 fn file<'a>(captures: &'a [Capture], row: &Row) -> &'a str {
     captures
         .get(row.capture)
         .map_or("", |capture| &capture.name)
 }
 
-/// A record for each connection, for CSV and Parquet.
+/// Returns a record for each connection, for CSV and Parquet.
 pub fn table(captures: &[Capture], rows: &[Row]) -> Records {
     let words = |name: &str, of: &dyn Fn(&Row) -> String| Column {
         name: name.to_string(),

@@ -1,6 +1,6 @@
 //! The captures that were read, and their connections as a table.
 //!
-//! Rule: columns are left out, never cut, if the lines are too narrow for all.
+//! Rule: if lines are too narrow for all columns, columns are omitted and never cut.
 
 use fullpipe_diagnose::inferred::Confidence;
 use fullpipe_lab::{
@@ -16,7 +16,7 @@ use super::{
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// Counts of what was read, and the warnings.
+/// Returns counts of the captures' contents, and the warnings.
 pub fn captures(captures: &[Capture], layout: Layout) -> String {
     let mut out = String::new();
     for capture in captures {
@@ -39,7 +39,7 @@ pub fn captures(captures: &[Capture], layout: Layout) -> String {
     out
 }
 
-/// A column: its heading, whether numbers are aligned at the right, and its text.
+/// A column: its heading, whether its text is aligned to the right, and its text.
 struct Column {
     name: &'static str,
     is_number: bool,
@@ -111,7 +111,7 @@ const COLUMNS: [Column; 9] = [
     },
 ];
 
-/// Main limit and share; a question mark for low confidence.
+/// Returns the main limit and its share; a question mark stands for low confidence.
 fn limit(row: &Row) -> String {
     let Some((limit, share, confidence)) = row.limit else {
         return "?".to_string();
@@ -123,12 +123,12 @@ fn limit(row: &Row) -> String {
     format!("{}{doubt} {:.0} %", words(limit.name()), share * 100.0)
 }
 
-/// The name of a limit in a sentence.
+/// Returns the name of a limit for use in a sentence.
 pub fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// The connections, at most `top` of them if that is not 0.
+/// Returns the table of the connections; at most `top` of them unless `top` is 0.
 pub fn connections(
     all: &Connections,
     captures: &[Capture],
@@ -187,7 +187,7 @@ pub fn connections(
     out
 }
 
-/// Sentences below the table, of which `shown` connections are printed.
+/// Returns the sentences below a table with `shown` connections.
 fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     let more = all.distinct() - shown as u64;
     let mut notes = Vec::new();

@@ -1,7 +1,7 @@
 //! One connection as tables, for Parquet.
 //!
-//! Rule: times are nanoseconds from the connection's first segment. Sequence numbers count from
-//! the initial one. A name ends in its unit.
+//! Rule: times are nanoseconds from the connection's first segment. Sequence numbers count from the
+//! initial sequence number. Each name ends in its unit.
 
 use fullpipe_diagnose::{
     facts::{Segments, captured_end},
@@ -9,7 +9,7 @@ use fullpipe_diagnose::{
 };
 use fullpipe_lab::{Column, Records, Values};
 
-/// The tables and their names.
+/// Returns the tables and their names.
 pub fn of(log: &SegmentLog, seen: &ObservedConnection) -> [(&'static str, Records); 3] {
     [
         ("segments", segments(log, seen)),
@@ -32,7 +32,7 @@ fn whole<T>(name: &str, all: &[T], of: impl Fn(&T) -> u64) -> Column {
     }
 }
 
-/// Segments of both ends in the order of time.
+/// Returns the segments of both ends in the order of time.
 fn segments(log: &SegmentLog, seen: &ObservedConnection) -> Records {
     let end = captured_end(log, seen, seen.sender, 0);
     let places = |from: &'static str, table: &'_ Segments| -> Vec<(u64, &'static str, usize)> {
@@ -70,7 +70,7 @@ fn segments(log: &SegmentLog, seen: &ObservedConnection) -> Records {
     }
 }
 
-/// The account over time.
+/// Returns the account over time.
 fn limits(seen: &ObservedConnection) -> Records {
     let bands = &seen.bands;
     Records {

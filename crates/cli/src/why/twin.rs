@@ -1,7 +1,7 @@
-//! The twin of one connection: an experiment that behaves like it, and its verdict.
+//! The twin of one connection: an experiment that behaves like the connection, and its verdict.
 //!
-//! Rule: a twin that does not reproduce the capture gives no advice, and what it misses is
-//! printed. `fullpipe-fit` fits and compares, `fullpipe-explain` tries the changes.
+//! Rule: a twin that does not reproduce the capture gives no advice; its differences are printed.
+//! `fullpipe-fit` fits and compares, `fullpipe-explain` tries the changes.
 
 use std::{io::Write, ops::ControlFlow, path::Path};
 
@@ -23,11 +23,11 @@ use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progres
 
 /// Seed of the runs.
 const SEED: u64 = 1;
-/// Share of the work that is the fit.
+/// Share of the work that the fit takes.
 const FIT: f64 = 0.3;
-/// Candidates with smaller odds are not printed.
+/// Candidates with smaller odds are omitted.
 const LEAST_ODDS: f64 = 0.05;
-/// Limits with a smaller share at both are not printed.
+/// Limits with a smaller share in both capture and twin are omitted.
 const LEAST_SHARE: f64 = 0.01;
 
 /// The twin of a connection, or the reason for which there is none.
@@ -36,7 +36,7 @@ pub struct TwinAnswer {
     found: Result<(CaptureTwin, Result<Explanation, String>), String>,
 }
 
-/// The twin in `--json`.
+/// The twin in the output of `--json`.
 #[derive(Serialize)]
 pub struct JsonTwin<'a> {
     preset: &'static str,
@@ -60,8 +60,8 @@ struct JsonFound<'a> {
     verdict: Option<&'a Explanation>,
 }
 
-/// Fits the connection of which everything is printed, and explains its twin; `None` if there is
-/// no such connection, or if only the account was asked for.
+/// Fits an experiment to the connection that is printed in full, and explains the twin. Returns
+/// `None` if there is no such connection, or if `--quick` requests only the account.
 pub fn of(
     arguments: &WhyArguments,
     terminal: &Terminal,
@@ -136,12 +136,12 @@ impl TwinAnswer {
         })
     }
 
-    /// The twin, if there is one.
+    /// The twin; `None` if there is none.
     pub fn fitted(&self) -> Option<&CaptureTwin> {
         self.found.as_ref().ok().map(|(twin, _)| twin)
     }
 
-    /// The explanation of the twin, if it says something about the connection.
+    /// The explanation of the twin; `None` if it does not apply to the connection.
     pub fn explained(&self) -> Option<&Explanation> {
         let (_, explanation) = self.found.as_ref().ok()?;
         explanation.as_ref().ok()
@@ -156,7 +156,7 @@ impl TwinAnswer {
         }
     }
 
-    /// The verdict of the twin, or the reason for which there is none.
+    /// Returns the verdict of the twin, or the reason for which there is none.
     pub fn verdict(&self, layout: Layout) -> String {
         let mut out = String::new();
         match &self.found {
@@ -179,7 +179,7 @@ impl TwinAnswer {
         out + "\n"
     }
 
-    /// Capture and twin side by side, and the fitted values.
+    /// Returns a comparison of capture and twin, and the fitted values.
     pub fn beside(&self, layout: Layout) -> String {
         let Ok((twin, _)) = &self.found else {
             return String::new();
@@ -218,7 +218,7 @@ impl TwinAnswer {
         out
     }
 
-    /// The candidates that are nearly as likely as the twin; empty without any.
+    /// Returns the candidates that are nearly as likely as the twin; empty if there are none.
     fn rivals(candidates: &[Candidate]) -> String {
         let rivals = candidates.iter().skip(1);
         let likely = rivals.filter(|one| one.odds >= LEAST_ODDS);
@@ -234,7 +234,7 @@ impl TwinAnswer {
         names.join(", ")
     }
 
-    /// This for `--json`.
+    /// Returns the answer for `--json`.
     pub fn json(&self) -> JsonTwin<'_> {
         let found = self.found.as_ref();
         JsonTwin {
@@ -254,7 +254,7 @@ impl TwinAnswer {
     }
 }
 
-/// Lines of the table: name, capture, twin.
+/// Returns the lines of the comparison: name, capture, twin.
 fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
     type Line = (&'static str, fn(&Figures) -> String);
     const LINES: [Line; 7] = [

@@ -1,7 +1,6 @@
-//! All experiments of a checkout.
+//! Tests with all experiments of a checkout.
 //!
-//! Rule: the experiments are small ones of the test. `fullpipe-lab` runs the real
-//! ones in its own tests.
+//! Rule: the test writes its own small experiments. `fullpipe-lab` runs the real ones in its tests.
 
 use std::fs;
 

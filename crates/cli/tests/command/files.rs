@@ -1,4 +1,4 @@
-//! Files that the command writes and reads, of every kind.
+//! Tests of all kinds of files that the command writes and reads.
 
 use std::{
     fs,

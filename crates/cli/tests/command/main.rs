@@ -1,8 +1,8 @@
-//! The command as people and programs meet it: exit codes, one-line errors,
-//! standard output and standard error, and files left behind.
+//! Tests of the command as people and programs use it: exit codes, one-line errors, standard output
+//! and standard error, and files left behind.
 //!
-//! Rule: the program is run, nothing of it is linked. The content of results is
-//! tested in the crates that make them.
+//! Rule: the program is run, and no part of it is linked. The content of results is tested in the
+//! crates that produce them.
 
 mod checkout;
 mod files;
@@ -40,7 +40,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A folder that is gone when the test is over.
+/// A folder that is deleted after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -57,8 +57,8 @@ impl Drop for Folder {
     }
 }
 
-/// Each of `cases`, arguments and what the one line must say, is refused as the
-/// user's mistake.
+/// Asserts that each of `cases`, arguments and expected text, is refused in one line as the user's
+/// mistake.
 fn refused(folder: &Path, cases: &[(&[&str], &str)]) {
     for (arguments, expected) in cases {
         let output = fullpipe_in(folder, arguments);
@@ -272,7 +272,7 @@ fn a_run_leaves_a_page_graphs_and_a_table_when_asked() {
         3,
         "and nothing else"
     );
-    // What is printed does not change by it.
+    // The printed output is the same with and without these flags.
     let plain = fullpipe_in(&folder.0, &run);
     assert_eq!(stdout(&output), stdout(&plain));
     refused(

@@ -1,4 +1,4 @@
-//! `fullpipe why` on captures of one connection from both hosts of the simulator.
+//! Tests of `fullpipe why` with captures of one connection at both hosts of the simulator.
 
 use std::{
     fs, io,
@@ -37,7 +37,7 @@ impl io::Write for Shared {
     }
 }
 
-/// The blocks of `file` without the packets of other interfaces, `ahead_ns` later.
+/// The blocks of `file` with the packets of one interface only, `ahead_ns` later.
 fn of_interface(file: &[u8], interface: u32, ahead_ns: u64) -> Vec<u8> {
     let word = |block: &[u8], at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
     let mut rest = file;
@@ -82,8 +82,8 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Two files with one connection are one connection: clocks, losses and queues between them are
-/// told, in either order of the files.
+/// Two files with one connection are recognised as one connection. Clocks, losses and queues
+/// between the captures are printed, in either order of the files.
 #[test]
 fn captures_from_both_ends_are_merged() {
     let folder = Folder::new("why-merge");

@@ -1,6 +1,6 @@
-//! Mistakes on the command line, in experiments and in settings.
+//! Tests of mistakes on the command line, in experiments and in settings.
 //!
-//! Rule: each is one line on standard error with exit code 2, and leaves nothing behind.
+//! Rule: each mistake gives one line on standard error and exit code 2, and leaves no files behind.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! `fullpipe why` on captures that the simulator writes.
+//! Tests of `fullpipe why` with captures that the simulator writes.
 
 use std::{fs, path::PathBuf};
 
@@ -162,7 +162,7 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
     }
-    // What could be read is printed, and the exit code says that something could not.
+    // The readable part is printed, and the exit code reports that a part was unreadable.
     let output = fullpipe_in(&folder.0, &["why", &small, "missing.pcap"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
@@ -191,14 +191,14 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
     );
 }
 
-/// The capture of two kernels: a server with SO_SNDBUF = 16384, 100 Mbit/s and 20 ms.
+/// A capture of two kernels: a server with SO_SNDBUF = 16384, a path of 100 Mbit/s and 20 ms.
 fn kernel_capture() -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("examples/captures/send-buffer.pcap.gz");
     path.to_str().unwrap().to_string()
 }
 
-/// The example names the buffer, its setting, and the time without it.
+/// The answer names the buffer, its setting, and the transfer's time with a larger one.
 #[test]
 fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     let text = stdout(&fullpipe(&["why", &kernel_capture(), "--width", "400"]));
@@ -220,7 +220,7 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     assert!(quick.get("twin").is_none());
 }
 
-/// The written experiment is one of the laboratory, with the twin's results.
+/// The written experiment runs in the lab, with the twin's results.
 #[test]
 fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     let folder = Folder::new("why-scenario");
@@ -235,7 +235,7 @@ fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     let measured = &run["rows"][0]["measured"];
     let seconds = measured["elapsed_s"].as_f64().unwrap();
     let twin = answer["twin"]["run"]["seconds"].as_f64().unwrap();
-    // The twin's time begins after the handshake, and ends with the last ACK.
+    // The twin's time counts from the end of the handshake to the last ACK.
     assert!((seconds - twin).abs() < 0.05, "{seconds} s, {twin} s");
     let again = fullpipe_in(&folder.0, &["why", &capture, "--scenario", "slow.toml"]);
     assert!(
@@ -252,7 +252,7 @@ fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     assert!(refusal.iter().all(|part| stderr(&several).contains(part)));
 }
 
-/// Every command of the laboratory takes that experiment.
+/// Every command of the lab accepts the written experiment.
 #[test]
 fn a_captured_transfer_is_tried_explained_and_sized() {
     let folder = Folder::new("why-tried");
@@ -295,7 +295,7 @@ fn json_in(folder: &Folder, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The page, the graphs, the tables: of one connection, in the files that are named.
+/// Page, graphs and tables of one connection are written to the named files.
 #[test]
 fn one_connection_is_drawn_and_written_to_tables() {
     let folder = Folder::new("why-files");
@@ -380,8 +380,8 @@ fn idle_socket(connection: &Value) -> String {
     text
 }
 
-/// A recording gives verdicts alone. Beside a capture both accounts of a connection are told,
-/// and where they differ.
+/// A recording alone gives verdicts. With a capture, both accounts of a connection are printed,
+/// with their differences.
 #[test]
 fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     let folder = Folder::new("why-sockets");

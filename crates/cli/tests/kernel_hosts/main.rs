@@ -1,7 +1,7 @@
-//! `fullpipe lab run` with hosts of this machine's kernel.
+//! Tests of `fullpipe lab run` with hosts of this machine's kernel.
 //!
-//! Rule: tests that need root are ignored; `cargo xtask test` runs them. They compare rows by
-//! order, never by time.
+//! Rule: tests that need root are ignored; `cargo xtask test` runs them. They compare results of
+//! rows by order and never with fixed times.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -18,7 +18,7 @@ use fullpipe_host::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// A file with an experiment, which is gone when the test is over.
+/// A file with an experiment, deleted after the test.
 struct File(PathBuf);
 
 impl File {
@@ -140,7 +140,7 @@ fn hosts_and_devices_are_gone_after_a_run_that_was_interrupted_or_killed() {
         (Signal::TERM, Some(130)),
         (Signal::KILL, None),
     ] {
-        // A minute in real time, and little work in virtual time.
+        // The row takes a minute of real time, but little work in virtual time.
         let arguments = ["line.rate=1mbit", "workload.duration=60s"];
         let arguments = arguments.map(|setting| ["--set", setting]).concat();
         let mut command = lab_run(&file.0, &arguments);
@@ -156,7 +156,7 @@ fn hosts_and_devices_are_gone_after_a_run_that_was_interrupted_or_killed() {
         kill_process(Pid::from_child(&child), signal).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), code, "{signal:?}");
-        // These handles alone keep the namespaces; what was in them is gone.
+        // Only these handles keep the namespaces alive; their devices are gone.
         for host in &hosts {
             let ended = within(Duration::from_secs(10), || devices(host) == 0);
             assert!(ended, "{signal:?}: a device is left");
@@ -166,14 +166,14 @@ fn hosts_and_devices_are_gone_after_a_run_that_was_interrupted_or_killed() {
     }
 }
 
-/// Sockets of this machine that no process has and that still hold their namespace.
+/// Number of sockets on this machine that no process owns; each keeps its namespace alive.
 fn orphans() -> u64 {
     let text = fs::read_to_string("/proc/net/sockstat").unwrap();
     let mut words = text.split_whitespace().skip_while(|word| *word != "orphan");
     words.nth(1).unwrap().parse().unwrap()
 }
 
-/// The namespaces that `child` has open, once there are two with a device each.
+/// The namespaces that `child` has open, once there are two and each has a device.
 fn hosts_of(child: &mut Child) -> Vec<Namespace> {
     let folder = format!("/proc/{}/fd", child.id());
     let mut hosts = Vec::new();
@@ -216,7 +216,8 @@ fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
 fn without_root_one_line_says_what_to_do() {
     let file = File::new("without-root", SEND_BUFFERS);
     let program = env!("CARGO_BIN_EXE_fullpipe");
-    // Root without its capabilities; the program may be in a folder that only root reads.
+    // The command runs as root without capabilities; its program may be in a folder that only root
+    // reads.
     let output = Command::new("setpriv")
         .args([
             "--bounding-set",

@@ -1,4 +1,4 @@
-//! Two namespaces with the emulated link between: limits that need a round trip.
+//! Tests with two namespaces and an emulated link between them, for limits that need a round trip.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use crate::{
     listener, watched_until,
 };
 
-/// A child that is killed with this value.
+/// A child process that is killed when this value is dropped.
 struct Process(Child);
 
 impl Drop for Process {
@@ -35,7 +35,7 @@ fn ip(arguments: &str) {
     assert!(status.unwrap().success(), "ip {arguments}");
 }
 
-/// The other host: a process in a namespace of its own.
+/// Starts the other host: a process in its own namespace.
 fn other_host() -> (Process, Namespace) {
     let mut child = Command::new("unshare")
         .args(["--net", "sh", "-c", "echo ready; exec sleep 1000"])
@@ -50,8 +50,8 @@ fn other_host() -> (Process, Namespace) {
     (Process(child), namespace)
 }
 
-/// Runs `body` with the other host while a link of 10 ms each way and 100 Mbit/s is between
-/// this one, 10.9.0.1, and the other, 10.9.0.2.
+/// Runs `body` with the other host, while a link of 10 ms in each direction and 100 Mbit/s connects
+/// this host, 10.9.0.1, with the other one, 10.9.0.2.
 fn with_link(body: impl FnOnce(&Namespace)) {
     let link = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
         .args(["link", "--between", "tap:left,tap:right", "--delay", "10ms"])
@@ -62,7 +62,7 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     let _link = Process(link);
     let began = Instant::now();
     while !fs::exists("/sys/class/net/right").unwrap() && began.elapsed() < PATIENCE {
-        // `/sys` is that of the namespace in which it was mounted.
+        // `/sys` shows the namespace in which it was mounted.
         let shown = Command::new("ip").args(["link", "show", "right"]).output();
         if shown.unwrap().status.success() {
             break;
@@ -72,7 +72,7 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     let (process, other) = other_host();
     ip(&format!("link set right netns {}", process.0.id()));
     ip("addr add 10.9.0.1/24 dev left");
-    // One segment each: the kernel then does not refill the last super-segment.
+    // With one segment per packet, the kernel does not refill the last super-segment.
     ip("link set left gso_max_segs 1");
     ip("link set left up");
     other
@@ -85,7 +85,7 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     body(&other);
 }
 
-/// Sends over the link for as long as the body looks; returns the sender's address.
+/// Sends over the link as long as `body` runs. Returns the sender's address.
 fn transfer(other: &Namespace, buffers: &Buffers) -> SocketAddr {
     let listener = other
         .enter(|| listener("10.9.0.2:0", buffers.receive))

@@ -1,4 +1,4 @@
-//! Ground truth by construction on the loopback device, and the numbers of `ss`.
+//! Tests with known limits on the loopback device, and comparisons with the numbers of `ss`.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ pub fn pump(mut to: impl Write + Send + 'static) {
     thread::spawn(move || while to.write_all(&[b'x'; 65_536]).is_ok() {});
 }
 
-/// Reads `bytes` at a time with `pause` between, until the connection ends.
+/// Reads `bytes` bytes at a time with a `pause` after each read, until the connection ends.
 pub fn drain(mut from: impl Read + Send + 'static, bytes: usize, pause: Duration) {
     thread::spawn(move || {
         let mut buffer = vec![0; bytes];
@@ -104,7 +104,7 @@ fn the_sockets_of_a_namespace_are_found_from_outside_and_those_of_a_process() {
         let path = format!("/proc/{pid}/ns/net");
         for arguments in [["--pid", &pid], ["--netns", &path]] {
             let all = [&arguments[..], &["--once", "--json"]].concat();
-            // From another namespace.
+            // The command runs in another namespace.
             let output = Command::new("unshare")
                 .args(["--net", env!("CARGO_BIN_EXE_fullpipe"), "watch"])
                 .args(all)
@@ -118,8 +118,8 @@ fn the_sockets_of_a_namespace_are_found_from_outside_and_those_of_a_process() {
     });
 }
 
-/// The words of a line of `ss`, by name. Words that depend on the moment are left out, and
-/// those that an older `ss` does not print.
+/// The words of a line of `ss`, by name, without words that change from moment to moment or that an
+/// older `ss` does not print.
 fn words(line: &str) -> BTreeMap<String, String> {
     const LEFT_OUT: [&str; 8] = [
         "rcv_wnd",
@@ -135,7 +135,7 @@ fn words(line: &str) -> BTreeMap<String, String> {
     let mut pieces = line.split_whitespace();
     while let Some(word) = pieces.next() {
         let (name, value) = match word {
-            // These have their value behind a space.
+            // The value of these words follows after a space.
             "send" | "pacing_rate" | "delivery_rate" => (word, pieces.next().unwrap_or("")),
             _ => word.split_once(':').unwrap_or((word, "")),
         };
@@ -146,7 +146,7 @@ fn words(line: &str) -> BTreeMap<String, String> {
     words
 }
 
-/// The words of `ss` about the socket with the address `local`.
+/// The words that `ss` prints about the socket with the address `local`.
 fn words_of_ss(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     let output = Command::new("ss")
         .args(["-tinmeO", "state", "established"])
@@ -161,7 +161,7 @@ fn words_of_ss(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     (words(&format!("skmem:{rest}")), queues)
 }
 
-/// The words of `fullpipe watch --once -v` about the same socket.
+/// The words that `fullpipe watch --once -v` prints about the same socket.
 fn words_of_watch(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     let address = local.to_string();
     let lines = text(&watch(&["--once", "-v", "--local", &address]).stdout);
@@ -181,7 +181,7 @@ fn words_of_watch(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) 
 #[ignore = "needs root and iproute2; `cargo xtask test` runs it"]
 fn the_numbers_are_those_of_ss() {
     in_network_namespace("kernel::the_numbers_are_those_of_ss", || {
-        // Payload that is unread, payload that cannot be sent, and a connection at rest.
+        // Unread payload, payload that cannot be sent, and an idle connection.
         let (mut unread, _unread_end) = loopback(&Buffers::default());
         unread.write_all(&[b'x'; 30_000]).unwrap();
         let (stuck, stuck_end) = loopback(&Buffers {
@@ -201,7 +201,7 @@ fn the_numbers_are_those_of_ss() {
         let sockets = [&unread, &_unread_end, &stuck, &stuck_end, &near, &far];
         for socket in sockets {
             let local = socket.local_addr().unwrap();
-            // A probe of the closed window may come between the two.
+            // A probe of the closed window may come between the two commands.
             let is_same = (0..10).any(|_| {
                 let (ours, theirs) = (words_of_watch(local), words_of_ss(local));
                 if ours != theirs {

@@ -1,9 +1,8 @@
-//! `fullpipe watch` on sockets of the kernel: refusals, the limit of each kind of transfer,
-//! the numbers of `ss`, events, recordings, metrics, and ten thousand sockets.
+//! Tests of `fullpipe watch` with sockets of the kernel: refusals, the limit of each kind of
+//! transfer, the numbers of `ss`, events, recordings, metrics, and ten thousand sockets.
 //!
-//! Rule: the program is run and nothing of it is linked. A test waits for a state and
-//! judges no time. Tests that are ignored need root and iproute2; they run in a network
-//! namespace of their own.
+//! Rule: the program is run, and no part of it is linked. A test waits for a state and does not
+//! measure time. Ignored tests need root and iproute2; they run in their own network namespace.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -37,7 +36,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Options of the two sockets of a connection.
+/// Buffer sizes of the two sockets of a connection.
 #[derive(Default)]
 struct Buffers {
     send: Option<usize>,
@@ -74,7 +73,7 @@ fn loopback(buffers: &Buffers) -> (TcpStream, TcpStream) {
     connection(&listener, to, buffers)
 }
 
-/// The last document of `fullpipe watch --json` with `arguments`.
+/// Returns the last document that `fullpipe watch --json` prints with `arguments`.
 fn last_document(arguments: &[&str]) -> Value {
     let output = watch(&[&["--json"], arguments].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -82,14 +81,14 @@ fn last_document(arguments: &[&str]) -> Value {
     serde_json::from_str(lines.lines().last().unwrap()).unwrap()
 }
 
-/// The socket of `document` with this address of its own.
+/// Returns the socket of `document` with the local address `local`.
 fn socket_at(document: &Value, local: SocketAddr) -> Option<Value> {
     let sockets = document["sockets"].as_array().unwrap();
     let is_it = |socket: &&Value| socket["local"] == local.to_string();
     sockets.iter().find(is_it).cloned()
 }
 
-/// Watches the socket with the address `local` until `is_there` holds for it.
+/// Watches the socket with the address `local` until `is_there` returns true for it.
 fn watched_until(local: SocketAddr, what: &str, is_there: impl Fn(&Value) -> bool) -> Value {
     let port = local.port().to_string();
     let began = Instant::now();

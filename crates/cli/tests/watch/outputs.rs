@@ -1,4 +1,4 @@
-//! Events, recordings, metrics, and very many sockets.
+//! Tests of events, recordings and metrics, and with very many sockets.
 
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ use crate::{
     loopback, text,
 };
 
-/// Ends `child` as Ctrl-C does, and asserts that its exit code is 0.
+/// Sends `child` the signal of Ctrl-C, and asserts that its exit code is 0.
 fn interrupt(mut child: Child) {
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();
@@ -53,7 +53,7 @@ fn a_blocked_writer_and_its_release_are_events() {
                     return line;
                 }
             };
-            // The first round is over once the program looks for Ctrl-C.
+            // After this time the first round is over and the program checks for Ctrl-C.
             thread::sleep(Duration::from_secs(1));
             let writer = thread::spawn(move || {
                 sender.write_all(&vec![b'x'; 16 << 20]).unwrap();
@@ -131,7 +131,7 @@ fn metrics_are_served_on_the_loopback_address() {
                 client.read_to_string(&mut answer).unwrap();
                 answer
             };
-            // The first interval has to be over.
+            // The first interval must have passed.
             let began = Instant::now();
             let answer = loop {
                 let answer = get("/metrics");

@@ -1,4 +1,4 @@
-//! Requests and labels.
+//! Tests of requests and labels.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Counters of the kernel.
+//! Tests of reading the kernel's counters.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Cells.
+//! Tests of the cells of the table.
 
 use super::*;
 
