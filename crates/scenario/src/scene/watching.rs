@@ -51,8 +51,8 @@ impl Watching {
         }
     }
 
-    /// Time until sockets are next recorded. Directly after a recording, the time is a whole interval,
-    /// never 0.
+    /// Time until sockets are next recorded. Directly after a recording, the time is a whole
+    /// interval, never 0.
     pub fn until_sockets(&self, now: Instant) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = now.as_nanos();
