@@ -11,7 +11,7 @@ use core::fmt;
 pub enum Medium {
     /// An Ethernet II header; ARP resolves neighbours.
     Ethernet,
-    /// An IP header (TUN devices); there are no neighbours.
+    /// An IP header, on TUN devices; there are no neighbours.
     Ip,
 }
 

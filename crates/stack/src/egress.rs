@@ -642,8 +642,8 @@ impl Stack {
     }
 }
 
-/// Largest TCP payload of a frame for a device that cuts segments: the largest IP packet
-/// without 40 bytes (an IPv6 header, more than IPv4's 20) and the longest TCP header.
+/// Largest TCP payload of a frame for a device that cuts segments: the largest IP packet less the
+/// longest TCP header and 40 bytes (an IPv6 header; an IPv4 header has 20).
 const MOST_PAYLOAD: usize = u16::MAX as usize - 40 - TcpHeader::MAX_LEN;
 
 impl TcpLayer {

@@ -219,9 +219,9 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
     judge("resets", &seen);
 }
 
-/// Checks that nobody could tell the two samples apart: the means differ by less than
-/// four standard errors, and the best threshold is right no more often than four
-/// standard deviations of a coin that is thrown as often, for each threshold tried.
+/// Checks that the two samples cannot be distinguished. The means differ by at most four standard
+/// errors. For each of seven thresholds, the number of samples that the threshold classifies
+/// correctly differs from that of a coin by at most four standard deviations.
 fn judge(name: &str, seen: &[Vec<u32>; 2]) {
     let mean = |sample: &[u32]| {
         sample.iter().map(|value| f64::from(*value)).sum::<f64>() / sample.len() as f64

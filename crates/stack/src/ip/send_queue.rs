@@ -239,8 +239,8 @@ impl SendQueue {
         })
     }
 
-    /// Writes the next fragment of the first datagram. The checksum covers all fragments,
-    /// so before the first one the payload is read an extra time.
+    /// Writes the next fragment of the first datagram. The checksum covers all fragments, so the
+    /// payload is read an extra time before the first fragment.
     fn next_fragment(
         &mut self,
         datagram: &QueuedDatagram,

@@ -46,8 +46,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) enum Asker {
     /// A connection, which waits for the outcome, or one in TIME-WAIT.
     Connection,
-    /// A datagram. Its entry may be evicted for that of a connection, because unknown
-    /// hosts can make an application send datagrams to any address.
+    /// A datagram. A connection's lookup may evict its entry, because unknown hosts can make an
+    /// application send datagrams to any address.
     Datagram,
 }
 

@@ -1,8 +1,8 @@
 //! Dispatch of received segments to their owners. RFC 9293 §3.10.7.
 //!
-//! Rule: each segment goes to a connection, a handshake, a TIME-WAIT entry or a listener,
-//! or is answered with a reset; otherwise it is discarded for a counted reason. Answers
-//! are queued; nothing is sent from here.
+//! Rule: each segment goes to a connection, a handshake, a TIME-WAIT entry or a listener, is
+//! answered with a reset, or is discarded for a counted reason. Answers are queued; nothing is
+//! sent from here.
 
 use core::net::SocketAddr;
 

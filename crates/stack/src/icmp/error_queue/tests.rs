@@ -84,7 +84,7 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
         );
         errors.poll_packet(&mut sender, &mut out, &mut counters);
     }
-    // A burst of 5, then one every 100 ms up to 1,900 ms.
+    // The limit allows a burst of 5, then one error every 100 ms up to 1,900 ms.
     assert_eq!(counters.mib.icmp_out_msgs, 5 + 19);
     assert_eq!(counters.mib.icmp_out_rate_limit_global, 2_000 - 24);
 }

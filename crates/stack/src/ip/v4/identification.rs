@@ -17,8 +17,8 @@ const ROUNDS: u8 = 4;
 #[derive(Clone, Debug)]
 pub(crate) struct Identifications {
     secret: Secret,
-    /// Number of datagrams so far. The low 16 bits are the position in a permutation, the
-    /// others the number of the permutation.
+    /// Number of datagrams so far. The low 16 bits are the position in a permutation, the other
+    /// bits the number of the permutation.
     taken: u64,
 }
 

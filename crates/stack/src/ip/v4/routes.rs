@@ -118,8 +118,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Returns the next hop of a packet to `dst`; `None` if no route leads there
-    /// or `dst` is this host, because packets are not looped back.
+    /// Returns the next hop of a packet to `dst`; `None` if no route leads to `dst`, or if `dst`
+    /// is this host, because packets are not looped back.
     pub fn lookup(&self, dst: IpAddr) -> Option<Route> {
         match self.subnet.audience(dst) {
             Audience::Us => None,

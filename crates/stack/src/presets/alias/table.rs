@@ -1,7 +1,7 @@
 //! The names of other systems, system by system.
 //!
-//! Rule: a name is a row, with its relation to the knob, the form in which its system
-//! sets it, and the difference if the knob is not exactly the same.
+//! Rule: each name is a row. The row has the name's relation to the knob, the form in which its
+//! system sets the name, and any difference from the knob.
 
 use super::{
     row::{Alias, Meaning, NotExpressible},
