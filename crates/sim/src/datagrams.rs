@@ -1,8 +1,8 @@
 //! Datagrams from one host to another: their plan, and their counts.
 //!
-//! Rule: each datagram has a number and its own bytes, and each one that is read is
-//! verified. A datagram that is never read was lost; none is retransmitted.
-//! `world/datagrams.rs` schedules sending and reading.
+//! Rule: each datagram has a number and its own bytes, and each datagram that is read is verified.
+//! A datagram that is never read was lost; none is retransmitted. `world/datagrams.rs` schedules
+//! sending and reading.
 
 use fullpipe::{Stack, UdpId};
 use fullpipe_pool::{Duration, Instant};
@@ -25,14 +25,14 @@ pub struct DatagramFlowId(pub(crate) usize);
 /// The rate at which datagrams are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as the stack accepts them.
+    /// The sender sends as fast as the stack accepts datagrams.
     Unpaced,
-    /// At a rate.
+    /// The sender sends at a rate.
     Rate {
         /// Bits of datagrams per second.
         bps: u64,
-        /// Interval at which the sender wakes; it then sends every datagram that has
-        /// become due. Zero: each datagram is sent at its own time.
+        /// Interval at which the sender wakes and sends every datagram that has become due. If it
+        /// is zero, each datagram is sent at its own time.
         tick: Duration,
     },
 }
@@ -67,7 +67,7 @@ pub struct DatagramFacts {
     pub is_sent: bool,
 }
 
-/// Bytes at the start of a datagram that hold its number.
+/// Bytes of the number at the start of a datagram.
 const NUMBER_LEN: usize = 8;
 
 /// The state of a datagram flow.
@@ -155,8 +155,8 @@ impl DatagramFlow {
         }
     }
 
-    /// The account until `now`, or until the end of the flow if that is earlier: the end
-    /// of the plan's time, or the last datagram read of a planned amount.
+    /// The account until `now`, or until the end of the flow if that is earlier. A flow ends when
+    /// the plan's time ends, or with the last datagram read of a planned amount.
     pub fn account_at(&self, now: Instant) -> DatagramAccount {
         if let Some(account) = &self.at_last_read {
             return account.clone();

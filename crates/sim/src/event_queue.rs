@@ -1,7 +1,7 @@
 //! Events in the order in which they happen.
 //!
-//! Rule: the order is total and does not depend on memory or hashing: by time, and at the
-//! same time in the order of insertion. The queue does not look into events.
+//! Rule: events are ordered by time; events at the same time are in the order of insertion. The
+//! order does not depend on memory or hashing. The queue does not interpret events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

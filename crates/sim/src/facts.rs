@@ -1,8 +1,8 @@
 //! The outcome of a flow: the results that experiments and tests compare.
 //!
-//! Rule: results that the wire shows are taken from the wire, others from the stack's
-//! [`Info`]; each field says which. Asking for facts changes nothing and is possible at
-//! any time.
+//! Rule: results that the wire shows are taken from the wire, other results from the stack's
+//! [`Info`]. The docs of each field name the source. Facts can be read at any time, which changes
+//! nothing.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, Limit, ReceiveLimit};

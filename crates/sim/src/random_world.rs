@@ -176,13 +176,14 @@ fn draw_device(rng: &Rng) -> DeviceModel {
 fn draw_config(rng: &Rng, hosts: u32) -> Config {
     let mut config = Config::default();
     config.draw(rng);
-    // A client whose server has no slot for it retries until R2, which takes half an
-    // hour: too long to distinguish from a stall.
+    // A client whose server has no slot for it retries until R2. That takes half an hour, which
+    // could not be distinguished from a stall.
     config.stack.connections = config.stack.connections.max(2 * MOST_FLOWS);
-    // With fewer entries than peers, neighbours would evict each other and requests never
-    // end.
+    // With fewer entries than peers, neighbours would evict each other and ARP requests would
+    // never end.
     config.arp.entries = config.arp.entries.max(hosts);
-    // Keepalive probes every few microseconds are legal, but nothing else would be seen.
+    // Keepalive probes every few microseconds are legal, but would leave no time for anything
+    // else.
     if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
         config.tcp.keepalive_time = Duration::ZERO;
     }

@@ -1,8 +1,8 @@
 //! Actions on chosen packets as they leave a host.
 //!
-//! Rule: a rule sees every packet of every host, in the order in which they leave, before
-//! any link changes them. The first rule that chooses a packet decides the action. Later
-//! rules still see the packet, so that their counts stay right.
+//! Rule: a rule sees every packet of every host, in the order in which they leave, before any link
+//! changes them. The first rule that chooses a packet decides the action. Later rules also see the
+//! packet, so that they count it.
 
 use fullpipe_pool::Duration;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Runs a planned world to its end.
 //!
-//! Rule: first safety, then liveness. While impairments last, no rule may be violated,
-//! however slow the world is. After that every flow must end: either both applications
-//! read to the end, or the flow was cut short for a reason. Finally every block must be
-//! back in its pool.
+//! Rule: a world is checked for safety first, and then for liveness. While impairments last, no
+//! rule may be violated, however slow the world is. After that every flow must end: either both
+//! applications read to the end, or the flow was cut short for a reason. Finally every block must
+//! be back in its pool.
 
 use std::any::Any;
 use std::io::{self, Write};

@@ -239,8 +239,8 @@ impl WorldPlan {
         world
     }
 
-    /// Checks that the parts fit each other, and that link settings and knobs are in range. Does
-    /// not check the values of devices, processors and applications.
+    /// Checks that the parts of the plan fit together, and that link settings and knobs are in
+    /// range. Does not check the values of devices, processors and applications.
     ///
     /// # Errors
     /// The first contradiction, in words.
@@ -310,7 +310,7 @@ impl WorldPlan {
     }
 }
 
-/// Removes link settings that an ideal link has too.
+/// Removes link settings that equal those of an ideal link.
 fn omit_link_defaults(table: &mut toml::Table) {
     let Ok(ideal) = toml::Table::try_from(LinkModel::ideal()) else {
         return;

@@ -9,7 +9,7 @@ use fullpipe_tcp::SocketOption;
 /// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// This many bytes, at least 1, all verified.
+    /// This many bytes were read, at least 1, and all were verified.
     Bytes(u64),
     /// No payload has arrived.
     Empty,
@@ -51,11 +51,11 @@ pub trait Socket {
 /// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextRun {
-    /// After the next event.
+    /// The application runs after the next event only.
     OnEvent,
-    /// At this time at the latest.
+    /// The application runs at this time at the latest.
     At(Instant),
-    /// Never: the application has closed, aborted or vanished.
+    /// The application never runs again: it has closed, aborted or vanished.
     Done,
 }
 

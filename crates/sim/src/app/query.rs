@@ -1,9 +1,8 @@
 //! A query: the client sends one request; the server waits for its think time and then
 //! answers with a stream.
 //!
-//! Rule: the server writes nothing before it has read the whole request and its think
-//! time is over. The plans decide everything else about reading and writing, as in any
-//! transfer.
+//! Rule: the server begins to write when it has read the whole request and its think time is over.
+//! The plans decide everything else about reading and writing, as in any transfer.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Reads a stream: eagerly, at a rate, or with stalls.
 //!
-//! Rule: a slow reader is limited by the clock and not by its runs: however often it
-//! runs, it reads no more than its plan allows.
+//! Rule: the clock limits a slow reader. However often the reader runs, it reads no more than its
+//! plan allows.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use super::interface::{NextRun, ReadOutcome, Socket};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReadPlan {
-    /// Everything, as soon as it arrives.
+    /// Reads everything as soon as it arrives.
     Eager,
-    /// Up to `bytes` at once, then nothing for `every`.
+    /// Reads up to `bytes` at once, then nothing for `every`.
     Rate {
         /// Largest number of bytes read at one time.
         bytes: u64,
@@ -22,8 +22,8 @@ pub enum ReadPlan {
         #[serde(with = "crate::text_forms::duration")]
         every: Duration,
     },
-    /// Eagerly, except during the stalls: pairs of start (counted from the first run) and
-    /// length, ordered by time.
+    /// Reads eagerly, except during stalls. Each stall is a pair of start (counted from the first
+    /// run) and length; the pairs are ordered by time.
     Stalls(#[serde(with = "crate::text_forms::duration_pairs")] Vec<(Duration, Duration)>),
 }
 

@@ -54,17 +54,17 @@ impl Transfer {
         }
     }
 
-    /// Writes as planned and closes when the peer does.
+    /// A transfer that writes as planned and closes when the peer does.
     pub fn sender(plan: WritePlan) -> Self {
         Self::new(Some(plan), ReadPlan::Eager, Ending::Graceful)
     }
 
-    /// Reads as planned and closes when the peer does.
+    /// A transfer that reads as planned and closes when the peer does.
     pub fn sink(plan: ReadPlan) -> Self {
         Self::new(None, plan, Ending::Graceful)
     }
 
-    /// Ends the transfer if the plan says so before its end; returns true if it did.
+    /// Ends the transfer early if its [`Ending`] is due; returns true if it did.
     fn ends_early(&self, socket: &mut dyn Socket) -> bool {
         let moved = self.reader.read() + self.writer.as_ref().map_or(0, Writer::written);
         match self.ending {

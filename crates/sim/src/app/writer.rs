@@ -16,7 +16,7 @@ use super::interface::{NextRun, Socket};
 pub enum Amount {
     /// This many bytes.
     Bytes(u64),
-    /// As much as the stack accepts, for this long from the first write.
+    /// As many bytes as the stack accepts in this time after the first write.
     For(#[serde(with = "crate::text_forms::duration")] Duration),
 }
 
@@ -76,7 +76,7 @@ pub struct WritePlan {
 }
 
 impl WritePlan {
-    /// `bytes` in writes of `size`, without pauses.
+    /// A plan to write `bytes` in writes of `size`, without pauses.
     pub const fn bulk(bytes: u64, size: u64) -> Self {
         Self {
             amount: Amount::Bytes(bytes),
@@ -87,7 +87,7 @@ impl WritePlan {
         }
     }
 
-    /// Writes of `size` for the time `length`, without pauses.
+    /// A plan to write for the time `length`, in writes of `size` without pauses.
     pub const fn lasting(length: Duration, size: u64) -> Self {
         Self {
             amount: Amount::For(length),

@@ -1,10 +1,10 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: each byte takes the time that the pacing rate gives it. The bytes sent in any
-//! period are at most those that the rate allows, plus one quantum (a millisecond of the
-//! rate, or two segments), plus ten segments for each flight that began with nothing in
-//! flight, plus one for each tail loss probe, which leaves when its timer ends (RFC 8985
-//! §7.3). If the rate changed since the last payload, the higher one counts.
+//! Rule: each byte takes its transmission time at the pacing rate. In any period, a sender may
+//! send the bytes that the rate allows and one quantum (a millisecond of the rate, or two
+//! segments). It may send ten more segments for each flight that began with nothing in flight, and
+//! one more for each tail loss probe, which leaves when its timer ends (RFC 8985 §7.3). If the
+//! rate changed since the last payload, the higher rate counts.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -1,11 +1,10 @@
 //! Merges received segments into one frame, as a network card or its driver does
 //! (LRO, GRO).
 //!
-//! Rule: only segments that a sender could have sent as one are merged: in-order payload
-//! of one connection with the same acknowledgment, window, options and ECN field, valid,
-//! and without flags other than ACK and PSH or FIN. Any other frame passes at once, after
-//! the merged segments of its connection. No segment is kept longer than the model
-//! allows.
+//! Rule: only segments that a sender could have sent as one are merged. They are valid, carry
+//! in-order payload of one connection, have the same acknowledgment, window, options and ECN
+//! field, and have no flags other than ACK, PSH and FIN. Any other frame passes at once, after the
+//! merged segments of its connection. No segment is kept longer than the model allows.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -105,7 +104,7 @@ impl Merger {
         }
     }
 
-    /// Starts a merged frame with this segment and returns its index. Without room, the
+    /// Starts a merged frame with this segment and returns its index. If there is no room, the
     /// oldest merged frame is handed to the stack first.
     fn hold(
         &mut self,

@@ -1,8 +1,9 @@
 //! Carries frames across a link.
 //!
-//! Rule: everything is ordered by time. Frames are offered, the wire takes them from the
-//! queues as it becomes free, and arrivals are returned by time and, at the same time, in
-//! the order in which they were sent. Each impairment is in the file that has its name.
+//! Rule: everything is ordered by time. Frames are offered, and the wire takes them from the
+//! queues as it becomes free. Arrivals are returned in the order of time; frames that arrive at
+//! the same time are in the order in which they were sent. Each impairment is in the file that has
+//! its name.
 //!
 //! Calling order: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`] until it
 //! returns `None`, at the time of [`LinkEngine::next_event`] or at any other time.

@@ -35,9 +35,9 @@ macro_rules! frame_losses {
 }
 
 frame_losses! {
-    /// Lost on the wire, independently of other frames.
+    /// The frame was lost on the wire, independently of other frames.
     Random = "random", "at random on";
-    /// Lost on the wire, by the model of bursts.
+    /// The frame was lost on the wire, by the model of bursts.
     Burst = "burst", "in bursts on";
     /// The queue was full.
     Queue = "queue", "in the full queue of";
@@ -49,15 +49,15 @@ frame_losses! {
     Codel = "codel", "by CoDel on";
     /// The frame was a pure ACK that waited, and a later ACK took its place.
     AckThinning = "ack_thinning", "as ACKs that were thinned out on";
-    /// Longer than the link's MTU, or than the token bucket's burst.
+    /// The frame was longer than the link's MTU, or than the token bucket's burst.
     TooLong = "too_long", "as longer than the MTU of";
-    /// Longer than the MTU of a hop that answers with an ICMP message.
+    /// The packet was longer than the MTU of a hop that answers with an ICMP message.
     PacketTooBig = "packet_too_big", "as longer than the MTU of a hop of";
-    /// Longer than the MTU of a hop that is silent.
+    /// The packet was longer than the MTU of a hop that is silent.
     BlackHole = "black_hole", "in the MTU black hole of";
-    /// Put on the wire during an outage.
+    /// The frame was put on the wire during an outage.
     Outage = "outage", "in an outage of";
-    /// Offered while the link was unplugged.
+    /// The frame was offered while the link was unplugged.
     LinkDown = "link_down", "on the unplugged";
 }
 

@@ -73,7 +73,7 @@ impl Default for LinkModel {
 }
 
 impl LinkModel {
-    /// No delay, no limit, no loss.
+    /// A link without delay, limit and loss.
     pub const fn ideal() -> Self {
         Self {
             rate_bps: 0,

@@ -14,9 +14,9 @@ use super::frame_loss::FrameLoss;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Queue {
-    /// No limit of the queue; a token bucket may still drop.
+    /// The queue has no limit; a token bucket may still drop frames.
     Unlimited,
-    /// No queue in the link: the sender's device keeps its frames until the wire is free, and
+    /// The link has no queue: the sender's device keeps its frames until the wire is free, and
     /// accepts no further frames from its stack when it is full.
     Device,
     /// This many frames; a further frame is dropped.

@@ -85,6 +85,6 @@ fn capturing_a_world_changes_nothing_in_it() {
     let captured = soak_captured(&plan, Box::new(written.clone())).unwrap();
     assert_eq!(captured, soak(&plan));
     let frames = captured.unwrap().frames as usize;
-    // The capture has each frame that left, with at least 14 bytes of link header.
+    // The capture contains each frame that left, with at least 14 bytes of link header.
     assert!(written.0.load(std::sync::atomic::Ordering::Relaxed) > 14 * frames);
 }

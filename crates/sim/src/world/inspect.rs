@@ -173,7 +173,7 @@ impl World {
         Ok(())
     }
 
-    /// Resets idle ends whose peer has no such connection any more, which the ends cannot know.
+    /// Resets idle ends whose peer no longer has the connection, which the ends cannot know.
     /// Returns true if there was such an end. There are two cases. Either the peer never had the
     /// connection: the last segment of the handshake was lost, and the peer's stack has forgotten
     /// the SYN. Or the peer's stack aborted the connection after its application had closed, and

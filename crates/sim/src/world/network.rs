@@ -120,11 +120,11 @@ pub struct World {
     pub(super) frames: u64,
 }
 
-/// Bytes of a write, unless a plan says otherwise.
+/// Bytes of a write, unless a plan gives another number.
 const WRITE_SIZE: u64 = 16 << 10;
 /// Port of every server.
 pub(super) const SERVER_PORT: u16 = 5_001;
-/// Frames that a device queues for its link, unless its model says otherwise.
+/// Frames that a device queues for its link, unless its model gives another number.
 const DEVICE_QUEUE: usize = 256;
 
 impl World {

@@ -24,7 +24,7 @@ impl World {
         self.cables[link.0].engine.take_transmissions()
     }
 
-    /// Returns begin and end of each piece of work of `host` since the last call.
+    /// Returns the start and end of each piece of work of `host` since the last call.
     pub fn take_work(&mut self, host: HostId) -> Vec<(Instant, Instant)> {
         let cpu = self.hosts[host.0].cpu.as_mut();
         cpu.map(|cpu| cpu.take_work()).unwrap_or_default()

@@ -70,7 +70,7 @@ fn an_ack_that_stops_inside_the_widest_range_leaves_only_its_own_blocks() {
         (451, &[(501, 601), (801, 901)], &[5, 8]),
         (551, &[], &[]),
         (501, &[(601, 701)], &[6]),
-        // Above the widest range: the range beyond it stays known.
+        // This ACK number is above the widest range, so the range beyond stays known.
         (601, &[], &[8]),
     ] {
         let mut watch = sender();
@@ -89,8 +89,8 @@ fn an_ack_that_stops_inside_the_widest_range_leaves_only_its_own_blocks() {
     }
 }
 
-/// The rule of the checker for each of 1,000 bytes: the times at which it was acknowledged
-/// and SACKed first.
+/// A model of the checker: for each of 1,000 bytes, the times at which the byte was first
+/// acknowledged and first SACKed.
 struct Bytes {
     acked: [Option<Instant>; 1_001],
     sacked: [Option<Instant>; 1_001],

@@ -1,4 +1,4 @@
-//! Links that thin ACKs out, from outside.
+//! Links that thin ACKs, observed through their arrivals.
 
 use fullpipe_pool::Rng;
 

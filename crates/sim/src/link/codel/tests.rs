@@ -9,13 +9,13 @@ fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A queue that a frame leaves every millisecond, `sojourn_ms` after it joined, and
-/// in which others always wait. Returns the times of drops.
+/// Simulates a queue that a frame leaves every millisecond, `sojourn_ms` after it joined, while
+/// other frames always wait. Returns the times of drops.
 fn drops(control: &mut CodelState, from: u64, until: u64, sojourn_ms: u64) -> Vec<u64> {
     let mut dropped = Vec::new();
     let mut line = FrameQueue::default();
     for now in from..until {
-        // Up to three frames to drop, one that leaves, two that stay.
+        // There are up to three frames to drop, one that leaves, and two that stay.
         while line.len() < 6 {
             line.join(vec![0; FRAME], at(now.saturating_sub(sojourn_ms)));
         }
