@@ -90,7 +90,7 @@ pub fn arp_requests() -> Attacker {
     })
 }
 
-/// SYNs, so that the host sends cookies, and as many ACKs with guessed cookies.
+/// SYNs that make the host send cookies, and an equal number of ACKs with guessed cookies.
 pub fn forged_cookies() -> Attacker {
     Box::new(|arena, _| {
         for turn in 0..RATE {
@@ -138,7 +138,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
             return;
         };
         scripted.record_replies(&replies);
-        // The congestion window must be large before there is much to report.
+        // Early in the attack, the congestion window is too small for many SACK reports.
         if tick < 12 {
             acked = scripted.seen;
             next = acked;

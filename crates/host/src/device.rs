@@ -37,10 +37,9 @@ pub trait HostDevice: AsFd + Send + Sync {
 
     /// Sends one frame.
     ///
-    /// # Errors
-    /// `WouldBlock` when the device is full: the same frame is offered again
-    /// when the descriptor is writable or 200 µs later. After any other error
-    /// the frame counts as lost on the wire.
+    /// # Errors `WouldBlock` when the device is full: the same frame is offered again when the
+    /// descriptor is writable or 200 µs later. After any other error, the frame counts as lost on
+    /// the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
 
     /// Sends the frames that [`send`](Self::send) has only collected. Called after each

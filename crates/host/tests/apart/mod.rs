@@ -57,8 +57,8 @@ pub fn apart_within(limit: Duration, test: &str, wrapper: &[&str], body: fn()) {
     assert!(passed, "{test} failed {TRIES} times");
 }
 
-/// Runs the test in a process. Returns its status, or `None` when it was killed
-/// because it took too long.
+/// Runs the test in a process. Returns the status of the process, or `None` if it was killed after
+/// `limit`.
 fn attempt_once(
     limit: Duration,
     test: &str,
