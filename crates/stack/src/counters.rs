@@ -162,13 +162,13 @@ discards! {
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
-    /// An ARP sender address is not the MAC address of one station.
+    /// The sender of an ARP packet has no MAC or IP address of one other host.
     ArpBadSender,
     /// An ARP sender is outside the local network.
     ArpOffLink,
     /// Another station claims this host's address. RFC 5227.
     ArpConflict,
-    /// An ARP packet is not for this host, nor from a known neighbour.
+    /// An ARP packet is neither for this host nor from a known neighbour.
     ArpNotForUs,
     /// The neighbour cache had no room for the sender of an unsolicited ARP packet. A request is
     /// answered nevertheless.

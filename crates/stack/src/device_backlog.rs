@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use crate::slab::Key;
 
-/// Frames with payload that are remembered.
+/// Largest number of frames in the ring.
 const FRAMES: usize = 256;
 
 /// A frame with payload that the device has not completed.

@@ -227,7 +227,7 @@ fn three(text: &str) -> Option<[u64; 3]> {
     three.is_sorted().then_some(three)
 }
 
-/// Reads the default and the most of "least default most".
+/// Reads the default and the maximum of "least default most".
 fn bounds(text: &str) -> Option<Vec<String>> {
     let [_, default, most] = three(text)?;
     Some(vec![default.to_string(), most.to_string()])

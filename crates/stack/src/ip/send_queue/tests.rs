@@ -179,7 +179,7 @@ fn a_device_that_completes_checksums_gets_the_pseudo_header_unless_the_datagram_
             offset: 6
         }
     );
-    // The device sums from `start`, field included, and stores the result.
+    // The device sums from `start`, checksum field included, and stores the result.
     let sum = Checksum::of(&packet[20..built.len]).finish();
     packet[26..28].copy_from_slice(&sum.to_be_bytes());
     assert_eq!(

@@ -23,8 +23,8 @@ pub enum Meaning {
     },
     /// Words in place of others: pairs of the alias's word and the knob's.
     Words(&'static [(&'static str, &'static str)]),
-    /// "least default most" in bytes. The knob is the default, and the knob named here is
-    /// the most. The least is always met, because no buffer shrinks below its default.
+    /// "least default most" in bytes. The knob is the default, and the knob named here is the
+    /// maximum. The minimum is always met, because no buffer shrinks below its default.
     Bounds(&'static str),
     /// Half of the knob's bytes: the system doubles what is set.
     Doubled,
