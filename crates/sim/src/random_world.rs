@@ -349,7 +349,7 @@ fn draw_writes(rng: &Rng, bytes: u64) -> WritePlan {
     let size = if of("is_fixed").chance(0.5) {
         WriteSize::Fixed(max)
     } else {
-        // 63 bits, because a TOML number has no more.
+        // The seed has 63 bits, because a TOML number has no more.
         let seed = of("sizes").next_u64() >> 1;
         WriteSize::Odd { max, seed }
     };

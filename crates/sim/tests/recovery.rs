@@ -282,7 +282,7 @@ fn for_each_case(mut check: impl FnMut(Config, &str)) {
 #[test]
 fn a_path_that_holds_everything_back_costs_one_segment_and_no_window() {
     for_each_case(|config, case| {
-        // BBR has no threshold: it reports its window.
+        // BBR has no slow-start threshold; it reports its window instead.
         let has_threshold = config.tcp.congestion != CongestionAlgorithm::Bbr;
         let (before, after, counters) = impaired(config, Impairment::Delayed);
         assert_eq!((counters.timeouts, counters.undos), (1, 1), "{case}");

@@ -1,6 +1,6 @@
 //! Queue lengths that datagrams needed, and queues that overflowed.
 //!
-//! Rule: plain values; `account.rs` fills them.
+//! Rule: the types here are plain values; `account.rs` sets them.
 
 use fullpipe_pool::{Duration, Instant};
 

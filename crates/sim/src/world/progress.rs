@@ -1,6 +1,6 @@
 //! The state of the checks of a whole world: progress, patience, endless loops.
 //!
-//! Rule: plain times and counts; `inspect.rs` judges them.
+//! Rule: the type here has plain times and counts; `inspect.rs` checks them.
 
 use fullpipe_pool::{Duration, Instant};
 
