@@ -75,7 +75,7 @@ fn every_block_is_what_the_command_prints() {
     }
 }
 
-/// The README shows the output of the example that it tells readers to run.
+/// The README shows the present output of the example that readers are told to run.
 #[test]
 fn the_readme_shows_what_the_example_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

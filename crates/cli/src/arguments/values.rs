@@ -5,7 +5,7 @@
 pub struct Setting {
     /// The setting's name.
     pub name: String,
-    /// Its value.
+    /// Value of the setting.
     pub value: String,
 }
 

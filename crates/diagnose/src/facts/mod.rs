@@ -1,4 +1,4 @@
-//! The facts of a run: rows, their hosts, links and connections.
+//! The facts of a run: its rows, with their hosts, links and connections.
 //!
 //! Rule: times are nanoseconds from the start of the row. Sequence numbers count from the initial
 //! sequence number, so SYN is 0 and the first byte of payload is 1; they do not wrap. Facts are
@@ -129,9 +129,9 @@ pub struct Figure {
 pub struct Coordinate {
     /// Path of the setting.
     pub path: String,
-    /// Its value, as written.
+    /// Value of the setting, as written.
     pub value: String,
-    /// Its value as a number, if it is one.
+    /// Value of the setting as a number, if it is a number.
     pub number: Option<f64>,
 }
 
@@ -140,7 +140,7 @@ pub struct Coordinate {
 pub struct Peer {
     /// Name of the system.
     pub name: String,
-    /// Its figures.
+    /// Figures of this system.
     pub figures: Vec<Figure>,
 }
 

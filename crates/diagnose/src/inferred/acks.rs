@@ -5,7 +5,8 @@
 use super::frames::FrameKind;
 use super::matching::Matched;
 
-/// An ACK is compressed if it arrives after less than 1 / this value of the time between sending.
+/// An ACK is compressed if its distance from the previous ACK shrank to less than 1 divided by
+/// this.
 const COMPRESSED: u64 = 4;
 
 /// The acknowledgments of one direction.

@@ -1,7 +1,7 @@
 //! Outages: times in which every frame was lost.
 //!
-//! Rule: an outage is a run of losses that lasts several round trips and so much longer than any
-//! other run that a burst cannot explain it.
+//! Rule: an outage is a run of losses that lasts several round trips and at least three times as
+//! long as any other run, so a burst cannot explain it.
 
 use super::matching::Matched;
 use super::values::Outage;

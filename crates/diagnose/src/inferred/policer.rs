@@ -107,8 +107,8 @@ fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     missing
 }
 
-/// Returns a share and a threshold in bytes. At least as many bytes were missing at most losses;
-/// the share is that of losses among all frames at which as many were missing.
+/// Returns the share of losses among the frames that found at least a threshold of bytes missing,
+/// and that threshold in bytes. Four fifths of the losses reach the threshold.
 fn purity(matched: &Matched<'_>, lost: &[usize], missing: &[f64]) -> (f64, f64) {
     let mut at_losses: Vec<f64> = lost.iter().map(|&place| missing[place]).collect();
     at_losses.sort_by(f64::total_cmp);

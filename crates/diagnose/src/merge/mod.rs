@@ -8,7 +8,7 @@
 //! | step | file |
 //! | --- | --- |
 //! | the difference of the clocks | `clocks` |
-//! | segments as frames at the ends of a path | `frames` |
+//! | payload that only one capture has, and payload that arrived twice | `arrived` |
 //! | payload that only one capture has, and what arrived twice | `arrived` |
 //!
 //! Rule: a connection is recognised by its addresses, ports and both initial sequence numbers. A

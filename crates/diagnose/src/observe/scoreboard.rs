@@ -30,7 +30,7 @@ struct Hole {
     at: u64,
 }
 
-/// Relation of a segment to what passed the tap before it.
+/// Relation of a segment to the segments that passed the tap before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The segment begins at the highest byte seen, or after it.

@@ -29,7 +29,7 @@ pub struct SocketBand {
 pub struct ReplayedSocket {
     /// The socket at its last observation, with its account.
     pub socket: FollowedSocket,
-    /// Its limits one after the other.
+    /// Limits of the socket, one after the other.
     pub bands: Vec<SocketBand>,
 }
 

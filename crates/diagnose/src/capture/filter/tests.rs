@@ -1,4 +1,4 @@
-//! Filters choose what tcpdump would choose, and mistakes are explained.
+//! Tests: filters choose the same connections as tcpdump, and mistakes are explained.
 
 use std::net::SocketAddr;
 
