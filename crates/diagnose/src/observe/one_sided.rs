@@ -11,8 +11,9 @@ use fullpipe_wire::TcpFlags;
 use super::{ledger::Ledger, seen_limit::SeenLimit};
 use crate::{capture::Segment, facts::unwrap::Unwrap};
 
-/// Silence, the shortest retransmission timeout of Linux in nanoseconds. A retransmission after it
-/// was due to a timeout; a pushed write before it was the last one for a while.
+/// A long silence in nanoseconds: the shortest retransmission timeout of Linux. A retransmission
+/// after it was due to a timeout; after a write with PSH, it means that the sender had no more to
+/// send.
 const SILENCE: u64 = 200_000_000;
 
 /// Follows the segments of one end.
