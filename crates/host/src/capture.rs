@@ -16,7 +16,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use fullpipe::device::{Capabilities, Medium, RxMeta, TxMeta};
+use fullpipe::{
+    Interface,
+    device::{Capabilities, Medium, RxMeta, TxMeta},
+};
 
 use crate::device::HostDevice;
 
@@ -193,6 +196,10 @@ impl<D: HostDevice> HostDevice for Capture<D> {
             super_segment: 0,
             ..self.device.capabilities()
         }
+    }
+
+    fn begin(&self, host: &Interface) -> io::Result<()> {
+        self.device.begin(host)
     }
 
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {

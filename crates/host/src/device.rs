@@ -6,10 +6,22 @@
 
 use std::{io, os::fd::AsFd, time::Duration};
 
-use fullpipe::device::{Capabilities, RxMeta, TxMeta};
+use fullpipe::{
+    Interface,
+    device::{Capabilities, RxMeta, TxMeta},
+};
 
 /// Longest link header in bytes: Ethernet with a VLAN tag.
-const LINK_HEADER_MAX: usize = 18;
+pub(crate) const LINK_HEADER_MAX: usize = 18;
+
+/// A frame to be sent, with its metadata.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OutgoingFrame<'a> {
+    /// The frame.
+    pub bytes: &'a [u8],
+    /// Its metadata.
+    pub meta: TxMeta,
+}
 
 /// A network device of this machine.
 ///
@@ -20,6 +32,15 @@ const LINK_HEADER_MAX: usize = 18;
 pub trait HostDevice: AsFd + Send + Sync {
     /// The capabilities of the device, fixed for its lifetime.
     fn capabilities(&self) -> Capabilities;
+
+    /// Prepares the device for the stack with the addresses of `host`. Called once, before
+    /// the first frame. A device on a wire with other hosts leaves out their frames.
+    ///
+    /// # Errors
+    /// One line that names what is wrong and what to do about it.
+    fn begin(&self, _host: &Interface) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Copies the next received frame into `buffer`, which has
     /// [`frame_max`](Self::frame_max) bytes. Returns the frame's length.
@@ -37,10 +58,28 @@ pub trait HostDevice: AsFd + Send + Sync {
 
     /// Sends one frame.
     ///
-    /// # Errors `WouldBlock` when the device is full: the same frame is offered again when the
-    /// descriptor is writable or 200 µs later. After any other error, the frame counts as lost on
-    /// the wire.
+    /// # Errors
+    /// `WouldBlock` when the device is full: the same frame is offered again when the
+    /// descriptor is writable or 200 µs later. After any other error, the frame counts as lost
+    /// on the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
+
+    /// Sends frames in order until the device is full. Returns the number of frames that
+    /// were sent or lost; the others are offered again. A device that can send several
+    /// frames with one system call does so here.
+    fn send_all(&self, frames: &[OutgoingFrame<'_>]) -> usize {
+        let mut done = 0;
+        while let Some(frame) = frames.get(done) {
+            match self.send(frame.bytes, frame.meta) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A frame refused for any other reason is lost, as on any wire: TCP retransmits
+                // it.
+                Ok(()) | Err(_) => done += 1,
+            }
+        }
+        done
+    }
 
     /// Sends the frames that [`send`](Self::send) has only collected. Called after each
     /// batch of frames.
@@ -64,6 +103,10 @@ impl HostDevice for Box<dyn HostDevice> {
         (**self).capabilities()
     }
 
+    fn begin(&self, host: &Interface) -> io::Result<()> {
+        (**self).begin(host)
+    }
+
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {
         (**self).receive(buffer)
     }
@@ -74,6 +117,10 @@ impl HostDevice for Box<dyn HostDevice> {
 
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
         (**self).send(frame, meta)
+    }
+
+    fn send_all(&self, frames: &[OutgoingFrame<'_>]) -> usize {
+        (**self).send_all(frames)
     }
 
     fn flush(&self) {

@@ -7,12 +7,14 @@ use std::io;
 
 use fullpipe::device::{Capabilities, Device, Received, RxMeta, TxMeta};
 
-use crate::device::HostDevice;
+use crate::device::{HostDevice, OutgoingFrame};
 
 /// Number of frames of the largest size for which a batch has room.
 const LARGEST_FRAMES: usize = 4;
 /// Least memory of a batch, in bytes.
 const BATCH_MIN: usize = 1 << 17;
+/// Number of frames that are offered to a device at a time.
+const OFFERED: usize = 32;
 /// Frames start at multiples of this number of bytes, a cache line.
 const ALIGNMENT: usize = 64;
 
@@ -119,17 +121,19 @@ impl FrameBatch<TxMeta> {
     /// Returns true if the device is full.
     pub(crate) fn send_to(&mut self, device: &impl HostDevice) -> bool {
         let mut is_full = false;
-        while let Some((frame, meta)) = self.first() {
-            match device.send(frame, meta) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    is_full = true;
-                    break;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // A frame refused for any other reason is lost, as on any wire: TCP retransmits
-                // it.
-                Ok(()) | Err(_) => self.remove_first(),
+        while !is_full && !self.is_empty() {
+            let mut offered = [OutgoingFrame::default(); OFFERED];
+            let waiting = self.frames.iter().skip(self.taken);
+            let mut count = 0;
+            for (slot, frame) in offered.iter_mut().zip(waiting) {
+                let bytes = &self.memory[frame.start..frame.start + frame.len];
+                let meta = frame.meta;
+                *slot = OutgoingFrame { bytes, meta };
+                count += 1;
             }
+            let done = device.send_all(&offered[..count]);
+            is_full = done < count;
+            (0..done).for_each(|_| self.remove_first());
         }
         device.flush();
         is_full

@@ -7,9 +7,9 @@
 //! # Guide
 //!
 //! 1. **A device.** [`DeviceOptions::open`] opens `tap:NAME` or `tun:NAME`, which
-//!    exchange frames with this machine's kernel, or `packet:NIC`, which puts the stack on
-//!    the wire of an interface as one more host. Any other device implements
-//! [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
+//!    exchange frames with this machine's kernel, or `packet:NIC`, which puts the
+//!    stack on the wire of an interface as one more host. Any other device implements
+//!    [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
 //! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a gateway, a MAC
 //!    address, a secret, the knobs and a capture. [`start`](RuntimeBuilder::start) takes the
 //!    device. The runtime's thread waits for frames and deadlines. A call on a socket sends the
@@ -76,6 +76,7 @@ mod errno;
 mod frames;
 mod interface;
 pub mod kernel;
+mod mapping;
 mod namespace;
 mod netlink;
 mod open;
@@ -96,9 +97,10 @@ mod udp;
 mod virtio;
 mod wait;
 mod wakers;
+mod wire;
 
 pub use capture::Capture;
-pub use device::HostDevice;
+pub use device::{HostDevice, OutgoingFrame};
 pub use entropy::{secret, station_address};
 pub use errno::DeviceError;
 pub use namespace::Namespace;

@@ -26,6 +26,8 @@ pub enum StartError {
     Config(ConfigError),
     /// The operating system refused to create a thread or a descriptor, or to give entropy.
     System(io::Error),
+    /// The device cannot serve a host with these addresses.
+    Device(io::Error),
     /// The head of the capture could not be written.
     Capture(io::Error),
 }
@@ -34,7 +36,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) => error.fmt(f),
-            Self::System(error) => error.fmt(f),
+            Self::System(error) | Self::Device(error) => error.fmt(f),
             Self::Capture(error) => write!(f, "the capture cannot be written: {error}"),
         }
     }
@@ -44,7 +46,7 @@ impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Config(error) => Some(error),
-            Self::System(error) | Self::Capture(error) => Some(error),
+            Self::System(error) | Self::Device(error) | Self::Capture(error) => Some(error),
         }
     }
 }
@@ -139,6 +141,7 @@ impl RuntimeBuilder {
             None => entropy::secret().map_err(system)?,
         };
         let stack = Stack::new(&self.config, interface, secret).map_err(StartError::Config)?;
+        device.begin(&interface).map_err(StartError::Device)?;
         let driver = Arc::new(Driver::new(stack, device).map_err(system)?);
         let thread = {
             let driver = Arc::clone(&driver);

@@ -1,0 +1,110 @@
+//! The ring in which a packet socket receives frames (`TPACKET_V2`): memory that it shares
+//! with the kernel.
+//!
+//! Rule: a slot belongs to the kernel until its status says otherwise, and again once its
+//! frame is copied. Nothing here makes a system call after construction. A frame that is
+//! larger than a slot waits in the socket's own queue. `TPACKET_V3` would pack frames of any
+//! size, but its frames wait up to a millisecond for their block.
+
+use std::{
+    io, mem,
+    os::fd::{AsFd as _, OwnedFd},
+    sync::atomic::Ordering,
+};
+
+use super::socket::set;
+use crate::{mapping::Mapping, virtio::VNET_LEN};
+
+/// Socket options of `linux/if_packet.h`.
+const PACKET_RX_RING: libc::c_int = 5;
+const PACKET_COPY_THRESH: libc::c_int = 7;
+const PACKET_VERSION: libc::c_int = 10;
+const TPACKET_V2: libc::c_int = 1;
+/// Bits of a slot's status.
+const STATUS_USER: u32 = 1;
+const STATUS_COPY: u32 = 1 << 1;
+const STATUS_CHECKSUM_INCOMPLETE: u32 = 1 << 3;
+const STATUS_CHECKSUM_VALID: u32 = 1 << 7;
+/// Offsets of fields in a slot (`struct tpacket2_hdr`).
+const LENGTH: usize = 4;
+const CAPTURED: usize = 8;
+const FRAME_OFFSET: usize = 12;
+/// Bytes of a slot: an Ethernet frame of 1500 bytes and the kernel's headers before it.
+const SLOT: usize = 2_048;
+const SLOTS: usize = 2_048;
+/// Bytes of contiguous memory of the kernel that hold slots.
+const BLOCK: usize = 1 << 16;
+
+/// Frame at the front of the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Front {
+    /// The ring is empty. `twice`: it was also empty at the last call.
+    Empty { twice: bool },
+    /// A frame of `len` bytes was copied. `is_checked`: its checksum needs no check.
+    Copied { len: usize, is_checked: bool },
+    /// The next frame is in the socket's queue.
+    Queued,
+}
+
+/// Receiving side of a packet socket.
+#[derive(Debug)]
+pub(super) struct ReceiveRing {
+    memory: Mapping,
+    /// The slot that the kernel fills next.
+    position: usize,
+    was_empty: bool,
+}
+
+impl ReceiveRing {
+    /// Gives `socket`, which has virtio headers before its frames, a ring.
+    pub(super) fn new(socket: &OwnedFd) -> io::Result<Self> {
+        set(socket, PACKET_VERSION, &TPACKET_V2)?;
+        set(socket, PACKET_COPY_THRESH, &1_i32)?;
+        let wanted = libc::tpacket_req {
+            tp_block_size: BLOCK as u32,
+            tp_block_nr: (SLOTS * SLOT / BLOCK) as u32,
+            tp_frame_size: SLOT as u32,
+            tp_frame_nr: SLOTS as u32,
+        };
+        set(socket, PACKET_RX_RING, &wanted)?;
+        Ok(Self {
+            memory: Mapping::of_socket(socket.as_fd(), SLOTS * SLOT, 0)?,
+            position: 0,
+            was_empty: false,
+        })
+    }
+
+    /// Takes the frame at the front: its virtio header into `head`, and the frame into
+    /// `buffer`, cut if it is longer.
+    pub(super) fn take(&mut self, head: &mut [u8; VNET_LEN], buffer: &mut [u8]) -> Front {
+        loop {
+            let slot = self.position * SLOT;
+            let status = self.memory.word(slot).load(Ordering::Acquire);
+            if status & STATUS_USER == 0 {
+                let twice = mem::replace(&mut self.was_empty, true);
+                return Front::Empty { twice };
+            }
+            self.was_empty = false;
+            self.position = (self.position + 1) % SLOTS;
+            let field = |offset| self.memory.word(slot + offset).load(Ordering::Relaxed) as usize;
+            let (len, captured) = (field(LENGTH), field(CAPTURED));
+            let front = if status & STATUS_COPY != 0 {
+                Some(Front::Queued)
+            } else if captured < len {
+                None // the queue for large frames was full: it is lost
+            } else {
+                let start = slot + (field(FRAME_OFFSET) & 0xffff);
+                let len = captured.min(buffer.len());
+                self.memory.read(start - VNET_LEN, head);
+                self.memory.read(start, &mut buffer[..len]);
+                let checked = STATUS_CHECKSUM_INCOMPLETE | STATUS_CHECKSUM_VALID;
+                let is_checked = status & checked != 0;
+                Some(Front::Copied { len, is_checked })
+            };
+            self.memory.word(slot).store(0, Ordering::Release);
+            if let Some(front) = front {
+                return front;
+            }
+        }
+    }
+}
