@@ -17,8 +17,8 @@ use crate::{
     twin::TwinFailure,
 };
 
-/// The search for a value ends when it is at most this many times the largest value that does not
-/// suffice.
+/// The search ends when the smallest value that suffices is at most this many times the largest
+/// value that does not suffice.
 const PRECISE: f64 = 1.05;
 /// Most values that are tried for one setting.
 const MOST_STEPS: usize = 9;
@@ -28,7 +28,8 @@ const UNSET: &str = "unset";
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.
 const MARGIN: f64 = 1.01;
-/// Few seeds suffice if their result differs from the required one by more than this share.
+/// The runs with few seeds decide if their result differs from the required result by more than
+/// this share.
 const CLEAR: f64 = 0.03;
 
 /// One setting of an advice.
@@ -63,7 +64,8 @@ impl Advised {
     }
 }
 
-/// Reduces each amount that `gain` changes to the smallest value that keeps the gain.
+/// Returns `gain`, a result with ample amounts, with each amount reduced to the smallest value that
+/// gives nearly the same goodput.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -86,8 +88,8 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     Ok(best)
 }
 
-/// Returns `best`, with each fixed buffer size replaced by the system's autotuning if the system
-/// tunes that buffer and the gain is kept: autotuning needs no number and also suits other paths.
+/// Returns `best`, with autotuning in place of each fixed buffer size, if the system can tune that
+/// buffer and the gain remains. Autotuning needs no number and also suits other paths.
 fn left_to_tuning(
     search: &Search<'_>,
     mut best: Gain,
@@ -128,8 +130,8 @@ fn hosts_of<'a>(setup: &'a Setup, lever: &'a Lever) -> impl Iterator<Item = &'a 
     places.iter().map(|place| &setup.hosts[*place])
 }
 
-/// Returns true if the lever's hosts can make its change. A host that runs a kernel needs a
-/// setting of its system for it; on fullpipe's own stack everything can be set.
+/// Returns true if the hosts that the lever changes have a setting for the change. A host that runs
+/// fullpipe's own stack has every setting; a host that runs a kernel has only those of its system.
 pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
     let is_real = hosts_of(setup, lever).any(|host| host.stack == HostStack::Kernel);
     let is_named = |advised: &Advised| advised.setting.name != advised.knob;
@@ -140,9 +142,11 @@ pub fn can_be_set(setup: &Setup, lever: &Lever) -> bool {
 /// The result that a smaller value must reach.
 #[derive(Clone, Copy)]
 struct Enough {
-    /// Goodput over that of the unchanged row.
+    /// Goodput, divided by the goodput of the unchanged row (the simulated transfer as the
+    /// experiment file describes it).
     ratio: f64,
-    /// Goodput in Mbit/s; 0 unless the unchanged row delivers nothing, so that no ratio exists.
+    /// Goodput in Mbit/s. Used only if the unchanged row delivers nothing, because then no ratio
+    /// exists; otherwise 0.
     mbps: f64,
 }
 
@@ -160,7 +164,7 @@ impl Enough {
         }
     }
 
-    /// Distance of the result of `gain` from the required one, as a share.
+    /// Difference between the result of `gain` and the required result, as a share of the latter.
     fn distance(self, gain: &Gain) -> f64 {
         match self.mbps > 0.0 {
             true => (gain.speed.mean_mbps() / self.mbps - 1.0).abs(),
@@ -175,8 +179,8 @@ impl Enough {
 
 /// Bisects the amount in `slot` of `best` between two values, of which the larger one suffices.
 /// Most amounts limit the goodput in proportion, so the first values are extrapolated. `hint`, the
-/// value found for another amount, is tried first: both windows of a transfer often need the same
-/// size.
+/// value found for another amount, is tried first, because the send buffer and the receive buffer
+/// of a transfer often need the same size.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,
@@ -214,7 +218,8 @@ fn smallest_of(
         });
         let middle = (few as f64 * many as f64).sqrt();
         let (wanted, is_guess) = guess.unwrap_or((middle, false));
-        // A guess far above the geometric middle halves the range less than the middle does.
+        // Try the geometric middle in place of a guess far above it: if such a guess sufficed, the
+        // remaining range would hardly be smaller.
         let (wanted, is_guess) = match wanted * wanted > middle * many as f64 {
             true => (middle, false),
             false => (wanted, is_guess),
@@ -227,7 +232,8 @@ fn smallest_of(
                 best = *gain;
                 many = value;
                 if is_guess {
-                    // If the guess was precise, a slightly smaller value does not suffice.
+                    // Try a slightly smaller value, too: if the guess was precise, that value does
+                    // not suffice, and the search can end.
                     few = below(search, &mut best, slot, [few, value], enough)?;
                     many = best.changes[slot].to.parse().unwrap_or(many);
                 }
@@ -242,8 +248,8 @@ fn smallest_of(
     Ok(best)
 }
 
-/// Runs with a value slightly below `value` in `slot`, if it is above `few`, which does not
-/// suffice. Returns the largest value that is known not to suffice.
+/// Runs with a value slightly below `value` in `slot`. Skips the run if that value is at most
+/// `few`, which is known not to suffice. Returns the largest value that is known not to suffice.
 fn below(
     search: &Search<'_>,
     best: &mut Gain,
@@ -274,8 +280,8 @@ enum Probe {
     Less(Option<f64>),
 }
 
-/// Returns the result of runs with `changes`. Runs few seeds first, and all seeds if the few leave
-/// open whether `enough` of the gain is kept.
+/// Returns the result of runs with `changes`. Runs few seeds first; if their result is too close to
+/// `enough` to decide, runs all seeds.
 fn sufficient(
     search: &Search<'_>,
     best: &Gain,
@@ -324,7 +330,8 @@ pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised>
     let mut all: Vec<Advised> = parts
         .flat_map(|(lever, changes)| of_lever(setup, lever, changes))
         .collect();
-    // The advice may also include the packet memory that a large buffer needs.
+    // Derive the cautions from the hosts with the whole advice, because the advice may give a large
+    // buffer the packet memory that it needs.
     let after = changed(setup, &gain.changes);
     for advised in &mut all {
         let hosts = after.iter().flat_map(|setup| &setup.hosts);
@@ -335,7 +342,8 @@ pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised>
     all
 }
 
-/// Returns true if both levers are of one buffer: its size, and the size that it may grow to.
+/// Returns true if one lever is the size of a buffer, and the other the size that the same buffer
+/// may grow to.
 fn are_of_one_buffer(one: &Lever, other: &Lever) -> bool {
     let root = |lever: &Lever| lever.field.trim_end_matches("_max");
     let is_one_host = matches!(&one.place, Place::Hosts(hosts) if hosts.len() == 1);
@@ -390,7 +398,8 @@ fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
         && let Some((setting, after)) = left_unset(host, field)
     {
         let mut all = vec![advised(setting, field)];
-        // The system may already grow the buffer beyond the size that suffices.
+        // Omit changes that autotuning makes unnecessary: the system may let the buffer grow beyond
+        // the size that suffices.
         let is_new = |change: &Change| {
             let own = present_of(&after, &knob_of(change));
             let numbers = own.parse::<u64>().ok().zip(change.to.parse::<u64>().ok());
@@ -419,7 +428,8 @@ fn on_host(host: &HostPlan, field: &str, changes: &[Change]) -> Vec<Advised> {
         };
         return vec![advised(setting, field)];
     }
-    // A knob that the lever only requires may already have the required value.
+    // Omit knobs that already have the wanted value: a lever may also list knobs that it only
+    // requires.
     let is_new = |change: &&Change| present_of(host, &knob_of(change)) != change.to;
     let each = changes.iter().filter(is_new).map(|change| {
         let knob = knob_of(change);
@@ -448,7 +458,7 @@ fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<Named
         let own = alias.value_for(&wanted.config, value)?;
         let mut set = host.clone();
         set.set(name, &own).ok()?;
-        // The system may round the value up.
+        // Compare with the value as the system rounds it up.
         let mut same = wanted.clone();
         same.set(field, &set.config.get(field)?).ok()?;
         (set == same)
@@ -457,8 +467,9 @@ fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<Named
     })
 }
 
-/// Returns the setting behind `field`, with its present value. For the maximum of a buffer that
-/// was set, and that thus does not grow, returns the buffer's size.
+/// Returns the setting behind `field`, with its present value. If `field` is the maximum of a
+/// buffer whose size an application has set, returns the size, because the buffer then does not
+/// grow.
 pub fn present_setting(host: &HostPlan, field: &str) -> NamedSetting {
     let field = match is_set(host, field) {
         true => field.trim_end_matches("_max"),
@@ -481,8 +492,8 @@ pub fn present_setting(host: &HostPlan, field: &str) -> NamedSetting {
     }
 }
 
-/// Returns true if `field` is the size that a buffer may grow to, and the buffer does not grow
-/// because an application set its size.
+/// Returns true if `field` is the maximum of a buffer that does not grow, because an application
+/// has set its size.
 fn is_set(host: &HostPlan, field: &str) -> bool {
     field.ends_with("_buffer_max") && host.config.get(field).as_deref() == Some("0")
 }

@@ -121,7 +121,7 @@ fn reader(flow: &FlowPlan, ample: Ample) -> Option<Lever> {
     }
 }
 
-/// Returns the lever that splits the bytes of one connection between several.
+/// Returns the lever that divides the bytes of one connection among several connections.
 fn connections(flow: &FlowPlan) -> Lever {
     let changes = |times: u32| -> Vec<Change> {
         let count = ("count", u64::from(flow.count * times));

@@ -21,7 +21,8 @@ pub struct Bound {
     pub bytes: Option<u64>,
 }
 
-/// Returns the setting that `lever` would change; `None` if the lever is not one of a host.
+/// Returns the setting that `lever`, a change that could be tried, would change. Returns `None` if
+/// the lever does not change a host.
 pub fn of(setup: &Setup, played: &Played, lever: &Lever) -> Option<Bound> {
     let Place::Hosts(places) = &lever.place else {
         return None;

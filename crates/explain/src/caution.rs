@@ -6,7 +6,7 @@
 use fullpipe::presets::alias;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
-/// Initial windows of more segments than this are risky.
+/// An initial window of more segments is risky.
 const RISKY_WINDOW: u64 = 32;
 /// Buffers of at least this many bytes are large for one connection.
 const LARGE_BUFFER: u64 = 16 << 20;

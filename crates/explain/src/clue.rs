@@ -10,7 +10,8 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 const WORTH: f64 = 0.02;
 /// A round trip with fewer segments than this counts as one with few segments.
 const FEW: u64 = 8;
-/// Smallest busy share at which the direction of the ACKs may have been full while data was sent.
+/// If the ACKs' direction was busy for at least this share of the time, it may have been full while
+/// data was sent.
 const BUSY: f64 = 0.75;
 /// Smallest used share of the pool at which packet memory may be scarce.
 const USED: f64 = 0.25;
@@ -30,7 +31,7 @@ pub enum Clue {
     FullRing,
     /// A table of ranges was full.
     FullTable,
-    /// Segments carried much less than the usual 1,448 bytes, or there were small ones.
+    /// The segments carried much less than the usual 1,448 bytes, or some were small.
     SmallSegments,
     /// A round trip carried only a few segments.
     FewInFlight,
@@ -97,9 +98,10 @@ pub const SEGMENTATION: &[Clue] = &[
 ];
 /// Clues of levers that enlarge segments.
 pub const SMALL: &[Clue] = &[Clue::SmallSegments];
-/// Clues of header options: they matter in small packets, and in a full direction of ACKs.
+/// Clues of header options, which cost much in small packets or if the direction of the ACKs is
+/// full.
 pub const OPTIONS: &[Clue] = &[Clue::SmallSegments, Clue::FullAcks];
-/// Clues of path MTU probing: large segments may never have arrived.
+/// Clues of path MTU probing, which helps if large segments never arrive.
 pub const PROBING: &[Clue] = &[Clue::SmallSegments, Clue::Timeouts, Clue::Unfinished];
 /// Clues of Nagle's algorithm and of corks.
 pub const DELAYED: &[Clue] = &[Clue::Sender(Limit::Nagle)];
@@ -136,7 +138,8 @@ impl Clues {
     pub fn of(setup: &Setup, played: &Played) -> Self {
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
-        // No other limit can appear while the last bytes are in flight, so that time is excluded.
+        // Exclude the time in which the last bytes are in flight, because no other limit can appear
+        // in it.
         let open = (1.0 - sender.share(Limit::Closing)).max(1e-9);
         let waited = Limit::ALL.iter().map(|limit| {
             let share = sender.share(*limit) / open;
@@ -152,10 +155,10 @@ impl Clues {
         Self(all.collect())
     }
 
-    /// Returns the clues from counters, each with the share of the time that it may explain: all
-    /// of it for a full table, a full ring and datagrams; the direction's busy share for ACKs;
-    /// `repair` for losses and timeouts. The other clues occur in many transfers and explain an
-    /// unknown time: 0.
+    /// Returns the clues from counters, each with the share of the time that it may explain: the
+    /// whole time for a full table, a full ring and datagrams; the busy share of the ACKs'
+    /// direction for full ACKs; `repair` for losses and timeouts. The other clues occur in many
+    /// transfers, so their share is unknown and counts as 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();
@@ -198,9 +201,10 @@ impl Clues {
         Self(self.0.iter().filter(is_new).copied().collect())
     }
 
-    /// Returns the share of the time that the clues in `wanted` explain, and the share of `wanted`
-    /// that is present. The second number ranks levers for the same time: one with a single clue,
-    /// which is present, is more likely to help than one with six clues of which one is present.
+    /// Returns two shares: the part of the time that the clues in `wanted` explain, and the part of
+    /// `wanted` that is present. The second share ranks levers whose first share is equal: a lever
+    /// whose only clue is present is more likely to help than a lever with one of six clues
+    /// present.
     pub fn share(&self, wanted: &[Clue]) -> (f64, f64) {
         let there = self.0.iter().filter(|(clue, _)| wanted.contains(clue));
         let (count, time) = there.fold((0.0, 0.0), |(count, time), (_, share)| {

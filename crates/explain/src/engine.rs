@@ -33,7 +33,8 @@ use crate::{
 const SEGMENTS: f64 = 4_000.0;
 /// Fewest round trips in a part of a transfer, if the budget allows.
 const ROUND_TRIPS: f64 = 30.0;
-/// Fewest round trips of a run, also if it has already carried more bytes than the unchanged one.
+/// Fewest round trips of a run, even if the run has already carried more bytes than the unchanged
+/// run.
 const LEAST_TRIPS: f64 = 25.0;
 /// Every run may take at least this many events of the simulator.
 const MOST_STEPS: f64 = 200_000.0;
@@ -41,7 +42,7 @@ const MOST_STEPS: f64 = 200_000.0;
 const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A part of a transfer predicts the whole well enough if its error is at most this share.
 const CUT_ERROR: f64 = 0.05;
-/// A transfer of at most this many events is run whole, although a change may make it much longer.
+/// A transfer of at most this many events is run whole, although a change may multiply the events.
 const SHORT: f64 = 2_000.0;
 /// Largest error, as a share, at which a part of a transfer still represents the whole.
 const MOST_ERROR: f64 = 0.1;
@@ -51,7 +52,7 @@ const RUNS: [f64; 2] = [80.0, 150.0];
 const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
 const LEAST_SHARE: f64 = 0.002;
-/// Fewest events of a run, if the row has that many.
+/// Fewest events of a run, if the row (the transfer that is explained) has that many.
 const LEAST_STEPS: f64 = 2_000.0;
 /// A transfer is run whole if at least this share of it would be run.
 const NEARLY_WHOLE: f64 = 0.6;
@@ -78,9 +79,9 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
 }
 
 /// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs of the
-/// explanation are shortened so that together they cost half of an expensive row's own run, or
-/// about two seconds for any other row. The advice gives no host more packet memory than `memory`
-/// bytes.
+/// explanation are shortened: together they take half the work of the row's own run, or about two
+/// seconds of processor time if that is more. The advice gives no host more packet memory than
+/// `memory` bytes.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if `progress`
@@ -125,14 +126,15 @@ fn steps(played: &Played) -> f64 {
     played.steps.max(1) as f64 / f64::from(played.worlds.max(1))
 }
 
-/// Largest share of the transfer that every run can afford.
+/// Largest share of the transfer that each run can simulate within the budget.
 fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
     let runs = RUNS[usize::from(path::is_random(setup))];
     budget as f64 / runs / steps(played)
 }
 
-/// Returns a larger share of the transfer, which predicts the whole better than `part`, whose run
-/// took `steps` events. Returns `None` if no larger share exists or the larger one costs too much.
+/// Returns a share of the transfer larger than that of `part`, to predict the whole better. The run
+/// of `part` took `steps` events. Returns `None` if `part` is the whole, or if a larger share would
+/// cost too much.
 fn longer(setup: &Setup, part: Part, budget: u64, steps: u64) -> Option<f64> {
     let most = budget as f64 / FEWEST_RUNS[usize::from(path::is_random(setup))];
     let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();
@@ -152,8 +154,8 @@ pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
 }
 
 /// Returns the part with `share` of the transfer; a short transfer with a fixed number of bytes is
-/// run whole. A transfer that ends after a time is always bounded: a change may let it carry ten
-/// thousand times its bytes.
+/// run whole. A run of a transfer that ends after a time always has a bound on its work, because a
+/// change may let the transfer carry ten thousand times as many bytes.
 fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let measured = &played.measured;
     let has_end = matches!(setup.flow().stop, Stop::Bytes(_));
@@ -173,7 +175,7 @@ fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     }
 }
 
-/// Returns the explanation of a transfer that no affordable part represents: the best part
+/// Returns the explanation of a transfer that no part within the budget represents. The best part
 /// predicts `mbps`.
 fn untold(
     setup: &Setup,
@@ -226,8 +228,8 @@ fn explained(
     }
     let mut found = find(&search, true)?;
     if found.best.is_none() {
-        // A part of a transfer may contain only slow start, in which no link is full; so the whole
-        // is examined.
+        // Look for a full link in the whole transfer: a part may contain only slow start, in which
+        // no link is full.
         let whole = search.full_link(&played.path);
         found.used_up = whole.or(found.used_up);
     }
@@ -245,7 +247,7 @@ fn explained(
     let smallest = advice::smallest(&search, best.clone())?;
     let settings = advice::settings(setup, &search, &smallest);
     let advised: Vec<Change> = settings.iter().map(|at| at.change.clone()).collect();
-    // The advice is run even if the budget is used up.
+    // Run the advice even if the budget is used up.
     twin.forced(&advised, twin.seeds())?;
     let seeds = twin.certain(&advised)?.map_or(1, |speed| speed.mbps.len());
     let Some(gain) = search
@@ -275,7 +277,7 @@ fn explained(
 }
 
 /// Predicts the goodput of the whole transfer with `advised`. `gain` is the result of runs with
-/// `advised` and that number of seeds. Returns `None` if the whole transfer gains nothing.
+/// `advised` and `seeds` seeds. Returns `None` if the whole transfer gains nothing.
 fn prediction(
     setup: &Setup,
     played: &Played,
@@ -286,13 +288,13 @@ fn prediction(
 ) -> Result<Option<Predicted>, TwinFailure> {
     let measured = played.measured.first_flow_mbps(setup.flow());
     Ok(match whole(setup, played, &search.twin, part, advised)? {
-        // Without randomness, the row itself is the run without the advice.
+        // Without randomness, compare with the row's own run, which is the run without the advice.
         Some(whole) if seeds == 1 && whole.mean_mbps() <= measured * (1.0 + WORTH) => None,
         Some(whole) => Some(predicted(setup, advised, 1.0, &whole)),
         None => {
-            // A part predicts the whole with an error, which all runs of the seed share, so
-            // goodput is scaled by that error. If the unchanged part delivers nothing, the runs
-            // themselves are the prediction.
+            // Scale the goodput by the error with which the unchanged part predicts the whole,
+            // because runs with the same seed share that error. If the unchanged part delivers
+            // nothing, predict the goodput of the runs unscaled.
             let unit = match search.base.mean_mbps_of(played.worlds as usize) {
                 0.0 => 1.0,
                 mbps => measured / mbps,
@@ -302,8 +304,8 @@ fn prediction(
     })
 }
 
-/// Runs the whole transfer with `advised`, if the budget allows and the runs so far were only
-/// parts.
+/// Runs the whole transfer with `advised`, if the budget allows it and the earlier runs were only
+/// of a part.
 fn whole(
     setup: &Setup,
     played: &Played,

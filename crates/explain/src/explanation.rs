@@ -18,8 +18,8 @@ use crate::{
 pub struct Explanation {
     /// Cause of the limit.
     pub limit: Cause,
-    /// The levers that help most: one lever, or several that help only together. Names as in
-    /// [`Matrix`](crate::Matrix).
+    /// Names, as in [`Matrix`](crate::Matrix), of the levers (things that could be changed) that
+    /// help most: one lever, or several that help only together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<String>,
     /// The part of the transfer that these levers change.
@@ -64,7 +64,7 @@ pub struct Explanation {
     /// of the link or application that is fully used.
     #[serde(skip)]
     pub shown: Vec<Change>,
-    /// Events of the simulator in these runs: a measure of work that is equal on every machine.
+    /// Events of the simulator in all runs: a measure of work that is equal on every machine.
     #[serde(skip)]
     pub steps: u64,
     /// The setting that bounds the goodput, for graphs.
@@ -128,7 +128,8 @@ impl Explanation {
     }
 
     /// Returns the explanation without its advice, because of `reason`, which is a complete
-    /// sentence. The limit is then the one that would have followed the advice.
+    /// sentence. If the explanation names a limit after the advice, that limit becomes the
+    /// explained one.
     pub fn without_advice(self, reason: String) -> Self {
         let VerdictParts {
             limited_by,

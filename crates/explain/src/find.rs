@@ -14,8 +14,8 @@ use crate::{
 
 /// A lever has no effect if its gain is below this share: half of [`WORTH`].
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
-/// An impairment is named beside the hosts' lever if it costs at least this share of the time that
-/// the lever saves.
+/// An impairment of the path is named in addition to the hosts' lever, if the impairment costs at
+/// least this share of the time that the lever saves.
 const FAULT: f64 = 0.25;
 /// Number of the best single levers that compete in runs with further seeds.
 const RIVALS: usize = 2;
@@ -30,8 +30,8 @@ pub struct Found {
     /// The impairment of the path that costs most time, if its cost is comparable with the time
     /// that the best lever of the hosts saves.
     pub fault: Option<Gain>,
-    /// If no lever helps: the lever of a fully used part, which is the rate of a full link, or the
-    /// rate of an application whose datagrams all arrive.
+    /// If no lever helps: index of the lever for the rate of a full link, or for the rate of an
+    /// application whose datagrams all arrive.
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,

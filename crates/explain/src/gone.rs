@@ -29,7 +29,7 @@ use crate::{
 
 /// Smallest share of the time that makes silence the cause.
 const MOST: f64 = 0.5;
-/// User timeouts are whole tenths of a second.
+/// An advised user timeout is a multiple of this: a tenth of a second.
 const STEP_US: u64 = 100_000;
 /// Shortest user timeout that is advised if no other connection needs the memory. RFC 9293
 /// §3.8.3, R2.
@@ -146,8 +146,9 @@ fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Pl
     played.ok_or(TwinFailure::Interrupted)
 }
 
-/// Returns true if silence is the cause: it takes at least half of the time, or another connection
-/// waited for the memory. Requires that at most half of the silent peers had closed their windows.
+/// Returns true if silence is the cause. The silence must take at least half of the time, or
+/// another connection must have waited for the memory; and at most half of the silent peers may
+/// have closed their windows.
 fn is_longest(silence: &Silence) -> bool {
     let waiting = starved(silence);
     let waited_s: f64 = waiting.iter().map(|waiting| waiting.waited_s).sum();

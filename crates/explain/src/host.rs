@@ -54,7 +54,8 @@ pub fn knobs() -> impl Iterator<Item = &'static str> {
 }
 
 impl Row {
-    /// Returns true unless the knob belongs to the other transport protocol.
+    /// Returns false if the knob is one of the other transport protocol: TCP if `udp`, otherwise
+    /// UDP.
     fn is_of(&self, udp: bool) -> bool {
         let other = if udp { "tcp" } else { "udp" };
         self.knob
@@ -80,8 +81,8 @@ impl Row {
         same.next()
     }
 
-    /// Returns the cause; packet memory of the receiver is a different cause from that of the
-    /// sender.
+    /// Returns the row's cause; for packet memory, the cause depends on whether `places` contains
+    /// the sender or the receiver.
     fn cause_at(&self, setup: &Setup, places: &[usize]) -> Cause {
         match self.cause {
             Cause::MEMORY if places == [setup.flow().to] => Cause::PEER_MEMORY,
@@ -141,7 +142,7 @@ struct AtHosts<'a> {
     ample: Ample,
     /// The present value at each host that has one.
     presents: Vec<String>,
-    /// The smallest present value: the one that limits hosts that are changed together.
+    /// The smallest present value of the hosts: it limits the flow.
     number: Option<u64>,
     /// The largest value that the knob and the host's memory allow.
     most: Option<u64>,
@@ -300,7 +301,7 @@ fn is_more(text: &str, other: &str) -> bool {
         .unwrap_or(false)
 }
 
-/// Number of blocks for ample buffers of both directions, and for overhead of the same size.
+/// Number of blocks that hold ample buffers of both directions and as many bytes of overhead.
 fn blocks(host: &HostPlan, ample: Ample) -> u64 {
     ample.bytes * 4 / u64::from(host.config.pool.block_size).max(1)
 }

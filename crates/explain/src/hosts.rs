@@ -22,7 +22,7 @@ const PAIRED: usize = 4;
 const PROMISING: usize = 4;
 /// Largest combination that may be named without proof that each of its levers is needed.
 const MOST_UNPROVEN: usize = 4;
-/// A lever is removed from a combination if the others keep this share of the gain.
+/// A lever is removed from a combination if the other levers keep this share of the gain.
 const WITHOUT: f64 = 0.87;
 
 /// Results of the runs with levers of the hosts.
@@ -46,8 +46,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues, &search.base)?;
-    // Only an identical run shows that no change in it has an effect; otherwise helpful and
-    // harmful changes may cancel each other out.
+    // Conclude that no change has an effect only if the run is identical to the unchanged one. In a
+    // different run, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
     // If all resources together have no effect, no single resource has one.
     let (mut alone, idle) = match all.filter(|all| !all.places.is_empty()) {
@@ -58,7 +58,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
     let singles = search.singles(&alone)?;
     if !singles.iter().any(Gain::is_worth) {
-        // Perhaps no lever of the hosts helps: run the other levers while the budget allows.
+        // Run the levers of applications, processors and links, too, while the budget allows:
+        // perhaps no lever of the hosts helps.
         search.twin.work().allow(OTHERS);
         search.singles(&search.of_others())?;
     }
@@ -83,9 +84,9 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     })
 }
 
-/// Runs `with` and all resources that `clues` suggest, made ample; repeats that with the resources
-/// that these runs suggest in addition. Adds the clues of the runs to `clues`, except those of
-/// `like`, a run that the new one may repeat.
+/// Runs the changes of `with`, with all resources that `clues` suggest made ample. Repeats the run
+/// with the further resources that its own clues suggest. Adds the clues of the runs to `clues`,
+/// except those of `like`, a run that the new one may repeat.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],
@@ -96,8 +97,8 @@ fn with_all_resources(
     let mut last = Vec::new();
     for _ in 0..ROUNDS {
         let mut wanted = search.suggested(clues, |kind| kind == LeverKind::Resource);
-        // `fewest` tries to remove the first levers first: those without a name in the host's
-        // system, and of these the least likely ones.
+        // Put levers without a name in the host's system first, and among these the least likely
+        // first, because `fewest` tries to remove the first levers first.
         wanted.sort_by_key(|place| search.levers[*place].called.is_some());
         let mut places = search.without_contradiction(&[with, &wanted].concat());
         let fixed = with.len().min(places.len());
@@ -129,7 +130,7 @@ fn combinations(
     deep: bool,
 ) -> Result<Vec<Gain>, TwinFailure> {
     let all = with_all_resources(search, &[], clues, &search.base)?;
-    // The reduced combination comes first: it is the result if the budget ends here.
+    // Reduce the combination before further runs, because it is the result if the budget ends here.
     let reduced = match all.clone().filter(Gain::is_worth) {
         Some(all) => Some(fewest(search, all)?),
         None => None,
@@ -247,9 +248,9 @@ fn best_of(
     Ok(best.filter(|best| best.places.len() > 1 && is_more(best)))
 }
 
-/// Extends `best` by each further lever that makes it clearly faster, the best lever first; `None`
-/// if no lever does. A limit beside `best` need not appear in the account, so every lever is
-/// tried.
+/// Extends `best` by each further lever that makes it clearly faster, the best lever first. Returns
+/// `None` if no lever does. Tries every lever, because the account need not show the limit that
+/// remains with `best`.
 fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
     let mut all: Option<Gain> = None;
     for _ in 0..ROUNDS {
@@ -259,8 +260,8 @@ fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailur
         }
         let mut places: Vec<usize> = (0..search.levers.len()).collect();
         search.likely_first(&best.speed.clues, &mut places);
-        // All suggested resources were ample once, so resources outside `best` are less likely to
-        // help and are tried last.
+        // Try resources last: all suggested resources were ample in an earlier run, so those that
+        // `best` does not contain are less likely to help.
         places.sort_by_key(|place| search.levers[*place].kind == LeverKind::Resource);
         let mut gains = Vec::new();
         for place in places {
@@ -284,7 +285,7 @@ fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailur
     Ok(all)
 }
 
-/// The ratio that a reduced form of `whole` must keep.
+/// Smallest ratio that suffices for a combination of fewer levers than `whole`.
 fn enough(whole: &Gain) -> f64 {
     1.0 + (whole.ratio - 1.0) * WITHOUT
 }

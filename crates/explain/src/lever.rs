@@ -30,7 +30,7 @@ pub enum LeverKind {
 }
 
 impl LeverKind {
-    /// Returns true for a kind that can be set on a host.
+    /// Returns true if a host's settings include levers of this kind.
     pub const fn is_of_host(self) -> bool {
         matches!(self, Self::Resource | Self::Rule)
     }
@@ -85,7 +85,7 @@ pub enum Place {
     Flow,
 }
 
-/// Ample amounts for one row.
+/// Ample amounts for one row (one transfer of an experiment).
 #[derive(Clone, Copy, Debug)]
 pub struct Ample {
     /// Bytes of a buffer: sixteen bandwidth-delay products, queues included.
@@ -94,7 +94,7 @@ pub struct Ample {
     pub product: Option<u64>,
     /// Entries of a table.
     pub entries: u64,
-    /// Largest packet memory that a host may be given, in bytes; `None` without a bound.
+    /// Largest packet memory that a lever may give a host, in bytes; `None` without a bound.
     pub memory: Option<u64>,
 }
 

@@ -1,9 +1,9 @@
-//! The matrix: every lever (thing that could be changed) of a row with its gain, alone and in the
-//! best combination.
+//! The matrix of a row (one transfer of an experiment): every lever (thing that could be changed)
+//! with its gain, alone and in the best combination.
 //!
-//! Rule: each figure comes from a run. To find levers that help only together, all resources of
-//! the hosts are made ample at once, first alone and then with each rule. From the best of these
-//! combinations, each lever is removed whose removal costs almost nothing.
+//! Rule: each figure comes from a run. To find levers that help only together, all resources of the
+//! hosts are made ample at once, first alone and then with each rule. The best of these
+//! combinations then loses each lever whose removal costs almost nothing.
 
 use serde::Serialize;
 
@@ -17,7 +17,8 @@ use crate::{
 };
 use fullpipe_scenario::{experiment::Setup, scene::Part};
 
-/// A combination is named if it is faster than each of its levers alone by this factor.
+/// A combination is reported if its goodput is at least this many times that of each of its levers
+/// alone.
 const WORTH: f64 = 1.02;
 /// A lever is removed from a combination if at least this share of the gain remains.
 const KEPT: f64 = 0.98;
@@ -37,9 +38,10 @@ pub struct Matrix {
     pub is_complete: bool,
     /// Every lever, the largest gain first.
     pub levers: Vec<MatrixLine>,
-    /// The best combination of levers of the hosts, if it is better than each of its levers alone.
+    /// The best combination of the hosts' levers, if its gain exceeds that of each of its levers
+    /// alone.
     pub together: Option<Together>,
-    /// Number of worlds that ran.
+    /// Number of simulated transfers, one for each setup and seed.
     pub runs: usize,
 }
 
@@ -166,8 +168,8 @@ fn tried(changes: &[Change], speed: &Speed, base: &Speed) -> Tried {
 /// Indices of the levers that are changed together, and their changes.
 type Combination = (Vec<usize>, Vec<Change>);
 
-/// Returns all resources of the hosts as one combination, and the same with each rule. Omits
-/// resources that contradict earlier ones.
+/// Returns all resources of the hosts as one combination, and these resources with each rule as
+/// further combinations. Omits resources that contradict earlier ones.
 fn combinations(setup: &Setup, levers: &[Lever]) -> Vec<Combination> {
     let of = |kind: LeverKind| -> Vec<usize> {
         let places = levers.iter().enumerate();

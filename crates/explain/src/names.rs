@@ -20,7 +20,7 @@ pub struct NamedSetting {
     pub wanted: String,
     /// The setting with that value, ready to paste.
     pub paste: String,
-    /// Risks of the setting, and the party that can make it, one sentence each.
+    /// Risks of the setting, and the person or program that must make it, one sentence each.
     pub cautions: Vec<String>,
 }
 
@@ -43,7 +43,8 @@ pub fn by_alias(host: &HostPlan, alias: &Alias, knob: &str, own: &str) -> Option
     set.set(alias.name, own).ok()?;
     let value = set.config.get(knob).unwrap_or_default();
     let present = alias.present(&host.config).or_else(|| {
-        // A buffer that the system sizes itself has no value before an application sets it.
+        // Print "unset" for a buffer that the system sizes itself, because it has no value before
+        // an application sets it.
         let is_of_buffer = matches!(alias.meaning, Meaning::DoubledForGood(_));
         is_of_buffer.then(|| "unset".to_string())
     });
@@ -73,9 +74,9 @@ pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     }
 }
 
-/// Names a field of the flow that `host` sends, with its present and its wanted value. Also
-/// returns the name for `--set`: if the host's system names the field, a name that changes all
-/// flows of the host; otherwise this flow's field.
+/// Names a field of the flow that `host` sends, with its present and its wanted value. Also returns
+/// the name for `--set`. A name of the host's system changes all flows of the host; without such a
+/// name, the field of this flow is returned.
 pub fn of_flow(
     host: &HostPlan,
     flow: &str,
@@ -107,7 +108,8 @@ pub fn of_flow(
     (setting, set)
 }
 
-/// Returns the sentence which says that the host's system has no name for a knob.
+/// Returns the sentence for a knob without a known setting in the host's system; `None` for a host
+/// that is no such system.
 fn no_name(host: &HostPlan) -> Option<String> {
     let system = host.preset.name;
     (system != "default")

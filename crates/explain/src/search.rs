@@ -1,5 +1,5 @@
-//! Runs the row with single levers (things that could be changed), compares the gains, and sorts
-//! them.
+//! Runs the row (the transfer that is explained) with single levers (things that could be changed),
+//! and sorts the levers by gain.
 //!
 //! Rule: the account and fully used resources only select levers to run; the runs determine the
 //! cause. A lever counts if it gains more than [`WORTH`] and more than twice its standard error.
@@ -19,7 +19,8 @@ use crate::{
 
 /// Smallest gain that counts, as a share.
 pub const WORTH: f64 = 0.02;
-/// Smallest share of lost datagrams that counts. With less, no change can gain half of [`WORTH`].
+/// Smallest share of lost datagrams that counts. If fewer are lost, no change can gain half of
+/// [`WORTH`].
 const LOST: f64 = WORTH / 2.0;
 /// A smaller value suffices, or a lever can be removed, if this share of the gain remains.
 pub const KEPT: f64 = 0.98;
@@ -50,7 +51,7 @@ pub struct Gain {
     pub changes: Vec<Change>,
     /// Goodput of the run for each seed.
     pub speed: Speed,
-    /// Goodput over that of the unchanged row.
+    /// Goodput, divided by the goodput of the unchanged row.
     pub ratio: f64,
     /// Standard error of `ratio`.
     pub error: f64,
@@ -69,7 +70,7 @@ impl Gain {
         self.ends || (self.is_complete && self.ratio - 1.0 > least.max(2.0 * self.error))
     }
 
-    /// Returns true if the change increases goodput, rather than only saving datagrams.
+    /// Returns true if the change increases goodput; false if it only saves datagrams.
     pub fn is_faster(&self) -> bool {
         self.is_worth() && (self.ends || self.ratio - 1.0 > WORTH)
     }
@@ -116,7 +117,7 @@ impl Gain {
         }
     }
 
-    /// Returns true if this change saves at least nearly as much time as `other`.
+    /// Returns true if this change saves nearly as much time as `other`, or more.
     pub fn saves_as_much_time(&self, other: &Self) -> bool {
         self.saves_of(other) >= 1.0 - EQUAL
     }
@@ -137,7 +138,7 @@ pub struct Search<'a> {
     pub base: Speed,
     /// Every lever.
     pub levers: Vec<Lever>,
-    /// Largest packet memory that a host may be given, in bytes; `None` without a bound.
+    /// Largest packet memory that a lever may give a host, in bytes; `None` without a bound.
     pub memory: Option<u64>,
     /// Clues of the unchanged row.
     pub clues: Clues,
@@ -186,8 +187,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// As [`gain`](Self::gain), for changes that extend or reduce those of the run `like`. If they
-    /// have no effect, the run repeats `like` and ends early.
+    /// As [`gain`](Self::gain), for changes that extend or reduce those of the run `like`. If the
+    /// difference has no effect, the run repeats `like` and ends early.
     ///
     /// # Errors
     /// As [`gain`](Self::gain).
@@ -210,7 +211,7 @@ impl<'a> Search<'a> {
         changes: &[Change],
         speed: Speed,
     ) -> Result<Gain, TwinFailure> {
-        // A result of more seeds is compared with as many runs of the unchanged row.
+        // Compare with a run of the unchanged row over the same number of seeds.
         let more = match speed.mbps.len() > self.base.mbps.len() {
             true => self.twin.forced(&[], speed.mbps.len())?,
             false => None,
@@ -241,8 +242,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the better of a lever's two values. The smaller value is run only if the ample one
-    /// does not help: too much of a resource can harm.
+    /// Returns the better of a lever's two values. Runs the smaller value only if the ample value
+    /// does not help, because too much of a resource can harm.
     fn of_lever(&self, place: usize, seeds: usize) -> Result<Option<Gain>, TwinFailure> {
         let lever = &self.levers[place];
         let ample = self.gain(&[place], &lever.ample, seeds)?;
@@ -266,8 +267,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Sorts the levers at `places` by the time that their clues among `clues` explain, the most
-    /// time first.
+    /// Sorts the levers at `places` by the share of the time that their clues explain, the largest
+    /// share first. Only clues that `clues` contains count.
     pub fn likely_first(&self, clues: &Clues, places: &mut [usize]) {
         let likely = |place: &usize| clues.share(self.levers[*place].clues);
         places.sort_by(|one, other| {
@@ -277,8 +278,8 @@ impl<'a> Search<'a> {
         });
     }
 
-    /// Runs the levers at `places`: all with few seeds, then the best with all seeds. Likely
-    /// levers run first, because the budget may end. The result is sorted, the best first.
+    /// Runs all levers at `places` with few seeds, then the best ones with all seeds. The likely
+    /// levers run first, because the budget may end. Returns the results, the best first.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -320,7 +321,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Runs `gain` with all seeds, and with more as long as it may be chance.
+    /// Runs `gain` with all seeds, and with further seeds as long as the gain may be chance.
     fn settle_one(&self, gain: &mut Gain) -> Result<(), TwinFailure> {
         let mut seeds = self.twin.seeds();
         loop {
@@ -410,11 +411,12 @@ impl<'a> Search<'a> {
         let measured = &played.measured;
         let is_alone = setup.flows.len() == 1 && !flow.is_udp();
         let sent = measured.data_segments.max(1) as f64;
-        // Small segments may come from a small window, so the comparison is with the path's MTU.
+        // Compare segments with the path's MTU, because a small window can also cause small
+        // segments.
         let mtu = smallest_mtu(setup);
         let is_large = measured.delivered_bytes as f64 / sent * (1.0 + WORTH)
             >= mtu.saturating_sub(USUAL_OVERHEAD) as f64;
-        // With a small MTU, even the bytes of optional header options count.
+        // With a small MTU, even removing header options could gain [`WORTH`].
         let is_large = is_large && OPTIONS <= mtu as f64 * WORTH;
         let way = setup.route(flow.from, flow.to).into_iter();
         let busy = way.map(|(number, direction)| {
@@ -446,8 +448,8 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_rate).filter(|_| is_all)
     }
 
-    /// Returns `together` with the lever that helps most alone in front: that lever names the
-    /// cause.
+    /// Returns `together` with one lever moved to the front: the lever that helps most alone. That
+    /// lever names the cause.
     pub fn strongest_first(&self, together: Gain, singles: &[Gain]) -> Gain {
         let alone = |place: usize| {
             let own = singles.iter().find(|gain| gain.places == [place]);
@@ -492,8 +494,8 @@ impl<'a> Search<'a> {
         self.suggested(&self.clues, |kind| kind == LeverKind::Path)
     }
 
-    /// Indices of the levers of a reader that left the receive window full. A buffer for the whole
-    /// transfer hides such a slow reader.
+    /// Indices of the levers of a slow reader, if unread payload limited the receive window for
+    /// longer than the buffer's size did. A buffer for the whole transfer would hide such a reader.
     pub fn of_slow_reader(&self) -> Vec<usize> {
         let held = Shares::of(self.base.first.receiver.times());
         let is_slow = held.share(ReceiveLimit::Reader) > held.share(ReceiveLimit::Buffer);
@@ -502,8 +504,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Returns true if a change of the path, or path MTU probing, completes a transfer that is
-    /// otherwise incomplete: its peer is not gone but unreachable.
+    /// Returns true if the peer of an incomplete transfer is not gone but unreachable: with a
+    /// change of the path, or with path MTU probing, the transfer completes.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -521,7 +523,7 @@ impl<'a> Search<'a> {
         let mut hosts = self.base.first.path.hosts.iter();
         let is_overrun = lost > LOST && hosts.any(|host| host.losses().any(|(_, lost)| lost > 0));
         let mut all = self.suggested(&self.clues, |kind| !kind.is_of_host());
-        // A host that loses datagrams is not helped by a higher rate of datagrams.
+        // Omit a higher rate of datagrams: it does not help a host that loses datagrams.
         let is_offer = |lever: &Lever| lever.place == Place::Flow && lever.field == "rate";
         all.retain(|place| !is_overrun || !is_offer(&self.levers[*place]));
         all
@@ -565,7 +567,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns true if `account` shows the direction that `lever` changes busy all the time.
+/// Returns true if, by `account`, the direction that `lever` changes was busy all the time.
 fn is_full(lever: &Lever, account: &PathAccount) -> bool {
     let Place::Link(link, Some(direction)) = lever.place else {
         return false;

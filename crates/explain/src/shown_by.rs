@@ -1,9 +1,9 @@
 //! The part of the graphs that shows a cause.
 //!
-//! Rule: the part follows from the place and the clues of the levers, and from the sender's
-//! limits. Only the limits of applications are listed here, because levers of applications have no
-//! clues. A link is shown only if it was busy; a loss or a delay is visible in the sender's
-//! limits.
+//! Rule: a lever is a thing that could be changed. The part follows from the place and the clues of
+//! the levers, and from the sender's limits. Only the limits of applications are listed here,
+//! because levers of applications have no clues. A link is shown only if it was busy; a loss or a
+//! delay is visible in the sender's limits.
 
 use fullpipe_diagnose::facts::ShownBy;
 use fullpipe_scenario::{Played, Setup, Shares};
@@ -63,8 +63,8 @@ fn of_application(lever: &Lever) -> &'static [Limit] {
     }
 }
 
-/// Returns true if a link was full for at least [`BUSY`] of the time, in `direction`, or in total
-/// if both directions share the medium or `direction` is `None`.
+/// Returns true if a link was full for at least [`BUSY`] of the time. If the directions share the
+/// medium or `direction` is `None`, the whole link counts, otherwise only `direction`.
 fn is_busy(played: &Played, link: usize, direction: Option<Direction>) -> bool {
     let account = &played.path.links[link];
     let of_direction = direction.map_or(0.0, |way| account.direction(way).full_share());

@@ -1,7 +1,7 @@
 //! Tests of the levers and of the matrix.
 //!
-//! Rule: the worlds have one known limit each, and each table of levers covers the table
-//! of settings that it belongs to.
+//! Rule: each simulated network has one known limit. Each table of levers (things that could be
+//! changed) covers its table of settings.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -147,7 +147,7 @@ fn every_knob_of_the_path_of_data_has_a_lever() {
     assert_eq!(stale.next(), None);
 }
 
-/// A row whose values are all refused would never be run.
+/// Guards against a row of the table whose values every host refuses: it would never be run.
 #[test]
 fn every_row_of_a_host_makes_a_lever_on_some_host() {
     let tight = [
@@ -197,7 +197,8 @@ fn every_row_of_a_host_makes_a_lever_on_some_host() {
                 .map(|lever| lever.name),
         );
     }
-    // A buffer that was set grows again only if its system allows that.
+    // Also collect the levers of a buffer whose size an application has set: only a system that can
+    // grow it again has a lever for its growth.
     let mut tuned = systems();
     tuned.set("near.SO_SNDBUF", "64K").expect("it is legal");
     let ample = Ample::of(&tuned, 1e6, 0.04);
@@ -319,7 +320,7 @@ fn each_impairment_is_named_by_its_own_lever() {
             "path.forward.outage",
         ),
     ] {
-        // A second impairment, which hardly matters.
+        // Add two impairments that hardly matter.
         let both = format!("{settings}\npath.back.duplication = 1%\npath.back.jitter = 100us");
         assert_eq!(worst_impairment(&both), lever);
     }

@@ -1,8 +1,8 @@
-//! Runs the row with changes: a twin of the transfer that is explained.
+//! Runs the row, the transfer that is explained, with changed settings. [`Twin`] keeps the results.
 //!
 //! Rule: every run uses the row's own seeds, so that a gain is the effect of the change. Equal
-//! setups are run once. The amount of runs depends only on counts of events, never on time, so
-//! that an explanation is the same on every machine.
+//! setups are run once. The number of runs depends only on counts of events, never on time, so an
+//! explanation is the same on every machine.
 
 use std::{
     fmt,
@@ -27,15 +27,17 @@ use crate::{
     work::Work,
 };
 
-/// Seeds of a row whose runs differ by chance.
+/// Number of seeds of each run, if the row's runs differ by chance.
 pub const SEEDS: usize = 5;
 /// Most seeds of a run that predicts, or that distinguishes a gain from chance.
 pub const MOST_SEEDS: usize = 20;
-/// A mean is precise enough to predict if its standard error is at most this share of it.
+/// A mean is precise enough for a prediction if its standard error is at most this share of the
+/// mean.
 const CERTAIN: f64 = 0.02;
 /// Smallest number of seeds after which runs with a small spread are precise enough.
 const FEW_SEEDS: usize = 3;
-/// A gain with at most this standard error, a quarter of what counts, needs no further seeds.
+/// A gain with at most this standard error needs no further seeds. The bound is a quarter of the
+/// smallest gain that counts.
 const EXACT: f64 = 0.005;
 
 /// Connections that a host's tables allow beside those of the flows.
@@ -110,8 +112,8 @@ impl Speed {
         self.complete == other.complete && pairs.all(|is_same| is_same)
     }
 
-    /// Returns the runs with the seeds after the first `count`; `None` if there are fewer than
-    /// two.
+    /// Returns the results without those of the first `count` seeds; `None` if fewer than two
+    /// remain.
     pub fn after(&self, count: usize) -> Option<Self> {
         let is_enough = self.mbps.len() >= count + 2;
         is_enough.then(|| Self {
@@ -187,7 +189,7 @@ pub struct Twin<'a> {
 }
 
 impl<'a> Twin<'a> {
-    /// Runs `part` of the row unchanged, with two seeds. If no link uses random numbers and both
+    /// Runs `part` of the unchanged row with two seeds. If no link uses random numbers and both
     /// seeds give the same result, one seed suffices for every run.
     ///
     /// # Errors
@@ -260,7 +262,7 @@ impl<'a> Twin<'a> {
         self.seeds.min(2)
     }
 
-    /// Number of worlds that have run.
+    /// Number of simulated transfers so far, one for each setup and seed.
     pub fn runs(&self) -> usize {
         self.runs.load(Ordering::Relaxed)
     }
@@ -325,8 +327,8 @@ impl<'a> Twin<'a> {
         self.within(changes, seeds, self.base.as_ref(), || !self.work.is_done())
     }
 
-    /// As [`speed`](Self::speed), for changes that extend or reduce those of `like`. If they have
-    /// no effect, the run repeats `like` and ends early.
+    /// As [`speed`](Self::speed), for changes that extend or reduce those of `like`. If the
+    /// difference has no effect, the run repeats `like` and ends early.
     ///
     /// # Errors
     /// As [`speed`](Self::speed).
@@ -357,7 +359,8 @@ impl<'a> Twin<'a> {
         let mut speed = self.known(&setup);
         let before = speed.as_ref().map_or(0, |known| known.mbps.len());
         for number in before..seeds {
-            // The unchanged row is the reference: once it is known, it runs with every seed.
+            // After its first run, run the unchanged row with every requested seed, because it is
+            // the reference for all gains.
             let may_be_exact = self.base.is_none() || !changes.is_empty();
             let is_exact = |speed: &Speed| may_be_exact && self.is_exact(speed);
             if speed.as_ref().is_some_and(is_exact) || !may_run() {
@@ -430,7 +433,7 @@ impl<'a> Twin<'a> {
         })?;
         let run: Foretold = run.ok_or(TwinFailure::Interrupted)?;
         self.work.add(run.played.steps);
-        // A run that repeats another one was ended early; its result is that of the other run.
+        // Take the result of the other run: a run that repeats another one ends early.
         if let Some(like) = like.filter(|_| run.is_known) {
             return Ok(Speed {
                 mbps: vec![like.mbps[number]],

@@ -71,8 +71,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     text
 }
 
-/// Returns the cause of a lever in words. For a rule of a buffer, the words say that a smaller
-/// buffer helps.
+/// Returns the cause of a lever in words. If the lever makes a buffer smaller, the words say that
+/// the buffer is too large.
 fn words_of(lever: &Lever) -> &'static str {
     let is_less = lever.kind == LeverKind::Rule;
     match lever.field {
@@ -146,7 +146,7 @@ fn present(setup: &Setup, lever: &Lever) -> Option<String> {
     }
 }
 
-/// Names the part of the setup that a lever changes, to follow its cause.
+/// Returns the words that follow a cause: the part of the setup that the lever changes.
 fn place_words(setup: &Setup, lever: &Lever) -> String {
     match &lever.place {
         Place::Hosts(places) if lever.field == "cpu" => {
@@ -173,7 +173,7 @@ fn place_words(setup: &Setup, lever: &Lever) -> String {
     }
 }
 
-/// Names a limit of the sender, to follow "waited".
+/// Returns the words that follow "waited": a limit of the sender.
 pub fn waits_for(limit: Limit) -> &'static str {
     match limit {
         Limit::Application => "for its application to write",
@@ -196,8 +196,8 @@ pub fn waits_for(limit: Limit) -> &'static str {
     }
 }
 
-/// Returns the sentence for a transfer of `whole_mbps` of which the affordable part predicts
-/// `part_mbps`.
+/// Returns the sentence for a transfer whose goodput, `whole_mbps`, differs from `part_mbps`, the
+/// prediction from the largest part within the budget.
 pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(

@@ -1,34 +1,37 @@
 //! The budget of an explanation, and the work done so far.
 //!
 //! Rule: work is counted in events of the simulator, never in time, so that an explanation is the
-//! same on every machine. Every explanation may take a few seconds, because a short row needs as
-//! many runs as a long one. The explanation of an expensive row may cost half of the row's own
-//! work.
+//! same on every machine. Every explanation may take a few seconds, because a short row (transfer)
+//! needs as many runs as a long one. The explanation of a row with many events may take half as
+//! many events as the row itself.
 
 use std::{
     ops::ControlFlow,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Divisor: the explanation of an expensive row may take this part of the row's events.
+/// The explanation of a row with many events may take the row's events divided by this number.
 const PART: u64 = 2;
 /// Smallest budget in events, also for a row with few events: about two seconds of processor time.
 const LEAST: u64 = 2_000_000;
 /// Share of the budget that is planned, in percent. The last runs may exceed the plan.
 const PLANNED: u64 = 85;
-/// Events that take as long as building a world.
+/// Number of events that take as long as building the simulated hosts and links of one run.
 const WORLD: u64 = 1_000;
-/// Shares of all work after which the search for the cause, and then the search for the smallest
-/// values, ends.
+/// Share of all work after which the search for the cause ends.
 pub const FOUND: f64 = 0.65;
+/// Share of all work after which the search for the smallest values ends.
 pub const ADVISED: f64 = 0.92;
-/// Shares of a search at which its steps end: single levers, combinations, removal of needless
-/// levers, extension by further levers, and confirmation with more seeds. The remaining share is
-/// for readers and for impairments of the path.
+/// Share of a search at which the runs of single levers end.
 pub const SINGLES: f64 = 0.35;
+/// Share of a search at which the runs of combinations end.
 pub const COMBINED: f64 = 0.6;
+/// Share of a search at which the removal of needless levers from a combination ends.
 pub const FEWEST: f64 = 0.75;
+/// Share of a search at which the extension of a combination by further levers ends.
 pub const EXTENDED: f64 = 0.82;
+/// Share of a search at which the confirmation with more seeds ends. The remaining share is for
+/// slow readers and for impairments of the path.
 pub const CONFIRMED: f64 = 0.87;
 /// Share of a search at which the runs of other levers end, if no single lever of the hosts helps.
 pub const OTHERS: f64 = 0.4;
@@ -43,7 +46,7 @@ pub type Progress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 pub struct Work<'a> {
     /// Events that the explanation may take in total.
     budget: u64,
-    /// Events at which the current search begins and ends.
+    /// Numbers of events at which the current search begins and ends.
     window: [AtomicU64; 2],
     /// Number of events after which no further run begins in the current step.
     limit: AtomicU64,
@@ -78,12 +81,13 @@ impl<'a> Work<'a> {
         self.budget
     }
 
-    /// Returns true if the budget is limited, so that runs of little value are skipped.
+    /// Returns true if the budget is limited. In this case runs that rarely change the result are
+    /// skipped.
     pub const fn is_bounded(&self) -> bool {
         self.budget < u64::MAX
     }
 
-    /// Events so far, with those for building the worlds.
+    /// Events so far, including `WORLD` events for each run.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }

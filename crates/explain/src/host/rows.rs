@@ -21,8 +21,9 @@ pub(super) enum End {
 pub(super) enum Try {
     /// Twice the present number, and the ample number of bytes.
     Bytes,
-    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. For a buffer that was
-    /// set, and thus does not grow: the size to which its system would let it grow, if it would.
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If an application has set
+    /// the buffer's size, the values also include the size to which the system would let it grow
+    /// otherwise.
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,
@@ -30,8 +31,8 @@ pub(super) enum Try {
     Unbounded(&'static str),
     /// Half of the present number or time, and this value if it is smaller than that half.
     Less(&'static str),
-    /// Half of the present number, and the bandwidth-delay product: a larger value is not always
-    /// faster.
+    /// Half of the present number, and the bandwidth-delay product, because a larger value is not
+    /// always faster.
     Half,
     /// Twice the present number, and this value.
     More(&'static str),

@@ -53,7 +53,8 @@ fn a_hop_that_drops_large_packets_is_named_beside_the_probing_that_finds_it() {
     assert!(names_probing || found.limit.name == "hop", "{said}");
 }
 
-/// A lever of a host gains a few percent, because it repairs losses of the first flight sooner.
+/// One change of a host gains a few percent, because it repairs losses of the first flight sooner;
+/// the outage is named nevertheless.
 #[test]
 fn an_outage_in_the_first_flight_is_named_whatever_the_hosts_can_gain() {
     let found = of("path.forward.outage.after = 45ms\npath.forward.outage.length = 5s");
@@ -93,7 +94,8 @@ fn a_handshake_that_never_came_about_has_its_own_name_or_that_of_its_loss() {
     assert!(said.contains("frames lost"), "{said}");
 }
 
-/// The receiver got nothing, so the transfer is incomplete, and the verdict names the peer.
+/// The receiver vanishes after 300 KB, so the transfer stays incomplete, and the verdict names the
+/// peer.
 #[test]
 fn a_single_connection_whose_peer_vanished_is_never_complete() {
     let found = of(

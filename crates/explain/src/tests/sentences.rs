@@ -26,7 +26,7 @@ fn explain_file(text: &str) -> Explanation {
     explain(&of_file(text), 1).expect("the stack is right")
 }
 
-/// A buffer for the whole transfer hides the slow reader.
+/// A buffer as large as the transfer would hide the slow reader, but the verdict names the reader.
 #[test]
 fn a_reader_that_stopped_is_named_although_a_larger_buffer_takes_the_transfer() {
     let stops = "far.tcp.receive_buffer = 8K\nworkload.read.stall_after = 50ms\nworkload.read.stall_for = 5s";
@@ -115,7 +115,7 @@ rows = [{ label = "row" }]
     assert_eq!(names, ["SO_SNDBUF"]);
 }
 
-/// With 1.5 % of the datagrams lost, no change can gain 2 %.
+/// Only 1.5 % of the datagrams are lost, so the ring is named although no change can gain 2 %.
 #[test]
 fn a_ring_that_loses_datagrams_is_named_and_not_the_sender() {
     let udp = "workload.protocol = udp\nworkload.write = 1000\nworkload.rate = 8mbit\nworkload.bytes = 400000\n";
