@@ -1,4 +1,5 @@
-//! The application of the twin: amount, writes, pauses, and the receiver's request.
+//! The application of the twin (the simulated copy of the captured connection): amount, writes,
+//! pauses, and the receiver's request.
 
 use fullpipe_diagnose::observe::SeenLimit;
 use fullpipe_scenario::units::{grouped, seconds_text};
@@ -13,9 +14,10 @@ use crate::{
 const WRITE: u64 = 16_384;
 /// Most segments of payload in a twin's transfer.
 const SEGMENTS: u64 = 20_000;
-/// Least share of the lifetime with a limit at which the limit's pattern is inferred.
+/// A limit that lasted for a smaller share of the lifetime gives no pattern of writes.
 const SHOWS: f64 = 0.1;
-/// Least share of the lifetime at which the sender mostly waited for its application.
+/// The sender mostly waited for its application if the waits are at least this share of the
+/// lifetime.
 const MOSTLY: f64 = 0.3;
 /// Segments of the usual initial window.
 const FIRST_FLIGHT: u64 = 10;
@@ -48,7 +50,8 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("workload.give_up", patience, Basis::Assumed, why);
 }
 
-/// Adds the request of a receiver that opened the connection, and the sender's think time.
+/// If the receiver opened the connection and sent payload first, adds this request and the sender's
+/// think time.
 fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
     let observed = evidence.observed;
     let is_download = observed
@@ -59,8 +62,8 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
         Some((bytes, at)) if is_download => {
             let why = "payload that the receiver sent first";
             plan.set("workload.ask", bytes, Basis::Seen, why);
-            // From the request at the tap to the answer at the tap, the round-trip time between tap
-            // and sender passes in addition to the think time.
+            // Subtract the round-trip time between tap and sender: it lies between request and
+            // answer at the tap, and is not think time.
             let think_ns = first.saturating_sub(at + evidence.trace.to_sender);
             let why = "time from the question to the first byte of the answer";
             let think = micros_value((think_ns as f64 / 1e3).max(1.0));
@@ -70,8 +73,8 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds writes of equal size, each of which ends with PSH, if the sender mostly waited for its
-/// application. Returns true if it added some.
+/// If the sender mostly waited for its application, adds writes of equal size, each of which ends
+/// with PSH. Returns true if it added writes.
 fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     if evidence.share(&[Limit::Application, Limit::Nagle]) < MOSTLY {
         return false;
@@ -95,14 +98,15 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let exact = sizes.iter().filter(|size| **size == middle).count();
     let write = match () {
         () if exact * 5 >= sizes.len() * 4 => middle,
-        // If writes are smaller than a segment, some segments contain a single write: a low
-        // percentile.
+        // If most writes are smaller than a segment, Nagle's algorithm may have joined some. Take a
+        // low percentile, because the smallest sizes are those of single writes.
         () if middle < u64::from(evidence.mss) => sizes[sizes.len() / 10],
         () => (bytes as f64 / sizes.len() as f64).round() as u64,
     };
     let write = write.max(1);
     let why = format!("bytes between {} segments with PSH", ends.len());
-    // A kernel also sets PSH at the end of each of its own packet buffers.
+    // A size of whole segments is only a guess, because a kernel also sets PSH at the end of each
+    // of its own packet buffers.
     let basis = match write % u64::from(evidence.mss) {
         0 => Basis::Guessed,
         _ => Basis::Inferred,
@@ -175,8 +179,8 @@ fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     (sizes[sizes.len() / 2].max(1), gaps[gaps.len() / 2])
 }
 
-/// Adds writes that Nagle's algorithm joined: the first burst is the first write, without its
-/// partial last segment, which waited. Returns true if it added some.
+/// Adds writes that Nagle's algorithm joined. The first burst is the first write; its partial last
+/// segment had to wait and is not part of the burst. Returns true if it added writes.
 pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let trace = &evidence.trace;
     let Some(first) = trace.sent.first() else {
@@ -191,7 +195,8 @@ pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let burst = trace.sent.iter().take_while(|sent| sent.at <= until);
     let burst = burst.map(|sent| sent.end).max().unwrap_or(0) - first.start;
     let write = match burst {
-        // The initial window cut the first write.
+        // The initial window may have cut the first write, so the write may be larger than the
+        // burst.
         burst if burst >= FIRST_FLIGHT * mss => WRITE.max(burst),
         burst if burst % mss == 0 => burst + mss / 2,
         burst => burst,

@@ -1,4 +1,5 @@
-//! Both hosts of the twin: segment size, options, buffers, windows and acknowledgments.
+//! Both hosts of the twin (the simulated copy of the captured connection): segment size, options,
+//! buffers, windows and acknowledgments.
 
 use fullpipe::Config;
 use fullpipe_diagnose::observe::SeenLimit;
@@ -10,23 +11,24 @@ use crate::{
     plan::{Basis, Plan, RECEIVER, SENDER},
 };
 
-/// Least share of the lifetime with a limit at which the limit's size is inferred.
+/// A limit that lasted for a smaller share of the lifetime gives no size of a buffer or window.
 const SHOWS: f64 = 0.05;
 /// Payload as a percentage of the memory that Linux charges to a send buffer for a full segment
 /// without segmentation offload: 1,448 of 2,304 bytes.
 const LINUX_PAYLOAD_PERCENT: u64 = 63;
 /// Largest send buffer of a Linux socket with `SO_SNDBUF` and the usual `wmem_max`, in bytes.
 const LINUX_LIMIT: u64 = 425_984;
-/// Size of a buffer that the segments do not show, as a multiple of the largest flight.
+/// A buffer whose size the segments do not show gets this many times the largest flight.
 const AMPLE: u64 = 8;
 /// Bytes of a block of packet memory.
 const BLOCK: u64 = 2_048;
-/// Share of the largest window that the first windows reach if the receive buffer does not grow.
+/// The receive buffer does not grow if the first windows reach this share of the largest window.
 const CONSTANT: f64 = 0.9;
 /// If windows stay below this share of the first window of a tuned buffer, a program set the
 /// buffer's size.
 const TUNED: f64 = 0.8;
-/// Least share of the lifetime at which a pacing rate counts as configured.
+/// A pacing rate counts as configured if pacing was the limit for at least this share of the
+/// lifetime.
 const PACED: f64 = 0.3;
 /// Fewest acknowledgments that show the number of segments per ACK.
 const ACKS: usize = 16;
@@ -73,7 +75,8 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds the send buffer if the bytes in flight show it. Returns its size in the preset's units.
+/// If the bytes in flight show the size of the send buffer, adds it. Returns its size in bytes, on
+/// Linux including the kernel's overhead per segment.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
@@ -114,7 +117,8 @@ pub fn has_buffer(plan: &Plan) -> bool {
     known.into_iter().any(|value| value.basis != Basis::Assumed)
 }
 
-/// Sets a send buffer with room for `payload` bytes. Returns its size in the preset's units.
+/// Sets a send buffer with room for `payload` bytes. Returns its size in bytes, on Linux including
+/// the kernel's overhead per segment.
 pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u64 {
     for set in [
         "sender.SO_SNDBUF",
@@ -140,8 +144,8 @@ pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u
     buffer
 }
 
-/// Bytes in flight at which the send buffer was full: the 90th percentile over the sends while the
-/// account names the send buffer as the limit.
+/// Bytes in flight when the send buffer was full. It is the 90th percentile over the segments that
+/// were sent while the account names the send buffer as the limit.
 fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     let limit = SeenLimit::from(Limit::SendBuffer);
     if evidence.share(&[Limit::SendBuffer]) < SHOWS {
@@ -187,11 +191,11 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let why = format!("windows of at most {} bytes", grouped(largest));
     let share = u64::from(config.tcp.receive_text_share);
     let buffer = largest * 100 / share;
-    // A receiver with a tuned buffer would begin with a larger window.
+    // A receiver that tunes its buffer would begin with a larger window, so a program set this one.
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
     match (plan.preset.name == "linux", is_constant && limits || is_set) {
         (true, true) => {
-            // Without a larger `rmem_max`, a program cannot set this buffer.
+            // A program can set a buffer of this size only if `rmem_max` is larger, too.
             if largest > u64::from(config.tcp.receive_buffer_limit) / 2 {
                 let why = "the window needs it";
                 plan.set("receiver.rmem_max", largest, Basis::Inferred, why);
@@ -301,7 +305,8 @@ fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
 
 /// Adds a configured pacing rate if the account names pacing.
 fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
-    // A pacing rate below the path's rate causes no losses; BBR behind a policer does cause losses.
+    // A pacing rate below the path's rate causes no losses. BBR behind a policer also paces, but it
+    // causes losses.
     let data = evidence.observed.data();
     let loses = data.retransmissions.total() * 200 > data.data_segments;
     if evidence.share(&[Limit::Pacing]) < PACED || loses {

@@ -55,7 +55,7 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// Share of the lifetime with one of these limits.
+    /// Share of the lifetime in which one of `limits` was the limit.
     pub fn share(&self, limits: &[Limit]) -> f64 {
         let shares = self.observed.shares();
         let known = limits

@@ -1,4 +1,5 @@
-//! Reasons for which there is no twin.
+//! Reasons for which a captured connection has no twin (no simulated copy that behaves
+//! alike).
 
 use std::fmt;
 

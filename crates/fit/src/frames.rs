@@ -1,9 +1,9 @@
 //! The capture of a run, as seen from three places.
 //!
-//! The simulator captures at both hosts. The view from the middle of the path is computed from the
-//! capture at one host by moving times by a part of the propagation delay: a frame from that host
-//! passes the middle later than it left the host, and a frame to that host passes the middle
-//! earlier than it arrives.
+//! The simulator captures at both hosts. For a capture in the middle of the path, each time in one
+//! host's capture is moved by the propagation delay from that host to the middle. A frame from the
+//! host passes the middle later than it left the host, and a frame to the host passes the middle
+//! before it arrives.
 //!
 //! Rule: only the frames of the run are used.
 
@@ -57,7 +57,7 @@ impl io::Write for Captured {
     }
 }
 
-/// A segment at a host: the interface, true if it left, and the segment.
+/// A segment at a host: the host's interface, true if the host sent the segment, and the segment.
 type AtHost = (usize, bool, Segment);
 
 impl Captured {

@@ -1,4 +1,5 @@
-//! Losses of the twin: in a full queue, single ones, in bursts, and in outages.
+//! Losses of the twin (the simulated copy of the captured connection): in a full queue, single
+//! ones, in bursts, and in outages.
 //!
 //! Rule: a loss while the round-trip time was close to its maximum is due to a full queue, so the
 //! twin needs no loss for it.
@@ -10,16 +11,17 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Share of the longest wait above which the queue counts as full.
+/// The queue counts as full if a segment waited for more than this share of the longest wait.
 const FULL: f64 = 0.5;
-/// Least wait that shows a queue, in transmission times of full frames and in smallest round trips.
+/// Least wait that shows a queue, in transmission times of full frames.
 const QUEUE_FRAMES: f64 = 4.0;
+/// Least wait that shows a queue, in smallest round trips.
 const QUEUE_TRIPS: f64 = 0.05;
 /// Most segments between two losses of one burst.
 const NEAR: u64 = 3;
-/// Least mean number of losses in a burst at which losses count as bursts.
+/// Losses count as bursts if a burst has at least this many on average.
 const BURST: f64 = 1.5;
-/// Least share of the lifetime that an outage takes.
+/// A silence counts as an outage if it takes at least this share of the lifetime.
 const OUTAGE: f64 = 0.1;
 
 /// Longest wait in the path: the 99th percentile of the round trips minus the smallest one.
@@ -53,7 +55,7 @@ pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     has_queue(evidence, rate_bps) && in_queue * 2 > lost.len()
 }
 
-/// For each lost segment, the time of its retransmission and its position, in the order of the
+/// Time and position of each retransmission that repairs a loss, in the order of the
 /// retransmissions.
 fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     let data = evidence.observed.data();
@@ -64,8 +66,9 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Payload of the longest segment that arrives, if longer ones never do. Returns `None` if many
-/// bytes arrived before: after an outage, a sender may also try shorter segments.
+/// Payload of the longest segment that arrives, if longer ones never arrive. Returns `None` if many
+/// bytes had arrived before the longer segments were lost: after an outage, a sender may also try
+/// shorter segments.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;
@@ -103,8 +106,8 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds every loss as a loss of the link. Returns false without losses, or if `plan` already has an
-/// outage or random losses.
+/// Adds every loss as a loss of the link. Returns false if nothing was lost, or if `plan` already
+/// has an outage or random losses.
 pub fn add_all(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let lost = lost(evidence);
     let is_other = plan.is_random() || plan.get("path.outage.after").is_some();
@@ -155,15 +158,16 @@ fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
     }
 }
 
-/// The longest silence that a timeout ended: from the last ACK before the silence to the last
-/// segment that did not arrive.
+/// Begin and end of the longest silence that a timeout ended: from the last ACK before the silence
+/// to the last segment that did not arrive.
 fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
     let episodes = evidence.observed.episodes.iter();
     let timeouts = episodes.filter(|one| one.kind == EpisodeKind::Timeout);
     let longest = timeouts.max_by_key(|one| one.end_ns - one.at_ns)?;
     let trace = &evidence.trace;
     let acks = trace.acks.iter().filter(|acked| acked.bytes > 0);
-    // The silence is the longest time without a new ACK that overlaps the episode.
+    // The silence is the longest time between two new ACKs that overlaps the episode of the
+    // timeout.
     let times: Vec<u64> = acks.map(|acked| acked.at).collect();
     let silences = times
         .windows(2)

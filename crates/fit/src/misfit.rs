@@ -1,8 +1,8 @@
-//! Comparison of a capture with its twin.
+//! Comparison of a capture with its twin, the simulated copy of the captured connection.
 //!
-//! Rule: both results are computed in the same way from segments at the same place, so a difference
-//! is one between the connection and its twin and not between two methods. The constants below
-//! decide if there is advice; they were not fitted to any result.
+//! Rule: the results of capture and twin are computed in the same way, from segments at the same
+//! place. A difference is therefore one between the connection and its twin, and not between two
+//! methods. The constants below decide whether there is advice; they were not fitted to any result.
 
 use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
 use fullpipe_tcp::Limit;
@@ -10,11 +10,12 @@ use serde::Serialize;
 
 use crate::trace::Trace;
 
-/// Largest relative difference in goodput at which a twin reproduces its capture.
+/// A twin reproduces its capture only if the relative difference in goodput is at most this.
 const GOODPUT: f64 = 0.2;
-/// Largest share of the time with another limit at which a twin reproduces its capture.
+/// A twin reproduces its capture only if their limits differ for at most this share of the time.
 const ACCOUNT: f64 = 0.3;
-/// Largest ratio of the median round trips, in either direction, at which it does.
+/// A twin reproduces its capture only if neither median round trip is more than this many times the
+/// other.
 const ROUND_TRIPS: f64 = 1.5;
 
 /// Results of a connection, computed from segments at one place.
@@ -24,7 +25,7 @@ pub struct Figures {
     pub bytes: u64,
     /// Time from the end of the handshake to the ACK of the last byte.
     pub seconds: f64,
-    /// Payload divided by that time, in Mbit/s.
+    /// `bytes` divided by `seconds`, in Mbit/s.
     pub goodput_mbps: f64,
     /// Smallest round trip, in milliseconds.
     pub base_rtt_ms: f64,
@@ -42,9 +43,11 @@ pub struct Figures {
 
 /// Shares of the time by group. Limits that a capture may confuse are in one group.
 type Account = [f64; GROUPS];
+/// Number of groups.
 const GROUPS: usize = 9;
-/// The group of pacing, and the groups of limits that bound the bytes in flight.
+/// The group of pacing.
 const PACING: usize = 6;
+/// The groups of limits that bound the bytes in flight.
 const BOUNDS: std::ops::RangeInclusive<usize> = 1..=5;
 
 /// The group of a limit; `None` for the time before and after the transfer.
@@ -99,8 +102,8 @@ impl Figures {
             let place = SeenLimit::ALL.iter().position(|known| *known == band.limit);
             times[place.expect("every limit is in the list")] += length;
             let own = group(band.limit);
-            // A pacing rate derives from the bound on bytes in flight, so its time counts for that
-            // bound.
+            // A pacing rate derives from the limit that bounds the bytes in flight, so the time is
+            // added to that limit.
             let place = match own {
                 Some(PACING) => flight.or(own),
                 own => own,

@@ -1,4 +1,4 @@
-//! The path of the twin: rate, delay and queue.
+//! The path of the twin (the simulated copy of the captured connection): rate, delay and queue.
 
 use fullpipe_scenario::units::rate_text;
 
@@ -15,12 +15,14 @@ const USUAL_MTU: u32 = 1_500;
 const IP_AND_TCP: u32 = 40;
 /// Bytes of a SYN in the simulator.
 const SYN: f64 = 78.0;
-/// An unknown rate is assumed to be this multiple of the highest rate of a round trip.
+/// Without a sign of the rate, the path gets this many times the highest rate of payload that
+/// arrived.
 const AMPLE: f64 = 4.0;
-/// Least multiple of the same rate at which a lower bound is taken as the rate.
+/// A lower bound of the rate is taken as the rate only if it is at least this many times the
+/// delivered rate.
 const BOUND: f64 = 1.1;
-/// Least ratio of a long segment's additional time to the variation of round trips, at which that
-/// time is used.
+/// A long segment's additional round-trip time shows the rate if it is more than this many times
+/// the variation of round trips.
 const JITTER: u64 = 1;
 /// Length in packets of a queue that the segments do not show.
 const USUAL_QUEUE: f64 = 100.0;
@@ -73,7 +75,8 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
                 plan.set("path.rate", rate_value(own), Basis::Guessed, why);
                 return Some(own);
             }
-            // A lower bound that is hardly above the delivered rate would limit the twin.
+            // Use a lower bound only if it is clearly above the delivered rate; otherwise, the
+            // path could limit the twin although it did not limit the connection.
             let delivered = evidence.observed.path.delivery_bps.unwrap_or(0.0) * frame;
             let assumed = if bps >= BOUND * delivered {
                 bps
@@ -91,8 +94,8 @@ fn rate(plan: &mut Plan, evidence: &Evidence<'_>) -> Option<f64> {
     Some(bps)
 }
 
-/// Rate from the additional time of a long segment compared with a SYN, for a tap at the sender;
-/// `None` if round trips vary by as much.
+/// Rate from the round-trip time that a long segment takes longer than a SYN. Returns `None` if
+/// the tap is not at the sender, or if round trips vary by as much.
 fn by_length(evidence: &Evidence<'_>) -> Option<f64> {
     let vantage = &evidence.observed.vantage;
     let is_known = vantage.has_handshake && evidence.trace.to_sender == 0;
@@ -109,7 +112,8 @@ fn by_length(evidence: &Evidence<'_>) -> Option<f64> {
 fn delay(plan: &mut Plan, evidence: &Evidence<'_>, rate_bps: Option<f64>) {
     let wire = |bytes: f64| rate_bps.map_or(0.0, |bps| bytes * 8e9 / bps);
     let vantage = &evidence.observed.vantage;
-    // Only at a tap at the sender does a round trip include the segment's transmission time.
+    // Subtract the transmission time only for a tap at the sender: only there does the round trip
+    // include it.
     let (len, longest) = evidence.trace.longest.unwrap_or((0, evidence.base_rtt()));
     let on_wire = match evidence.trace.to_sender {
         0 => wire(len as f64 + f64::from(evidence.headers())),

@@ -1,7 +1,8 @@
 //! The experiment that a capture suggests, value by value, and its file.
 //!
-//! Rule: the file itself is run, so the written experiment gives the twin's results. Each value is
-//! marked as seen, inferred, guessed or assumed.
+//! Rule: the twin (the simulated copy of the captured connection) is run from this file, so a user
+//! who runs the file gets the twin's results. Each value is marked as seen, inferred, guessed or
+//! assumed.
 
 use fullpipe::presets::Preset;
 use fullpipe_scenario::{
@@ -54,7 +55,7 @@ pub struct FittedValue {
     pub to: String,
     /// Origin of the value.
     pub basis: Basis,
-    /// The segments that showed it, or the reason for which it is assumed.
+    /// The segments that showed the value, or the reason for which it is assumed.
     pub why: String,
 }
 

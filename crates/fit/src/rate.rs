@@ -1,7 +1,8 @@
-//! The rate of the path, inferred from trains of ACKs: several ACKs in a row.
+//! The rate of the path, inferred from trains of ACKs. A train is several ACKs in a row.
 //!
 //! If segments left faster than their ACKs came back, the bottleneck spread them, so the spacing of
-//! the ACKs is the bottleneck's. The same is true of every train while the path has a queue.
+//! the ACKs is the bottleneck's. While the path has a queue, the spacing of every train is the
+//! bottleneck's.
 //!
 //! Rule: without such a train, the rate is only a lower bound.
 
@@ -9,12 +10,12 @@ use crate::trace::{Sent, Trace};
 
 /// ACKs of a train after its first one: a long train, and a short one for short flights.
 const ACKS: [usize; 2] = [4, 2];
-/// Number of agreeing trains from which their rate is trusted.
+/// If at least this many trains agree on a rate, the rate is trusted.
 const STRONG: usize = 8;
-/// Least ratio of the time of a train's ACKs to that of its segments, if the bottleneck spread
-/// them.
+/// The bottleneck spread the segments if their ACKs took at least this many times as long as the
+/// segments.
 const SPREAD: f64 = 1.5;
-/// Least ratio of a round-trip time to the smallest one at which the path has a queue.
+/// The path has a queue if a round trip is more than this many times the smallest one.
 const QUEUED: f64 = 1.25;
 /// An ACK of more than this many times the median number of bytes ended a recovery.
 const JUMP: u64 = 2;
@@ -22,16 +23,18 @@ const JUMP: u64 = 2;
 const TICK: u64 = 1_000_000;
 /// Fewest trains that show a rate.
 const FEWEST: usize = 2;
-/// Least ratio of the time of a train's ACKs to that of its segments.
+/// ACKs that took less than this many times the time of their segments had queued behind each
+/// other.
 const COMPRESSED: f64 = 0.9;
 /// Least ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;
 /// Least ratio of the path's rate to the highest rate of a train.
 const OF_HIGHEST: f64 = 0.5;
-/// Fewest trains of equal rate that show the path's rate, and their least share of all trains.
+/// Fewest trains of equal rate that show the path's rate.
 const CLUSTER: usize = 3;
+/// Least share of all trains that must have the equal rate.
 const CLUSTER_SHARE: f64 = 0.003;
-/// Least ratio of a considered rate to the fastest range of rates.
+/// Only rates of at least this share of the fastest common rate are considered.
 const NEAR_FASTEST: f64 = 0.75;
 /// Half width of a range of equal rates, relative to the rate.
 const NEAR: f64 = 0.06;
@@ -50,7 +53,8 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
     let [long, short] = ACKS.map(|acks| by_trains(trace, mss, acks));
     let short = short.filter(|(rate, count)| rate.is_seen && *count >= STRONG);
     let (rate, count) = long.or(short)?;
-    // A gap inside a long train makes the train slower; jitter makes short trains faster.
+    // Prefer short trains if they show a much faster rate: a gap makes a long train slower.
+    // Otherwise prefer long trains, because jitter makes some short trains faster.
     let better = short.filter(|(short, _)| {
         let is_much_faster = short.payload_bps * NEAR_FASTEST > rate.payload_bps;
         !rate.is_seen || count < STRONG || is_much_faster
@@ -58,11 +62,12 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
     Some(better.map_or(rate, |(rate, _)| rate))
 }
 
-/// The rate by trains of `acks` ACKs after the first one, and the number of trains with this rate.
+/// The rate that trains with `acks` ACKs after the first one show, and the number of trains with
+/// this rate.
 fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> {
     let (mut shown, mut all) = trains(trace, mss, acks);
     all.sort_by(f64::total_cmp);
-    // The path's rate is at least the rate at which the path carried the payload.
+    // Ignore trains slower than the payload was carried, because the path's rate is at least that.
     let high = *all.get(all.len().checked_sub(FEWEST)?)?;
     let seconds = trace.done.saturating_sub(trace.begin).max(1) as f64 / 1e9;
     let carried = trace.bytes as f64 * 8.0 / seconds;
@@ -80,7 +85,7 @@ fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> 
     Some((rate, count))
 }
 
-/// The rates of trains that show the path's rate, and the rates of all trains.
+/// The rates of the trains that show the path's rate, and the rates of all trains.
 fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
     let progress: Vec<_> = trace.acks.iter().filter(|acked| acked.bytes > 0).collect();
     let mut sizes: Vec<u64> = progress.iter().map(|acked| acked.bytes).collect();
@@ -97,7 +102,7 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
         let Some(sent) = sends.span(first.ack, last.ack) else {
             continue;
         };
-        // If ACKs came faster than their segments left, they had queued behind each other.
+        // Ignore ACKs that came faster than their segments left: they had queued behind each other.
         let is_compressed = (span as f64) < COMPRESSED * sent as f64;
         if span == 0 || has_jump || is_compressed {
             continue;
@@ -108,9 +113,10 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
         }
         let bps = (last.ack - first.ack) as f64 * 8e9 / span as f64;
         all.push(bps);
-        // Segments that left over more than one round trip did not leave together.
+        // Segments that left over more than one round trip did not leave together, so the
+        // bottleneck did not spread them.
         let is_spread = span as f64 > SPREAD * sent as f64 && sent < base;
-        // ACKs of partial segments may be delayed ACKs.
+        // Ignore partial segments, because their ACKs may be delayed ACKs.
         let is_full = last.ack - first.ack >= u64::from(mss) * acks as u64;
         let is_queued = is_full && rtt as f64 > QUEUED * base as f64;
         if is_spread || is_queued {
@@ -120,8 +126,10 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
     (shown, all)
 }
 
-/// The mean and the number of the rates that most trains have, among those near the fastest range
-/// with enough trains. Gaps between segments make trains slower, and jitter makes a few faster.
+/// The mean rate of the largest group of trains with nearly equal rates, and the number of trains
+/// in it. Groups far below the fastest common rate are ignored, because gaps between segments make
+/// trains slower. A fast group with few trains is ignored, because jitter makes a few trains
+/// faster.
 fn settled(rates: &mut [f64]) -> (f64, usize) {
     rates.sort_by(f64::total_cmp);
     let enough = CLUSTER.max((rates.len() as f64 * CLUSTER_SHARE) as usize);
@@ -169,7 +177,8 @@ impl<'a> Sends<'a> {
         while self.sent.get(self.from)?.end <= from {
             self.from += 1;
         }
-        // The ACK of a retransmission covers segments that arrived long before.
+        // Ignore retransmitted bytes: the ACK of a retransmission covers segments that arrived long
+        // before.
         let next = self.again.partition_point(|start| *start < from);
         if self.again.get(next).is_some_and(|start| *start < to) {
             return None;

@@ -1,6 +1,7 @@
-//! The receiving application of the twin: it may read slowly, or stop for a time.
+//! The receiving application of the twin (the simulated copy of the captured connection). It may
+//! read slowly, or stop for a time.
 //!
-//! Rule: a reader is inferred only from windows that limit the sender and that are usually smaller
+//! Rule: a slow reader is inferred only if windows limit the sender and most windows are smaller
 //! than the largest one.
 
 use fullpipe_scenario::units::seconds_text;
@@ -11,15 +12,16 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// Least share of the lifetime limited by windows at which a reader is inferred.
+/// A reader is inferred only if windows were the limit for at least this share of the lifetime.
 const SHOWS: f64 = 0.1;
-/// Share of the largest window below which the median window shows a slow reader.
+/// The reader is slow if the median window is below this share of the largest one.
 const SMALL: f64 = 0.7;
-/// Least share of the time with a closed window that a single pause has.
+/// A single pause counts if it is at least this share of the whole time with a closed window.
 const PAUSE: f64 = 0.5;
-/// Least length of a pause in round trips.
+/// Least length of a pause, in round trips.
 const TRIPS: u64 = 5;
-/// Share of the largest window above which the reader has read nearly everything.
+/// Before a pause, the reader had read nearly everything if a window was at least this share of the
+/// largest one.
 const OPEN: f64 = 0.9;
 
 /// Adds the values of the reader to `plan`.
@@ -77,7 +79,7 @@ pub fn pace(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let Some(&read) = reads.get(reads.len() / 2) else {
         return false;
     };
-    // The beginning is limited by the sender's congestion window, so it is skipped.
+    // Skip the first third of the payload, because the congestion window limits the sender there.
     let mut late = trace
         .acks
         .iter()

@@ -1,6 +1,6 @@
 //! Runs a candidate, and captures the run.
 //!
-//! Rule: the run is captured at the place of the original capture.
+//! Rule: a candidate's run is captured at the same place of the path as the original capture.
 
 use std::ops::ControlFlow;
 
@@ -27,17 +27,18 @@ pub struct Ran {
     pub figures: Figures,
 }
 
-/// Place in the simulation that corresponds to the original capture's.
+/// Place of a tap in the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     view: View,
-    /// For a view from the middle: the nearer host, and the propagation delay from it.
+    /// For a tap in the middle of the path: the nearer host.
     host: usize,
+    /// For a tap in the middle of the path: the propagation delay from the nearer host.
     shift_ns: i64,
 }
 
 impl Place {
-    /// The place that corresponds to the vantage of `observed`.
+    /// Returns the place that corresponds to that of the tap that captured `observed`.
     pub fn of(observed: &ObservedConnection) -> Self {
         let vantage = &observed.vantage;
         let [near, far] = [vantage.to_sender_ns, vantage.to_receiver_ns];
@@ -45,8 +46,8 @@ impl Place {
         match vantage.side {
             Side::Sender | Side::Unknown => Self::at(View::Sender, 0, 0),
             Side::Receiver => Self::at(View::Receiver, 1, 0),
-            // The path's queues are assumed on that side of the tap where the other, more distant
-            // end is.
+            // Measure from the nearer host: the queues are assumed to be on the other, longer
+            // side of the tap.
             Side::Middle if near <= far => Self::at(View::Middle, 0, near / 2),
             Side::Middle => Self::at(View::Middle, 1, far / 2),
         }

@@ -190,7 +190,7 @@ fn an_application_that_pauses_has_its_writes() {
     assert!((pause_us - 50_000.0).abs() < 500.0, "{pause_us} us");
 }
 
-/// A pause of the reader gives no advice: a larger buffer would hide it and not remove it.
+/// A pause of the reader gives no advice: a larger buffer would only hide the pause.
 #[test]
 fn a_reader_that_pauses_gives_no_advice() {
     let reader = ", bytes = 3000000, read.stall_after = \"300ms\", read.stall_for = \"4s\"";
@@ -223,8 +223,8 @@ fn a_twin_that_misses_its_capture_gives_no_advice() {
     assert!(explained.is_err());
 }
 
-/// Without SYNs, window scale and options are unknown: a window that is the limit may look like a
-/// buffer.
+/// Without SYNs, the window scale and the options are unknown, so a limiting window may look like
+/// a full buffer.
 #[test]
 fn a_capture_without_its_handshake_gives_no_advice() {
     let whole = segments(SMALL_BUFFER, View::Sender);
@@ -305,8 +305,8 @@ fn damaged_segments_give_an_estimate_or_a_reason() {
     }
 }
 
-/// The ends that two captures show equal the hosts' own traces: the same segments, retransmissions
-/// and losses.
+/// Two captures of a transfer show what the hosts' own traces show: the same segments,
+/// retransmissions and losses.
 #[test]
 fn ends_of_captures_have_the_segments_of_the_hosts_traces() {
     let setup = parsed(&ample(", loss = \"2%\"", ", bytes = 1000000", ""));
@@ -342,7 +342,7 @@ fn ends_of_captures_have_the_segments_of_the_hosts_traces() {
     );
     let far = truth.second.as_ref().expect("both hosts were observed");
     let seen = found.second.expect("both ends were captured");
-    // The trace of a passive end begins only after SYN and SYN-ACK.
+    // The trace of a host that accepts a connection begins only after SYN and SYN-ACK.
     assert_eq!(seen.received.seq[1..], far.received.seq);
     assert_eq!(seen.sent.ack[1..], far.sent.ack);
 }

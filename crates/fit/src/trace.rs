@@ -54,11 +54,12 @@ pub struct Trace {
     pub acks: Vec<Acked>,
     /// Round trips of the whole path: time of the ACK at the tap, and length, in nanoseconds.
     pub rtts: Vec<(u64, u64)>,
-    /// Payload of the longest segments, and the smallest round trip of such a segment.
+    /// Payload of the longest segments, and the smallest round trip of a segment with that payload.
     pub longest: Option<(u64, u64)>,
-    /// Bytes that the receiver sent before the first payload, and the time of the last one.
+    /// Number of bytes that the receiver sent before the first payload, and the time of the last of
+    /// these bytes.
     pub question: Option<(u64, u64)>,
-    /// Time of the last new ACK; without ACKs, of the last payload.
+    /// Time of the last ACK of new payload, or of the last payload if no ACK was seen.
     pub done: u64,
     /// Acknowledged bytes, or sent bytes if no ACK was seen.
     pub bytes: u64,
@@ -66,7 +67,7 @@ pub struct Trace {
     pub to_sender: u64,
     /// All payload that the receiver sent, in bytes.
     pub back_bytes: u64,
-    /// Time of the first segment that is not a SYN. The handshake, with its losses, comes before.
+    /// Time of the first segment after the SYNs. The handshake and its losses end before this time.
     pub begin: u64,
 }
 
@@ -137,12 +138,13 @@ impl Trace {
 
 /// Waits in queues before the tap, from the sender's timestamps.
 ///
-/// A segment that waited is late on the tap's clock compared with the sender's timestamp clock. The
-/// timestamps are used only if their ticks are milliseconds.
+/// A segment that waited before the tap passes it later than the sender's timestamp says.
+/// Timestamps are used only if the ticks of the sender's clock are milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
     first: Option<(i64, u32)>,
-    /// Smallest difference between the two clocks, in nanoseconds.
+    /// Smallest difference between the tap's clock and the sender's timestamp clock, in
+    /// nanoseconds.
     least: i64,
 }
 
@@ -173,11 +175,12 @@ impl Waits {
         }
     }
 
-    /// Time for which a segment waited before the tap; never negative, exact to a tick.
+    /// Time for which a segment waited before the tap, exact to a tick; 0 if it did not wait.
     fn before(&self, at_ns: i64, tsval: u32) -> u64 {
         let Some(first) = self.first else { return 0 };
         let late = lateness(first, (at_ns, tsval)).saturating_sub(self.least);
-        // The segment with the smallest difference may have left at the end of its tick.
+        // Subtract a tick: the segment with the smallest difference may have left at the end of its
+        // tick.
         late.saturating_sub(TICK).max(0) as u64
     }
 }
@@ -209,8 +212,9 @@ struct Reader {
     now: u64,
     /// Position after the last byte sent.
     max: u64,
-    /// Number of ACKs that the sender has received, and the highest acknowledged position.
+    /// Number of ACKs that the sender has received.
     received: usize,
+    /// Highest position that the sender knows to be acknowledged.
     una: u64,
     /// Index of the first segment whose round trip is not known yet.
     pending: usize,
@@ -322,7 +326,7 @@ impl Reader {
         }
         let Some(space) = self.space else { return };
         let ack = space.at + i64::from(segment.ack.wrapping_sub(space.seq) as i32);
-        // The ACK of a FIN is one byte beyond the payload.
+        // Limit the ACK to the payload, because the ACK of a FIN is one byte beyond it.
         let ack = (ack.max(0) as u64).min(self.max);
         let last = self.trace.acks.last().map_or(0, |last| last.ack);
         let bytes = ack.saturating_sub(last);
@@ -348,7 +352,8 @@ impl Reader {
             has_repair |= !once.is_once;
             self.pending += 1;
         }
-        // An ACK that waited for a retransmission gives no round trip of the original segment.
+        // Take no round trip if a segment was retransmitted: its ACK may be that of the
+        // retransmission.
         let Some(once) = newest.filter(|_| !has_repair) else {
             return;
         };

@@ -1,7 +1,8 @@
-//! The candidates, the choice among them, and the explanation of the chosen one.
+//! The candidates (experiments that may behave like the captured connection), the choice among
+//! them, and the explanation of the chosen one.
 //!
 //! Rule: the twin is the candidate whose capture differs least from the original. All candidates
-//! have the same seeds, and their work is bounded by a number of simulator events.
+//! run with the same seeds. The number of simulator events bounds their work.
 
 use fullpipe::presets::Preset;
 use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};
@@ -19,16 +20,16 @@ use crate::{
     variants::{self, Best},
 };
 
-/// Most simulator events of the runs of a fit; only the last run may exceed them.
+/// Most simulator events of all runs of a fit; only the last run may exceed this number.
 const WORK: u64 = 2_000_000;
-/// Number of seeds of a candidate whose link drops frames at random.
+/// Number of runs, each with another seed, if a candidate's link drops frames at random.
 const SEEDS: u64 = 3;
 /// Difference in score that makes a candidate e times less likely.
 const EVIDENCE: f64 = 0.05;
 
-/// Least gain, in addition to the twin's error of goodput, at which a change becomes advice.
+/// A change becomes advice only if its gain is at least this plus the twin's error of goodput.
 const WORTH: f64 = 0.1;
-/// Least improvement in score at which a candidate with one more change replaces the best one.
+/// A candidate with one more change replaces the best one only if its score is better by this.
 const SIMPLER: f64 = 0.02;
 
 /// Options of a fit.
@@ -47,7 +48,7 @@ pub struct FitOptions {
 pub struct Candidate {
     /// Name of its change to the first estimate; empty for the estimate itself.
     pub name: String,
-    /// Likelihood among the candidates, from 0 to 1. The smaller the misfit, the larger it is.
+    /// Likelihood among the candidates, from 0 to 1; a smaller misfit gives a larger likelihood.
     pub odds: f64,
     /// Differences between the candidate and the capture.
     pub compared: Compared,
@@ -62,7 +63,8 @@ pub struct CaptureTwin {
     pub setup: Setup,
     /// Results of the connection, computed from the capture.
     pub capture: Figures,
-    /// Results of the twin, computed from captures at the same place: means over its seeds.
+    /// Results of the twin, computed from captures at the place of the original: means over its
+    /// seeds.
     pub twin: Figures,
     /// Differences between twin and capture.
     pub compared: Compared,
@@ -143,11 +145,12 @@ struct Fitter<'a> {
 }
 
 impl Fitter<'_> {
-    /// Runs a candidate; with several seeds if its link drops frames at random.
+    /// Runs a candidate, with several seeds if its link drops frames at random.
     fn attempt(&mut self, name: String, plan: Plan) -> Result<(), FitFailure> {
         let setup = match plan.setup() {
             Ok(setup) => setup,
-            // Only the first estimate must have legal values.
+            // If a value is illegal, skip the candidate. Only for the first estimate is it an
+            // error.
             Err(_) if !self.tried.is_empty() => return Ok(()),
             Err(failure) => return Err(failure),
         };
@@ -174,8 +177,9 @@ impl Fitter<'_> {
         Ok(())
     }
 
-    /// The candidate with the least misfit among those that reproduce the capture, or among all if
-    /// none does. A later candidate has more changes, so its score must be better by [`SIMPLER`].
+    /// The candidate with the least misfit among those that reproduce the capture, or among all
+    /// candidates if none reproduces it. A later candidate has more changes, so its score must be
+    /// better by [`SIMPLER`].
     fn best(&self) -> &Tried {
         let best = self.tried.iter().reduce(|best, tried| {
             let [own, other] = [tried, best].map(|one| one.compared.is_reproduced());
@@ -220,7 +224,7 @@ impl Fitter<'_> {
 }
 
 impl CaptureTwin {
-    /// The explanation of the twin, or the reason for which an explanation would not apply to the
+    /// The explanation of the twin, or the reason for which the explanation would not apply to the
     /// connection.
     ///
     /// # Errors
@@ -233,7 +237,7 @@ impl CaptureTwin {
         if let Some(why) = self.no_advice() {
             return Ok(Err(why));
         }
-        // Advice for real hosts may only use the settings that their systems have.
+        // Try only settings that the hosts' systems have, because the advice is for real hosts.
         let mut setup = self.setup.clone();
         let hosts = setup.hosts.iter_mut();
         let others = hosts.filter(|host| host.preset.name != "default");
@@ -248,8 +252,8 @@ impl CaptureTwin {
         })
     }
 
-    /// Returns a value that `explained` would change and that the capture does not show. A twin
-    /// with another guess may have another cause.
+    /// Returns a value of the twin that the capture does not show and that `explained` would
+    /// change. With another guess for this value, the transfer might have another cause.
     fn guess_behind(&self, explained: &Explanation) -> Option<&FittedValue> {
         let mut changed = self.setup.clone();
         for change in explained.shown.iter().chain(&explained.advice) {
@@ -308,7 +312,8 @@ impl CaptureTwin {
             Verdict::RoundTripDiffers => {
                 missed(format!("its round trips differ by {:+.0} %", rtt_error * 100.0))
             }
-            // The pause begins at a fixed time in the twin, so a faster transfer may end before it.
+            // Give no advice: the pause begins at a fixed time in the twin, so a faster transfer
+            // may end before it.
             Verdict::Reproduces => self.plan.get("workload.read.stall_for").map(|pause| {
                 format!(
                     "the receiving application read nothing for {}: a buffer only hides such a pause",

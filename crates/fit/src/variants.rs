@@ -1,7 +1,8 @@
-//! The candidates in addition to the first estimate.
+//! The candidates after the first estimate: experiments that may behave more like the captured
+//! connection.
 //!
-//! Rule: a function changes one value of the best candidate so far that the segments do not
-//! determine, and returns nothing if they do.
+//! Rule: each function changes one value of the best candidate so far, and only a value that the
+//! segments do not determine. If they determine it, the function returns no candidate.
 
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;
@@ -15,15 +16,16 @@ use crate::{
     reader,
 };
 
-/// Least share of the lifetime with a limit at which values about that limit are varied.
+/// Values that belong to a limit are varied only if the limit lasts for at least this share of the
+/// lifetime.
 const OPEN: f64 = 0.1;
 /// Misfit below which no further candidate is run.
 const EXACT: f64 = 0.02;
-/// Factor between a queue of one bandwidth-delay product and the longer queue that is tried.
+/// The longer queue that is tried has this many bandwidth-delay products.
 const LONGER: f64 = 8.0;
-/// Share of the largest window that nearly all windows exceed if the reader is not slow.
+/// The reader is not slow if nearly all windows exceed this share of the largest window.
 const CONSTANT: f64 = 0.95;
-/// Fewest retransmissions for which a policer is tried.
+/// A policer is tried only if there are at least this many retransmissions.
 const POLICED: u64 = 10;
 /// Burst sizes of policers, in bytes.
 const BURSTS: [u64; 2] = [20_000, 100_000];
@@ -112,7 +114,8 @@ fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("no pacing".to_string(), plan)]
 }
 
-/// Changes the send buffer by the relative error of goodput.
+/// Corrects the send buffer for the twin's error of goodput: a twin that is 10 % too fast gets a
+/// smaller buffer.
 fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         plan,
@@ -141,7 +144,7 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![(format!("{} = {bytes}", value.set), changed)]
 }
 
-/// Tries a longer queue if the twin lost segments and the capture did not.
+/// Tries a longer queue if the twin lost segments and the captured connection lost none.
 fn queue(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -253,8 +256,8 @@ fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
     made.collect()
 }
 
-/// Tries a send buffer of the size of the largest flight if segments were lost: between losses the
-/// send buffer may have bounded the flight.
+/// Tries a send buffer of the size of the largest flight if segments were lost: between losses,
+/// the send buffer may have limited the flight.
 fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -274,7 +277,7 @@ fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("a send buffer of the largest flight".to_string(), changed)]
 }
 
-/// Tries the rate of the fastest ACKs if the known rate is only a lower bound.
+/// Tries the rate of the fastest ACKs if the estimated rate is only a lower bound.
 fn rate(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -333,8 +336,8 @@ fn losses(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("losses also without a full queue".to_string(), changed)]
 }
 
-/// Tries writes of the size of the first burst if Nagle's algorithm joined writes and hid their
-/// ends.
+/// Tries writes of the size of the first burst if Nagle's algorithm joined writes, which hides
+/// their sizes.
 fn first_burst(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,

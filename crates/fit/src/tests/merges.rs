@@ -1,6 +1,7 @@
 //! Tests of merging captures at both hosts of the simulator: clocks, losses, holes, offloads.
 //!
-//! Rule: results are compared with the hosts' own traces, or with a merge of captures by one clock.
+//! Rule: results are compared with the hosts' own traces, or with a merge of two captures by one
+//! clock.
 
 use fullpipe_diagnose::merge::{MergeFacts, MergeFailure, Merged, Tap, merge};
 
@@ -22,7 +23,7 @@ fn both(path: &str, bytes: u32) -> ([Vec<Segment>; 2], Connection) {
     (segments, observed.connections[0].clone())
 }
 
-/// The capture as a clock would record it that is ahead by `ahead_ns` and faster by `drift`.
+/// The capture as recorded by a clock that is ahead by `ahead_ns` and faster by `drift`.
 fn by_clock(segments: &[Segment], ahead_ns: i64, drift: f64) -> Vec<Segment> {
     let first = segments[0].at_ns;
     let at = |at_ns: i64| at_ns + ahead_ns + ((at_ns - first) as f64 * drift) as i64;
@@ -43,8 +44,8 @@ fn near(one: Option<f64>, other: Option<f64>, ratio: f64) -> bool {
         .is_some_and(|(one, other)| (one / other - 1.0).abs() < ratio)
 }
 
-/// Offset and drift are found, then every loss in the hosts' traces, in both orders of the
-/// captures.
+/// In both orders of the captures, the merge finds the clocks' offset and drift, and every loss in
+/// the hosts' traces.
 #[test]
 fn clocks_and_losses_of_two_captures_are_found() {
     let ([sender, receiver], truth) = both(LOSSY, 12_000_000);
@@ -81,7 +82,7 @@ fn clocks_and_losses_of_two_captures_are_found() {
     }
 }
 
-/// The ends of a merged connection equal the hosts' traces.
+/// Each end of a merged connection has the segments of that host's trace.
 #[test]
 fn the_ends_of_a_merged_connection_are_those_of_the_hosts() {
     let ([sender, receiver], truth) = both(LOSSY, 2_000_000);
@@ -91,7 +92,7 @@ fn the_ends_of_a_merged_connection_are_those_of_the_hosts() {
     let far = ends.second.expect("both ends were captured");
     let own = truth.second.expect("both hosts were observed");
     assert_eq!(far.received.seq[1..], own.received.seq);
-    // The clock's error is a fraction of the transmission time of a full segment.
+    // Times may differ by the clock's error, a fraction of the transmission time of a full segment.
     let pairs = far.received.at_ns[1..].iter().zip(&own.received.at_ns);
     let begin = truth.first.sent.at_ns[0];
     let error = pairs
