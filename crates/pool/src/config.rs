@@ -10,29 +10,30 @@ crate::knobs! {
         blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
-        /// Cells in a block. Once a quarter of what may be held and promised is in use, a
-        /// connection that was accepted, or one that was idle, has a cell as its window
-        /// until the peer has sent as much without a pause. 1, cells of less than 256 bytes,
-        /// or a window field whose unit is more than a quarter of a cell (windows beyond
-        /// 8 MB with cells of 512 bytes): every window has blocks of its own.
+        /// Cells in a block. Once a quarter of the pool is used or reserved, a newly accepted or
+        /// idle connection has a cell as its window, until the peer has sent a cell of payload
+        /// without a pause. 1, cells of less than 256 bytes, or a window field whose unit is more
+        /// than a quarter of a cell (windows beyond 8 MB with cells of 512 bytes): every window has
+        /// blocks of its own.
         cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
-        /// Blocks guaranteed to senders: no other holder can take the last of them.
-        /// Without them, windows promised to peers could use all the memory that an
-        /// answer to those peers needs.
+        /// Blocks guaranteed to senders: only senders can take these blocks. Without this floor,
+        /// windows advertised to peers could use all the memory that an answer to those peers
+        /// needs.
         send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
-        /// Blocks guaranteed to receivers: no other holder can take the last of them. Blocks
-        /// of cells count.
+        /// Blocks guaranteed to receivers: only receivers can take these blocks. Blocks that are
+        /// divided into cells count.
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
-        /// Limit on blocks held and promised together, in percent of all blocks; at
-        /// 100 every promise can be kept. Idle connections need no more: see `cells`.
+        /// Limit on blocks used and reserved together, in percent of all blocks. At 100 a block
+        /// exists for every byte of an advertised window. Idle connections do not need more than
+        /// 100: see `cells`.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
-        /// Share of blocks held and promised below which pressure ends.
+        /// Share of blocks used and reserved below which pressure ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
-        /// Share of blocks held and promised from which memory is under pressure:
-        /// autotuned buffers stop growing, and the largest shrink.
+        /// Share of blocks used and reserved from which memory is under pressure: autotuned buffers
+        /// stop growing, and the largest shrink.
         pressure: u32 = 80, legal 1 => 100, drawn 70 => 90, "%";
-        /// Share of blocks held and promised from which autotuned buffers shrink to
-        /// their initial size.
+        /// Share of blocks used and reserved from which autotuned buffers shrink to their initial
+        /// size.
         pressure_high: u32 = 95, legal 1 => 100, drawn 90 => 100, "%";
         /// Ranges of out-of-order payload that all reassembly queues together may use.
         /// 0 is one for each 8 KiB of the pool, at least 1,024.

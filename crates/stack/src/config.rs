@@ -38,9 +38,9 @@ knob_choice! {
 fullpipe_pool::knobs! {
     /// Sizes of the tables, and the work of a turn.
     pub struct StackConfig in "stack" {
-        /// Connections at the same time, those in TIME-WAIT excluded. If all are in use,
-        /// the orphan stalled longest is reset for a new one, or the oldest if all are
-        /// orphans.
+        /// Connections at the same time, those in TIME-WAIT excluded. If all are in use, a new
+        /// connection replaces the orphan that has stalled longest, which is reset. If all are
+        /// orphans, it replaces the oldest.
         connections: u32 = 256, legal 1 => 1_048_576, drawn 1 => 64, "connections";
         /// Listening sockets.
         listeners: u32 = 16, legal 0 => 65_536, drawn 1 => 4, "listeners";
@@ -57,10 +57,10 @@ fullpipe_pool::knobs! {
         /// ignored until the peer reports them again. 0 is one for each KiB in flight, at
         /// least 1,024.
         sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
-        /// Largest share of packet memory that the windows of all handshakes in
-        /// progress may reserve. A SYN that would need more is answered with a
-        /// SYN cookie if cookies are in use, and dropped otherwise. If idle connections
-        /// have cells (`pool.cells`), larger windows have about an eighth of packet memory.
+        /// Largest share of packet memory that the windows of all handshakes in progress may
+        /// reserve. A SYN beyond this share is answered with a SYN cookie if cookies are in use,
+        /// and dropped otherwise. If idle connections have cells (`pool.cells`), larger windows of
+        /// handshakes may reserve about an eighth of packet memory.
         half_open_share: u32 = 25, legal 1 => 100, drawn 1 => 50, "percent";
         /// Use of SYN cookies. A connection that is opened by a cookie begins with a
         /// window of zero; if the peer offers no timestamps, it has no window scale, SACK
@@ -70,36 +70,35 @@ fullpipe_pool::knobs! {
             drawn SynCookieUse::Off => SynCookieUse::WhenFull, "";
         /// Established connections that wait to be accepted, for each listener that sets no backlog.
         backlog: u32 = 128, legal 1 => 65_536, drawn 1 => 8, "connections";
-        /// Orphans: connections that the application has closed and that finish by
-        /// themselves. If there is one more, the oldest is reset.
+        /// Orphans: connections that the application has closed and that the stack finishes. A
+        /// further orphan resets the oldest.
         orphans: u32 = 128, legal 0 => 1_048_576, drawn 128 => 256, "connections";
-        /// Largest share of packet memory that stalled orphans may hold while other
-        /// connections are refused memory; beyond it, the first stalled orphan is reset.
-        /// An orphan is stalled if its peer has acknowledged nothing for `tcp.retries1`
-        /// timeouts or probes.
+        /// Largest share of packet memory that stalled orphans may use while other connections are
+        /// refused memory; beyond it, the first stalled orphan is reset. An orphan is stalled if
+        /// its peer has acknowledged nothing for `tcp.retries1` timeouts or probes.
         orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
-        /// Connections in TIME-WAIT. If there is one more, the oldest is forgotten.
+        /// Connections in TIME-WAIT. A further one replaces the oldest.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
-        /// Answers to segments without a connection that wait to be sent: resets, and
-        /// challenge ACKs of handshakes. The fuller the queue, the fewer are taken.
+        /// Answers to segments without a connection that wait to be sent: resets, and challenge
+        /// ACKs of handshakes. The fuller the queue, the fewer new answers it accepts.
         reset_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
-        /// Such answers to one address in a second, after a burst of
+        /// Resets and challenge ACKs of handshakes to one address in a second, after a burst of
         /// `stack.resets_burst`; 0 sends none.
         resets_per_source: u32 = 10, legal 0 => 1_000_000, drawn 10 => 100, "segments/s";
-        /// Such answers to one address at once.
+        /// Resets and challenge ACKs of handshakes to one address at once.
         resets_burst: u32 = 64, legal 1 => 1_000_000, drawn 8 => 64, "segments";
-        /// Such answers to all addresses in a second, bursts excluded; 0 sends none.
-        /// Divided by `stack.resets_per_source` it is the number of addresses that are
-        /// counted at the same time (at most 65,536); others are answered by chance.
+        /// Resets and challenge ACKs of handshakes to all addresses in a second, bursts excluded; 0
+        /// sends none. This number divided by `stack.resets_per_source` is the number of addresses
+        /// that are counted at the same time (at most 65,536). A further address may get no answer.
         resets_per_second: u32 = 10_000, legal 0 => 10_000_000, drawn 100 => 10_000, "segments/s";
         /// SYN-ACKs with a cookie that wait to be sent.
         cookie_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
         /// Frames received in a turn, and frames sent in a turn.
         turn_budget: u32 = 64, legal 1 => 65_536, drawn 1 => 64, "frames";
-        /// Send and receive consecutive segments of a connection together. The same packets
-        /// leave either way; together they take less time.
+        /// Send and receive consecutive segments of a connection together. The packets are the same
+        /// with and without bursts; bursts take less processor time.
         bursts: bool = true, legal false => true, drawn false => true, "";
-        /// Lowest ephemeral port, for a socket that names none. RFC 6056 §3.2.
+        /// Lowest ephemeral port, for a socket that chooses no port. RFC 6056 §3.2.
         ephemeral_low: u32 = 49_152, legal 1 => 65_535, drawn 40_000 => 50_000, "";
         /// Highest ephemeral port.
         ephemeral_high: u32 = 65_535, legal 1 => 65_535, drawn 50_000 => 65_535, "";
@@ -109,7 +108,7 @@ fullpipe_pool::knobs! {
 fullpipe_pool::knobs! {
     /// The knobs of the trace.
     pub struct TraceConfig in "trace" {
-        /// Records that the trace ring holds; 0 turns tracing off.
+        /// Capacity of the trace ring in records; 0 turns tracing off.
         records: u32 = 0, legal 0 => 16_777_216, drawn 0 => 1_024, "records";
     }
 }
@@ -123,10 +122,9 @@ fullpipe_pool::knobs! {
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
         /// Datagrams in reassembly at the same time; 0 discards fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";
-        /// Datagrams of one sender in reassembly. If there is one more, the sender's
-        /// oldest is dropped.
+        /// Datagrams of one sender in reassembly. A further one replaces the sender's oldest.
         reassembly_per_source: u32 = 8, legal 1 => 1_024, drawn 1 => 8, "datagrams";
-        /// Separate ranges of one datagram. A datagram with one more is dropped.
+        /// Separate ranges of one datagram. A datagram with more ranges is dropped.
         reassembly_pieces: u32 = 64, legal 1 => 8_192, drawn 1 => 64, "pieces";
         /// Bytes of packet memory for all datagrams in reassembly, holes included.
         reassembly_bytes: u32 = 262_144, legal 0 => 1_073_741_824, drawn 1_024 => 262_144, "bytes";
@@ -148,7 +146,7 @@ fullpipe_pool::knobs! {
     pub struct ArpConfig in "arp" {
         /// Neighbours in the cache.
         entries: u32 = 64, legal 1 => 65_536, drawn 1 => 16, "neighbours";
-        /// Packets that wait for one neighbour's reply. If there is one more, the oldest is dropped.
+        /// Packets that wait for one neighbour's reply. A further packet replaces the oldest.
         queue_packets: u32 = 16, legal 1 => 1_024, drawn 1 => 16, "packets";
         /// Requests without a reply after which a neighbour is unreachable.
         requests: u32 = 3, legal 1 => 255, drawn 1 => 10, "requests";
@@ -178,17 +176,17 @@ fullpipe_pool::knobs! {
         echo_replies: u32 = 32, legal 0 => 65_536, drawn 0 => 16, "replies";
         /// Bytes of echo data that wait to be sent.
         echo_bytes: u32 = 65_536, legal 0 => 16_777_216, drawn 256 => 65_536, "bytes";
-        /// Error messages that wait to be sent; 0 sends none. The fuller the queue, the
-        /// fewer are taken.
+        /// Error messages that wait to be sent; 0 sends none. The fuller the queue, the fewer new
+        /// messages it accepts.
         errors: u32 = 64, legal 0 => 65_536, drawn 0 => 64, "messages";
         /// Error messages to one address in a second, after a burst of
         /// `icmp.errors_burst`; 0 sends none. RFC 1812 §4.3.2.8.
         errors_per_source: u32 = 1, legal 0 => 1_000_000, drawn 1 => 100, "messages/s";
         /// Error messages to one address at once.
         errors_burst: u32 = 6, legal 1 => 1_000_000, drawn 1 => 16, "messages";
-        /// Error messages to all addresses in a second, bursts excluded; 0 sends none.
-        /// Divided by `icmp.errors_per_source` it is the number of addresses that are
-        /// counted at the same time (at most 65,536); others are answered by chance.
+        /// Error messages to all addresses in a second, bursts excluded; 0 sends none. This number
+        /// divided by `icmp.errors_per_source` is the number of addresses that are counted at the
+        /// same time (at most 65,536). A further address may get no message.
         errors_per_second: u32 = 1_000, legal 0 => 1_000_000, drawn 0 => 1_000, "messages/s";
     }
 }

@@ -35,7 +35,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "nuttx",
-        doc: "A small device: 36 buffers of 196 bytes hold everything.",
+        doc: "A small device with 36 buffers of 196 bytes for all packets.",
         rows: &[
             ("pool.blocks", "36"),
             ("pool.block_size", "196"),
@@ -74,7 +74,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "unet3",
-        doc: "An RTOS stack as delivered: windows of 1,024 bytes, and one datagram waits for its reader.",
+        doc: "An RTOS stack with default settings: windows of 1,024 bytes, and a receive queue of one datagram.",
         rows: &[
             ("tcp.send_buffer", "1024"),
             ("tcp.receive_buffer", "1024"),
@@ -89,7 +89,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "netburner",
-        doc: "256 buffers of 1,500 bytes for everything, and five of them for each use of a socket.",
+        doc: "256 buffers of 1,500 bytes for all packets; each queue of a socket may use five of them.",
         rows: &[
             ("pool.blocks", "256"),
             ("pool.block_size", "1500"),
@@ -109,7 +109,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "linux",
-        doc: "A host with 64 MiB for packets, whose buffers tune themselves between the limits of a kernel as delivered.",
+        doc: "A host with 64 MiB of packet memory and autotuned buffers, within the default limits of a Linux kernel.",
         rows: &[
             ("pool.blocks", "32768"),
             ("pool.ranges", "65536"),

@@ -68,13 +68,13 @@ const fn secs(value: u64) -> Duration {
 knobs! {
     /// The knobs of a connection. A row cites its RFC if there is one.
     pub struct TcpConfig in "tcp" {
-        /// Bytes written and not yet acknowledged that a connection may hold.
+        /// Bytes written and not yet acknowledged that a connection may buffer.
         send_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 128 << 10, "bytes";
         /// Size to which the send buffer may grow: it grows to twice the congestion
         /// window. 0, or less than `send_buffer`, keeps it at `send_buffer`.
         send_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
-        /// Bytes received and not yet read that a connection may hold; also the
-        /// largest window it advertises.
+        /// Bytes received and not yet read that a connection may buffer; also the largest window
+        /// that it advertises.
         receive_buffer: u32 = 64 << 10, legal 128 => 1 << 30, drawn 300 => 256 << 10, "bytes";
         /// Size to which the receive buffer may grow: it grows to twice the bytes that
         /// the application reads in a round trip. 0, or less than `receive_buffer`, keeps
@@ -84,17 +84,16 @@ knobs! {
         /// free or already its own. 100 lets the first connection take all memory. Under
         /// pressure it also bounds send and receive buffers that have grown.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
-        /// `window_share` of a connection that has received nothing yet. A small share
-        /// leaves memory to send buffers. At least 536 bytes.
+        /// As `window_share`, for a connection that has received nothing yet. A small share leaves
+        /// memory for send buffers. The window is at least 536 bytes.
         idle_window_share: u32 = 12, legal 1 => 100, drawn 1 => 100, "percent";
-        /// Largest segment sent, and largest MSS offered to a peer, whatever the MTU:
-        /// the MSS clamp.
+        /// Largest segment sent, and largest MSS offered to a peer, at any MTU (MSS clamping).
         mss_max: u32 = 65_495, legal 64 => 65_495, drawn 64 => 9_000, "bytes";
         /// Smallest MSS accepted from a peer. A smaller MSS would let a peer cause many
         /// packets with few bytes.
         mss_min: u32 = 48, legal 1 => 1_460, drawn 1 => 64, "bytes";
-        /// Probing for the path MTU, which also finds it where long packets are dropped
-        /// without a message. RFC 4821, RFC 8899.
+        /// Probing for the path MTU, which also finds it on paths that drop long packets without an
+        /// ICMP message. RFC 4821, RFC 8899.
         mtu_probing: MtuProbing = MtuProbing::BlackHole, legal MtuProbing::Off => MtuProbing::Always,
             drawn MtuProbing::Off => MtuProbing::Always, "";
         /// Segment size, payload and options, at which the search for the path
@@ -104,10 +103,9 @@ knobs! {
         /// Time after which a segment size that was too large is tried again. RFC 1191
         /// §6.3.
         probe_interval: Duration = secs(600), legal secs(1) => secs(86_400), drawn secs(1) => secs(600), "";
-        /// Fewest segments into which a full buffer is divided if memory, and not the
-        /// path, bounds the bytes in flight. Segments get smaller until an even number of
-        /// them fills the buffer, because a peer that delays its ACKs answers every
-        /// second segment. At least two segments fit on any path. 0 or 1 leaves the
+        /// Fewest segments into which a full buffer is divided if memory, and not the path, bounds
+        /// the bytes in flight. Segments get smaller until an even number of them fills the buffer,
+        /// because a peer that delays its ACKs answers every second segment. 0 or 1 leaves the
         /// segment size unchanged.
         fit_segments: u32 = 8, legal 0 => 16, drawn 0 => 16, "segments";
         /// Offer window scaling. RFC 7323 §2.
@@ -116,18 +114,18 @@ knobs! {
         timestamps: bool = true, legal false => true, drawn false => true, "";
         /// Offer selective acknowledgments. RFC 2018.
         sack: bool = true, legal false => true, drawn false => true, "";
-        /// Separate pieces of out-of-order payload that one connection may hold. A
-        /// segment that needs one more is dropped, so that no peer can use up the ranges
-        /// that all connections share. 0 is one for each 4 KiB that the receive buffer
-        /// may grow to, at least 64.
+        /// Separate ranges of out-of-order payload that one connection may have. A segment that
+        /// needs a further range is dropped, so that no peer can use up the ranges that all
+        /// connections share. 0 is one for each 4 KiB that the receive buffer may grow to, at least
+        /// 64.
         holes: u32 = 0, legal 0 => 65_536, drawn 1 => 64, "pieces";
-        /// Bytes of out-of-order payload that one connection may hold; more is
-        /// dropped, and the peer retransmits it.
+        /// Bytes of out-of-order payload that one connection may buffer. Further out-of-order
+        /// payload is dropped, and the peer retransmits it.
         out_of_order: u32 = 1 << 30, legal 0 => 1 << 30, drawn 0 => 256 << 10, "bytes";
-        /// Bytes sent and not yet acknowledged that a connection may have, if
-        /// less than its send buffer holds.
+        /// Bytes sent and not yet acknowledged that a connection may have, if that is less than its
+        /// send buffer.
         unacknowledged: u32 = 1 << 30, legal 128 => 1 << 30, drawn 300 => 1 << 20, "bytes";
-        /// Hold less than a segment while data is unacknowledged. RFC 9293 §3.7.4.
+        /// Delay a partial segment while data is unacknowledged. RFC 9293 §3.7.4.
         nagle: bool = true, legal false => true, drawn false => true, "";
         /// Segments that carry PSH, which asks the receiver to deliver at once. `write`,
         /// as Linux: a segment that ends a write or leaves nothing unsent, and the first
@@ -137,8 +135,7 @@ knobs! {
         /// received PSH, but a device that merges frames ends the merged frame at a PSH.
         push: PushPolicy = PushPolicy::Write, legal PushPolicy::Write => PushPolicy::Never,
             drawn PushPolicy::Write => PushPolicy::Never, "";
-        /// Longest time for which a cork holds less than a segment; 0 is
-        /// unlimited.
+        /// Longest time for which a cork delays a partial segment; 0 is unlimited.
         cork_timeout: Duration = ms(200), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
         /// Longest delay of an ACK; 0 acknowledges every segment at once. RFC
         /// 9293 §3.8.6.3.
@@ -148,9 +145,8 @@ knobs! {
         /// Segments at the start of a connection that are acknowledged at once,
         /// so that the peer's congestion window grows fast.
         quick_acks: u32 = 16, legal 0 => 1_000, drawn 0 => 16, "segments";
-        /// Smallest difference between the retransmission timeout and the
-        /// smoothed round-trip time. RFC 6298 §2.4 asks for a timeout of 1 s;
-        /// 200 ms is common practice.
+        /// Smallest difference between the retransmission timeout and the smoothed round-trip time.
+        /// RFC 6298 §2.4 recommends a timeout of at least 1 s; 200 ms is common practice.
         rto_min: Duration = ms(200), legal ms(1) => secs(60), drawn ms(50) => secs(1), "";
         /// Retransmission timeout before the first round-trip time sample. RFC
         /// 6298 §2.1.
@@ -163,14 +159,13 @@ knobs! {
         /// Consecutive timeouts or unanswered probes (R2) after which the
         /// connection is dropped, without FIN or RST. RFC 9293 §3.8.3.
         retries2: u32 = 15, legal 1 => 255, drawn 12 => 20, "timeouts";
-        /// `retries2` of a connection whose application has closed it. Answered
-        /// window probes count too: the connection does not wait for a peer
-        /// that never opens its window.
+        /// As `retries2`, for a connection that its application has closed. Answered window probes
+        /// count too, so that the connection does not wait for a peer that never opens its window.
         orphan_retries: u32 = 8, legal 1 => 255, drawn 12 => 20, "timeouts";
-        /// `retries2` of a SYN; 7 is over four minutes. RFC 9293 §3.8.3.
+        /// As `retries2`, for a SYN; 7 timeouts take over four minutes. RFC 9293 §3.8.3.
         syn_retries: u32 = 7, legal 1 => 255, drawn 6 => 12, "timeouts";
-        /// `syn_retries` of a listener's SYN-ACK. Until the last one, a peer that
-        /// vanished holds the memory reserved for its window.
+        /// As `syn_retries`, for a listener's SYN-ACK. Until the last timeout, the memory for the
+        /// window of a vanished peer stays reserved.
         synack_retries: u32 = 7, legal 0 => 255, drawn 3 => 6, "timeouts";
         /// Time for which a sender waits for a window of a useful size before
         /// it sends into a small one. RFC 9293 §3.8.6.2.1.
@@ -181,8 +176,8 @@ knobs! {
         keepalive_interval: Duration = secs(75), legal ms(10) => secs(86_400), drawn secs(1) => secs(75), "";
         /// Keepalive probes in a row without an answer that end the connection.
         keepalive_probes: u32 = 9, legal 1 => 255, drawn 6 => 12, "probes";
-        /// Longest time data may stay unacknowledged; 0 leaves it to `retries2`.
-        /// RFC 5482.
+        /// Longest time for which data may stay unacknowledged before the connection is dropped;
+        /// with 0 only `retries2` limits it. RFC 5482.
         user_timeout: Duration = secs(0), legal secs(0) => secs(86_400), drawn secs(0) => secs(0), "";
         /// Time for which a closed connection keeps its ports: 2 MSL. RFC 9293
         /// §3.6.1.
@@ -203,8 +198,8 @@ knobs! {
         /// Leave CUBIC's slow start when round trips grow longer, before a
         /// queue overflows. HyStart++, RFC 9406.
         hystart: bool = true, legal false => true, drawn false => true, "";
-        /// Share of a round trip's bytes that may be lost before BBR considers the path
-        /// full; 100 never does.
+        /// Share of a round trip's bytes that may be lost before BBR considers the path full; at
+        /// 100 losses never have this effect.
         bbr_loss_threshold: u32 = 2, legal 1 => 100, drawn 1 => 100, "percent";
         /// Explicit congestion notification: routers mark packets instead of
         /// dropping them. RFC 3168.
@@ -215,9 +210,9 @@ knobs! {
         /// Largest pacing rate, in bytes of payload; 0 leaves the rate to
         /// congestion control.
         pacing_rate_max: u32 = 0, legal 0 => u32::MAX, drawn 0 => 0, "bytes/s";
-        /// Time at which the size of a super-segment is decided (transmit or write). A
-        /// size decided at the write uses a rate that is out of date when the segment
-        /// leaves; it exists for comparison.
+        /// Time at which the size of a super-segment is decided (transmit or write). A size decided
+        /// at the write uses a rate that is out of date when the segment leaves; `write` exists for
+        /// comparison.
         segment_sizing: SegmentSizing = SegmentSizing::Transmit,
             legal SegmentSizing::Transmit => SegmentSizing::Write,
             drawn SegmentSizing::Transmit => SegmentSizing::Write, "";
@@ -227,25 +222,24 @@ knobs! {
         small_queue: u32 = 1 << 20, legal 0 => 1 << 30, drawn 0 => 1 << 16, "bytes";
         /// Probe for lost tails after two round trips of silence. RFC 8985 §7.
         tail_loss_probe: bool = true, legal false => true, drawn false => true, "";
-        /// Accept a write whole or not at all, as stacks do that cut segments at the
-        /// write.
+        /// Accept either the whole write or nothing, like stacks that cut segments at the write.
         write_atomic: bool = false, legal false => true, drawn false => false, "";
         /// Shortest time between two challenge ACKs of one connection. RFC 5961 §7.
         challenge_ack_interval: Duration = ms(100), legal ms(0) => secs(60), drawn ms(1) => ms(500), "";
-        /// Largest size of a send buffer without autotuning, whatever was set. A buffer
-        /// with autotuning is bounded by `send_buffer_max` alone.
+        /// Largest size of a send buffer without autotuning, even if an application sets more. A
+        /// buffer with autotuning is bounded by `send_buffer_max` alone.
         send_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
         /// Largest size of a receive buffer without autotuning; see `send_buffer_limit`.
         receive_buffer_limit: u32 = 1 << 30, legal 128 => 1 << 30, drawn 64 << 10 => 1 << 30, "bytes";
-        /// Share of the send buffer for payload, at least 128 bytes. The rest stands for
-        /// the packet descriptors that some systems count against the buffer.
+        /// Share of the send buffer for payload, at least 128 bytes. The remaining share models the
+        /// packet descriptors that some systems count against the buffer.
         send_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
         /// Share of the receive buffer that is advertised as window; see
         /// `send_text_share`.
         receive_text_share: u32 = 100, legal 1 => 100, drawn 25 => 100, "percent";
-        /// Without Nagle, send a segment that is not full if it fills the peer's window
-        /// to its last byte. A window smaller than a segment is still not used. RFC 9293
-        /// §3.8.6.2.1 would leave the rest of the window unused.
+        /// Without Nagle, send a segment that is not full if it fills the peer's window to its last
+        /// byte. A window smaller than a segment is still not used. RFC 9293 §3.8.6.2.1 would leave
+        /// that part of the window unused.
         use_up_window: bool = false, legal false => true, drawn false => true, "";
         /// Let the receive buffer grow to `receive_buffer_max`.
         receive_tuning: bool = true, legal false => true, drawn true => true, "";

@@ -226,7 +226,7 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "low_water",
-        "Free room in the send buffer at which a writer that found it full continues (SO_SNDLOWAT); 0 is a third of the buffer, or less when little is unsent.",
+        "Free space in the send buffer at which a blocked writer continues (SO_SNDLOWAT); 0 is a third of the buffer, or less when little is unsent.",
         "a number of bytes such as 4K, or 0, or a share of the send buffer such as 50%",
         |plan, text| plan.low_water = parse_low_water(text)?
     ),

@@ -51,7 +51,7 @@ pub const OTHER_NAMES: &[OtherName] = &[
         "ETH1_TXDESC_CNT",
         "device_queue",
         SetBy::Define,
-        "Frames that the device holds for the link before it refuses more.",
+        "Frames that wait in the device for the link before the device refuses more.",
     ),
     row(
         "netburner",
@@ -61,14 +61,14 @@ pub const OTHER_NAMES: &[OtherName] = &[
             on: "setsockoption",
             off: "clrsockoption",
         },
-        "Less than a segment is held until the sender has written everything.",
+        "Delays a partial segment until the sender has written everything.",
     ),
     row(
         "linux",
         "SO_SNDLOWAT",
         "workload.low_water",
         SetBy::SocketOption("SOL_SOCKET"),
-        "Free room in the send buffer at which a writer that found it full continues.",
+        "Free space in the send buffer at which a blocked writer continues.",
     ),
 ];
 

@@ -73,13 +73,14 @@ impl Meaning {
                 pairs.collect::<Vec<_>>().join(", ")
             }
             Self::Bounds(_) => {
-                "least, default and most; no buffer shrinks below its default, so any least is met"
+                "least, default and most; no buffer shrinks below its default, so the least has no \
+                 effect"
                     .to_string()
             }
             Self::Doubled => "half of the knob's bytes".to_string(),
             Self::DoubledForGood(_) => {
-                "half of the knob's bytes; the buffer is no longer tuned. `unset` is the preset's own \
-                 size, which is tuned"
+                "half of the knob's bytes; ends autotuning of the buffer. `unset` is the preset's size \
+                 with autotuning"
                     .to_string()
             }
             Self::WindowScale => "1 leaves half of the buffer, 2 three quarters".to_string(),

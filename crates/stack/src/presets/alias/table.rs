@@ -88,7 +88,7 @@ pub const ALIASES: &[Alias] = &[
         knob: "stack.connections",
         meaning: Meaning::Same,
         set_by: SetBy::Kconfig,
-        differs: Some("NuttX can allocate more at run time; here it is the most."),
+        differs: Some("NuttX can allocate more at run time; here it is the maximum."),
     },
     Alias {
         name: "CONFIG_NET_MAX_LISTENPORTS",
@@ -137,7 +137,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Define,
         differs: Some(
-            "A buffer of uNet3 holds one frame; a block holds part of a buffer's payload.",
+            "A buffer of uNet3 contains one frame; a block contains part of a buffer's payload.",
         ),
     },
     Alias {
@@ -147,7 +147,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Define,
         differs: Some(
-            "A buffer of uNet3 holds one frame; a block holds part of a buffer's payload.",
+            "A buffer of uNet3 contains one frame; a block contains part of a buffer's payload.",
         ),
     },
     Alias {
@@ -324,7 +324,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Doubled,
         set_by: SetBy::Sysctl("net.core"),
         differs: Some(
-            "A cap on what an application sets, at the time it sets it; here the cap holds at any time.",
+            "In Linux the cap applies when an application sets its buffer; here it applies at any time.",
         ),
     },
     Alias {
@@ -334,7 +334,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Doubled,
         set_by: SetBy::Sysctl("net.core"),
         differs: Some(
-            "A cap on what an application sets, at the time it sets it; here the cap holds at any time.",
+            "In Linux the cap applies when an application sets its buffer; here it applies at any time.",
         ),
     },
     Alias {
@@ -392,7 +392,7 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.pacing_rate_max",
         meaning: Meaning::Same,
         set_by: SetBy::SocketOption("SOL_SOCKET"),
-        differs: Some("Linux means \"no limit\" by the largest number; here 0 does."),
+        differs: Some("In Linux the largest number means \"no limit\"; here 0 does."),
     },
     Alias {
         name: "TCP_NODELAY",
@@ -416,7 +416,7 @@ pub const ALIASES: &[Alias] = &[
         knob: "tcp.ack_every",
         meaning: Meaning::Words(&[("1", "1"), ("0", "2")]),
         set_by: SetBy::SocketOption("IPPROTO_TCP"),
-        differs: Some("Linux leaves this mode again by itself; here it lasts."),
+        differs: Some("Linux leaves this mode again after a while; here it is permanent."),
     },
     Alias {
         name: "TCP_USER_TIMEOUT",
@@ -658,7 +658,9 @@ pub const ALIASES: &[Alias] = &[
         knob: "stack.half_open",
         meaning: Meaning::Same,
         set_by: SetBy::Sysctl("net.ipv4"),
-        differs: Some("Linux counts each listener for itself; here all listeners together."),
+        differs: Some(
+            "Linux counts each listener separately; here the knob bounds all listeners together.",
+        ),
     },
     Alias {
         name: "tcp_syncookies",
@@ -675,7 +677,7 @@ pub const ALIASES: &[Alias] = &[
         meaning: Meaning::Same,
         set_by: SetBy::Sysctl("net.core"),
         differs: Some(
-            "Linux caps what listen() asks for; here it is the backlog of a listener that asks for none.",
+            "Linux caps the backlog of listen(); here it is the backlog of a listener that sets none.",
         ),
     },
     Alias {
