@@ -105,12 +105,13 @@ fn opening(rounds: u32) -> Result<String> {
 
 <!-- Generated; see bench/src/page.rs. -->
 
-The cost of fullpipe beside other TCP/IP stacks. Two hosts of one stack run in one process and exchange frames over a link in
-memory: MTU 1500, no offloads, software checksums. Their applications write as long as there is room, read as long as there is
-payload, and verify each byte by its position. A cost is that of both hosts and both applications. `null` has no protocol: it
-copies and sums payload into frames, verifies it, copies it out and returns one ACK for two segments: the limit.
-smoltcp has neither a listener nor TIME-WAIT in `crr`; it gets a new socket for each connection. lwIP has 64 connections, and those in
-TIME-WAIT count.
+This page compares the processor cost of fullpipe with that of other TCP/IP stacks. Two hosts of one stack run in one process and exchange
+frames over a link in memory: MTU 1500, no offloads, software checksums. Their applications write as long as there is room, read as long as
+there is payload, and verify each byte by its position. Each cost is the sum for both hosts and both applications. `null` is a program
+without a protocol, as a lower bound: it copies and sums payload into frames, verifies it, copies it out and returns one ACK for two segments.
+The cases are bulk transfers with buffers of 16 KiB to 4 MiB (`bulk-…`), requests and answers of one byte (`rr`), one connection for each
+request (`crr`), and datagrams (`udp-…`). In `crr` smoltcp has neither a listener nor TIME-WAIT, and gets a new socket for each connection. lwIP has
+64 connections, including those in TIME-WAIT.
 
 Measured on {processor} with {rustc}; {peers}. This command measures again and writes this page:
 
@@ -151,8 +152,8 @@ fn peers() -> String {
 fn instructions_table(stacks: &[StackName], results: &[CaseResults]) -> String {
     let mut text = String::from(
         "## Instructions\n\n\
-         The difference of a long and a short run under callgrind (`cargo xtask bench callgrind`). \
-         A segment is 1,460 bytes of payload.\n\n| case | unit |",
+         Instructions for one unit: the difference between a long and a short run under callgrind \
+         (`cargo xtask bench callgrind`). A segment is 1,460 bytes of payload.\n\n| case | unit |",
     );
     for name in stacks {
         let _ = write!(text, " {} |", name.name());
@@ -183,8 +184,8 @@ fn time_bars(results: &[CaseResults]) -> String {
     let baseline = StackName::BASELINE.name();
     let mut text = format!(
         "## CPU time\n\n\
-         Beside {baseline}: medians of the ratios in the same round, and of the time of one unit \
-         (`cargo xtask bench stacks`). `null` is the limit, `wanted` the goal of fullpipe.\n\n```text\n"
+         Each line has the ratio to the time of {baseline} in the same round, and the time of one unit; both \
+         are medians (`cargo xtask bench stacks`). `null` is the lower bound, `wanted` the goal of fullpipe.\n\n```text\n"
     );
     for CaseResults { case, timings, .. } in results {
         let _ = writeln!(text, "{}, one {}", case.name(), case.unit());
@@ -208,9 +209,9 @@ fn many_connections(rounds: u32) -> Result<String> {
         "
 ## Many connections
 
-CPU time of fullpipe beside that of one connection in the same rounds. `idle`: one connection carries transactions, the others were
-used once. Memory is what the process occupies, with all tables. `active`: each connection has 8 KiB to carry at the same time.
-`cargo xtask bench active` and `cargo xtask bench idle` measure this with other numbers, and smoltcp.
+This table compares the CPU time of fullpipe with that for one connection in the same rounds. In case `idle` one connection carries transactions, and
+the others were used once. Bytes per end count all memory of the process, tables included. In case `active` all connections carry 8 KiB each at the same
+time. `cargo xtask bench active` and `cargo xtask bench idle` measure other numbers of connections, and smoltcp.
 
 | case | connections | CPU time | beside one | wanted | bytes per end | wanted |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -56,16 +56,16 @@ fn counters(row: &AttackRow) -> String {
 
 /// Meaning of the columns.
 const LEGEND: &str = "\
-A host serves an honest client while it is attacked. The client, 5 ms away, connects half a second after the attack begins (a\n\
-minute after it for attacks that hold memory), writes 2 MiB, reads 2 MiB, and verifies each byte that it reads. *Transfer beside it* is\n\
-its time. Attackers send 20 packets per millisecond for 2 s; attacks that hold memory last ten minutes. The server closes a\n\
+An attacked host serves an honest client. The client has a delay of 5 ms to the host. It connects half a second after the attack begins (a\n\
+minute after it for attacks that occupy memory), writes 2 MiB, reads 2 MiB, and verifies each byte that it reads. *Transfer beside it* is\n\
+the time of this transfer. Attackers send 20 packets per millisecond for 2 s; attacks that occupy memory last ten minutes. The server closes a\n\
 connection that makes no progress for 5 s. Attacks from on-link addresses are on an Ethernet, where neither host knows the other's\n\
 link address before; the other links have no link addresses.\n\
 \n\
-*Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is that number after the attack.\n\
+*Peak blocks* is the largest number of blocks of packet memory used or reserved, of 256. *Blocks left* is the number after the attack.\n\
 *Peak ranges* is the largest number of ranges for reassembly, of 1,024. *Peak pieces* is the largest number of ranges recorded for\n\
-payload in flight, of 4,160. A *node* is a step along a list or down a tree. *Nodes per packet* counts all the steps of the host, those for\n\
-the honest client included, divided by the attacker's packets. *Worst packet* is the largest number of steps to receive one packet.\n";
+payload in flight, of 4,160. A *node* is one step along a list or down a tree. *Nodes per packet* is the number of all steps of the host, including those for\n\
+the honest client, divided by the number of the attacker's packets. *Worst packet* is the largest number of steps to receive one packet.\n";
 
 /// The page `docs/attacks.md`.
 pub fn attacks_markdown(rows: &[AttackRow]) -> String {
