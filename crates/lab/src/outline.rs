@@ -19,7 +19,7 @@ pub struct Outline {
     pub experiment: String,
     /// Title of the experiment.
     pub title: String,
-    /// Source of the published figures.
+    /// Source of the published results.
     pub source: Option<String>,
     /// Settings made by `--set`.
     pub overrides: Vec<String>,

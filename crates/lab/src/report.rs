@@ -33,7 +33,7 @@ pub struct Report {
     pub experiment: String,
     /// Title of the experiment.
     pub title: String,
-    /// Source of the published figures.
+    /// Source of the published results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// First seed, with which the run can be repeated.

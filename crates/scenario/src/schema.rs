@@ -58,7 +58,7 @@ fn top(key: &str) -> Value {
             reference("line"),
             "Title: the point of the experiment, in a line.",
         ),
-        "source" => described(reference("line"), "Source of the published figures."),
+        "source" => described(reference("line"), "Source of the published results."),
         "columns" => json!({"type": "array", "items": reference("quantity"),
             "description": "Quantities that the table shows."}),
         "seeds" => described(seeds(), "Number of seeds that each row is run with."),
@@ -73,17 +73,17 @@ fn top(key: &str) -> Value {
         "flows" => each("flow", "Flows, by name."),
         "subject" => described(
             reference("line"),
-            "The host whose knobs a setting without a host's name means.",
+            "The host to which a setting without a host's name applies.",
         ),
         "peers" => {
-            json!({"type": "object", "description": "Figures of other stacks: NAME.QUANTITY.\"ROW\".",
+            json!({"type": "object", "description": "Results of other stacks: NAME.QUANTITY.\"ROW\".",
             "additionalProperties": {"type": "object", "propertyNames": reference("quantity"),
                 "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}}}})
         }
         "matrix" => json!({"type": "object", "required": ["label"],
             "properties": {"label": reference("line")},
             "additionalProperties": reference("axis"),
-            "description": "Axes; every value of one with every value of the others is a row."}),
+            "description": "Axes; each combination of their values is a row."}),
         "rows" => json!({"type": "array", "items": reference("row"),
             "description": "The rows of the table."}),
         "stated" => described(lines(), "Settings that the source gives."),
@@ -98,17 +98,17 @@ fn origin(key: &str) -> Value {
         "fitted" => (
             FITTED_KEYS,
             json!(["setting", "tried", "rows"]),
-            "Parameters that were fitted to published figures of some rows.",
+            "Parameters that were fitted to published results of some rows.",
         ),
         "chosen" => (
             CHOSEN_KEYS,
             json!(["settings", "reason"]),
-            "Settings that neither the source nor a published figure decided.",
+            "Settings that neither the source nor a published result decided.",
         ),
         _ => (
             IMPLIED_KEYS,
             json!(["rows", "reason"]),
-            "Published figures that follow from a setting or from another figure.",
+            "Published results that follow from a setting or from another result.",
         ),
     };
     let one = with(closed(keyed(keys, origin_field)), "required", required);
@@ -120,10 +120,10 @@ fn origin_field(key: &str) -> Value {
         "setting" => described(reference("line"), "The parameter, as `--set` names it."),
         "settings" => described(lines(), "The settings, as `--set` names them."),
         "tried" => described(reference("line"), "Values that were tried: `steps of 1us`."),
-        "rows" => described(lines(), "Labels of rows with published figures."),
+        "rows" => described(lines(), "Labels of rows with published results."),
         "quantities" => described(
             json!({"type": "array", "items": {"enum": figure_names()}}),
-            "Which of their published quantities; without it, all of them.",
+            "Published quantities of these rows; by default all.",
         ),
         "elsewhere" => described(
             reference("line"),
@@ -137,21 +137,27 @@ fn host(key: &str) -> Value {
     match key {
         "preset" => {
             let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-            json!({"enum": names, "description": "Preset that its knobs start from."})
+            json!({"enum": names, "description": "Preset from which the host's knobs start."})
         }
         "set" => described(reference("knobs"), "Knobs that differ from the preset."),
         "device" => {
             let fields = DEVICE_FIELDS.iter();
             let fields = fields.map(|(name, expected)| (*name, scalar(expected)));
-            described(closed(tree(fields)), "Offloads and rings of its device.")
+            described(
+                closed(tree(fields)),
+                "Offloads and rings of the host's device.",
+            )
         }
         "cpu" => {
             let fields = CPU_FIELDS.iter();
             let fields = fields.map(|field| (field.name, sentence(field.doc, field.expected)));
-            described(closed(tree(fields)), "Costs of its processor; 0 if absent.")
+            described(
+                closed(tree(fields)),
+                "Costs of the host's processor; 0 if absent.",
+            )
         }
         "stack" => json!({"enum": ["fullpipe", "kernel"],
-            "description": "The stack that runs it: fullpipe's, or that of this machine's kernel."}),
+            "description": "The host's stack: fullpipe's, or that of this machine's kernel."}),
         "gso_max_segs" => described(
             reference("scalar"),
             "Most segments of a super-segment of a kernel host.",
@@ -168,9 +174,9 @@ fn row(key: &str) -> Value {
             "Settings that differ from the file's hosts, links and flows.",
         ),
         "seeds" => seeds(),
-        "published" => described(reference("figures"), "Figures of the source."),
+        "published" => described(reference("figures"), "Published results."),
         "baseline" => json!({"type": "boolean",
-            "description": "The goodput of other rows is shown as a share of this row's."}),
+            "description": "The goodput of other rows is shown as a share of this row's goodput."}),
         "note" => described(reference("line"), "Printed below the verdict."),
         _ => json!({}),
     }
@@ -188,7 +194,7 @@ fn link() -> Value {
         all.insert(way.to_string(), described(closed(tree(fields())), doc));
     }
     let ends = json!({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2,
-        "description": "The two hosts or switches at its ends; forward is from the first."});
+        "description": "The two hosts or switches at the ends of the link; `forward` is the direction from the first."});
     all.insert("between".to_string(), ends);
     with(closed(all), "required", json!(["between"]))
 }

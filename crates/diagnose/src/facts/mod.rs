@@ -35,7 +35,7 @@ pub struct Run {
     pub experiment: String,
     /// The experiment's title.
     pub title: String,
-    /// Source of the published figures.
+    /// Source of the published results.
     pub source: Option<String>,
     /// The seed that repeats the run; `None` for a capture.
     pub seed: Option<u64>,

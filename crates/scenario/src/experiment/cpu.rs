@@ -41,31 +41,31 @@ macro_rules! field {
 pub const CPU_FIELDS: &[CpuField] = &[
     field!(
         "receive_packet",
-        "Taking a frame from the receive ring, however long it is.",
+        "Time to take a frame of any length from the receive ring.",
         TIME,
         receive.packet = time
     ),
     field!(
         "receive_byte",
-        "Each byte of such a frame.",
+        "Additional time for each byte of such a frame.",
         BYTE,
         receive.byte_ps = picoseconds
     ),
     field!(
         "send_packet",
-        "Making a frame and putting it into the transmit ring, however long it is.",
+        "Time to make a frame of any length and put it into the transmit ring.",
         TIME,
         send.packet = time
     ),
     field!(
         "send_byte",
-        "Each byte of such a frame.",
+        "Additional time for each byte of such a frame.",
         BYTE,
         send.byte_ps = picoseconds
     ),
     field!(
         "call",
-        "Waking an application and running it.",
+        "Time to wake and run an application.",
         TIME,
         call = time
     ),

@@ -134,7 +134,7 @@ macro_rules! field {
 pub const FLOW_FIELDS: &[FlowField] = &[
     field!(
         "write",
-        "Bytes that the sender hands over with each write.",
+        "Bytes of each write of the sender.",
         "a number of bytes such as 16384 or 16K, at least 1",
         |plan, text| plan.write = amount(text)?.try_into().ok()?
     ),
@@ -152,43 +152,43 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "give_up",
-        "Time after the start at which an amount that has not arrived is given up.",
+        "Time after the start at which the row ends as stalled if bytes are still missing.",
         "a time such as 600s, above 0",
         |plan, text| plan.give_up = length(text)?
     ),
     field!(
         "at_most",
-        "Time after the start at which the transfer is measured and ends, complete or not.",
+        "Time after the start at which the measurement ends, even if not all bytes have arrived.",
         LENGTH,
         |plan, text| plan.at_most = Some(length(text)?)
     ),
     field!(
         "omit",
-        "Time after the start that is not counted, so that slow start is left out of a `duration`; all flows count from the latest such moment on.",
+        "Time after the start that is excluded from the measurement of a `duration`, for example slow start. All flows are measured from the latest such time on.",
         LENGTH,
         |plan, text| plan.omit = length(text)?
     ),
     field!(
         "at_least",
-        "Least time after the start for which the run goes on, even if the connection has ended.",
+        "Shortest time after the start for which the run continues, even if the connection has ended.",
         LENGTH,
         |plan, text| plan.at_least = length(text)?
     ),
     field!(
         "ask",
-        "Bytes of a question: the receiver opens the connection and asks, and the sender's data is the answer.",
+        "Bytes of a request: the receiver opens the connection and sends the request, and the sender's payload is the answer.",
         BYTES,
         |plan, text| plan.ask = Some(amount(text)?)
     ),
     field!(
         "think",
-        "Think time between the end of the question and the answer.",
+        "Think time between the end of the request and the answer.",
         LENGTH,
         |plan, text| plan.think = Some(length(text)?)
     ),
     field!(
         "count",
-        "Number of such flows, each with a connection of its own.",
+        "Number of connections with these settings.",
         "a number of flows, 1 to 10000",
         |plan, text| plan.count = count(text)?
     ),
@@ -206,13 +206,13 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "rate",
-        "Payload of datagrams that the sender hands over a second; without it, as much as the stack takes.",
+        "Payload rate of a sender of datagrams; without `rate` it sends as fast as the stack accepts datagrams.",
         "a rate such as 810mbit",
         |plan, text| plan.datagrams.rate_bps = Some(parse_rate(text)?)
     ),
     field!(
         "tick",
-        "Interval at which such a sender wakes and sends what is due; without it, it sends each datagram at its time.",
+        "Interval at which a sender of datagrams wakes and sends the datagrams that are due. Without `tick` each datagram leaves when it is due.",
         "a time such as 1ms, above 0",
         |plan, text| plan.datagrams.tick = Some(length(text)?)
     ),
@@ -232,7 +232,7 @@ pub const FLOW_FIELDS: &[FlowField] = &[
     ),
     field!(
         "no_push",
-        "Holds less than a full segment until the sender has written everything (SO_NOPUSH).",
+        "Delays a partial segment until the sender has written everything (SO_NOPUSH).",
         "true or false",
         |plan, text| plan.no_push = text.trim().parse().ok()?
     ),

@@ -110,13 +110,13 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         RTT,
-        "Propagation delay of both directions together; each has half of it.",
+        "Propagation delay of both directions together; each direction gets half.",
         "a time such as 20ms, of both directions, whose half is whole microseconds",
         |direction, text| direction.fields.delay_us = half_us(text)?
     ),
     field!(
         "jitter",
-        "Most that is added to the delay of a frame, at random.",
+        "Largest random addition to the delay of a frame.",
         TIME,
         |direction, text| direction.fields.jitter_us = whole_us(text)?
     ),
@@ -158,7 +158,7 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "reordering.late",
-        "Most by which such a frame arrives later.",
+        "Longest additional delay of an overtaken frame.",
         TIME,
         |direction, text| direction.reordering().late_us = whole_us(text)?
     ),
@@ -183,13 +183,13 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "ack_thinning.every",
-        "Of so many pure ACKs of a connection that wait together one is sent; the first waits until then, or for `ack_thinning.wait`.",
+        "Number of waiting pure ACKs of a connection of which only one is sent. The first ACK waits for this number, but at most for `ack_thinning.wait`.",
         "a number, at least 1",
         |direction, text| direction.ack_thinning().every = parse_at_least_one(text)?
     ),
     field!(
         "ack_thinning.wait",
-        "Longest time for which a pure ACK waits for further ones; without it 10 ms.",
+        "Longest time for which a pure ACK waits for further ACKs; by default 10 ms.",
         TIME,
         |direction, text| direction.ack_thinning().wait_us = whole_us(text)?
     ),
@@ -207,13 +207,13 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "codel.target",
-        "Sojourn time in the queue that CoDel aims at.",
+        "CoDel's target: the sojourn time in the queue.",
         TIME,
         |direction, text| direction.codel().target_us = whole_us(text)?
     ),
     field!(
         "codel.interval",
-        "Time above the target after which CoDel drops: the longest usual round trip.",
+        "CoDel's interval: the time above the target after which CoDel drops, about the longest usual round trip.",
         TIME,
         |direction, text| direction.codel().interval_us = whole_us(text)?
     ),
@@ -243,13 +243,13 @@ pub const LINK_FIELDS: &[LinkField] = &[
     ),
     field!(
         "radio.access",
-        "Air time of each frame beside its bits; both directions share the air.",
+        "Channel time of each frame in addition to its bits; both directions share the channel.",
         TIME,
         |direction, text| direction.radio().access_us = whole_us(text)?
     ),
     field!(
         "radio.backoff",
-        "Longest random wait before a frame takes free air.",
+        "Longest random wait (backoff) before a frame is sent on a free channel.",
         TIME,
         |direction, text| direction.radio().backoff_us = whole_us(text)?
     ),

@@ -60,7 +60,7 @@ pub struct Fitted {
     pub elsewhere: Option<String>,
 }
 
-/// Settings that neither the source nor a published figure decided.
+/// Settings that neither the source nor a published result decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chosen {
     /// The settings, at least one.
