@@ -300,8 +300,8 @@ impl Arena {
         stack.tcp_info(id, now).ok()
     }
 
-    /// The host's state of the connection from which the client reads, with the client's port. An
-    /// attacker would have to guess these numbers.
+    /// The client's port, and the host's state, of the connection from which the client reads. A
+    /// real attacker would have to guess these numbers.
     pub fn clients_numbers(&mut self) -> Option<(u16, Info)> {
         let id = self.client_transfers.reads?;
         let port = self.client.stack.tcp_ends(id).ok()?.0.port();

@@ -105,25 +105,27 @@ pub fn forged_cookies() -> Attacker {
     })
 }
 
-/// SACK blocks that a reader with the smallest segments sends.
+/// SACK blocks that a peer sends. The peer reads the host's payload in the smallest segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackReport {
-    /// Every other received byte, again and again, without an acknowledgment.
+    /// SACKs every other received byte, four in each ACK, again and again. The ACK number does not
+    /// advance.
     EveryOther,
-    /// The same bytes, four in each ACK, in random order.
+    /// SACKs the same bytes as `EveryOther`, four in each ACK, in random order.
     AnyOrder,
-    /// One new byte in each ACK, and two more bytes acknowledged.
+    /// SACKs one new byte in each ACK. The ACK number follows at a distance of `BACKLOG`, in steps
+    /// of two bytes.
     OneMore,
-    /// As `OneMore`, but each ACK also carries a DSACK of everything sent and not yet
+    /// As `OneMore`, but each ACK also carries a DSACK of everything that was sent and is not yet
     /// acknowledged.
     AllSpurious,
 }
 
-/// Distance in bytes from the ACK number to the newest SACK block. Above it, a reader that
-/// acknowledges moves the ACK number by two.
+/// Distance in bytes from the ACK number to the newest SACK block. If the distance is larger, a
+/// peer that acknowledges increases the ACK number by two.
 const BACKLOG: u32 = 1_000;
 
-/// A reader with the smallest segments that SACKs single bytes.
+/// A peer that reads the host's payload in the smallest segments and SACKs single bytes.
 pub fn sack_bytes(report: SackReport) -> Attacker {
     let mut scripted: Option<ScriptedPeer> = None;
     let (mut acked, mut next) = (0_u32, 0_u32);
@@ -138,7 +140,8 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
             return;
         };
         scripted.record_replies(&replies);
-        // Early in the attack, the congestion window is too small for many SACK reports.
+        // Acknowledges everything at first: the congestion window must grow before there is enough
+        // payload in flight for many SACK blocks.
         if tick < 12 {
             acked = scripted.seen;
             next = acked;
@@ -187,7 +190,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
     })
 }
 
-/// Writers of single bytes, each byte after a hole, spread over the whole window, on `count`
+/// Peers that send single bytes with holes between them, spread over the whole window, on `count`
 /// connections of one address.
 pub fn one_byte_segments(count: u16) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
@@ -224,13 +227,14 @@ pub fn fragments_without_end(everywhere: bool) -> Attacker {
     })
 }
 
-/// Datagrams in fragments of 8 bytes with holes between them, as many as fit.
+/// Datagrams in fragments of 8 bytes with holes of 8 bytes between them, 4,000 fragments for each
+/// datagram.
 pub fn fragments_in_small_pieces() -> Attacker {
     Box::new(|arena, tick| {
         for turn in 0..RATE {
             let piece = (tick * RATE + turn) % 4_000;
             let identification = ((tick * RATE + turn) / 4_000) as u16;
-            // Offsets fall, so each fragment is before all that have arrived.
+            // The offsets fall, so each fragment lies before all earlier fragments of its datagram.
             let offset = (4_000 - piece) as u16 * 16;
             arena.inject(&fragment(STRANGER, identification, offset, true, &[7; 8]));
         }
@@ -328,7 +332,8 @@ pub fn optimistic_acks() -> Attacker {
             return;
         };
         for turn in 0..RATE {
-            // The reader ignores what arrives. Each ACK of a step is further ahead of SND.UNA.
+            // The reader ignores received payload. Within a step, each ACK is further ahead of
+            // SND.UNA than the ACK before it.
             let ahead = 1_460 * (1 + turn) * (1 + turn);
             let ack = arena
                 .info(scripted.port)
@@ -338,8 +343,8 @@ pub fn optimistic_acks() -> Attacker {
     })
 }
 
-/// Readers that accept 2,000 bytes and then nothing more. They answer each probe if `answers`, and
-/// otherwise vanish.
+/// Readers that accept 2,000 bytes and then nothing more. If `answers` is true, they answer each
+/// probe; otherwise they vanish.
 pub fn camping(answers: bool) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
     Box::new(move |arena, tick| {

@@ -24,21 +24,22 @@ use fullpipe_pool::{Duration, knobs::nearest};
 use arena::{Arena, Peaks, Toll};
 use attackers::{Attacker, SackReport};
 
-/// Step at which the client connects, half a second after the attack begins.
+/// Number of the step at which the client connects, half a second after the attack begins.
 const HEAD_START: u32 = 500;
-/// Step at which the client connects in an attack that makes the host hold memory. It is a minute
-/// after the attack begins: 10,000 steps of 1 ms and 1,000 steps of 50 ms.
+/// Number of the step at which the client connects in an attack that makes the host hold memory.
+/// That step is a minute after the attack begins: 10,000 steps of 1 ms and 1,000 steps of 50 ms.
 const CAMPED: u32 = 11_000;
-/// Steps of an attack that does not end by itself.
+/// Number of steps of an attack that does not end by itself.
 const LENGTH: u32 = 2_000;
-/// Step from which a step takes [`SLOW_STEP`], except while the client's transfers run.
+/// Number of the first step that lasts [`SLOW_STEP`] instead of [`STEP`]. While the client's
+/// transfers run, every step lasts [`STEP`].
 const SLOW: u32 = 10_000;
 const STEP: Duration = Duration::from_millis(1);
 const SLOW_STEP: Duration = Duration::from_millis(50);
-/// Steps of an attack that makes the host hold memory: about ten minutes, which is longer than the
-/// host keeps an orphan.
+/// Number of steps of an attack that makes the host hold memory. They take about ten minutes, which
+/// is longer than the host keeps an orphan.
 const CAMPING: u32 = 22_000;
-/// Steps after the end of the attack in which the client can still finish.
+/// Number of steps after the end of the attack in which the client can still finish.
 const LIMIT: u32 = 30_000;
 
 /// Result of one attack.

@@ -14,11 +14,11 @@ const SLOWEST: Duration = Duration::from_secs(3);
 /// Most nodes that one packet may make the host visit: a few times the number of ranges that one
 /// connection may hold out of order.
 const DEAREST: u64 = 2_500;
-/// Most nodes, on average, for a packet with SACK blocks: the paths to four places in a tree of a
-/// thousand nodes, and the changes there.
+/// Largest mean number of nodes for a packet with SACK blocks: the paths to four places in a tree
+/// of a thousand nodes, and the changes there.
 const SACK_MEAN: f64 = 250.0;
-/// The same bound for an attack in which every few packets undo a recovery; an undo is not
-/// amortised.
+/// Largest mean number of nodes in an attack in which every few packets undo a recovery. The number
+/// is larger than [`SACK_MEAN`], because an undo visits every lost range.
 const UNDO_MEAN: f64 = 500.0;
 
 /// Each attack, run once for all tests by the first test that needs it.
@@ -82,7 +82,8 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
     ] {
         let flood = row(name);
         endured(&flood);
-        // ARP takes a round trip in each direction, and a cookie one more.
+        // The attack costs the client a round trip for ARP in each direction, and one for the
+        // cookie.
         let most = alone + Duration::from_millis(40);
         assert!(flood.client.is_some_and(|took| took <= most), "{flood:?}");
     }
@@ -90,7 +91,7 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
         "SYN flood, on-link addresses",
         "echo requests, on-link addresses",
     ] {
-        // At most one request leaves, for the client's own address.
+        // The host sends at most one ARP request: for the client's own address.
         assert!(counted(&row(name), "ArpOutRequests") <= 1, "{name}");
     }
 }
@@ -100,7 +101,7 @@ fn every_forged_cookie_is_refused() {
     let forged = row("forged cookies");
     endured(&forged);
     assert!(counted(&forged, "TcpExtSyncookiesFailed") > 10_000);
-    // The client's own two connections may have used cookies.
+    // Up to two cookies are the client's: it opens two connections.
     assert!(counted(&forged, "TcpExtSyncookiesRecv") <= 2);
 }
 
@@ -128,7 +129,8 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
 fn each_undo_by_dsacks_needs_a_retransmission_first() {
     let spurious = row("the same, and DSACK of everything");
     endured(&spurious);
-    // An undo visits every lost range, and each undo needs a retransmission before it.
+    // An undo visits every lost range, so undos must be rarer than packets: each needs a
+    // retransmission before it.
     let undos = counted(&spurious, "TcpExtTCPFullUndo");
     assert!(undos > 1_000, "{spurious:?}");
     assert!(
