@@ -35,7 +35,7 @@ const OPTION_FLAGS: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Frames that may wait to be written. If more would wait, the device's calls block.
+/// Frames that may wait to be written. While that many wait, the device's calls block.
 const QUEUE: usize = 1_024;
 
 /// A device and the recording of its frames.
@@ -44,7 +44,7 @@ const QUEUE: usize = 1_024;
 /// offload: otherwise the kernel leaves out checksums of the frames that it sends.
 pub struct Capture<D> {
     device: D,
-    /// `None` only while this value is dropped.
+    /// `None` only while this value is being dropped.
     frames: Option<SyncSender<RecordedFrame>>,
     writer: Option<JoinHandle<()>>,
     /// The device was full when the last frame was sent. The same frame is offered again, but it

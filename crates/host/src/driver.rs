@@ -31,8 +31,8 @@ use crate::{
     wakers::{Handle, Interest, WakerTable},
 };
 
-/// Time between two tries to send to a full device, and between two reads of the device's
-/// completions while a connection waits for them.
+/// Interval between tries to send to a full device. While a connection waits for the device's
+/// completions, they are read at the same interval.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
 /// Batches that a caller sends before it leaves the remaining ones to the driver's thread.
 const CALLER_BATCHES: u32 = 4;
@@ -43,8 +43,8 @@ pub(crate) struct Core {
     pub(crate) wakers: WakerTable,
     /// Frames that the stack has written and that wait to be sent.
     outgoing: FrameBatch<TxMeta>,
-    /// The batch to send; `None` while a thread is sending it. It contains frames only if the
-    /// device was full.
+    /// The batch to send; `None` while a thread is sending it. While no thread sends, the batch is
+    /// empty unless the device was full.
     sending: Option<FrameBatch<TxMeta>>,
     capabilities: Capabilities,
     frame_max: usize,
@@ -75,8 +75,8 @@ impl Core {
         must |= self.stack_is_refused && !is_full;
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
-            // Polls for no more frames than are certain to fit. The stack would treat a refusal as
-            // a full device, and charge connections for waiting for the device.
+            // Poll for no more frames than are certain to fit. If the batch refused a frame, the
+            // stack would assume a full device and charge connections for waiting for it.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;
@@ -277,7 +277,8 @@ impl Driver {
             core.sending = Some(batch);
             core.device_is_full = is_full;
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            // Writes frames that found no room before, or that became due since.
+            // Lets the stack write frames for which the last batch had no room, or that have become
+            // due.
             let must = core.stack.waits_for_device();
             core.transmit(now, must);
         }
@@ -349,7 +350,8 @@ impl Driver {
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
-        // If another thread is sending, it does the work that is due now after its batch.
+        // Ignore work that is already due: another thread is sending, and does that work after its
+        // batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));
         let (for_room, watches) = (core.device_is_full, core.waits_for_device());

@@ -146,7 +146,7 @@ pub(crate) struct Outlet<'a> {
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,
     /// The device accepts no frames now.
     pub(crate) is_full: bool,
-    /// The stack asked for memory and got none.
+    /// The batch refused the stack's last request for memory.
     pub(crate) has_refused: bool,
     pub(crate) sent_bytes: u64,
 }

@@ -13,11 +13,13 @@ use std::{
 use crate::{errno::check, spec::Prefix};
 
 const HEADER_LEN: usize = 16;
-/// Attributes of `linux/if_link.h` that the C library's crate does not name.
+/// Attribute with the length of the transmit queue (`linux/if_link.h`).
 const IFLA_TXQLEN: u16 = 13;
+/// Attribute with the largest segment count of a super-segment (`linux/if_link.h`).
 const IFLA_GSO_MAX_SEGS: u16 = 40;
-/// Metrics of a route, of `linux/rtnetlink.h`.
+/// Metric of a route: the first congestion window (`linux/rtnetlink.h`).
 const RTAX_INITCWND: u16 = 11;
+/// Metric of a route: the first receive window (`linux/rtnetlink.h`).
 const RTAX_INITRWND: u16 = 14;
 /// Prefix length of a route to one host.
 const HOST_PREFIX: u8 = 32;

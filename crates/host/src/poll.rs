@@ -65,6 +65,7 @@ pub(crate) fn wait(
 
 /// Waits until one of two devices can be read, for at most `timeout`. A device that is `None` is
 /// ignored. A signal ends the wait.
+///
 /// # Errors
 /// If the kernel cannot wait for a descriptor.
 pub fn wait_for_either(devices: [Option<BorrowedFd<'_>>; 2], timeout: Duration) -> io::Result<()> {

@@ -15,8 +15,9 @@ use crate::errno::{DeviceError, check};
 
 /// Bytes of the header of a message.
 const HEADER_LEN: usize = 16;
-/// Types of messages that contain no socket.
+/// Type of a message with an error or an acknowledgement.
 const NLMSG_ERROR: u16 = 2;
+/// Type of the message at the end of a dump.
 const NLMSG_DONE: u16 = 3;
 /// Flag of a dump during which the kernel's list changed.
 const NLM_F_DUMP_INTR: u16 = 0x10;
@@ -25,10 +26,10 @@ const DATAGRAM_LEN: usize = 32 << 10;
 /// Receive buffer of the socket, in bytes: many datagrams.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// Seconds without a further part of an answer after which the answer is given up.
+/// Seconds to wait for each further part of an answer.
 const PATIENCE_S: libc::time_t = 5;
 
-/// Requests about single sockets that are sent at once.
+/// Largest number of requests about single sockets that one call sends.
 const BATCH: usize = 64;
 /// Longest answer to a request about one socket, in bytes; current kernels send about 500.
 const REPLY_LEN: usize = 4 << 10;
@@ -95,8 +96,8 @@ impl SockDiag {
         request: &[u8],
         each: &mut dyn FnMut(&[u8], Instant),
     ) -> Result<DumpEnd, DeviceError> {
-        // The kernel makes the first datagram when it receives the request, and each further
-        // datagram when the one before it is read.
+        // Take the time before the request is sent. The kernel makes the first datagram when it
+        // receives the request, and each further datagram when the one before it is read.
         let mut made_at = Instant::now();
         self.socket.send(request, 0).map_err(explained)?;
         let mut end = DumpEnd::Complete;
@@ -146,7 +147,8 @@ impl SockDiag {
         each: &mut dyn FnMut(DiagAnswer<'_>, Instant),
     ) -> Result<DumpEnd, DeviceError> {
         for batch in requests.chunks(BATCH * len) {
-            // The kernel answers while the requests are being sent.
+            // Take the time before the requests are sent, because the kernel answers them while it
+            // receives them.
             let made_at = Instant::now();
             self.socket.send(batch, 0).map_err(explained)?;
             let mut open = batch.len() / len;
@@ -277,7 +279,8 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The status code at the start of an error or of the end of a dump; 0 is success.
+    /// Returns the error in a message of type `NLMSG_ERROR` or `NLMSG_DONE`. The payload begins
+    /// with the status code, which is 0 on success.
     fn status(&self) -> io::Result<()> {
         let code = self.payload.get(..4).and_then(|code| code.try_into().ok());
         match code.map(i32::from_ne_bytes) {
