@@ -1,9 +1,8 @@
-//! The time and bytes of a datagram flow by limit, at either end, and overflows of
-//! queues.
+//! The time and bytes of a datagram flow by limit, at either end, and overflows of queues.
 //!
-//! Rule: each end is in exactly one state at a time, and the state is read from the
-//! world, never inferred. The times therefore add up to the duration of the flow, and the
-//! bytes to those sent and read. `world/account.rs` reads the states.
+//! Rule: each end is in exactly one state at a time, and the state is read from the world (the
+//! simulated network), never inferred. The times therefore add up to the duration of the flow, and
+//! the bytes to those sent and read. `world/account.rs` reads the states.
 
 #[cfg(test)]
 mod tests;
@@ -103,15 +102,15 @@ pub(crate) struct QueueDemand {
 }
 
 impl QueueDemand {
-    /// Updates the demand after `idle` processor time, with the state found at `now`.
-    /// Returns an overflow that has ended: there is room, and the processor would have
-    /// processed the dropped entries.
+    /// Updates the demand after `idle` processor time, with the state found at `now`. Returns an
+    /// overflow that has ended. It ends when there is room and the processor has had time for the
+    /// dropped entries.
     pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;
         self.lost = found.lost;
         self.owed += fresh;
-        // At the time of a drop the queue was full, even if it has room now.
+        // A queue that has dropped an entry was full, even if it has room now.
         let beside = if fresh > 0 { found.most } else { found.waiting };
         self.most = self.most.max(beside + self.owed);
         if fresh > 0 {

@@ -58,8 +58,8 @@ impl Arrivals {
     fn add(&mut self, begin: u64, end: u64) {
         let mut again = self.in_order.min(end).saturating_sub(begin);
         let (mut low, mut high) = (begin.max(self.in_order), end.max(self.in_order));
-        // The last range that begins at or before the end may touch the new one, and so
-        // may ranges before it.
+        // Merge every range that touches the new one, beginning with the last range that begins at
+        // or before its end.
         while let Some((&piece, &piece_end)) = self.pieces.range(..=high).next_back() {
             if piece_end < low {
                 break;

@@ -42,7 +42,7 @@ pub enum Pace {
 pub struct DatagramPlan {
     /// Bytes of each datagram, at least 8.
     pub size: u32,
-    /// Rate.
+    /// Rate at which the sender sends.
     pub pace: Pace,
     /// Total amount; the last datagram is not shortened.
     pub amount: Amount,

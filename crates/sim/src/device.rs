@@ -22,11 +22,11 @@ use merge::{Merger, ReceivedFrames};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceModel {
-    /// Frames that wait for the link before the stack is refused a buffer: the transmit
-    /// descriptors; at least 1.
+    /// Largest number of frames that wait for the link (the transmit descriptors), at least 1. If
+    /// that many wait, the stack gets no buffer.
     pub queue: usize,
-    /// Frames that wait for the stack before further ones are dropped: the receive
-    /// descriptors; 0 is no limit.
+    /// Largest number of frames that wait for the stack (the receive descriptors); further frames
+    /// are dropped. 0 is no limit.
     pub receive_ring: usize,
     /// The device computes checksums.
     pub checksum_tx: bool,
@@ -84,8 +84,9 @@ pub struct SimDevice {
     /// The frame that the stack is writing.
     lent: Vec<u8>,
     sent: VecDeque<(Vec<u8>, TxMeta)>,
-    /// Segments left of the frame that is being cut, and that frame's length.
+    /// Segments left of the frame that is being cut.
     cutting: VecDeque<Vec<u8>>,
+    /// Length of the frame that is being cut.
     cutting_len: usize,
     /// Bytes of frames that the link has taken completely.
     sent_bytes: u64,
@@ -304,7 +305,8 @@ impl Device for SimDevice {
             meta.checksum == TxChecksum::Complete || checksum_tx,
             "checksums were not offered"
         );
-        // A lent buffer keeps its length, because extending it again would cost more than a copy.
+        // Copy the frame and keep the lent buffer at its length. Moving the buffer out would be
+        // slower, because a new one must be extended to that length.
         let mut frame = self.spare.pop().unwrap_or_default();
         frame.clear();
         frame.extend_from_slice(&self.lent[..len]);

@@ -1,4 +1,4 @@
-//! The failure of a world: what was wrong, where and when.
+//! The failure of a world (a simulated network): what was wrong, where and when.
 //!
 //! Rule: a failure names the world's seed. The program that ran the world prints the
 //! command that replays it; a world that a test built is replayed by the test.

@@ -16,7 +16,7 @@ use crate::meter::Meter;
 use crate::pattern::Pattern;
 use crate::waits::Waits;
 
-/// A flow of the world.
+/// A flow of the world (the simulated network).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FlowId(pub(crate) usize);
 

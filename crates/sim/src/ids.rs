@@ -1,4 +1,4 @@
-//! The names of a world's parts, and its seed.
+//! The names of the parts of a world (a simulated network), and its seed.
 //!
 //! Rule: an id is an index into the world that made it, and is meaningless in another
 //! world.

@@ -1,4 +1,5 @@
-//! Draws a whole world from one seed: hosts, knobs, links, applications, faults.
+//! Draws a whole world (a simulated network with its traffic) from one seed: hosts, knobs, links,
+//! applications, faults.
 //!
 //! Rule: every property is drawn from a generator that is forked by the property's name
 //! ([`Rng::fork_named`]), and every knob from one that is forked by the knob's name. A
@@ -29,7 +30,7 @@ use crate::world_plan::{
 const MOST_FLOWS: u32 = 64;
 /// Largest number of bytes that all flows of a world move together.
 const BYTES_OF_A_WORLD: u64 = 256 << 10;
-/// Number of segments into which the smallest segment size may cut these bytes.
+/// Largest number of segments that carry the bytes of a world, even at the smallest segment size.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
 /// Share of worlds without rules, jitter and reordering. Only in these worlds does the
@@ -76,7 +77,7 @@ impl WorldPlan {
     }
 }
 
-/// A value in the share `chance` of all draws, otherwise `None`.
+/// Returns a value with probability `chance`, otherwise `None`.
 fn sometimes<T>(mut rng: Rng, chance: f64, draw: impl FnOnce(&mut Rng) -> T) -> Option<T> {
     rng.chance(chance).then(|| draw(&mut rng))
 }
@@ -176,14 +177,14 @@ fn draw_device(rng: &Rng) -> DeviceModel {
 fn draw_config(rng: &Rng, hosts: u32) -> Config {
     let mut config = Config::default();
     config.draw(rng);
-    // A client whose server has no slot for it retries until R2. That takes half an hour, which
-    // could not be distinguished from a stall.
+    // Give every client's connection a slot. A client whose server has no slot for it retries until
+    // R2 (half an hour), and could not be distinguished from a stalled one.
     config.stack.connections = config.stack.connections.max(2 * MOST_FLOWS);
-    // With fewer entries than peers, neighbours would evict each other and ARP requests would
-    // never end.
+    // Give the ARP table an entry for each host. With fewer entries, neighbours would evict each
+    // other, and ARP requests would never end.
     config.arp.entries = config.arp.entries.max(hosts);
-    // Keepalive probes every few microseconds are legal, but would leave no time for anything
-    // else.
+    // Switch off shorter keepalive times. Probes every few microseconds are legal, but would leave
+    // no time for anything else.
     if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
         config.tcp.keepalive_time = Duration::ZERO;
     }

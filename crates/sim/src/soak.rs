@@ -1,4 +1,4 @@
-//! Runs a planned world to its end.
+//! Runs a planned world (a simulated network with its traffic) to its end.
 //!
 //! Rule: a world is checked for safety first, and then for liveness. While impairments last, no
 //! rule may be violated, however slow the world is. After that every flow must end: either both

@@ -1,4 +1,5 @@
-//! Text forms of values in world files: durations, seeds and knobs.
+//! Text forms of values in world files (descriptions of simulated networks): durations, seeds and
+//! knobs.
 //!
 //! Rule: each form is the one that settings use (`20ms`, `pool.blocks = 36`), and
 //! reading a form gives back the value that was written.

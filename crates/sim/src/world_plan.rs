@@ -1,4 +1,5 @@
-//! The full description of a world, and the file that contains it.
+//! The full description of a world (a simulated network with its traffic), and the file that
+//! contains it.
 //!
 //! Rule: a plan contains everything that decides how a world runs. The same plan gives the same
 //! frames at the same nanoseconds, even if the drawing of random worlds changes later. A plan is

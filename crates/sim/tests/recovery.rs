@@ -112,7 +112,7 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
     }
 }
 
-/// The small window is full during the whole outage, but a larger one would change nothing.
+/// The small window is full during the whole outage, but a larger window would change nothing.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery_and_not_to_the_window() {
     for sack in [true, false] {
@@ -257,8 +257,8 @@ fn impaired(config: Config, impairment: Impairment) -> (Info, Info, TcpCounters)
     )
 }
 
-/// Calls `check` for each congestion control, with timestamps and SACK, with SACK alone and with
-/// neither, and for a peer that acknowledges every segment or every second one.
+/// Calls `check` for each combination of three choices: the congestion control; timestamps and
+/// SACK, SACK alone, or neither; and a peer that acknowledges every segment or every second one.
 fn for_each_case(mut check: impl FnMut(Config, &str)) {
     for congestion in ALGORITHMS {
         for (timestamps, sack) in [(true, true), (false, true), (false, false)] {

@@ -25,7 +25,7 @@ fn tuned(memory: u64, most: u64) -> Config {
     config
 }
 
-/// A server at a switch and these clients around it, at a distance of 40 ms.
+/// A server and these clients around a switch, with 40 ms between the server and each client.
 fn around_a_switch<const N: usize>(
     world: &mut World,
     server: Config,

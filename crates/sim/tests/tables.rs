@@ -24,7 +24,7 @@ struct Case {
     seconds: u64,
 }
 
-/// Knobs of tables, with sizes that are always enough.
+/// Knobs of the tables, with sizes that are always enough.
 const AMPLE: &[(&str, &str)] = &[
     ("pool.ranges", "65536"),
     ("tcp.holes", "65536"),

@@ -60,7 +60,7 @@ pub enum NextRun {
 }
 
 impl NextRun {
-    /// Returns the earlier of the two; `Done` if either is.
+    /// Returns `Done` if either value is `Done`; otherwise returns the earlier run.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {

@@ -85,8 +85,8 @@ impl Application for Transfer {
         let (read_all, read_next) = self.reader.run(socket);
         let (written_all, write_next) = match &mut self.writer {
             Some(writer) => writer.run(socket),
-            // A sink closes after its peer, so that the peer reads the end of the stream
-            // first.
+            // A sink shuts down its direction only after it has read to the end of the peer's
+            // stream.
             None => (read_all, NextRun::OnEvent),
         };
         if self.ends_early(socket) {

@@ -24,7 +24,7 @@ pub enum Amount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum WriteSize {
-    /// The same for every write, in bytes.
+    /// Every write has this many bytes.
     Fixed(u64),
     /// Drawn for each write from 1 to `max` bytes; all orders of magnitude are about
     /// equally likely.

@@ -6,7 +6,7 @@ use fullpipe_wire::TcpHeader;
 
 use super::*;
 
-/// Close to the wrap, so that every test crosses it.
+/// Initial sequence number just below the wrap, so that every test crosses the wrap.
 const ISS: u32 = u32::MAX - 1_500;
 
 fn arrivals(segments: &[(u64, u32, u32)]) -> Arrivals {

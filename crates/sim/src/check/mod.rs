@@ -1,4 +1,4 @@
-//! Checkers: rules that hold in every world at every step.
+//! Checkers: rules that hold in every world (simulated network) at every step.
 //!
 //! Rule: a checker only observes; a world runs the same with or without it. Each checker
 //! is one file. A violation is described in words, with the numbers; the

@@ -10,7 +10,7 @@ use fullpipe_pool::{Duration, Instant};
 
 use super::Violation;
 
-/// Segments that a flight which begins with nothing in flight may send unpaced.
+/// Segments that may leave unpaced after a time with nothing in flight.
 const BURST_SEGMENTS: u32 = 10;
 /// Bound of the accumulated rounding to nanoseconds.
 const ROUNDING: Duration = Duration::from_micros(1);
@@ -35,8 +35,7 @@ pub struct PacingState {
 /// The checker of one end.
 #[derive(Clone, Debug, Default)]
 pub struct PaceChecker {
-    /// Time until the bytes sent so far have had their transmission time at the pacing
-    /// rate.
+    /// Time that the pacing rate still needs for the bytes sent so far.
     debt: Duration,
     /// Longest quantum since the debt was last zero.
     quantum: Duration,
@@ -61,7 +60,8 @@ fn time_of(bytes: u32, rate: u64) -> Duration {
 impl PaceChecker {
     /// Checks frames with payloads of these lengths, sent one after another.
     ///
-    /// # Errors If the frames left too early; the error states the missing time.
+    /// # Errors
+    /// If the frames left too early; the error states the missing time.
     pub fn sent(&mut self, payloads: &[u32], pacing: PacingState) -> Result<(), Violation> {
         let PacingState {
             now,

@@ -1,14 +1,11 @@
 //! Checks that no delivery rate sample exceeds the path's rate.
 //!
-//! Rule: a sample's payload is at most the path's rate times (interval + queueing time),
-//! plus one frame. The interval is the sample's. The queueing time is the sample's
-//! round-trip time minus that of the empty path. All payload of the sample crossed the
-//! slowest link within this sum. A queue that runs empty, or compressed ACKs, can make the
-//! payload more than the rate times the interval alone.
-//! draft-cheng-iccrg-delivery-rate-estimation §4.1.
-//!
-//! The bound holds only without retransmissions and overtaking; the caller checks
-//! that.
+//! Rule: a sample's payload is at most the path's rate times the sum of two times, plus one frame.
+//! The two times are the sample's interval and its queueing time, which is its round-trip time
+//! minus that of the empty path. All payload of the sample crossed the slowest link within this
+//! sum. The interval alone is not enough: a queue that runs empty, or compressed ACKs, can make the
+//! payload larger than the rate times the interval. draft-cheng-iccrg-delivery-rate-estimation
+//! §4.1.
 
 use fullpipe_tcp::congestion::FastestSample;
 
@@ -30,7 +27,8 @@ const ROUNDING_US: u64 = 4;
 
 /// Checks the fastest sample of a connection.
 ///
-/// # Errors If the sample exceeds the path's rate; the error states the excess.
+/// # Errors
+/// If the sample exceeds the path's rate; the error states the excess.
 pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation> {
     let waited_us = u64::from(sample.rtt_us).saturating_sub(path.round_trip_us);
     let time_us = u64::from(sample.interval_us) + waited_us + ROUNDING_US;

@@ -117,9 +117,10 @@ impl RepeatChecker {
         }
     }
 
-    /// Drops ranges inside the widest range of `left..right` that was known before `now`, because
-    /// a range that grows is reported with every segment. An ACK number inside a dropped range is
-    /// also inside the widest one, so the known bytes stay the same.
+    /// Keeps only the widest of the ranges inside `left..right` that were known before `now`, and
+    /// drops the ranges inside it. A range that grows is reported with every segment, so there
+    /// would be many. An ACK number inside a dropped range is also inside the widest range, so the
+    /// known bytes stay the same.
     fn drop_parts(&mut self, left: u32, right: u32, now: Instant) {
         let inside = |part: &(u32, u32, Instant), (left, right): (u32, u32)| {
             !after(left, part.0) && !after(part.1, right)
@@ -138,8 +139,8 @@ impl RepeatChecker {
     /// Checks a segment that this end sends. Returns true if the segment could be judged: it has
     /// payload, and an ACK that counts arrived before.
     ///
-    /// # Errors If the segment repeats a range that is known to have arrived; the error states the
-    /// range.
+    /// # Errors
+    /// If the segment repeats a range that is known to have arrived; the error states the range.
     pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Violation> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {

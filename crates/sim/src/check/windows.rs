@@ -151,7 +151,8 @@ impl WindowChecker {
         if said.other.is_some() {
             return Ok(());
         }
-        // Of two answers to the SYN, the ACK refers to the answer with the nearer sequence number.
+        // If the peer answered the SYN twice, the ACK refers to the answer whose sequence number is
+        // closer to the ACK number.
         let since = |iss: u32| ack.wrapping_sub(iss);
         let meant = peer.other.filter(|(iss, _)| since(*iss) < since(peer_iss));
         let peer_scale = meant.map_or(peer.scale, |(_, scale)| scale);

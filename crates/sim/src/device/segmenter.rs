@@ -13,8 +13,9 @@ use fullpipe_wire::{Checksum, EthernetHeader, Ipv4Header, TcpFlags, tcp::set_che
 /// Offset of the IP header in the frame.
 const IP_AT: usize = EthernetHeader::LEN;
 const TCP_AT: usize = IP_AT + Ipv4Header::LEN;
-/// Offsets of TCP header fields in the frame.
+/// Offset of the sequence number in the frame.
 const SEQ_AT: usize = TCP_AT + 4;
+/// Offset of the TCP flags in the frame.
 const FLAGS_AT: usize = TCP_AT + 13;
 
 /// The frames that go on the wire for `frame`, in order.

@@ -17,8 +17,8 @@ use super::queue::{FrameQueue, QueuedFrame};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AckThinning {
-    /// Number of ACKs of a connection, waiting together, of which only the last is sent; below 2,
-    /// all are sent.
+    /// Number of waiting ACKs of a connection of which only the last is sent; below 2, all are
+    /// sent.
     pub every: u32,
     /// Longest time for which an ACK waits for further ones, in microseconds; 0 thins only ACKs
     /// that wait for the wire.
@@ -31,8 +31,9 @@ const IPV4_HEADER_LEN: usize = 20;
 const TCP_HEADER_LEN: usize = 20;
 /// MF and the fragment offset.
 const FRAGMENT: u16 = 0x3fff;
-/// ACK, and the flags that may accompany it in a pure ACK: ECE and CWR.
+/// The flag ACK.
 const ACK: u8 = 0x10;
+/// The flags that a pure ACK may have besides ACK.
 const ECE_AND_CWR: u8 = 0xc0;
 
 /// A segment that only acknowledges.

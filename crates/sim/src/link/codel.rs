@@ -96,8 +96,8 @@ impl CodelState {
         (first, marked)
     }
 
-    /// The value of `count` at the start of a dropping state: the increase of `count` in
-    /// the last one, if that ended recently; otherwise 1.
+    /// The value of `count` at the start of a dropping state. If the previous dropping state ended
+    /// recently, the value is the increase of `count` during that state; otherwise it is 1.
     fn first_count(&self, model: Codel, now: Instant) -> u32 {
         let delta = self.count.saturating_sub(self.lastcount);
         let recent = Duration::from_micros(16 * model.interval_us);

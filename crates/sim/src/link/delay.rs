@@ -1,7 +1,7 @@
 //! Propagation delay and jitter.
 //!
-//! Rule: jitter keeps frames in order. A frame that would overtake the one sent before it
-//! arrives at the same time as that one.
+//! Rule: jitter keeps frames in order. A frame that would overtake its predecessor arrives together
+//! with it.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 

@@ -1,9 +1,9 @@
 //! A queue that reports congestion from a threshold on.
 //!
-//! Rule: if the threshold is exceeded, the arriving frame is marked with CE if its
-//! sender uses ECN, and dropped otherwise. A threshold in packets is exceeded if that
-//! many frames already wait, one in bytes if the queue and the arriving frame have more.
-//! Nothing is random and nothing is averaged.
+//! Rule: if the threshold is exceeded, the arriving frame is marked with CE if its sender uses ECN,
+//! and dropped otherwise. A threshold in packets is exceeded if that many frames already wait. A
+//! threshold in bytes is exceeded if the waiting frames and the arriving frame together have more
+//! bytes. Nothing is random and nothing is averaged.
 
 use super::{mark::mark, queue::FrameQueue};
 use serde::{Deserialize, Serialize};

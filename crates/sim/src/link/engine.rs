@@ -434,7 +434,8 @@ impl LinkEngine {
         let mut frame = waiting.frame;
         let (mut start, mut bits_from) = (start, bits_from);
         if let Some(model) = own.link.token_bucket {
-            // CoDel may have dropped a shorter frame than the one that leaves now.
+            // Ask the bucket again: CoDel may have dropped the frame for which it was asked before,
+            // and a longer frame leaves now.
             let ready = own.bucket.ready(model, frame.len(), start);
             bits_from += ready.since(start);
             start = ready;

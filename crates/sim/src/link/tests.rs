@@ -239,7 +239,7 @@ fn corruption_flips_one_byte_of_an_ip_packet_and_spares_arp() {
 
 #[test]
 fn a_full_queue_drops_the_last() {
-    // One frame is on the wire, so one more than the limit is carried.
+    // The link carries one frame more than the queue's limit, because that frame is on the wire.
     for (queue, expected) in [
         (Queue::Unlimited, 20),
         (Queue::Packets(4), 5),

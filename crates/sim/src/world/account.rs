@@ -1,7 +1,7 @@
 //! Reads the limits of datagrams and the lengths of their queues after every step.
 //!
-//! Rule: the state after a step lasts until the next step. A datagram counts as waiting
-//! from its due time until its last frame is in the device's queue. In a world without
+//! Rule: the state after a step lasts until the next step. A datagram counts as waiting from its
+//! due time until its last frame is in the device's queue. In a world (simulated network) without
 //! datagrams nothing is read.
 
 use fullpipe::counters::Discard;

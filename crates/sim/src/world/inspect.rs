@@ -1,4 +1,4 @@
-//! Checks a world while it runs: memory, limits, silence, progress.
+//! Checks a world (a simulated network) while it runs: memory, limits, silence, progress.
 //!
 //! Rule: the checks take a bounded share of each step. A small pool is checked after
 //! every step of its host, a large one correspondingly less often, and every pool at the
@@ -13,12 +13,13 @@ use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::ids::HostId;
 use crate::soak::WorldSummary;
 
-/// Rounds of work at one instant of virtual time, above which a host is in an endless loop.
+/// Largest number of rounds of work at one instant of virtual time. A host that does more is in an
+/// endless loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
-/// Frames without progress, above which two ends answer each other endlessly.
+/// Largest number of frames without progress. Two ends that send more answer each other endlessly.
 const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
-/// Wake-ups by a host's own timers without any effect, above which a timer is considered to fire
-/// for nothing.
+/// Largest number of wake-ups by a host's own timers without any effect. After more, a timer is
+/// considered to fire for nothing.
 const IDLE_WAKES: u32 = 1_000;
 /// Blocks and connections that may be checked in each step, on average.
 const CHECKED_EACH_STEP: u32 = 64;
@@ -29,8 +30,8 @@ const INSPECTION_INTERVAL: Duration = Duration::from_secs(1);
 
 impl World {
     /// Makes a world fail if it is unfinished and makes no progress for `patience`. Call this only
-    /// when nothing prevents progress: there are no impairments, links are up, and no reader
-    /// stalls longer.
+    /// when nothing prevents progress: there are no impairments, links are up, and no reader stalls
+    /// for `patience` or longer.
     pub fn set_patience(&mut self, patience: Duration) {
         self.watch.last_progress = self.now;
         self.watch.patience = Some(patience);
@@ -144,8 +145,9 @@ impl World {
         if end.snd_una.replace(info.snd_una) != Some(info.snd_una) {
             end.acked = Some(info.last_received_at);
         }
-        // The application's last write gave the connection something to send. While ARP resolves
-        // an address, the host sends only frames without a TCP segment.
+        // Take the latest of these times. A write of the application counts, because it gives the
+        // connection something to send. A frame without a TCP segment counts, because the host
+        // sends no other frames while ARP resolves an address.
         let waits_since = end
             .spoke
             .max(host.spoke_other)
@@ -163,8 +165,9 @@ impl World {
             .map_err(|finding| self.failure(self.place_of(id), finding))
     }
 
-    /// Resets, from now on, each connection whose peer was cut short. Its application would
-    /// otherwise wait for ever.
+    /// Resets, from now on, each connection whose peer left before the end of the stream: the peer
+    /// closed, reset, vanished or lost its connection. The remaining application would otherwise
+    /// wait for ever.
     pub fn reset_abandoned_ends(&mut self) -> Result<(), WorldFailure> {
         self.resets_abandoned = true;
         for number in 0..self.flows.len() {
@@ -173,11 +176,10 @@ impl World {
         Ok(())
     }
 
-    /// Resets idle ends whose peer no longer has the connection, which the ends cannot know.
-    /// Returns true if there was such an end. There are two cases. Either the peer never had the
-    /// connection: the last segment of the handshake was lost, and the peer's stack has forgotten
-    /// the SYN. Or the peer's stack aborted the connection after its application had closed, and
-    /// the reset was lost.
+    /// Resets idle ends whose peer has no such connection, which the ends cannot know. Returns true
+    /// if there was such an end. There are two cases. In the first, the last segment of the
+    /// handshake was lost, and the peer's stack has forgotten the SYN. In the second, the peer's
+    /// stack aborted the connection after its application had closed, and the reset was lost.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));

@@ -447,7 +447,8 @@ impl World {
 
     /// Captures the frames that leave and enter a host.
     ///
-    /// # Errors The errors of the writer. An error is also returned if no capture was started.
+    /// # Errors
+    /// The errors of the writer. An error is also returned if no capture was started.
     pub fn tap_host(&mut self, host: HostId, name: &str) -> io::Result<()> {
         self.hosts[host.0].tap = Some(self.add_tap(name)?);
         Ok(())
@@ -455,7 +456,8 @@ impl World {
 
     /// Captures the frames that are put on a link at either end.
     ///
-    /// # Errors The errors of the writer. An error is also returned if no capture was started.
+    /// # Errors
+    /// The errors of the writer. An error is also returned if no capture was started.
     pub fn tap_link(&mut self, link: LinkId, name: &str) -> io::Result<()> {
         self.cables[link.0].tap = Some(self.add_tap(name)?);
         Ok(())

@@ -1,4 +1,5 @@
-//! The state of the checks of a whole world: progress, patience, endless loops.
+//! The state of the checks of a whole world (a simulated network): progress, patience, endless
+//! loops.
 //!
 //! Rule: the type here has plain times and counts; `inspect.rs` checks them.
 

@@ -1,4 +1,4 @@
-//! Runs a world to a goal or for a time.
+//! Runs a world (a simulated network) to a goal or for a time.
 //!
 //! Rule: a run ends with its goal, with a failure, or at its deadline. If no event is left and the
 //! goal is not reached, the run fails at once. The exception is a world that resets ends whose

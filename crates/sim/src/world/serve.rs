@@ -77,7 +77,8 @@ impl World {
     pub(super) fn rest(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.verify_host(id)?;
         let host = &mut self.hosts[id.0];
-        // A busy processor checks the stack's timers when it becomes free.
+        // Ignore the stack's timers while the processor is busy: it checks them when it becomes
+        // free.
         let busy = host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now));
         let due = host.stack.next_timeout().filter(|_| !busy);
         let due = due.map(|due| due.max(self.now));
@@ -133,7 +134,7 @@ impl World {
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
-                    // A late duplicate of an ACK opened the connection again through its
+                    // Reset the connection: a late duplicate of an ACK has opened it again with its
                     // cookie.
                     let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
                     reset.map_err(|error| self.refused(id, "tcp_abort", error))?;

@@ -1,4 +1,5 @@
-//! One step of a world: the next event, and everything that the event causes at its time.
+//! One step of a world (a simulated network): the next event, and everything that the event causes
+//! at its time.
 //!
 //! Rule: an event is handled completely before the next event is taken. Then the next wake-up of
 //! every host and link involved is scheduled.

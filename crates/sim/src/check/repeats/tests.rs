@@ -24,7 +24,8 @@ fn packet(seq: u32, ack: u32, payload_len: u32, sack: &[(u32, u32)]) -> TcpPacke
     }
 }
 
-/// An end that has sent 10 segments of 100 bytes from 1 on, and expects 500.
+/// An end that has sent 10 segments of 100 bytes, from sequence number 1 on. The next sequence
+/// number that it expects is 500.
 fn sender() -> RepeatChecker {
     let mut watch = RepeatChecker::default();
     let mut syn = packet(0, 500, 0, &[]);
@@ -70,7 +71,8 @@ fn an_ack_that_stops_inside_the_widest_range_leaves_only_its_own_blocks() {
         (451, &[(501, 601), (801, 901)], &[5, 8]),
         (551, &[], &[]),
         (501, &[(601, 701)], &[6]),
-        // This ACK number is above the widest range, so the range beyond stays known.
+        // This ACK number is above the widest range, so the range beyond the ACK number stays
+        // known.
         (601, &[], &[8]),
     ] {
         let mut watch = sender();

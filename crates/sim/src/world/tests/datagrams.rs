@@ -184,7 +184,7 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
         world.set_cpu(other, slow);
         world.remember_overflows();
         // In each millisecond five datagrams become due together, and reading them takes most of
-        // it.
+        // the millisecond.
         let plan = paced(1_000, 40_000_000, Duration::from_millis(1));
         let id = world.datagrams(one, other, plan, Duration::ZERO);
         world.run_for(SECOND + SECOND);

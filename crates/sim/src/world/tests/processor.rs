@@ -107,7 +107,7 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
 }
 
-/// A burst waits for other work: in the receive ring, or in the receive queue.
+/// A burst waits in the receive ring if applications run first, and otherwise in the receive queue.
 #[test]
 fn where_a_burst_waits_depends_on_who_goes_first() {
     for applications_first in [false, true] {
