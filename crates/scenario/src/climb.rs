@@ -17,7 +17,8 @@ const FULL: f64 = 0.9;
 const ROUND_TRIPS: f64 = 2.0;
 /// Number of checks in a round trip.
 const LOOKS: f64 = 10.0;
-/// Checks without progress after which the connection counts as idle and is checked less often.
+/// After this many checks without progress, the connection counts as idle and is checked less
+/// often.
 const PATIENT_LOOKS: u32 = 100;
 /// Longest time between two checks of an idle connection.
 const RARE: Duration = Duration::from_millis(100);
@@ -27,7 +28,8 @@ const RARE: Duration = Duration::from_millis(100);
 pub struct Climb {
     start: Instant,
     rtt_s: f64,
-    /// Pairs of a time and the bytes read until then, over the last two round trips.
+    /// Checks in the last two round trips: the time of the check, and the bytes read until that
+    /// time.
     seen: VecDeque<(Instant, u64)>,
     full_after: Option<Duration>,
     /// Consecutive checks without progress.

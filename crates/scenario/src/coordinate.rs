@@ -1,10 +1,10 @@
-//! One setting of a point of a sweep.
+//! One setting of a point of a sweep. A point is one combination of the swept values.
 //!
 //! Rule: path and value have the form of `--set`. This file changes no setting.
 
 use std::fmt;
 
-/// One setting of a point.
+/// One setting of a point of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coordinate {
     /// Path of the setting, as `--set` takes it.

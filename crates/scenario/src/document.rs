@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// The last violation of TOML's grammar; earlier ones are in `found`.
+    /// The last violation of TOML's grammar. Earlier violations are in `found`.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let mut mistakes = errors.iter().map(|error| {
@@ -84,7 +84,7 @@ pub struct Section<'a> {
     /// Path of the table, such as `hosts.client`; empty for the top table. While
     /// [`leaves`](Self::leaves) lists values, paths are relative to the listed table.
     path: String,
-    /// Path from the top of the file, also if `path` is relative.
+    /// Path from the top of the file, even if `path` is relative to another table.
     whole: String,
     table: &'a DeTable<'a>,
     at: usize,
@@ -94,8 +94,8 @@ pub struct Section<'a> {
 #[derive(Clone, Debug)]
 pub struct KeyValue<'a> {
     source: Source<'a>,
-    /// The key with all tables above it: `hosts.client.preset`. The path of a
-    /// [leaf](Section::leaves) is relative to the table whose leaves were listed.
+    /// The key with all tables above it: `hosts.client.preset`. If the value is from
+    /// [`leaves`](Section::leaves), the path starts below the table whose leaves were listed.
     pub path: String,
     /// The key with all tables above it, from the top of the file.
     whole: String,
@@ -219,7 +219,7 @@ impl<'a> KeyValue<'a> {
         self.source.mistake(self.key_at, &self.whole, what)
     }
 
-    /// Creates the mistake that no `what` (such as "key") has this name.
+    /// Creates the mistake "no such `what`" about the key. `what` is a kind of name, such as "key".
     pub fn unknown<'k>(&self, what: &str, known: impl Iterator<Item = &'k str> + Clone) -> Mistake {
         let hint = hint(self.key, known);
         self.key_mistake(format!("there is no such {what}; {hint}"))

@@ -1,10 +1,10 @@
 //! Describes a transfer with hosts, links and flows; changes settings by name; runs and measures
 //! it.
 //!
-//! An [`Experiment`] is a TOML file that was read without a mistake. Each of its
-//! [`Row`]s has a [`Setup`], which is everything that a run needs except its seed. A
-//! [`Scene`] is the world of a setup and a seed; [`Scene::play`] runs it in virtual time
-//! and returns a [`Played`]: the measured quantities and the time by limit.
+//! An [`Experiment`] is a TOML file that was read without a mistake. Its [`Row`]s are its
+//! scenarios. Each row has a [`Setup`], which is everything that a run needs except its seed. A
+//! [`Scene`] is the simulated network (world) of a setup and a seed. [`Scene::play`] runs it in
+//! virtual time and returns a [`Played`]: the measured quantities and the time by limit.
 //!
 //! Rule: a setup and a seed are the complete input, so equal setups and seeds give equal results.
 //! Nothing in this crate judges or explains a result, compares rows, or prints.

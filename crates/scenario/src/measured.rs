@@ -1,9 +1,9 @@
-//! Quantities that are measured for each row.
+//! Quantities that are measured for each row (scenario of an experiment).
 //!
 //! Rule: each quantity is one row of a table, with its unit in its name. The file's `published`
 //! tables, the printed table and the JSON use these rows, so that published and measured values
-//! have the same unit. Over several seeds a quantity is the median, with its quartiles beside it,
-//! or the largest value if its row says so.
+//! have the same unit. Over several seeds, a quantity is summarised by its median and quartiles, or
+//! by its largest value if its table row says `Worst`.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
@@ -20,7 +20,7 @@ mod tests;
 pub enum Outcome {
     /// The flow's duration passed, or all bytes arrived.
     Complete,
-    /// Bytes had stopped arriving before the run ended.
+    /// No connection was dropped, but the transfer is incomplete or no byte was read.
     #[default]
     Stalled,
     /// The connection was dropped.
@@ -174,17 +174,17 @@ quantities! {
     srtt_ms: f64 = "RTT ms", "RTT {} ms", Decimal, Median;
     /// Longest time between two segments with payload that arrived at a receiver.
     max_gap_ms: f64 = "longest gap ms", "longest gap {} ms", Decimal, Worst;
-    /// Payload that arrived at a receiver more than once, over all payload sent.
+    /// Payload that arrived at a receiver again, as a share of all payload sent.
     needless_share: f64 = "needless", "{} of payload received twice", Percent, Median;
     /// Share of the active time for which the busiest link carried frames. Time is active while
     /// any connection is active.
     link_busy_share: f64 = "link busy", "link {} busy", Percent, Median;
-    /// Share of the active time for which the busiest host's processor worked. Time is active
-    /// while any connection is active. Only if work takes time.
+    /// Share of the active time for which the busiest host's processor worked. Time is active while
+    /// any connection is active. `None` if no processor has costs.
     cpu_busy_share: Option<f64> = "CPU busy", "CPU {} busy", Percent, Median;
     /// Frames that hosts lost because their receive rings were full.
     rx_ring_drops: u64 = "ring drops", "{} ring drops", Whole, Median;
-    /// Datagrams that the senders' stacks accepted. Only for UDP, like `lost_share` and
+    /// Datagrams that the senders' stacks accepted. `None` for TCP, as are `lost_share` and
     /// `udp_rcvbuf_errors`.
     datagrams_sent: Option<f64> = "datagrams", "{} datagrams sent", Whole, Median;
     /// Share of `datagrams_sent` that was never read.
@@ -200,23 +200,23 @@ quantities! {
     /// Bytes of IP packets that the senders sent, IP headers included.
     ip_ext_out_octets: u64 = "IpExtOutOctets", "IpExtOutOctets {}", Whole, Median;
     /// Goodput, in Mbit/s, that the congestion control's response function allows at the path's
-    /// loss rate, limited by the path's rate. Only for one connection, and only if its algorithm
-    /// has a response function.
+    /// loss rate, limited by the path's rate. `None` for several connections, or if the algorithm
+    /// has no response function.
     allowed_mbps: Option<f64> = "allowed Mbit/s", "{} Mbit/s allowed by loss and path", Decimal, Median;
     /// Time from the call to connect until the receiver had read at nine tenths of the path's rate
-    /// for two round trips. Only for one connection.
+    /// for two round trips. `None` for several connections.
     time_to_90_s: Option<f64> = "seconds to 90 %", "90 % of the path's rate after {} s", Decimal, Median;
-    /// Jain's index of the connections' goodputs: 1 if all are equal, 1/n if one
-    /// connection has all. Only for several connections.
+    /// Jain's index of the goodputs of n connections: 1 if all are equal, 1/n if only one
+    /// connection carries payload. `None` for one connection.
     jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
-    /// Time from the first to the last byte that was read of the answer. Only if the receiver
-    /// sends a request.
+    /// Time from the read of the answer's first byte to the read of its last byte. `None` if the
+    /// receiver sends no request.
     transfer_s: Option<f64> = "transfer s", "answer in {} s", Decimal, Median;
     /// Bytes read in each smoothed round-trip time of the first sender.
     round_trip_bytes: u64 = "bytes/round trip", "{} bytes a round trip", Whole, Median;
     /// Longest time in which a sender sent no payload except window probes.
     pause_s: f64 = "longest pause s", "longest pause {} s", Decimal, Worst;
-    /// Mean time from the write of a byte to its first transmission, of the sender with the
+    /// Mean time from the write of a byte to its first transmission. Of several senders, the
     /// longest mean.
     unsent_ms: f64 = "ms unsent", "{} ms unsent", Decimal, Median;
     /// Times that a receiver's window closed.
@@ -229,10 +229,10 @@ quantities! {
     resets: u64 = "resets", "resets {}", Whole, Median;
     /// Time from the first call to connect until the last reset left.
     reset_s: Option<f64> = "reset after s", "reset after {} s", Decimal, Median;
-    /// Goodput divided by that of the baseline row, if there is one.
+    /// Goodput divided by the goodput of the baseline row; `None` without a baseline row.
     goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline's goodput", Percent, Median;
     /// Goodput divided by the highest goodput that the path and the smaller end's memory allow.
-    /// Only if the experiment requests it.
+    /// `None` unless the experiment requests this quantity.
     fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;
 }
 
@@ -246,8 +246,8 @@ impl Quantity {
         found.expect("a checked experiment names only quantities that there are")
     }
 
-    /// Returns the quantities that a table shows: those in `columns`; if that is empty, those for
-    /// which `is_published` is true; if there are none, goodput.
+    /// Returns the quantities that a table shows: those in `columns`. If `columns` is empty,
+    /// returns the quantities for which `is_published` is true; if there are none, goodput.
     pub fn shown(
         columns: &[&'static str],
         is_published: &dyn Fn(&Self) -> bool,
@@ -263,8 +263,8 @@ impl Quantity {
         }
     }
 
-    /// Returns the quartiles as text; `None` if both have the same text, or if the quantity is
-    /// summarised by its largest value.
+    /// Returns the first and third quartile as text. Returns `None` if both have the same text, or
+    /// if the quantity is summarised by its largest value.
     pub fn spread_text(&self, measured: &Measured) -> Option<String> {
         let spread = measured.spread(self.name)?;
         let [q1, q3] = [spread.q1, spread.q3].map(|bound| self.text(bound));
@@ -349,10 +349,10 @@ pub struct FlowMeasured {
 }
 
 impl Measured {
-    /// Returns the goodput of the first flow, whose plan is `plan`, in Mbit/s. For the only flow,
-    /// if it carries a fixed number of bytes, goodput is the payload of all its connections
-    /// divided by the time until the last of them ended. Otherwise it is the sum of the
-    /// connections' goodputs while each was sending.
+    /// Returns the goodput of the first flow, whose plan is `plan`, in Mbit/s. If there is only one
+    /// flow and it carries a fixed number of bytes, goodput is the payload of all its connections,
+    /// divided by the time until the last of them ended. Otherwise the goodputs of the connections
+    /// are added, each measured while the connection was sending.
     pub fn first_flow_mbps(&self, plan: &FlowPlan) -> f64 {
         match (&self.flows[..], &plan.stop) {
             ([], _) | ([_], Stop::Bytes(_)) => self.goodput_mbps,

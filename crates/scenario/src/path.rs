@@ -87,8 +87,8 @@ fn timestamps(setup: &Setup) -> u64 {
     if both { TIMESTAMPS } else { 0 }
 }
 
-/// Returns the seconds that the slowest link from one host to another needs for frames of these
-/// lengths, sent back to back; 0 if no link has a rate.
+/// Returns the seconds that frames of these lengths, sent back to back, occupy the slowest link
+/// from one host to another; 0 if no link has a rate.
 pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 {
     let of_link = |(number, way): (usize, Direction)| {
         let link = setup.links[number].link(way);
@@ -104,10 +104,12 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
 
 /// Returns the seconds from one full segment to the next on a link that is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
-    // On a radio, the ACK of every second segment uses the same air. Segments are always waiting
-    // and either end wins every second contention, so an ACK takes two contentions on average. Two
-    // segments and their ACK make three accesses. Two of these are contended: their backoff is the
-    // shorter of two random backoffs, on average a third of the longest backoff.
+    // On a radio, add the time of the medium accesses. Data and ACKs share the air, and one ACK
+    // acknowledges two segments, so each pair of segments takes three accesses. Segments are always
+    // waiting. While an ACK waits, too, both ends contend, and each end wins half of the
+    // contentions, so an ACK takes two contentions on average. Two of the three accesses are
+    // therefore contended. The backoff of a contended access is the shorter of two random backoffs,
+    // on average a third of the longest backoff.
     let air = link.radio.map_or(0.0, |radio| {
         let backoff_us = radio.backoff_us as f64 * (2.0 / 3.0 + 1.0 / 2.0) / 2.0;
         (radio.access_us as f64 * 1.5 + backoff_us) / 1e6 + bits_s(link, ack_bits) / 2.0
@@ -131,7 +133,8 @@ fn bits_s(link: &LinkModel, bits: f64) -> f64 {
     }
 }
 
-/// Returns the mean time from a radio's request for the medium to the first bit of its frame.
+/// Returns the mean time in seconds from a radio's request for the medium to the first bit of its
+/// frame.
 fn access_s(link: &LinkModel) -> f64 {
     link.radio.map_or(0.0, |radio| {
         (radio.access_us as f64 + radio.backoff_us as f64 / 2.0) / 1e6

@@ -1,9 +1,10 @@
 //! The account of the path: frames, losses, busy shares and queue delays of each link and
 //! direction, and the losses at each host.
 //!
-//! Rule: every number is a counter of a link or of a host's stack. Counts begin at the start of
-//! the row; busy times exclude the beginning that the results exclude. Over several seeds, counts
-//! and times are added, and of largest values the largest is kept.
+//! Rule: every number is a counter of a link or of a host's stack. Counts begin at the start of the
+//! run. Busy times exclude the beginning of the run that the setting `omit` excludes from the
+//! results. Over several seeds, counts and times are added; of the seeds' longest waits, the
+//! longest is kept.
 
 use std::{cmp::Reverse, fmt};
 
@@ -35,16 +36,16 @@ pub struct LinkAccount {
     /// True if both directions share one medium, as on a radio.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
-    /// From the first end of `between` to the second.
+    /// Direction from the first end of `between` (the link's two ends in the file) to the second.
     pub forward: DirectionAccount,
-    /// From the second end to the first.
+    /// Direction from the second end to the first.
     pub back: DirectionAccount,
 }
 
 /// Account of one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DirectionAccount {
-    /// Counts of frames, and waiting times in the queue.
+    /// Counts of frames, and the frames' waiting times in the queue.
     pub counters: LinkCounters,
     /// Time for which the direction's frames used the wire or the air, without the excluded
     /// beginning.

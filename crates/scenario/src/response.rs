@@ -6,8 +6,8 @@
 //! NewReno: a sender that adds one segment in each round trip and halves its window at a loss has
 //! an average window of √(3/2p) segments (RFC 9438 §5.1 with α = 1, β = ½; Mathis et al. 1997).
 //! ACKs are assumed to count bytes (RFC 3465), so that delayed ACKs do not slow the growth. CUBIC:
-//! the larger of two windows, that of RFC 9438 §5.2 equation 6 and the Reno-friendly window of
-//! §4.3.
+//! the average window is the larger of two windows: that of RFC 9438 §5.2 equation 6, and the
+//! Reno-friendly window of §4.3.
 
 use fullpipe_tcp::CongestionAlgorithm;
 

@@ -1,4 +1,5 @@
-//! The world of one row: built from the row's setup and a seed, run to its end, and measured.
+//! The simulated network (world) of one row (scenario): built from the row's setup and a seed, run
+//! to its end, and measured.
 //!
 //! Rule: results come from the simulator's facts and the stack's own counters. This file neither
 //! estimates nor judges a result.
@@ -47,13 +48,13 @@ const LONGEST_SLICE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Scene<'a> {
     built: Built<'a>,
-    /// Records other than the results.
+    /// Records that were requested in addition to the results.
     watching: Watching,
     /// Measures the time until the path is full; only for a single connection.
     climb: Option<Climb>,
     /// Time at which each peer was last heard from.
     silence_notes: SilenceNotes,
-    /// Values at the start of the measurement, which results exclude.
+    /// Values at the start of the measurement, which are subtracted from the results.
     omitted: Omitted,
 }
 
@@ -95,8 +96,8 @@ impl<'a> Scene<'a> {
     /// Captures every frame that leaves or enters a host from now on. The interfaces are the
     /// hosts, in the order of the setup.
     ///
+    /// # Errors
     /// An error that the writer returned.
-    /// An error of the writer.
     pub fn capture_hosts(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.built.world.capture(out)?;
         let mut hosts = self.built.setup.hosts.iter().zip(&self.built.hosts);
@@ -148,7 +149,7 @@ impl<'a> Scene<'a> {
                 return Ok(None);
             }
         }
-        // Runs the checkers once more, as at the end of every run.
+        // Run the checkers once more: `try_run_for` calls them when it ends.
         self.built.world.try_run_for(Duration::ZERO)?;
         let ended: Vec<_> = (0..self.built.flows.len())
             .map(|number| Ended::of(&mut self.built, &self.omitted, number))
@@ -218,7 +219,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Finished share of the first flow. Other flows usually progress alike.
+    /// Finished share of the first flow, as an estimate for all flows.
     fn share_done(&mut self) -> f64 {
         let plan = self.built.setup.flow();
         match plan.stop {

@@ -2,8 +2,8 @@
 //!
 //! Rule: every key and value, and the sentence about each field, comes from the tables that the
 //! parser reads; only the sentences about whole tables are in this file. The schema accepts every
-//! correct file. Checks of one place in a file against another, such as the existence of a host,
-//! are left to the parser.
+//! correct file. Only the parser compares places in a file with each other, for example to check
+//! that a named host exists.
 
 #[cfg(test)]
 mod tests;

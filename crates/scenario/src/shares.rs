@@ -1,4 +1,4 @@
-//! The limits and the account of a row.
+//! The limits of a row (scenario), and its account: time and bytes for each limit.
 //!
 //! Rule: times and shares are types of `fullpipe_diagnose::account`; nothing is computed here.
 

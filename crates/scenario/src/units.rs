@@ -14,7 +14,8 @@ pub use fullpipe_pool::{Duration as Time, knobs::parse_count};
 /// Parses a rate in bit/s in any common form: `100mbit`, `100Mbit/s`, `100mbps`, `1 Gbit/s`,
 /// `100M`, `1g`, `9600bit`.
 ///
-/// Prefixes are decimal. A number needs a prefix or a unit. A `B` means bytes, so it is refused.
+/// Prefixes are decimal. A number needs a prefix or a unit. A unit with a capital `B` is refused,
+/// because `B` means bytes.
 pub fn parse_rate(text: &str) -> Option<u64> {
     rate_with(text, true)
 }
@@ -154,8 +155,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Parses the value of the setting called `path`. The last part of `path` may show that the
-    /// value is a rate: `link.rate=100M`.
+    /// Parses the value of the setting called `path`. If the last part of `path` names a rate, as
+    /// in `link.rate=100M`, the value is parsed as a rate.
     pub fn of_setting(path: &str, text: &str) -> Option<Self> {
         let is_rate = path.rsplit('.').next() == Some("rate");
         match parse_rate(text).filter(|_| is_rate) {

@@ -1,7 +1,8 @@
 //! Congestion controls from other crates, for hosts of an experiment.
 //!
-//! Rule: an algorithm that is registered for a host has a name like a built-in one, and
-//! `tcp.congestion` of that host takes it. An experiment file cannot register an algorithm.
+//! Rule: an algorithm that is registered for a host has a name. The host's setting `tcp.congestion`
+//! accepts that name as it accepts the name of a built-in algorithm. An experiment file cannot
+//! register an algorithm.
 
 use std::{
     fmt,

@@ -15,7 +15,7 @@ pub(super) struct DatagramFields {
     pub tick: Option<Duration>,
 }
 
-/// Smallest payload in bytes: the sequence number that the receiver checks.
+/// Smallest payload in bytes. It contains only the sequence number, which the receiver checks.
 const SHORTEST: u32 = 8;
 /// Largest UDP payload of an IPv4 packet.
 const LONGEST: u32 = 65_507;

@@ -36,11 +36,11 @@ pub struct DevicePlan {
     pub reports_sent: bool,
     /// Frames that fit into the receive ring; 0 for no limit.
     pub rx_descriptors: u32,
-    /// Time without a frame after which merged segments are delivered; zero if the device
-    /// merges nothing.
+    /// The device delivers merged segments when no frame has arrived for this long. Zero if the
+    /// device merges nothing.
     pub merge_quiet: Duration,
-    /// Age of the first merged segment at which the merged segments are delivered, even if further
-    /// ones keep arriving.
+    /// The device delivers merged segments when the first of them has waited for this long, even if
+    /// further segments keep arriving.
     pub merge_longest: Duration,
 }
 

@@ -19,11 +19,13 @@ use super::{
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 /// Most bytes that a flow may send without any virtual time passing.
 const MOST_AT_ONCE: u64 = 1 << 20;
-/// Most datagrams a second: one in each nanosecond, the resolution of virtual time.
+/// Most datagrams a second: one in each nanosecond, because virtual time has a resolution of one
+/// nanosecond.
 const MOST_DATAGRAMS: f64 = 1e9;
 /// Most bytes of datagrams that may wait on one link.
 const MOST_HELD: f64 = (1_u64 << 30) as f64;
-/// Bytes of memory for a datagram besides its payload: headers, and the simulator's record.
+/// Bytes of memory that a datagram takes in addition to its payload: headers, and the simulator's
+/// record.
 const BESIDE_PAYLOAD: f64 = 128.0;
 /// Most senders of datagrams; each sender uses its own ports.
 const MOST_SENDERS: u64 = 10_000;
@@ -110,8 +112,8 @@ fn takes_time(setup: &Setup, plan: &FlowPlan) -> bool {
     models.any(is_slow) || works(plan.from) || works(plan.to)
 }
 
-/// Returns true if a sender of datagrams without a rate is slowed by its processor or by its
-/// device. The device counts only if no ARP is needed: while ARP is pending, the stack accepts
+/// Returns true if the sender's processor or device slows a flow of datagrams that has no rate. The
+/// device slows the flow only if no ARP is needed: while ARP is pending, the stack accepts
 /// datagrams but sends no frame.
 fn is_slowed(setup: &Setup, plan: &FlowPlan) -> bool {
     let HostPlan {

@@ -55,8 +55,8 @@ pub struct FlowPlan {
     pub give_up: Duration,
     /// Time after the start at which the flow is measured and ended, complete or not.
     pub at_most: Option<Duration>,
-    /// Time after the start that the results exclude. The measurement of all flows starts when the
-    /// longest of these times has passed; no flow may end before that.
+    /// Time after the start that the results exclude. The measurement of all flows starts together,
+    /// after the last of these excluded times; no flow may end before the measurement starts.
     pub omit: Duration,
     reverse: bool,
     /// Shortest duration of the run after the start, even if the flow ends earlier.
@@ -399,7 +399,8 @@ impl FlowPlan {
         self.pause
     }
 
-    /// Returns true if the sender holds a partial segment back until everything is written.
+    /// Returns true if the sender delays a partial segment until the application has written
+    /// everything.
     pub fn is_no_push(&self) -> bool {
         self.no_push
     }
@@ -459,7 +460,7 @@ impl FlowPlan {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
 
-    /// Time at which the flow stops writing or is measured; `None` if only the run determines it.
+    /// Time at which the flow stops writing or is measured; `None` if that time depends on the run.
     fn known_end(&self) -> Option<Duration> {
         let Stop::After(length) = self.stop else {
             return None;
@@ -495,8 +496,8 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     Some((place, why))
 }
 
-/// Returns the time at which the measurement starts: the latest end of an `omit`. Returns `None`
-/// if no flow has an `omit`.
+/// Returns the time at which the measurement starts: the end of the excluded beginning (`omit`) of
+/// the last flow. Returns `None` if no flow has an `omit`.
 pub fn omitted_until(plans: &[FlowPlan]) -> Option<Duration> {
     let omitting = plans.iter().filter(|plan| !plan.omit.is_zero());
     omitting.map(|plan| plan.start + plan.omit).max()

@@ -66,7 +66,7 @@ pub struct LinkField {
     set: fn(&mut OneDirection, &str) -> Option<()>,
 }
 
-/// ACK thinning for a file that sets only one of its two fields.
+/// ACK thinning with defaults, for a file that sets only one of the two fields.
 const USUAL_THINNING: AckThinning = AckThinning {
     every: 8,
     wait_us: 10_000,

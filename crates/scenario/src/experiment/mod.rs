@@ -1,4 +1,5 @@
-//! An experiment: hosts, switches, links, flows, and rows that change them.
+//! An experiment: hosts, switches, links, flows, and rows. A row is a scenario of the experiment
+//! with changed settings.
 //!
 //! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 

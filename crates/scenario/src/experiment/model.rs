@@ -1,4 +1,4 @@
-//! An experiment and its rows.
+//! An experiment and its rows. A row is a scenario of the experiment with changed settings.
 //!
 //! Rule: an [`Experiment`] is valid, because its reader (`parse`) refuses every mistake.
 
@@ -25,7 +25,8 @@ pub struct Experiment {
     pub columns: Vec<&'static str>,
     /// Origins of the values in the file.
     pub origins: Origins,
-    /// The rows in the order of the file; those of the matrix come first.
+    /// The rows in the order of the file. Rows from a matrix, one for each combination of values,
+    /// come first.
     pub rows: Vec<Row>,
 }
 
@@ -34,13 +35,14 @@ pub struct Experiment {
 pub struct Row {
     /// Label of the row.
     pub label: String,
-    /// Point of a sweep that this row belongs to, with one setting for each axis.
+    /// If the row belongs to a sweep: the row's combination of values, with one setting for each
+    /// axis.
     pub point: Vec<Coordinate>,
     /// Hosts, links and flows.
     pub setup: Setup,
     /// Settings that only this row makes, each with path and value as `--set` takes them.
     pub own: Vec<(String, String)>,
-    /// Settings of `--set` that replaced a setting in which rows differ.
+    /// Settings made by `--set` that replaced a setting in which the rows differ.
     pub overridden: Vec<String>,
     /// Number of seeds with which the row is run.
     pub seeds: u32,
@@ -54,7 +56,7 @@ pub struct Row {
     /// True if this row is the baseline, so that the goodput of other rows is also shown as a
     /// share of this row's goodput.
     pub baseline: bool,
-    /// A sentence printed below the row's verdict.
+    /// A sentence that is printed below the row's verdict (the explanation of its limit).
     pub note: Option<String>,
 }
 
@@ -65,9 +67,9 @@ impl Row {
         title(&self.label, &self.point, &self.overridden)
     }
 
-    /// Returns true if one of the row's own settings had effect in `before` and has none in
-    /// `self.setup`. To recognise aliases, the check makes the setting again and compares the
-    /// setups.
+    /// Returns true if one of the row's own settings had an effect in `before` and has none in
+    /// `self.setup`. To recognise aliases, the function makes each setting once more, and compares
+    /// the setup before and after.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();
@@ -109,8 +111,8 @@ impl Experiment {
         for row in &mut self.rows {
             row.setup.set(path, text)?;
         }
-        // Labels name the settings in which rows differ. If one row loses such a setting, the
-        // labels of all changed rows may be wrong.
+        // If one row loses a setting of its own, mark all changed rows: the labels name the
+        // settings in which rows differ, so each label may now be wrong.
         let mut pairs = self.rows.iter().zip(&before);
         if pairs.any(|(row, before)| row.loses_a_setting(before)) {
             let rows = self.rows.iter_mut().zip(&before);

@@ -20,7 +20,8 @@ pub struct Origins {
     pub chosen: Vec<Chosen>,
     /// Published figures that follow from settings.
     pub implied: Vec<Implied>,
-    /// Settings without an origin, of the file or of its rows with published figures.
+    /// Settings without an origin, made by the file or by those of its rows that have published
+    /// figures.
     pub unexplained: Vec<String>,
 }
 
@@ -50,7 +51,7 @@ pub struct Fitted {
     pub parameter: OwnSetting,
     /// The values that were tried, such as `steps of 1us`.
     pub tried: String,
-    /// Published figures that decided the value, at least one.
+    /// Published figures that determined the value, at least one.
     pub figures: Vec<RowFigure>,
     /// Reason for taking this value.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,8 @@
-//! Published figures of a row: from its source, and from other stacks.
+//! Published figures of a row (scenario): those of the experiment's source, and those of other
+//! stacks.
 //!
-//! Rule: a published figure has the name and unit of a quantity that the lab measures. Where the
-//! source gives no number, the published figure is an outcome.
+//! Rule: a published figure has the name and unit of a quantity that the lab measures. If the
+//! source gives no number, the published figure is an outcome: complete, stalled or dropped.
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 

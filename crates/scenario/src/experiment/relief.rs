@@ -13,8 +13,8 @@ use crate::units::{rate_text, seconds_text, three_digits};
 pub struct ReliefValues {
     /// The present state of the property: `10 Mbit/s`, `1 % of frames`.
     pub present: String,
-    /// Values with about half of the impairment, or twice the resource; `None` if there is no
-    /// value between the present and the best one.
+    /// Values with about half of the impairment, or twice the resource; `None` if there is no value
+    /// between the present value and the best value.
     pub twice: Option<Vec<(&'static str, String)>>,
     /// Values without the impairment, or with the ample amount of the resource.
     pub ample: Vec<(&'static str, String)>,
@@ -34,8 +34,8 @@ pub struct Relief {
     pub values: fn(&LinkModel) -> Option<ReliefValues>,
 }
 
-/// Factor by which the tried rate exceeds the present one. A run for a fixed time then carries up
-/// to this many times the bytes.
+/// Factor by which the tried rate exceeds the present rate. At the tried rate, a run for a fixed
+/// time carries up to this many times the bytes of the unchanged run.
 const RATE: u64 = 10;
 /// Largest packet on an Ethernet.
 const USUAL_MTU: usize = 1_500;

@@ -1,7 +1,8 @@
-//! One row's world: hosts with every knob set, switches, links, and flows.
+//! The setup of one row (scenario of an experiment): hosts with every knob set, switches, links,
+//! and flows.
 //!
-//! Rule: files and flags change a setup only through [`Setup::set`], path by path, so that a
-//! setting has the same meaning in both. Nothing is run here.
+//! Rule: files and flags change a setup only through [`Setup::set`], path by path, so a setting has
+//! the same meaning in a file and in a flag. Nothing is run here.
 
 use fullpipe::{
     config::Config,
@@ -67,7 +68,8 @@ pub struct HostPlan {
     pub gso_max_segs: Option<u32>,
     /// Congestion controls from other crates that are registered for the host.
     registered: Vec<OutsideCongestion>,
-    /// The registered algorithm that the host uses; `None` if it uses that of its knob.
+    /// The registered algorithm that the host uses; `None` if the host uses the built-in algorithm
+    /// of its knob.
     congestion: Option<OutsideCongestion>,
 }
 
@@ -202,23 +204,23 @@ pub struct Setup {
     /// The flows, in the order of the file; at least one. Results and explanations concern the
     /// first.
     pub flows: Vec<FlowPlan>,
-    /// Index in `hosts` of the host under study. A knob without a host's name is a knob of this
-    /// host.
+    /// Index in `hosts` of the host under study. A path that names a knob and no host means the
+    /// knob of this host.
     pub subject: usize,
 }
 
 impl Setup {
-    /// Sets the setting with this path: `HOST.group.knob`, `LINKNAME.field`, `link.field` (of
-    /// every link), `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of the
-    /// host under study. Another system's name for a `workload` field sets the field of every
-    /// flow; with the prefix `HOST.`, of the flows that this host sends.
+    /// Sets the setting with this path: `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every
+    /// link), `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of the host under
+    /// study. Another system's name for a `workload` field sets the field of every flow. With the
+    /// prefix `HOST.`, the name sets the field of each flow that this host sends.
     ///
     /// # Errors
     /// An unknown name (with the nearest known one), or a refused value.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // Checked before names of hosts: `other.path` may begin with `device`, and a host may have
-        // the name `device`.
+        // Check other systems' names before names of hosts: `other.path` may begin with `device`,
+        // and a host may have the name `device`.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -271,8 +273,8 @@ impl Setup {
         }
     }
 
-    /// Checks that the settings do not contradict each other. A row may add settings that are
-    /// still missing.
+    /// Checks that the settings do not contradict each other. Accepts missing settings, because a
+    /// row may add them.
     ///
     /// # Errors
     /// The first contradiction of a host, a link or a flow.
@@ -327,8 +329,8 @@ impl Setup {
         }
     }
 
-    /// Appends the route from `here` to `goal`. Returns false if there is none. Because links form
-    /// no loop, the search only has to avoid returning over the last link.
+    /// Appends the route from `here` to `goal`. Returns false if there is no route. Because links
+    /// form no loop, the search only has to avoid the link over which it came.
     fn extend_route(&self, here: Place, goal: Place, route: &mut Vec<(usize, Direction)>) -> bool {
         if here == goal {
             return true;
@@ -367,9 +369,10 @@ impl Setup {
         path
     }
 
-    /// Returns the highest goodput in bit/s that the path and the smallest host's memory allow.
-    /// The first bound is the path's rate; the second is that memory, less `MEMORY_KEPT`, in each
-    /// round trip. Returns `None` if the path has neither a rate nor a delay.
+    /// Returns the highest goodput in bit/s that the path and the smallest host's memory allow. The
+    /// first bound is the path's rate. The second bound is a rate of one memory size, less
+    /// `MEMORY_KEPT` bytes, in each round trip. Returns `None` if the path has neither a rate nor a
+    /// delay.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = self.hosts.iter().map(HostPlan::pool_bytes).min()?;

@@ -129,7 +129,7 @@ fn the_busy_share_and_the_queue_delay_belong_to_a_direction() {
     let link = &played.path.links[0];
     assert_eq!(link.busy_share(), played.measured.link_busy_share);
     assert!(link.forward.busy_share() > 0.9 && link.back.busy_share() < 0.1);
-    // At 20 Mbit/s, 80 ms carry the 256 KB window less the 50 KB in flight on the path.
+    // The queue holds the window of 256 KB less the 50 KB in flight, which take 80 ms at 20 Mbit/s.
     let wait_ms = link.forward.counters.longest_wait.as_millis();
     assert!((60..90).contains(&wait_ms), "{wait_ms}");
     assert!(link.back.counters.longest_wait.as_micros() < 1_000);

@@ -35,9 +35,10 @@ fn newreno_has_the_square_root_of_the_loss() {
 
 #[test]
 fn cubic_is_never_below_its_reno_friendly_region() {
-    // alpha 0.529, beta 0.7: sqrt(0.529 * 1.7 / (0.6 * 0.01)) = 12.25 as well.
+    // With alpha 0.529 and beta 0.7, the window is the same: sqrt(0.529 * 1.7 / (0.6 * 0.01)) =
+    // 12.25 segments.
     assert_near(allowed("cubic", "1%"), 3.54);
-    // 1.0538 * (0.0401 / 0.00001)^0.75 = 530 segments; Reno's would be 387.
+    // 1.0538 * (0.0401 / 0.00001)^0.75 = 530 segments; the window of Reno would be 387 segments.
     assert_near(allowed("cubic", "0.001%"), 95.6);
     // 1.0538 * (0.0401 / 0.0001)^0.75 = 94.4 segments; the Reno-friendly window is larger: 122.5.
     assert_near(allowed("cubic", "0.01%"), 35.4);

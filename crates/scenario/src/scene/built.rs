@@ -1,4 +1,4 @@
-//! The built world of a setup, with the ids of its parts.
+//! The simulated network (world) of a setup, with the ids of its hosts, links and flows.
 //!
 //! Rule: the id of each part has the same index as the part in the setup. Nothing is run or judged
 //! here.
@@ -95,7 +95,8 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
     for plan in &setup.links {
         let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
         let link = world.link_asymmetric(forward, back);
-        // The simulator takes the end that is connected first as the link's first end.
+        // Connect the ends in this order, because the simulator takes the end that is connected
+        // first as the link's first end.
         for place in plan.between {
             match place {
                 Place::Host(number) => {
@@ -158,7 +159,7 @@ fn schedule_connection(
     hosts: &[HostId],
     plan: &FlowPlan,
 ) -> FlowId {
-    // A send buffer is at most 1 GiB large.
+    // Cap the value at 1 GiB, the size of the largest send buffer.
     let low_water = setup.low_water(plan).min(1 << 30) as u32;
     let write = plan.write_plan(low_water);
     let writer = Transfer::new(Some(write), ReadPlan::Eager, plan.ending());

@@ -1,4 +1,4 @@
-//! Runs and measures a row of datagrams.
+//! Runs and measures a row (scenario) whose flows are datagrams.
 //!
 //! Rule: for a flow with a duration, goodput counts the datagrams that were read while datagrams
 //! were sent; for a flow with an amount, it counts all datagrams that were read. Losses are
@@ -207,7 +207,7 @@ fn ended(plan: &FlowPlan, sent: DatagramFacts, arrived: DatagramFacts) -> EndedD
             arrived,
             elapsed: length,
         },
-        // A flow with an amount counts all datagrams until the last one is read.
+        // For a flow with an amount, count all datagrams until the last one is read.
         Stop::Bytes(_) => EndedDatagrams {
             plan,
             sent: arrived,

@@ -18,15 +18,17 @@ pub(super) struct Ended<'a> {
     pub facts: Facts,
     pub outcome: Outcome,
     pub elapsed: Duration,
-    /// Longest time between two arrivals of payload. For an unfinished flow, the time from the
-    /// last arrival to the end of the run counts too.
+    /// Longest time between two arrivals of payload. For an unfinished flow, the time from the last
+    /// arrival to the end of the run is also considered.
     pub longest_gap: Duration,
-    /// Bytes after the excluded beginning, and the time in which they arrived.
+    /// Bytes that count in the results, and the time in which they arrived: without the beginning
+    /// of the run that the setting `omit` excludes.
     pub counted: (u64, Duration),
 }
 
 impl<'a> Ended<'a> {
-    /// Returns the end of connection number `number`. Only `counted` excludes the beginning.
+    /// Returns the end of connection number `number`. Only the field `counted` excludes the
+    /// beginning.
     pub fn of(built: &mut Built<'a>, omitted: &Omitted, number: usize) -> Self {
         let plan = built.plan(number);
         let is_over = built.world.is_reached(Goal::Done(built.flows[number].1));
@@ -34,8 +36,8 @@ impl<'a> Ended<'a> {
         let (now, start) = (built.world.now(), Instant::ZERO + plan.start);
         let is_enough = plan.at_most.is_some_and(|most| now >= start + most);
         let outcome = match plan.reader_ending() {
-            // The reader vanished as planned. If there are other connections, this one counts as
-            // complete; as the only connection, it has failed.
+            // The reader vanished as planned. Count the connection as complete if there are other
+            // connections; a single connection has failed.
             Ending::Vanish { .. } if facts.server.stage == Stage::Vanished => {
                 match built.flows.len() {
                     1 => outcome(&facts, false),
@@ -47,7 +49,7 @@ impl<'a> Ended<'a> {
             | Ending::Abort { .. }
             | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
         };
-        // A stalled or dropped flow with a duration is measured over its whole duration.
+        // Measure a stalled or dropped flow with a duration over its whole duration.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
             (Outcome::Complete, _) => now.since(start),
@@ -78,8 +80,8 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// Returns the outcome of a transfer. A transfer with a duration that ends without a byte read has
-/// stalled.
+/// Returns the outcome of a transfer. A transfer that was not dropped has stalled if it is
+/// incomplete, or if its duration passed without a byte read.
 fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     let dropped = |stage: Stage| match stage {
         Stage::Broken(_) | Stage::NoRoom => true,

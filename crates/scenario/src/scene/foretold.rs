@@ -1,7 +1,7 @@
 //! Runs part of a transfer, and predicts the goodput of the whole.
 //!
-//! Rule: the rate of the second half of the bytes carried so far is extrapolated. A row with a
-//! one-time event, such as an outage, is never cut.
+//! Rule: the rate of the second half of the bytes carried so far is extrapolated. A row (scenario)
+//! with a one-time event, such as an outage, is run whole.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ use crate::{
 
 /// First virtual time between two samples of the transfer.
 const FIRST_SLICE: Duration = Duration::from_micros(100);
-/// Approximate number of samples before the run is cut.
+/// Approximate number of samples before the end of a shortened run.
 const LOOKS: u64 = 16;
 /// Fewest samples that prove that two runs are the same.
 const LEAST_KNOWN: usize = 4;
@@ -35,8 +35,8 @@ pub struct Part {
     pub share: f64,
     /// Bytes of the first flow after which the run may end, once `least_s` has passed.
     pub most_bytes: u64,
-    /// Earliest time in seconds at which the number of bytes ends the run: a transfer that has
-    /// just begun has no steady rate.
+    /// The number of bytes does not end the run before this time, in seconds, because a transfer
+    /// that has just begun has no steady rate.
     pub least_s: f64,
     /// Events of the simulator after which the run ends in any case.
     pub most_steps: u64,
@@ -94,9 +94,9 @@ pub struct Foretold {
     pub is_known: bool,
 }
 
-/// Returns true if a run of `setup` can be cut. All flows must be streams that are measured from
-/// their start to an ordinary end, and the row must have no one-time event, such as an outage or a
-/// stall.
+/// Returns true if a run of `setup` can be cut, that is, ended early. All flows must be streams
+/// that are measured from their start to an ordinary end, and the row must have no one-time event,
+/// such as an outage or a stall.
 pub fn can_be_cut(setup: &Setup) -> bool {
     let is_plain = |plan: &FlowPlan| {
         plan.omit.is_zero()
@@ -110,17 +110,17 @@ pub fn can_be_cut(setup: &Setup) -> bool {
     setup.flows.iter().all(is_plain) && links.all(|link| link.outage.is_none())
 }
 
-/// Returns true if some connections of `setup` may end before the first flow's last one. In this
-/// case a part of the transfer need not represent the whole.
+/// Returns true if some connections of `setup` may end before the last connection of the first
+/// flow. In this case a part of the transfer need not represent the whole.
 pub fn has_early_ends(setup: &Setup) -> bool {
     let is_lasting = |plan: &FlowPlan| matches!(plan.stop, Stop::After(_));
     let is_alone = setup.flows.len() == 1 && setup.flow().count == 1;
     !is_alone && !setup.flows.iter().all(is_lasting)
 }
 
-/// Returns `setup` with every flow shortened to `share`, if all flows are datagrams: only queues
-/// carry state of datagrams from one moment to the next. Returns `None` for other flows, and for a
-/// row with a one-time event.
+/// Returns `setup` with every flow shortened to `share`, if all flows are datagrams. A shortened
+/// flow represents the whole, because only queues carry state from one moment to the next. Returns
+/// `None` for streams, and for a row with a one-time event.
 pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
     let is_plain = |plan: &FlowPlan| {
         plan.is_udp() && plan.omit.is_zero() && plan.at_least.is_zero() && plan.at_most.is_none()
@@ -145,8 +145,8 @@ pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
 
 impl Scene<'_> {
     /// Runs `part` of the transfer; a row that cannot be cut is run whole. `known` are the samples
-    /// of another run. As soon as this run equals the first half of them, event by event, it ends.
-    /// Calls `progress` from time to time; returns `None` if `progress` returns
+    /// of another run. This run ends early if it equals the first half of these samples, event by
+    /// event. Calls `progress` from time to time; returns `None` if `progress` returns
     /// `ControlFlow::Break`.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ impl Scene<'_> {
         }))
     }
 
-    /// Returns true if every connection of the first flow has ended. Other flows can then no
+    /// Returns true if every connection of the first flow has ended, so that other flows can no
     /// longer change its result.
     fn is_first_flow_done(&mut self) -> bool {
         let own = self.built.flows.iter().filter(|flow| flow.0 == 0);
@@ -236,7 +236,7 @@ impl Scene<'_> {
 enum CutEnding {
     /// Every flow has ended, or the row's time has passed.
     Over,
-    /// The part to simulate is complete.
+    /// The part to simulate has been simulated.
     Cut,
     /// The run repeats the known run.
     Known,
@@ -249,15 +249,16 @@ struct Cut<'a> {
     /// Bytes of the first flow, and seconds since its start, after which the run is cut.
     bytes: u64,
     age_s: f64,
-    /// Seconds since the start of the first flow before which the number of bytes does not end the
-    /// run.
+    /// The number of bytes does not end the run before this many seconds since the start of the
+    /// first flow.
     least_s: f64,
     /// Rate of the slowest link of the first flow's path, in Mbit/s.
     most_mbps: f64,
     /// Longest time between two samples, and the time until the next sample.
     longest_slice: Duration,
     slice: Duration,
-    /// False if the run may still be doubled once because it is not steady.
+    /// False if the length of the run may still be doubled. That happens at most once, if the rate
+    /// is not steady.
     is_final: bool,
     looks: Vec<Look>,
 }
@@ -272,7 +273,7 @@ impl<'a> Cut<'a> {
             }
             Stop::After(length) => (u64::MAX, length.as_secs_f64() * part.share),
         };
-        // The part begins after the start of the last flow, so that it contains a part of every
+        // Let the part begin after the start of the last flow, so that it contains a part of every
         // flow.
         let latest = setup.flows.iter().map(|flow| flow.start).max();
         let late = latest.unwrap_or_default().as_secs_f64() - plan.start.as_secs_f64();
@@ -285,7 +286,8 @@ impl<'a> Cut<'a> {
             most_mbps: most_mbps(setup),
             longest_slice: Duration::from_secs_f64(age_s / LOOKS as f64).min(LONGEST_SLICE),
             slice: FIRST_SLICE,
-            // Several flows must be compared over the same time, so their run is never doubled.
+            // Never double a run with several flows, because they must be compared over the same
+            // time.
             is_final: setup.flows.len() > 1,
             looks: vec![Look::START],
         }
@@ -329,9 +331,9 @@ impl<'a> Cut<'a> {
         (half / quarter - 1.0).abs() <= STEADY
     }
 
-    /// Predicts the goodput of the whole transfer in Mbit/s, at the rate after the first `share`
-    /// of the carried bytes, but at most the rate of the links. The second value is true if all
-    /// bytes will be carried.
+    /// Predicts the goodput of the whole transfer in Mbit/s. The transfer is assumed to continue at
+    /// its rate after the first `share` of the carried bytes, but at most at the rate of the links.
+    /// The second value is true if all bytes will be carried.
     fn goodput(&self, share: f64) -> (f64, bool) {
         let Look { age_s, bytes, .. } = self.looks[self.looks.len() - 1];
         let until = (bytes as f64 * share) as u64;
@@ -361,7 +363,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Number of `looks` up to the one at which half of the events had happened.
+/// Number of samples in `looks` up to the sample at which half of the events had happened.
 fn half_of(looks: &[Look]) -> usize {
     let all = looks.last().map_or(0, |last| last.steps);
     let before = looks.iter().take_while(|look| look.steps * 2 < all);

@@ -1,7 +1,7 @@
-//! The measured quantities of a finished world.
+//! The measured quantities of a finished world (simulated network).
 //!
-//! Rule: each quantity comes from the simulator's facts or the stack's own counters, without the
-//! excluded beginning.
+//! Rule: each quantity comes from the simulator's facts or the stack's own counters. The beginning
+//! of the run that the setting `omit` excludes is subtracted.
 
 use fullpipe::Stack;
 use fullpipe_pool::{Duration, Instant};
@@ -146,7 +146,8 @@ impl Finished<'_> {
     }
 
     /// Returns the results of each flow, if there are several connections or senders of datagrams.
-    /// `ended` contains the flow, its goodput in Mbit/s and its payload in bytes.
+    /// `ended` contains, for each connection or sender, its flow, goodput in Mbit/s and payload in
+    /// bytes.
     pub fn flows_measured(&self, ended: &[(&FlowPlan, f64, u64)]) -> Vec<FlowMeasured> {
         if ended.len() < 2 {
             return Vec::new();

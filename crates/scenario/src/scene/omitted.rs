@@ -1,4 +1,4 @@
-//! The beginning of a row that the results exclude (`omit`).
+//! The beginning of a row (scenario) that the results exclude (`omit`).
 //!
 //! Rule: every value that is divided by a time is stored at the start of the measurement, which is
 //! the same for all flows, and subtracted at the end. Therefore rates and shares describe only the
@@ -60,16 +60,16 @@ impl Omitted {
         }
     }
 
-    /// Time from which connection `number` is counted: its last read before the measurement
-    /// starts, but not before `start`. Counted payload then arrived within the counted time, so
-    /// that no rate exceeds the path's rate.
+    /// Time from which connection `number` is counted: its last read before the measurement starts,
+    /// or `start` if that is later. All counted payload thus arrived within the counted time, so no
+    /// rate exceeds the path's rate.
     pub fn from(&self, number: usize, start: Instant) -> Instant {
         let read = self.read.get(number);
         read.map_or(start, |(_, last)| start.max(*last))
     }
 
-    /// Returns the counted part of `bytes`, which were read in `elapsed` from `start` on, and its
-    /// time.
+    /// Returns the counted bytes and the counted time of a connection that read `bytes` in the time
+    /// `elapsed` from `start` on.
     pub fn counted(
         &self,
         number: usize,

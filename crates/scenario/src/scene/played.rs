@@ -1,7 +1,7 @@
-//! Results of one world, or of several worlds that differ only in their seeds.
+//! Results of one world (simulated network), or of several worlds that differ only in their seeds.
 //!
 //! Rule: over several seeds, measured quantities are summarised; times, frames of the path and
-//! events are added. Every other value is that of the first seed, or the largest.
+//! events are added. Every other value is the value of the first seed, or the largest of all seeds.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::Duration;
@@ -22,7 +22,7 @@ pub struct Played {
     pub receiver: Times<ReceiveLimit>,
     /// Frames of every link, and losses at every host.
     pub path: PathAccount,
-    /// Queue lengths that datagrams needed at their receivers; 0 for streams.
+    /// Queue lengths that a receiver of datagrams needed; 0 for streams.
     pub demand: DatagramDemand,
     /// Largest window that a receiver advertised to the first flow, in bytes.
     pub peer_window: u64,
@@ -36,7 +36,7 @@ pub struct Played {
     pub activity: Activity,
     /// Connections whose peers fell silent; `None` if there are none.
     pub silence: Option<Silence>,
-    /// Events of the simulator: a measure of the worlds' work that is equal on every machine.
+    /// Events of the simulator. This measure of work is equal on every machine.
     pub steps: u64,
     /// Number of worlds.
     pub worlds: u32,

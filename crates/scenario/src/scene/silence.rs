@@ -28,7 +28,7 @@ pub struct Silence {
     pub connections: usize,
     /// Number of all connections.
     pub of: usize,
-    /// Number of connections with a silent peer that had closed its window.
+    /// Number of those connections whose silent peer had closed its window.
     pub closed: usize,
     /// Index of the host that waits for the silent peers; if there are several such hosts, the
     /// first.
@@ -70,8 +70,9 @@ pub struct MemoryWait {
     pub delivered_bytes: u64,
 }
 
-/// Longest silence of a live peer: the time of `tcp.retries1` unanswered retransmissions, after
-/// which RFC 1122 §4.2.3.5 reports a problem of the path, and of the timeout that follows.
+/// Longest silence of a live peer: the time of `tcp.retries1` unanswered retransmissions, and of
+/// the timeout that follows them. After that number of retransmissions, RFC 1122 §4.2.3.5 reports a
+/// problem of the path.
 pub fn patience(rto: Duration, config: &TcpConfig) -> Duration {
     rto * timeouts_in_vain(config)
 }

@@ -51,15 +51,15 @@ impl Watching {
         }
     }
 
-    /// Time until sockets are next recorded. Directly after a recording, the time is a whole
-    /// interval, never 0.
+    /// Time until the next recording of sockets. At the time of a recording, returns a whole
+    /// interval instead of 0.
     pub fn until_sockets(&self, now: Instant) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = now.as_nanos();
         Some(Duration::from_nanos(every - now % every))
     }
 
-    /// Records all sockets if the interval has passed.
+    /// Records all sockets if the present time is a multiple of the interval.
     pub fn look(&mut self, built: &mut Built<'_>) {
         let now = built.world.now();
         if self.watch.sockets.is_some() && self.until_sockets(now) == self.watch.sockets {
@@ -85,7 +85,7 @@ impl Watching {
                 (plan.to, plan.from, facts.server),
             ];
             for (host, peer, facts) in ends {
-                // A connection that was already released has only facts of an earlier time.
+                // Skip a connection that was released: its facts are of an earlier time.
                 let Some(info) = facts.info.filter(|info| info.at == built.world.now()) else {
                     continue;
                 };

@@ -1,4 +1,4 @@
-//! A host's counters, as `nstat` prints them.
+//! A host's counters at the end of a row (scenario), as `nstat` prints them.
 //!
 //! Rule: names are those of the MIBs. Counters with the value 0 are omitted. A rate is the value
 //! divided by the row's elapsed time.

@@ -21,7 +21,7 @@ use super::{seconds::seconds, sockets::state_name};
 pub struct WatchEvent {
     /// Time, in nanoseconds from the start of the row.
     pub at_ns: u64,
-    /// Name of the host.
+    /// Name of the host at which the event happened.
     pub host: String,
     /// Number of the connection or UDP socket, counted from 1 in the order of opening on its host;
     /// `None` for an event of the whole host.
@@ -258,7 +258,8 @@ impl EndState {
         if flags.contains(TcpFlags::RST) {
             return Some(EventKind::ResetSent);
         }
-        // While the window is closed, only a probe carries payload.
+        // Count a segment with payload as a probe: while the peer's window is closed, only probes
+        // carry payload.
         if self.peer_window_closed && len > 0 {
             self.probes += 1;
             return Some(EventKind::Probe { count: self.probes });
@@ -276,7 +277,8 @@ impl EndState {
 pub struct EventLog {
     hosts: Vec<String>,
     opened: Vec<u32>,
-    /// State of each end, by host and connection number. Numbers are reused.
+    /// State of each end, by host and connection number. A later connection may have the number of
+    /// an earlier one.
     ends: HashMap<(usize, u32), EndState>,
     events: Vec<WatchEvent>,
 }
@@ -347,7 +349,7 @@ impl EventLog {
 
     /// Returns the events in the order of time.
     pub fn finish(mut self) -> Vec<WatchEvent> {
-        // Traces are read host by host, so events are not yet in order.
+        // Sort the events, because traces are read host by host.
         self.events.sort_by_key(|event| event.at_ns);
         self.events
     }
@@ -375,7 +377,7 @@ impl EventLog {
 /// Returns the new state of a window if a segment closes (`true`) or opens it; `None` if the
 /// segment does not change the state.
 fn crossed(is_closed: &mut bool, flags: TcpFlags, window: u32) -> Option<bool> {
-    // The window field of a segment without ACK has no meaning.
+    // Ignore a segment without ACK: its window field has no meaning.
     if !flags.contains(TcpFlags::ACK) {
         return None;
     }

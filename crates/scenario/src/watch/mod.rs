@@ -1,4 +1,4 @@
-//! Records of a row other than its result: events, sockets, counters.
+//! Records of a row (scenario) in addition to its result: events, sockets, counters.
 //!
 //! Rule: recording changes nothing, and costs nothing unless it is requested. Times are virtual,
 //! from the start of the row. Of several seeds, only the first is recorded.
@@ -51,7 +51,7 @@ impl Watch {
     }
 }
 
-/// Largest number of moments of a row at which sockets are recorded.
+/// Largest number of times at which the sockets of a row are recorded.
 const MOST_MOMENTS: u64 = 1_000_000;
 
 /// The records of a row.

@@ -87,7 +87,7 @@ pub struct Socket {
     pub retrans_unacked: u32,
     /// The peer's window in bytes.
     pub snd_wnd: u32,
-    /// Part of the advertised window that the peer has not used, in bytes.
+    /// Part of this end's advertised window that the peer has not used, in bytes.
     pub rcv_wnd: u32,
     /// Smallest round-trip time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -319,8 +319,8 @@ impl Socket {
             ("sndbuf_limited", self.sndbuf_limited_ms),
         ] {
             if time > 0.0 {
-                // Packet memory can be short while no payload is unacknowledged, so the share is
-                // capped at 100 %.
+                // Cap the share at 100 %: the sender can wait for packet memory while no payload is
+                // unacknowledged, that is, outside the busy time.
                 let share = (time / self.busy_ms * 100.0).min(100.0);
                 write!(f, " {name}:{time:.0}ms({share:.1}%)")?;
             }

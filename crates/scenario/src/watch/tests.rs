@@ -256,7 +256,7 @@ fn an_overflowing_datagram_queue_gives_an_event_at_its_first_loss_and_when_it_ha
 
 #[test]
 fn udp_sockets_are_shown_with_their_lost_datagrams() {
-    // A short interval also records sockets between the starts of bursts.
+    // Record with a short interval, too, so that some records are between the starts of bursts.
     let often = Watch {
         sockets: Some(Duration::from_micros(1_700)),
         ..ALL

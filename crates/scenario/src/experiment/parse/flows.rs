@@ -45,8 +45,8 @@ pub(super) fn read(top: &Section<'_>, taken: &Taken<'_>) -> Result<Option<Vec<Fl
         let plan = named(entry, common.as_ref(), taken);
         top.keep(plan)
     });
-    // Reads all flows before it checks for refused ones, so that the mistakes of each flow are
-    // found.
+    // Read all flows before the check for refused ones, so that the mistakes of every flow are
+    // reported.
     let plans: Vec<_> = plans.collect();
     let plans: Option<Vec<FlowPlan>> = plans.into_iter().collect();
     if let Some((place, why)) = plans.as_deref().and_then(flow::mixed_protocols) {
@@ -122,7 +122,8 @@ fn one(
             }
         }
     }
-    // A misspelled key for the end has been reported already.
+    // Report a missing end only if the flow has no other mistake: the end's key may be misspelled,
+    // which has been reported already.
     if !ends && section.mistakes() == found {
         let what = "needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"";
         return Err(section.mistake(what));

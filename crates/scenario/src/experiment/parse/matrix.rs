@@ -1,4 +1,5 @@
-//! A matrix: one row for every combination of its axes' values.
+//! A matrix: one row (scenario) for every combination of its axes' values. An axis is a setting
+//! with several values.
 //!
 //! Rule: the first axis of the file changes slowest. A row's label consists of the names of its
 //! values.
@@ -12,7 +13,7 @@ use crate::{
     mistake::Mistake,
 };
 
-/// Key of the template for labels, which stands beside the axes.
+/// Key of the template for the rows' labels. The key is in the same table as the axes.
 const LABEL: &str = "label";
 
 /// One value of an axis.
@@ -151,8 +152,8 @@ fn row(
             }
         }
     }
-    // If the base setup is invalid, every row is invalid too, and the mistake has been reported
-    // already.
+    // Check the row only if the base setup is valid. Otherwise every row is invalid, too, and the
+    // mistake has been reported already.
     if base.check_contradictions().is_ok() {
         let valid = match label.mistakes() {
             0 => setup.validate(),
@@ -167,8 +168,8 @@ fn row(
     })
 }
 
-/// Refuses a template that omits an axis, because rows would then have the same label, and a
-/// template with other names in braces.
+/// Refuses a template that omits an axis, because several rows would then have the same label. Also
+/// refuses a template in which other names are in braces.
 fn check_template(
     label: &KeyValue<'_>,
     template: &str,

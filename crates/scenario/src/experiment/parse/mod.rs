@@ -66,7 +66,8 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     // Mistakes without a place in the file come last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
-    // A mistake in a matrix is found once for each row; only the first finding is kept.
+    // Keep only the first of equal mistakes: a mistake in a matrix is found once for each of its
+    // rows.
     mistakes.dedup_by(|b, a| (a.line, a.column, &a.key) == (b.line, b.column, &b.key));
     match read {
         Ok(Some(experiment)) if mistakes.is_empty() => Ok(experiment),
@@ -92,7 +93,7 @@ fn drop_misspelled(mistakes: &mut Vec<Mistake>) {
     });
 }
 
-/// Returns the experiment; `None` if a part was refused on which other parts depend.
+/// Returns the experiment. Returns `None` if a part was refused and other parts depend on it.
 fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> {
     let document = source.parse()?;
     let top = Section::top(source, &document);
@@ -184,8 +185,8 @@ fn columns(entry: &KeyValue<'_>) -> Result<Vec<&'static str>, Mistake> {
 fn read_hosts(section: &Section<'_>) -> Option<Vec<HostPlan>> {
     let hosts = section.entries();
     let hosts = hosts.iter().map(|entry| section.keep(host(entry)));
-    // Reads all hosts before it checks for refused ones, so that the mistakes of each host are
-    // found.
+    // Read all hosts before the check for refused ones, so that the mistakes of every host are
+    // reported.
     let hosts: Vec<_> = hosts.collect();
     hosts.into_iter().collect()
 }
@@ -290,7 +291,7 @@ fn link(
         link.keep::<()>(Err(rtt.key_mistake(what)));
     }
     if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {
-        // The refused link is kept, because other parts of the file refer to it.
+        // Keep the refused link, because other parts of the file refer to it.
         link.keep::<()>(Err(entry.key_mistake(why)));
     }
     Ok(plan)

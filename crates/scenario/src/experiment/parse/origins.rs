@@ -1,7 +1,7 @@
 //! The origins of a file's values: `stated`, `[[fitted]]`, `[[chosen]]`, `[[implied]]`.
 //!
-//! Rule: an origin must name a setting that the file makes, and its rows must have published
-//! figures. Therefore no declaration remains for a setting or row that was removed.
+//! Rule: an origin must name a setting that the file makes, and rows with published figures.
+//! Therefore removing the setting or the row makes the origin a mistake.
 
 use super::{
     super::{
@@ -33,7 +33,7 @@ pub const IMPLIED_KEYS: &[&str] = &["rows", "quantities", "reason"];
 
 /// Reads the origins, and adds to each of `rows` the parameters that were fitted to it.
 pub(super) fn read(top: &Section<'_>, rows: &mut [Row]) -> Result<Origins, Mistake> {
-    // After a mistake, a refused row would be reported as unknown, so origins are not read.
+    // Do not read origins after a mistake: they would report a refused row as unknown.
     if top.mistakes() > 0 {
         return Ok(Origins::default());
     }

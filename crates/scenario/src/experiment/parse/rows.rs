@@ -1,5 +1,5 @@
-//! The rows of a file with their published figures and those of peers. Rows of the matrix come
-//! first.
+//! The rows (scenarios) of a file, with the published figures of the source and of other stacks
+//! (peers). Rows from a matrix come first.
 //!
 //! Rule: a row is a copy of the experiment with the row's own settings. Mistakes in a row are
 //! reported at the row's line.
@@ -42,8 +42,8 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         }
     }
     if let Some(entry) = top.optional("peers") {
-        // Read only if there are no mistakes: the label of a refused row would be reported as
-        // unknown.
+        // Read the figures of peers only if there are no mistakes: otherwise the label of a refused
+        // row would be reported as unknown.
         if top.mistakes() == 0 {
             peers(&entry.section()?, &mut rows)?;
         }
@@ -70,11 +70,11 @@ fn one(entry: &KeyValue<'_>, base: &Setup, given: u32, before: &[Row]) -> Result
     if let Some(set) = section.optional("set") {
         apply_set(&mut setup, &mut own, &set)?;
     }
-    // If the base setup is invalid, every row is invalid too, and the mistake has been reported
-    // already.
+    // Check the row only if the base setup is valid. Otherwise every row is invalid, too, and the
+    // mistake has been reported already.
     if section.mistakes() == found && base.check_contradictions().is_ok() {
-        // After a refused setting only contradictions are checked: the setting may be the one that
-        // ends the run.
+        // After a refused setting, check only for contradictions, not for an endless run: the
+        // refused setting may be the one that ends the run.
         let valid = match section.mistakes() {
             0 => setup.validate(),
             _ => setup.check_contradictions(),

@@ -40,7 +40,8 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
     );
     let path_mbps = 10.0 * later.segment_bytes as f64 / 1_514.0;
     assert!(later.goodput_mbps <= path_mbps, "{}", later.goodput_mbps);
-    // Time counts from the last read before 2 s, which is at most one frame time earlier.
+    // The counted time begins at the last read before 2 s, which is earlier by one frame time at
+    // most.
     let left_out_s = all.elapsed_s - later.elapsed_s;
     assert!((1.998..=2.0).contains(&left_out_s), "{left_out_s}");
     assert!(later.delivered_bytes < all.delivered_bytes);
@@ -48,7 +49,8 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
         later.data_segments, all.data_segments,
         "counted from the start"
     );
-    // The last frame is in flight for 50 ms, during which the link is idle.
+    // In the measured time, the link is idle for only 50 ms: the propagation delay of the last
+    // frame.
     let idle = |row: &Measured| (1.0 - row.link_busy_share) * row.elapsed_s;
     assert!(
         idle(all) > 0.2 && (0.049..0.052).contains(&idle(later)),
