@@ -1,9 +1,10 @@
-//! Draws random transfers: path, hosts, applications, and limits.
+//! Draws random worlds: transfers with a path, hosts and applications of random settings.
 //!
-//! Rule: each dimension (a property of a world) is a row of a table. It has a generator forked by
-//! its name, so a new dimension does not change the others. A setting that the host or the path
-//! refuses is left out. A world is small because the judge runs it hundreds of times: by estimate,
-//! about 3,000 segments with payload and at most five minutes.
+//! Rule: each dimension (a property of a world) is a row of a table. Its random generator is
+//! forked by its name, so a new dimension does not change the draws of the others. Settings that
+//! the host or the path refuses are left out. A world is small, because the judge runs it hundreds
+//! of times: it has about 3,000 segments with payload and takes at most five minutes, both by
+//! estimate.
 
 mod datagrams;
 mod dimension;
@@ -55,7 +56,7 @@ pub fn world(number: u64, wanted: Option<&str>) -> (String, Vec<&'static str>) {
     for dimension in dimensions().filter(fits) {
         let mut rng = of(dimension.name);
         let is_wanted = wanted.is_some_and(|wanted| wanted.name == dimension.name);
-        // The chance is drawn first, even for the wanted dimension, so later draws stay the same.
+        // Draw the chance even for the wanted dimension, so that later draws stay the same.
         if !(rng.chance(dimension.chance) || is_wanted) {
             continue;
         }

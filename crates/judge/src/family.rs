@@ -1,10 +1,11 @@
-//! Families of levers, for the table of best against named levers.
+//! Families of levers (things that somebody could change), for the table of best against
+//! named levers.
 //!
-//! Rule: a lever that is in no row gets a family from its kind and its name.
+//! Rule: a lever that no row lists gets a family from its kind and its name.
 
 use fullpipe_explain::LeverKind;
 
-/// Families of levers, each with the first parts of the names of its knobs and fields.
+/// Each row is a family and the beginnings of the names of its knobs and fields.
 const ROWS: &[(&str, &[&str])] = &[
     (
         "send buffer",
@@ -64,9 +65,9 @@ const ROWS: &[(&str, &[&str])] = &[
 
 /// Family for worlds in which no lever helps.
 pub const NOTHING: &str = "nothing";
-/// Family of levers that help only together.
+/// Family of levers that help only in combination.
 pub const SEVERAL: &str = "several";
-/// Family of names that are not levers.
+/// Family of a name that is not the name of a lever.
 pub const UNKNOWN: &str = "unknown";
 
 /// Returns the family of the lever with this name and kind.

@@ -1,7 +1,8 @@
-//! Compares an answer about a world with the truth.
+//! Compares an answer about a world (a random transfer) with the truth.
 //!
-//! Rule: named, refuted, advised and predicted levers are judged by runs with other seeds than the
-//! engine's. A contradiction counts only if two sets of seeds show it.
+//! Rule: the levers (changes) that an answer names, refutes, advises or predicts are judged by
+//! runs with other seeds than the engine's. A contradiction counts only if two sets of seeds show
+//! it.
 
 use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
@@ -13,13 +14,14 @@ use crate::{
     world::World,
 };
 
-/// Share of the best gain from which the named levers are right.
+/// The named levers are right if they give at least this share of the best gain.
 pub const RIGHT: f64 = 0.8;
-/// Part of the best gain below which the named levers are wrong.
+/// The named levers are wrong if they give less than this share of the best gain.
 pub const WRONG: f64 = 0.2;
-/// Best gain above which named levers with a gain below 2 % are wrong.
+/// If the best gain is above this, named levers with a gain below 2 % are wrong.
 pub const CLEAR: f64 = 0.05;
-/// Error of a gain, as a share, at which a refutation or advice can be contradicted.
+/// A refutation or an advice can be contradicted only if the error of the gain is at most this
+/// share.
 const EXACT: f64 = 0.005;
 
 /// The parts of an explanation that are judged. Levers have the names that `fullpipe lab explain
@@ -47,24 +49,24 @@ pub enum Verdict {
     /// The named levers give at least `RIGHT` of the best gain, or no lever is named and none
     /// helps.
     Right,
-    /// Neither right nor wrong.
+    /// The named levers are neither right nor wrong.
     Missed,
-    /// Certainly wrong: the named levers give less than `WRONG` of the best gain, or less than 2 %
-    /// although the best gain is above 5 %. An answer without levers has a gain of 0.
+    /// The named levers give less than `WRONG` of the best gain, or less than 2 % although the
+    /// best gain is above 5 %. An answer without levers has a gain of 0.
     Wrong,
 }
 
 /// The result of applying advice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdviceResult {
-    /// Goodput before and after in Mbit/s, with the judge's seeds. The second value is 0 if the
-    /// settings were refused.
+    /// Goodput without and with the advice in Mbit/s, with the judge's seeds. Goodput with the
+    /// advice is 0 if the settings were refused.
     pub mbps: [f64; 2],
     /// Gain of the advice as a share.
     pub gain: f64,
-    /// True if two sets of seeds show that the transfer is slower by more than 2 % and twice the
-    /// error of the gain, or that it ended without all bytes more often; or if the settings were
-    /// refused.
+    /// True if the settings were refused, or if two sets of seeds show a contradiction. A
+    /// contradiction is a loss of goodput of more than 2 % and more than twice the error of the
+    /// gain, or more runs that ended without all bytes.
     pub is_worse: bool,
     /// Error of the prediction as a share of the measured goodput; `None` without a prediction.
     pub missed: Option<f64>,
@@ -135,7 +137,8 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     })
 }
 
-/// The gain of the named levers, or of the rival if that is larger; 0 if nothing is named.
+/// The gain of the named levers, or the gain of the rival if it is larger; 0 if the answer names
+/// nothing.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     let rival: Vec<String> = answer.rival.iter().cloned().collect();
     let mut most = Gain::NONE;
@@ -152,8 +155,8 @@ fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     Ok(most)
 }
 
-/// The best levers of the world. If the judge found no lever of the hosts, but the named ones are
-/// levers of the hosts and really help, then the named ones.
+/// The best levers of the world. If the judge found no lever of the hosts that helps, but the
+/// answer names levers of the hosts that really help, these count as the best.
 fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
     let is_of_host = |name: &String| {
         let lever = truth.lever(name);
@@ -175,8 +178,8 @@ fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
     }
 }
 
-/// Returns true if a lever was named that no host can set, although levers of the hosts clearly
-/// help. A slow reader may be named in addition.
+/// Returns true if the answer names a lever that no host can set, although levers of the hosts
+/// clearly help. A slow reader is allowed among the named levers.
 fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
     let best = &truth.best;
     let is_clear = best.is_of_host && best.gain - 2.0 * best.error >= LEAST;
@@ -189,7 +192,7 @@ fn hides_the_remedy(truth: &Truth, names: &[String]) -> bool {
 
 fn verdict(best: &Best, answer: &Answer, named: Gain) -> Verdict {
     if best.levers.is_empty() {
-        // A named lever with a gain of at least 1 % counts as right, too.
+        // No lever helps by 2 %. A named lever is still right if it gains at least 1 %.
         return match answer.levers.is_empty() || named.share >= LEAST / 2.0 {
             true => Verdict::Right,
             false => Verdict::Missed,
@@ -216,7 +219,7 @@ fn named_family(truth: &Truth, names: &[String]) -> String {
     }
 }
 
-/// The refuted levers that help according to two sets of seeds.
+/// The refuted levers that two sets of seeds show to help, with their gains.
 fn false_refutations(truth: &Truth, refuted: &[String]) -> Result<Vec<(String, f64)>, Failure> {
     let mut found = Vec::new();
     for (place, lever) in truth.levers.iter().enumerate() {

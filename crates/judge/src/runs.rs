@@ -1,7 +1,7 @@
-//! Runs a world with changed settings, and computes gains with their errors.
+//! Runs a world (a random transfer) with changed settings, and computes gains with their errors.
 //!
-//! Rule: a gain compares runs with equal seeds. A lever is chosen with some seeds and measured with
-//! others, because among many levers without effect chance makes one look best.
+//! Rule: a gain compares runs with equal seeds. A lever (a change) is chosen with some seeds and
+//! measured with others, because chance lets the best of many useless levers look useful.
 
 use std::{cell::RefCell, collections::HashMap, fmt, ops::ControlFlow, ops::Range};
 
@@ -9,12 +9,12 @@ use fullpipe_explain::Change;
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Measured, Outcome, Scene, Setup, experiment::FlowPlan, watch::Watch};
 
-/// Smallest gain that counts as help, as a share.
+/// Smallest gain, as a share, at which a change counts as helpful.
 pub const LEAST: f64 = 0.02;
-/// Gain of a transfer that moves bytes compared with a transfer that moves none.
+/// Gain that stands for the step from a transfer without bytes to a transfer with bytes.
 const FROM_NOTHING: f64 = 1e6;
 /// Numbers of the seeds for choosing levers. Three runs hardly distinguish a gain from chance, so
-/// every lever that may be best is measured again.
+/// every lever that may be the best is measured again with other seeds.
 pub const CHOOSING: Range<usize> = 0..3;
 /// Numbers of the seeds for measuring gains.
 pub const MEASURING: Range<usize> = 8..32;
@@ -22,7 +22,7 @@ pub const MEASURING: Range<usize> = 8..32;
 pub const CONFIRMING: Range<usize> = 32..56;
 /// Numbers of the seeds for applying advice.
 pub const FOLLOWING: Range<usize> = 56..80;
-/// Number of measuring runs before more runs are considered.
+/// Number of runs of the first measurement; more runs follow if the error is too large.
 const FIRST: usize = 4;
 
 /// A world that violated a rule of the stack or the simulator.
@@ -42,6 +42,7 @@ impl std::error::Error for Failure {}
 struct Run {
     /// Goodput of the flow under study, in Mbit/s.
     mbps: f64,
+    /// True if the transfer ended with all its bytes.
     is_complete: bool,
 }
 
@@ -50,7 +51,7 @@ struct Run {
 pub struct Gain {
     /// Gain as a share; 0.1 is 10 % more.
     pub share: f64,
-    /// Standard error of the share; 0 if chance plays no part.
+    /// Standard error of the share; 0 if runs do not differ by chance.
     pub error: f64,
 }
 
@@ -71,10 +72,11 @@ impl Gain {
 pub struct Runs {
     setup: Setup,
     number: u64,
-    /// True if runs of the unchanged world differ by chance.
+    /// True if runs of the unchanged world with different seeds have different results.
     pub by_chance: bool,
-    /// Known runs, by settings and number of the seed.
+    /// Results of finished runs, by settings and number of the seed.
     known: RefCell<HashMap<Vec<Change>, HashMap<usize, Run>>>,
+    /// Number of runs so far.
     count: RefCell<usize>,
 }
 
@@ -156,7 +158,7 @@ impl Runs {
     }
 
     /// The gain of `changes` over these seeds. Returns `None` if the settings are refused, or if
-    /// more runs end without all bytes than runs of the unchanged world.
+    /// the changes let more runs end without all bytes.
     ///
     /// # Errors
     /// If a checker of the simulator found a violation.
@@ -170,8 +172,8 @@ impl Runs {
         Ok((!is_worse).then(|| gain_over(&runs, &base)))
     }
 
-    /// The gain with the seeds for choosing. One seed suffices if chance plays no part; two suffice
-    /// if the change has no effect with either.
+    /// The gain with the seeds for choosing. One seed suffices if results do not differ by chance.
+    /// Two seeds suffice if the change has no effect with either of them.
     ///
     /// # Errors
     /// If a checker of the simulator found a violation.
@@ -191,8 +193,8 @@ impl Runs {
         self.gain(changes, seeds)
     }
 
-    /// The gain with enough of `seeds` to be certain: until twice its error is at most `within`, or
-    /// the gain is clearly below `enough`.
+    /// The gain over the first of `seeds`. Seeds are added until twice the error of the gain is at
+    /// most `within`, or until the gain is clearly below `enough`.
     ///
     /// # Errors
     /// If a checker of the simulator found a violation.
@@ -216,9 +218,9 @@ impl Runs {
         }
     }
 
-    /// Mean goodput in Mbit/s with `changes`, over enough of `seeds` that its standard error is at
-    /// most 1 % of it; `None` if the settings are refused. The second value is false if some run
-    /// ended without all bytes.
+    /// Mean goodput in Mbit/s with `changes`, over the first of `seeds`. Seeds are added until the
+    /// standard error is at most 1 % of the mean. Returns `None` if the settings are refused. The
+    /// second value is false if some run ended without all bytes.
     ///
     /// # Errors
     /// If a checker of the simulator found a violation.
@@ -280,8 +282,8 @@ fn standard_error(values: &[f64]) -> f64 {
     (squares.sum::<f64>() / (count - 1.0) / count).sqrt()
 }
 
-/// Ratio of the mean goodputs minus 1, and the standard error of that ratio over pairs of runs with
-/// equal seeds.
+/// Ratio of the mean goodputs of `runs` and `base` minus 1, and its standard error over pairs of
+/// runs with equal seeds.
 fn gain_over(runs: &[Run], base: &[Run]) -> Gain {
     let (mean, base_mean) = (mean(runs), mean(base));
     if base_mean == 0.0 {

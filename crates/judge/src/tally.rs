@@ -1,6 +1,7 @@
-//! Figures over many judged worlds, each with a threshold.
+//! Figures over many judged worlds (random transfers), each with a threshold.
 //!
-//! Rule: every answer and all advice are counted, including those that name nothing.
+//! Rule: every answer and every advice is counted. An answer that names nothing is counted,
+//! too.
 
 use std::fmt;
 
@@ -18,11 +19,12 @@ pub struct Figure {
     pub name: &'static str,
     /// Value of the figure, a share or a number.
     pub value: f64,
-    /// Number of worlds, refutations or predictions over which the figure is computed.
+    /// Number of worlds, refutations or predictions that were counted.
     pub of: usize,
     /// Threshold.
     pub limit: f64,
-    /// True if the value must be at least the threshold, false if at most.
+    /// True if the value must be at least the threshold; false if it must be at most the
+    /// threshold.
     pub is_least: bool,
     /// True if the value is a share, which is printed in percent.
     pub is_share: bool,
@@ -64,7 +66,7 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// Summarises `judged`, and `broken` further worlds.
+    /// Summarises `judged`. `broken` is the number of further worlds, which failed.
     pub const fn new(judged: &'a [Judged], broken: usize) -> Self {
         Self { judged, broken }
     }
@@ -139,7 +141,7 @@ impl<'a> Tally<'a> {
         self.figures().iter().all(Figure::is_met)
     }
 
-    /// The worlds with mistakes, the worst first; at most ten.
+    /// At most ten worlds with mistakes, the worst first.
     pub fn worst(&self) -> Vec<&'a Judged> {
         let mut worst: Vec<_> = self
             .judged
@@ -151,7 +153,8 @@ impl<'a> Tally<'a> {
         worst
     }
 
-    /// Number of worlds for each pair of families: of the best lever and of the named lever.
+    /// Number of worlds for each pair of families: that of the best lever and that of the
+    /// named lever.
     fn confusion(&self) -> Table {
         let mut families: Vec<&str> = self
             .judged

@@ -1,14 +1,14 @@
-//! Finds levers of the hosts that help only together.
+//! Finds levers (settings to change) of the hosts that help only together.
 //!
-//! Rule: these combinations are tried: all resources, all resources with one rule, pairs of the
-//! levers that help most alone, and all levers that help alone. From the best combination, levers
-//! are removed as long as its gain hardly falls.
+//! Rule: these combinations are tried: all resources, all resources with one rule, pairs of those
+//! levers that help most alone, and all levers that help alone. Levers are then removed from the
+//! best combination as long as its gain hardly falls.
 
 use fullpipe_explain::{Change, Lever, LeverKind};
 
 use crate::runs::{Failure, Gain, LEAST, Runs};
 
-/// Number of levers that help most alone; all pairs of them are tried.
+/// Number of levers, those that help most alone, of which all pairs are tried.
 const PAIRED: usize = 4;
 /// Number of combinations that are tried with more than one seed.
 const PROMISING: usize = 6;
@@ -21,16 +21,16 @@ pub struct Combination {
     pub changes: Vec<Change>,
 }
 
-/// Returns the best combination, reduced to the fewest levers; `None` if it is not faster by
-/// [`LEAST`] than the best lever of the hosts alone, or if one lever suffices. `rough` has the
-/// rough gain of each lever.
+/// Returns the best combination, reduced to the fewest levers. Returns `None` if it is not faster
+/// by [`LEAST`] than the best single lever of the hosts, or if one of its levers suffices.
+/// `rough` contains the rough gain of each lever.
 ///
 /// # Errors
 /// If a checker of the simulator found a violation.
 pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
     let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
     let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);
-    // Combinations with the largest gain in a single run are run with more seeds.
+    // Run all combinations once. Only those with the largest gains are run with more seeds.
     let mut tries = Vec::new();
     for wanted in combinations(levers, rough) {
         let places = compatible(runs, levers, &wanted);
@@ -76,7 +76,7 @@ fn combinations(levers: &[Lever], rough: &[f64]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Returns `wanted` without levers that contradict an earlier one.
+/// Returns `wanted` without levers that contradict an earlier lever of it.
 fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     let mut setup = runs.setup().clone();
     let mut places = Vec::new();
@@ -92,7 +92,8 @@ fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     places
 }
 
-/// Removes levers, large groups first, as long as the gain is at least `enough`.
+/// Removes levers as long as the gain is at least `enough`. It tries large groups of levers
+/// first.
 fn fewest(
     runs: &Runs,
     levers: &[Lever],

@@ -1,8 +1,8 @@
-//! Finds the lever that helps most, by trying all levers.
+//! Finds the lever (the setting to change) that helps most, by trying all levers.
 //!
-//! Rule: if levers of the hosts, alone or together, give at least 2 % and more than twice the error
-//! of the gain, the truth is the best of them, because somebody can set them. Otherwise the truth
-//! is the best of the other levers. Every lever is tried roughly; those that may be best are then
+//! Rule: the truth is the best lever or combination of the hosts, because somebody can set it, if
+//! it gives at least 2 % and more than twice the error of the gain. Otherwise the truth is the best
+//! of the other levers. Every lever is tried with few seeds. Those that may be the best are then
 //! measured with other seeds.
 
 use fullpipe_explain::{Ample, Change, Lever, levers_of};
@@ -14,15 +14,15 @@ use crate::{
     world::World,
 };
 
-/// Number of levers of each class that are measured again.
+/// Number of levers of the hosts, and of other levers, that are measured again.
 const CONTENDERS: usize = 8;
-/// Share of the measured best gain; a lever with a smaller rough gain cannot be best.
+/// A lever cannot be the best if its rough gain is below this share of the best measured gain.
 const FAR: f64 = 0.7;
 
-/// Changes that were tried, and their gain.
+/// The best levers: the changes, and their gain.
 #[derive(Clone, Debug)]
 pub struct Best {
-    /// Names of the levers: one, or several that help only together; empty if no lever helps.
+    /// Names of the levers: one lever, or several that help only together; empty if no lever helps.
     pub levers: Vec<String>,
     /// The changes.
     pub changes: Vec<Change>,
@@ -97,8 +97,8 @@ impl Truth {
         self.levers.iter().find(|lever| lever.name == name)
     }
 
-    /// The changes of these levers together: with each lever at ample, and with each at twice its
-    /// value.
+    /// The changes of these levers together: first with each lever at an ample value, then with
+    /// each lever at twice its present value.
     pub fn changes(&self, names: &[String]) -> Option<[Vec<Change>; 2]> {
         let levers: Option<Vec<&Lever>> = names.iter().map(|name| self.lever(name)).collect();
         let levers = levers?;
@@ -135,7 +135,8 @@ fn try_all(runs: &Runs, levers: &[Lever]) -> Result<(Vec<f64>, Vec<Contender>), 
     Ok((rough, contenders))
 }
 
-/// Measures the contenders among levers of the hosts and, if none helps, among the others.
+/// Measures the contenders among the levers of the hosts. If none of them helps, measures the other
+/// contenders.
 fn contest(runs: &Runs, contenders: &[Contender]) -> Result<Best, Failure> {
     for is_of_host in [true, false] {
         let own = contenders

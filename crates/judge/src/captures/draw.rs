@@ -1,7 +1,7 @@
-//! The cases: transfers whose limit is known by construction.
+//! The cases: transfers that are constructed so that their limit is known.
 //!
-//! Rule: a case is determined by its number. The constructions take turns, so all are equally
-//! frequent.
+//! Rule: the number of a case determines everything about it. The kinds of construction take
+//! turns, so all are equally frequent.
 
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
@@ -58,7 +58,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Every construction.
+    /// Every kind of construction, in the order in which they take turns.
     pub const ALL: [Self; 22] = [
         Self::SendBuffer,
         Self::ReceiveBuffer,
@@ -96,8 +96,8 @@ pub struct Case {
     pub setup: Setup,
     /// True if a pacing rate is configured.
     pub has_rate: bool,
-    /// The host from whose capture the view from the middle of the path is computed, and the
-    /// propagation delay from that host, in nanoseconds.
+    /// For a capture in the middle of the path: the index of the host from whose capture it is
+    /// computed, and the propagation delay from that host in nanoseconds.
     pub middle: (usize, i64),
     /// The settings, one per line.
     pub text: String,
@@ -283,11 +283,11 @@ impl Plan {
         }
     }
 
-    /// Sets a buffer between 8 KiB and 1 MiB, at most 0.6 bandwidth-delay products.
+    /// Sets a buffer between 8 KiB and 1 MiB that is at most 0.6 bandwidth-delay products.
     fn buffer(&mut self, path: &str) {
         let buffer = self.spread(8_192.0, 1_048_576.0);
         let products = self.spread(0.1, 0.6);
-        // No path is faster than 1 Gbit/s.
+        // Limit the buffer, because no path is faster than 1 Gbit/s.
         let most = 1e9 * self.rtt_us as f64 / 8e6 * products;
         let buffer = buffer.min(most).max(8_192.0);
         self.rate(buffer / products, buffer / products * 1.01);

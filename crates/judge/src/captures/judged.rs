@@ -1,7 +1,8 @@
-//! Judges one case by captures at three places.
+//! Judges one case (a transfer that is constructed so that its limit is known) by captures
+//! at three places.
 //!
-//! Rule: an answer is right if its group is the limit with the largest true share, or within
-//! [`TOLERANCE`] of that share: of two equally long limits, either is right.
+//! Rule: an answer is right if it names the group of limits with the largest true share. It
+//! is also right if its group's true share is smaller by at most [`TOLERANCE`].
 
 use std::{fmt, ops::ControlFlow};
 
@@ -34,7 +35,7 @@ pub struct JudgedCapture {
     pub view: View,
     /// The sender's own account.
     pub truth: TrueAccount,
-    /// The account of the capture.
+    /// The account that was inferred from the capture.
     pub seen: TrueAccount,
     /// The group that the capture's account names.
     pub named: LimitGroup,
@@ -45,7 +46,7 @@ pub struct JudgedCapture {
 }
 
 impl JudgedCapture {
-    /// Returns true if the named group is the longest limit of the truth.
+    /// Returns true if the named group has the largest true share, or nearly the largest.
     pub fn is_right(&self) -> bool {
         let longest = self.truth.share(self.truth.main());
         self.truth.share(self.named) >= longest - TOLERANCE

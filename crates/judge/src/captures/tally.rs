@@ -1,4 +1,5 @@
-//! The confusion matrix of many cases, and the required figures.
+//! The confusion matrix of many judged captures, and the shares of right and wrong
+//! answers.
 
 use std::fmt;
 
@@ -9,11 +10,12 @@ use super::{judged::JudgedCapture, truth::LimitGroup};
 
 /// Least share of right answers over all places.
 const RIGHT: f64 = 0.95;
-/// Least share of right answers at the sender.
+/// Least share of right answers from captures at the sender.
 const RIGHT_AT_SENDER: f64 = 0.98;
 /// Largest share of wrong answers with high confidence.
 const SURELY_WRONG: f64 = 0.01;
-/// Largest median, over all captures, of a capture's largest error of a share.
+/// Largest allowed median of the errors of captures. The error of a capture is its
+/// largest error of a limit's share.
 const ERROR: f64 = 0.05;
 
 /// Figures over many judged captures.
@@ -24,7 +26,7 @@ pub struct CaptureTally<'a> {
 }
 
 impl<'a> CaptureTally<'a> {
-    /// Summarises `judged`; `broken` further cases failed.
+    /// Summarises `judged`. `broken` is the number of further cases, which failed.
     pub const fn new(judged: &'a [JudgedCapture], broken: usize) -> Self {
         Self { judged, broken }
     }
@@ -39,7 +41,8 @@ impl<'a> CaptureTally<'a> {
         self.share(view, JudgedCapture::is_surely_wrong)
     }
 
-    /// Median of the captures' largest errors of a share.
+    /// Median of the errors of captures. The error of a capture is its largest error of a
+    /// limit's share.
     pub fn median_error(&self, view: Option<View>) -> f64 {
         let of_view = self.of(view);
         let mut errors: Vec<f64> = of_view.map(JudgedCapture::error).collect();
@@ -47,7 +50,7 @@ impl<'a> CaptureTally<'a> {
         errors.get(errors.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Returns true if every figure is within its limit.
+    /// Returns true if every figure is within its threshold.
     pub fn is_met(&self) -> bool {
         self.broken == 0
             && self.right(None) >= RIGHT

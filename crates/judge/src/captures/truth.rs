@@ -1,9 +1,9 @@
 //! The truth: the sender's own limit clock.
 //!
 //! Rule: the handshake and the time after FIN are excluded, because a capture's lifetime begins and
-//! ends at other moments than the clock's. A pacing rate that was not configured derives from the
-//! congestion window or from the delivery rate, so its time is added to the limit that bounded the
-//! bytes in flight before it.
+//! ends at other moments than the clock's. Pacing counts as a limit only if a pacing rate was
+//! configured. Otherwise the rate derives from the congestion window or from the delivery rate, so
+//! the time is added to the limit that bounded the bytes in flight before it.
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ impl LimitGroup {
         Self::Loss,
     ];
 
-    /// Name in tables.
+    /// Name of the group in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Application => "application",
@@ -107,8 +107,8 @@ pub struct TrueAccount {
 }
 
 impl TrueAccount {
-    /// Computes the account from consecutive limits and their times. Unless `has_rate` says that a
-    /// rate was configured, pacing is added to the limit before it.
+    /// Computes the account from consecutive limits and their times. If no pacing rate was
+    /// configured (`has_rate` is false), the time of pacing is added to the limit before it.
     pub fn of(bands: impl Iterator<Item = (SeenLimit, f64)>, has_rate: bool) -> Self {
         let mut shares = [0.0; LimitGroup::ALL.len()];
         let mut before = LimitGroup::SlowStart;

@@ -1,4 +1,4 @@
-//! Summarises the results of many twins.
+//! Summarises the results of many twins (simulated copies of captured transfers).
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct TwinTally<'a> {
 }
 
 impl<'a> TwinTally<'a> {
-    /// Summarises `judged`; `broken` further cases failed.
+    /// Summarises `judged`. `broken` is the number of further cases, which failed.
     pub const fn new(judged: &'a [JudgedTwin], broken: usize) -> Self {
         Self { judged, broken }
     }
@@ -26,8 +26,8 @@ impl<'a> TwinTally<'a> {
         judged.filter_map(|one| one.advice.as_ref()).collect()
     }
 
-    /// Absolute errors of the twins' goodput, sorted: of twins that reproduce their captures, or of
-    /// all twins if `is_any`.
+    /// Absolute errors of the twins' goodput, sorted. Only twins that reproduce their captures
+    /// count, unless `is_any` is true.
     fn errors(&self, view: Option<View>, is_any: bool) -> Vec<f64> {
         let judged = self.of(view);
         let judged = judged.filter(|one| is_any || one.is_reproduced);

@@ -1,9 +1,10 @@
-//! Judges twins of captures by the transfers that were captured.
+//! Judges twins (simulated copies of captured transfers) by the transfers that were captured.
 //!
-//! A case runs once, and an experiment is fitted to each of its captures. The advice of a twin is
-//! applied to the captured transfer, which then runs again. The prediction uses only the capture.
+//! A case is a transfer that is constructed so that its limit is known. It runs once, and an
+//! experiment is fitted to each of its captures. The advice of a twin is applied to the captured
+//! transfer, which then runs again. The prediction uses only the capture.
 //!
-//! Rule: a fit gets the segments and the system of the hosts (as with `--preset`), nothing else.
+//! Rule: a fit gets only the segments and the system of the hosts (as with `--preset`).
 
 use std::{fmt, ops::ControlFlow};
 
@@ -22,9 +23,9 @@ use fullpipe_scenario::{Scene, Setup, watch::Watch};
 use super::draw::{Case, Family};
 use crate::runs::Failure;
 
-/// Number of seeds for the transfer with the advice.
+/// Number of runs, each with another seed, of a transfer with the advice.
 const SEEDS: u64 = 3;
-/// Least ratio of goodput with and without advice at which the advice is harmless.
+/// Advice is harmless if goodput with it is at least this share of goodput without it.
 const NEUTRAL: f64 = 0.98;
 
 /// A twin, and its comparison with the captured transfer.
@@ -38,7 +39,7 @@ pub struct JudgedTwin {
     pub view: View,
     /// Relative error of goodput, at least -1; `None` if there is no twin.
     pub goodput_error: Option<f64>,
-    /// The twin reproduces the capture.
+    /// True if the twin reproduces the capture.
     pub is_reproduced: bool,
     /// One line about the twin, or the reason for which there is none.
     pub text: String,
@@ -53,7 +54,7 @@ pub struct JudgedTwin {
 pub struct JudgedAdvice {
     /// The advised settings.
     pub changes: Vec<Change>,
-    /// Goodput in Mbit/s that the capture's twin predicts.
+    /// Goodput with the advice in Mbit/s, as the twin predicts it.
     pub predicted_mbps: f64,
     /// Goodput of the transfer without the advice, in Mbit/s.
     pub before_mbps: f64,
@@ -62,7 +63,7 @@ pub struct JudgedAdvice {
 }
 
 impl JudgedAdvice {
-    /// Predicted goodput divided by the measured one, minus 1.
+    /// Predicted goodput divided by the measured goodput, minus 1.
     pub fn error(&self) -> f64 {
         self.predicted_mbps / self.after_mbps.max(1e-9) - 1.0
     }
@@ -73,13 +74,15 @@ impl JudgedAdvice {
     }
 }
 
-/// Judges the twins of case `number` from three places, and the advice of one of them.
+/// Judges the twins of case `number` at three places, and the advice of the twin at one of these
+/// places.
 ///
 /// # Errors
 /// If a checker of the simulator found a violation.
 pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let mut case = Case::draw(number);
-    // A capture begins with the SYN, so no prediction could include the time of an ARP request.
+    // Let the hosts know each other's addresses: a capture begins with the SYN, so no prediction
+    // could include the time of an ARP request.
     case.setup
         .hosts
         .iter_mut()
@@ -90,7 +93,8 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // The constructions take turns; this makes the place of the advice change for each of them.
+    // Change the place whose advice is applied from case to case of a construction. Constructions
+    // take turns, so `number` alone would always give a construction the same place.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {
@@ -116,8 +120,8 @@ fn played(setup: &Setup, seed: u64, captured: Option<&Captured>) -> Result<Optio
     Ok(played.map(|played| played.measured.first_flow_mbps(setup.flow())))
 }
 
-/// Fits a twin to the capture at one place. With `before_mbps`, also explains the twin and applies
-/// its advice.
+/// Fits a twin to the capture at one place. If `before_mbps` is given, also explains the twin and
+/// applies its advice.
 fn judged(
     case: &Case,
     view: View,

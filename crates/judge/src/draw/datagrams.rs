@@ -51,7 +51,8 @@ fn offered_rate(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Flow, &[("rate", format!("{}bit", rate as u64 + 1))]);
 }
 
-/// Spares the first datagram an ARP request.
+/// Lets the hosts know each other's addresses, so the first datagram needs no ARP
+/// request.
 fn acquainted(plan: &mut Plan, _: Rng) {
     plan.offer(Sender, &[("acquainted", "true".into())]);
 }
@@ -61,7 +62,8 @@ fn tick(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Flow, &[("tick", micros(tick))]);
 }
 
-/// Makes the sender offer as much as its stack accepts, so that its device is the limit.
+/// Makes the sender offer as many datagrams as its stack accepts, so its device is the
+/// limit.
 fn unpaced(plan: &mut Plan, _: Rng) {
     plan.offer(Sender, &[("acquainted", "true".into())]);
     plan.offer(Part::Path, &[("forward.queue", "device".into())]);

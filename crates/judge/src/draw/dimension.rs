@@ -1,6 +1,6 @@
-//! A dimension of random worlds: one property, a row of a table.
+//! A dimension of random worlds (random transfers): one property, as a row of a table.
 //!
-//! Rule: a dimension only adds settings to a plan; `draw` decides which worlds have it.
+//! Rule: a dimension only adds settings to a world; `draw` decides which worlds have it.
 
 use fullpipe_pool::Rng;
 
@@ -16,10 +16,11 @@ pub enum Protocol {
 
 /// A property that a world may have.
 pub struct Dimension {
-    /// Name of the dimension, by which its generator is forked.
+    /// Name of the dimension. Its random generator is forked by this name.
     pub name: &'static str,
+    /// Protocol of the worlds that may have this dimension.
     pub protocol: Protocol,
-    /// Share of the worlds with this dimension.
+    /// Share of the worlds that have this dimension.
     pub chance: f64,
     /// Adds the dimension's settings to the plan.
     pub add: fn(&mut Plan, Rng),
@@ -34,7 +35,7 @@ pub const fn dimension(name: &'static str, chance: f64, add: fn(&mut Plan, Rng))
     }
 }
 
-/// Like [`dimension`], for streams only.
+/// Returns a dimension as [`dimension`] does, for worlds with streams only.
 pub const fn tcp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Dimension {
     Dimension {
         protocol: Protocol::Tcp,
@@ -42,7 +43,7 @@ pub const fn tcp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Di
     }
 }
 
-/// Like [`dimension`], for datagrams only.
+/// Returns a dimension as [`dimension`] does, for worlds with datagrams only.
 pub const fn udp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Dimension {
     Dimension {
         protocol: Protocol::Udp,

@@ -108,7 +108,8 @@ fn set(plan: &mut Plan, part: Part, key: &str, value: &str) {
     plan.offer(part, &[(key, value.to_string())]);
 }
 
-/// Sets a buffer or a cap between a twentieth of and two bandwidth-delay products.
+/// Sets a buffer or a cap to a value between a twentieth of the bandwidth-delay product and
+/// twice the product.
 fn bytes(plan: &mut Plan, mut rng: Rng, part: Part, key: &str, least: u64) {
     let amount = plan.scarce(&mut rng, least);
     plan.offer(part, &[(key, amount.to_string())]);
@@ -141,7 +142,8 @@ fn memory(plan: &mut Plan, mut rng: Rng, part: Part) {
     plan.offer(part, &pool);
 }
 
-/// Sets a short receive ring and a slow application, so arriving frames may find the ring full.
+/// Sets a short receive ring and a slow application, so that arriving frames may find the ring
+/// full.
 fn receive_ring(plan: &mut Plan, mut rng: Rng) {
     let ring = rng.between(2, 32);
     let frame_us = plan.frame() as f64 * 8e6 / plan.rate_bps as f64;
@@ -173,7 +175,7 @@ fn merge(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Receiver, &device);
 }
 
-/// Sets a processor that needs 0.3 to 4 times as long for a frame as the path.
+/// Sets a processor that takes 0.3 to 4 times as long for a frame as the path takes.
 fn processor(plan: &mut Plan, mut rng: Rng, part: Part, word: &str) {
     let frame_ns = plan.frame() as f64 * 8e9 / plan.rate_bps as f64;
     let cost_ns = frame_ns * spread(&mut rng, 0.3, 4.0);
@@ -220,12 +222,12 @@ fn retransmission_timeout(plan: &mut Plan, mut rng: Rng) {
     set(plan, Sender, "tcp.rto_min", &format!("{least}ms"));
 }
 
-/// Sets two limits whose rates are within 10 % of each other.
+/// Sets two limits that allow nearly the same rate: they differ by at most 10 %.
 fn two_causes(plan: &mut Plan, mut rng: Rng) {
     let first = plan.scarce(&mut rng, 2_048);
     let second = (first as f64 * (0.9 + 0.2 * rng.unit())) as u64;
     let near_bdp = (plan.bdp() as f64 * (0.9 + 0.2 * rng.unit())) as u64;
-    // Bytes per second at which a window of `second` bytes is sent in one round trip.
+    // The pacing rate that sends `second` bytes in one round trip, in bytes per second.
     let paced = (second as f64 * 1e6 / plan.rtt_us as f64) as u64;
     let (send, receive) = ("tcp.send_buffer", "tcp.receive_buffer");
     let causes = match rng.below(6) {

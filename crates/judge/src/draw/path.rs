@@ -102,7 +102,7 @@ fn ecn_threshold(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Path, &[("forward.ecn_threshold", threshold)]);
 }
 
-/// Adds a token bucket in front of which frames wait for up to `latency_us`.
+/// Adds a token bucket; frames wait for tokens for up to `latency_us`.
 fn token_bucket(plan: &mut Plan, rng: &mut Rng, latency_us: u64) {
     let rate = (plan.rate_bps as f64 * spread(rng, 0.1, 1.2)) as u64;
     let frames = spread(rng, 2.0, 60.0);

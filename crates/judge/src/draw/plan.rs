@@ -1,6 +1,6 @@
-//! A world while it is drawn.
+//! The settings of a random transfer (a world) while they are being drawn.
 //!
-//! Rule: after each accepted setting, `fullpipe lab run` accepts the world.
+//! Rule: `fullpipe lab run` accepts the world after each setting that was added.
 
 use std::fmt::Write;
 
@@ -10,11 +10,11 @@ use fullpipe_scenario::{Experiment, HostPlan, Setup, path};
 
 /// Approximate largest number of segments with payload.
 const SEGMENTS: u64 = 3_000;
-/// Longest estimated time of a transfer, in seconds.
+/// Longest estimated duration of a transfer, in seconds.
 const LONGEST_S: f64 = 300.0;
 /// Largest number of writes per segment.
 const WRITES: u64 = 4;
-/// Bits of a frame with an ACK.
+/// Bits of a frame that carries only an ACK.
 const ACK_BITS: f64 = 66.0 * 8.0;
 
 /// A part of the world that has settings.
@@ -30,21 +30,23 @@ pub enum Part {
 
 type Settings = Vec<(String, String)>;
 
-/// A world while it is drawn.
+/// The settings of a world while they are being drawn.
 pub struct Plan {
     pub is_udp: bool,
     /// Rate from the sender to the receiver.
     pub rate_bps: u64,
+    /// Rate from the receiver to the sender.
     pub back_bps: u64,
     pub rtt_us: u64,
     pub mtu: u64,
     /// Connections of the flow under study.
     pub connections: u64,
-    /// Estimated time of the transfer; 0 until the amount is known.
+    /// Estimated duration of the transfer in microseconds; 0 until the number of bytes is drawn.
     pub lasts_us: u64,
     presets: [&'static str; 2],
     /// Settings of each [`Part`].
     settings: [Settings; 5],
+    /// Number of settings that were accepted.
     accepted: usize,
 }
 
@@ -63,7 +65,7 @@ pub fn micros(us: u64) -> String {
 }
 
 impl Plan {
-    /// Creates a world with a path between two presets, with a rate and a delay.
+    /// Creates a world with two presets and a path between them, which has a rate and a delay.
     pub fn new(rng: &Rng, is_udp: bool) -> Self {
         let of = |name: &str| rng.fork_named(name);
         let rate_bps = spread(&mut of("rate"), 1e5, 1e9) as u64;
@@ -130,8 +132,8 @@ impl Plan {
         self.mtu + 14
     }
 
-    /// Draws a number of bytes between a twentieth of and two bandwidth-delay products, and at
-    /// least `least`.
+    /// Draws a number of bytes between a twentieth of the bandwidth-delay product and twice the
+    /// product, but at least `least`.
     pub fn scarce(&self, rng: &mut Rng, least: u64) -> u64 {
         ((spread(rng, 0.05, 2.0) * self.bdp() as f64) as u64).clamp(least, 1 << 26)
     }
@@ -141,7 +143,8 @@ impl Plan {
         self.accepted
     }
 
-    /// Adds all of `settings` to a part of the world, or none. Returns false if they are refused.
+    /// Adds all of `settings` to a part of the world. If one is refused, adds none and returns
+    /// false.
     pub fn offer(&mut self, part: Part, settings: &[(&str, String)]) -> bool {
         let before = self.settings[part as usize].clone();
         self.put(part, settings);
@@ -167,14 +170,14 @@ impl Plan {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The setup of the world so far; `None` if it is refused.
+    /// The setup of the world with the settings so far; `None` if it is refused.
     pub fn setup(&self) -> Option<Setup> {
         let experiment = Experiment::parse("world", "world.toml", &self.file("world")).ok()?;
         let setup = experiment.rows[0].setup.clone();
         setup.validate().is_ok().then_some(setup)
     }
 
-    /// Draws the bytes of each connection, and estimates the duration of the transfer.
+    /// Draws the number of bytes of each connection, and estimates the duration of the transfer.
     pub fn add_amount(&mut self, mut rng: Rng) {
         let setup = self.setup().expect("every setting was accepted");
         let [sender, receiver] = [&setup.hosts[0], &setup.hosts[1]];
@@ -204,12 +207,12 @@ impl Plan {
         self.offer(Part::Flow, &[("bytes", each.to_string())]);
     }
 
-    /// Draws a time in the middle of the transfer, in microseconds.
+    /// Draws a time between 5 % and 85 % of the estimated duration, in microseconds.
     pub fn in_mid_transfer(&self, rng: &mut Rng) -> u64 {
         (self.lasts_us as f64 * (0.05 + 0.8 * rng.unit())) as u64
     }
 
-    /// Bytes of each connection in the flow under study.
+    /// Number of bytes of each connection in the flow under study.
     pub fn amount(&self) -> u64 {
         let bytes = self.value(Part::Flow, "bytes");
         bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(1)
@@ -226,7 +229,8 @@ impl Plan {
         self.replace(&["rate", "tick"], &[])
     }
 
-    /// Replaces fields of the flow under study by others. Returns false if the result is refused.
+    /// Replaces `fields` of the flow under study by `settings`. Returns false if the result is
+    /// refused.
     fn replace(&mut self, fields: &[&str], settings: &[(&str, String)]) -> bool {
         let place = Part::Flow as usize;
         let before = self.settings[place].clone();
@@ -270,7 +274,7 @@ impl Plan {
         if !other.is_empty() {
             table("flows.other", other);
         }
-        // `table` cannot write two lists.
+        // Insert the lists of hosts here, because `table` writes only strings and numbers.
         let file = file.replace(
             "[links.path]\n",
             "[links.path]\nbetween = [\"sender\", \"receiver\"]\n",
@@ -285,7 +289,7 @@ impl Plan {
     }
 }
 
-/// Approximate payload in bytes that both hosts allow in flight.
+/// Approximate bytes in flight that the buffers and windows of both hosts allow.
 fn window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     let (own, peer) = (&sender.config.tcp, &receiver.config.tcp);
     let sends = sender.send_capacity().min(own.unacknowledged.into());
@@ -295,7 +299,7 @@ fn window(sender: &HostPlan, receiver: &HostPlan) -> u64 {
     window.min(promised).max(64)
 }
 
-/// Key of a host's setting in the file; knobs are in the host's table `set`.
+/// Key of a host's setting in the file. Knobs are in the table `set` of the host.
 fn key_of_host(key: &str) -> String {
     let is_own = ["cpu.", "device.", "device_queue", "acquainted"]
         .iter()

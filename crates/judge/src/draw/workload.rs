@@ -20,8 +20,8 @@ pub const DIMENSIONS: &[Dimension] = &[
     dimension("connections", 0.13, connections),
 ];
 
-/// Dimensions whose times depend on the length of the transfer. They are drawn last, because the
-/// length depends on the other dimensions.
+/// Dimensions (properties of a random transfer) whose times depend on the length of the
+/// transfer. They are drawn last, because all other dimensions influence the length.
 pub const IN_MID_TRANSFER: &[Dimension] = &[
     dimension("outage", 0.06, outage),
     tcp("reader_stall", 0.06, reader_stall),
@@ -43,7 +43,7 @@ fn segment(plan: &Plan) -> u64 {
         .max(1)
 }
 
-/// Sets the size of a write: a power of two, an odd size, or whole segments and a byte more or
+/// Sets the size of a write: a power of two, an odd size, or whole segments with a byte more or
 /// less.
 fn write(plan: &mut Plan, mut rng: Rng) {
     let whole = segment(plan) * rng.between(1, 6);
@@ -64,7 +64,8 @@ fn write_size(plan: &Plan) -> u64 {
         .map_or(16_384, |setup| setup.flow().write.into())
 }
 
-/// Draws the time for `bytes` bytes at a fifth to three times the path's rate.
+/// Draws the time in which `bytes` bytes are written or read: a fifth to three times the path's
+/// rate.
 fn pace_us(plan: &Plan, rng: &mut Rng, bytes: u64) -> u64 {
     let rate = plan.rate_bps as f64 * spread(rng, 0.2, 3.0);
     (bytes as f64 * 8e6 / rate).clamp(1.0, 1e6) as u64
@@ -131,7 +132,8 @@ fn reader_stall(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Flow, &stall);
 }
 
-/// Adds a flow that starts later, in the same or in the other direction.
+/// Adds a second flow that starts later, in the direction of the first flow or in the opposite
+/// direction.
 fn second_flow(plan: &mut Plan, mut rng: Rng) {
     let (from, to) = one(
         &mut rng,
@@ -154,10 +156,10 @@ fn second_flow(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Part::Other, &flow);
 }
 
-/// Makes the transfer end after a time. Results may exclude the transfer's beginning.
+/// Makes the transfer end after a duration. Results may exclude the transfer's beginning.
 fn duration(plan: &mut Plan, mut rng: Rng) {
-    // With a lever applied, a slow transfer may use the whole path; bytes are estimated for this
-    // case.
+    // Choose a duration in which the whole path carries at most [`TIMED`] segments: with a lever
+    // applied, a slow transfer may use the whole path.
     let each = segment(plan).min(write_size(plan)).min(1_448);
     let longest_us = (TIMED * each) as f64 * 8e6 / plan.rate_bps as f64;
     if longest_us < 3.0 * plan.rtt_us as f64 {

@@ -25,14 +25,15 @@ fn named_levers_are_right_missed_or_wrong_by_their_share_of_the_best_gain() {
         (1.0, 0.0, 0.79, 0.0, Missed),
         (1.0, 0.0, 0.2, 0.0, Missed),
         (1.0, 0.0, 0.19, 0.0, Wrong),
-        // The gain is below 2 %, and the best gain is above 5 %.
+        // A named gain below 2 % is wrong only if the best gain is above 5 %.
         (0.06, 0.0, 0.019, 0.0, Wrong),
         (0.04, 0.0, 0.019, 0.0, Missed),
-        // The difference between the gains is below twice its error.
+        // Right, because the gains differ by less than twice the error of the difference.
         (0.10, 0.03, 0.07, 0.02, Right),
-        // A gain that is not significant counts as no gain.
+        // Wrong although the gains differ by less than twice the error: the named gain
+        // itself is not significant.
         (0.10, 0.03, 0.0, 0.08, Wrong),
-        // If nothing helps, a gain of nearly 2 % is not a mistake.
+        // No lever helps. A named lever is right only if its gain is at least 1 %.
         (0.0, 0.0, 0.012, 0.0, Right),
         (0.0, 0.0, 0.0, 0.0, Missed),
     ] {
