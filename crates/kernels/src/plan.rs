@@ -1,4 +1,5 @@
-//! The plan of a row for kernel hosts: the settings to apply, or the reasons for refusing the row.
+//! The plan for running a row (one scenario of an experiment file) on hosts of this machine's
+//! kernel: the settings to apply, or the reasons for refusing the row.
 //!
 //! Rule: nothing is opened here. A refused row lists every reason at once.
 
@@ -23,7 +24,7 @@ const CONNECTIONS: u32 = 64;
 pub struct KernelPlan {
     /// Names of the hosts at the link's ends, in the order of the link.
     pub hosts: [String; 2],
-    /// For each host of the setup, its end of the link.
+    /// For each host of the setup, the index of its end of the link.
     ends: Vec<usize>,
     /// Settings of the host at each end.
     pub settings: [KernelSettings; 2],
@@ -33,7 +34,7 @@ pub struct KernelPlan {
     pub device_queue: [u32; 2],
     /// True if the hosts know each other's MAC addresses from the start.
     pub acquainted: bool,
-    /// The link: forward, then back.
+    /// The models of the link: first forward, then back.
     pub links: [LinkModel; 2],
     /// Every connection, with the flow to which it belongs.
     pub connections: Vec<FlowPlan>,
@@ -84,7 +85,7 @@ impl KernelPlan {
         })
     }
 
-    /// The end of the link at which the host with this index in the setup is.
+    /// The end of the link of the host with this index in the setup.
     pub fn end_of(&self, host: usize) -> usize {
         self.ends[host]
     }

@@ -1,4 +1,5 @@
-//! The account of a sender, from a capture at its host that is analysed while it is written.
+//! The account (time by limit) of a sender, from a capture at its host that is analysed while it
+//! is written.
 //!
 //! Rule: the analysis reads the same bytes that a capture file has. If the analysis falls behind,
 //! the bytes wait in memory and the link is never delayed.
@@ -14,13 +15,13 @@ use fullpipe_diagnose::{
     observe::{Followed, Follower},
 };
 
-/// The writing end: writes to the analysis and, if there is one, to a file.
+/// The end for writing. It passes the bytes to the analysis and, if there is one, to a file.
 pub struct CaptureSink {
     analysis: Sender<Vec<u8>>,
     file: Option<io::BufWriter<File>>,
 }
 
-/// The reading end.
+/// The end for reading, from which the analysis reads.
 pub struct CaptureSource {
     parts: Receiver<Vec<u8>>,
     part: Vec<u8>,
@@ -47,7 +48,7 @@ impl Write for CaptureSink {
         if let Some(file) = &mut self.file {
             file.write_all(bytes)?;
         }
-        // If the analysis has ended, the capture continues.
+        // Ignore the error: if the analysis has ended, the capture still continues.
         let _ = self.analysis.send(bytes.to_vec());
         Ok(bytes.len())
     }

@@ -35,8 +35,9 @@ const APPLIED: [&str; 12] = [
     "tcp.initial_window",
     "tcp.initial_receive_window",
 ];
-/// Sysctls that exist in a namespace but do not do what the knob does: the share of the receive
-/// buffer has no effect since Linux 6.6, and probes of idle connections need a socket option.
+/// Knobs whose sysctl exists in a namespace but does not do what the knob does. The share of the
+/// receive buffer has no effect since Linux 6.6. Probes of idle connections also need a socket
+/// option.
 const WITHOUT_EFFECT: [&str; 4] = [
     "tcp_adv_win_scale",
     "tcp_keepalive_time",
@@ -151,7 +152,8 @@ impl KernelSettings {
 
 fn socket_settings(host: &HostPlan, linux: &Config) -> SocketSettings {
     let tcp = &host.config.tcp;
-    // The kernel doubles the option's value, and the knobs contain the doubled value.
+    // Halve the size: the kernel doubles the option's value, and the knob contains the doubled
+    // value.
     let set = |size: u32, most: u32, cap: u32| (most <= size).then(|| size.min(cap) / 2);
     let congestion = alias::find("tcp_congestion_control").expect("the alias is there");
     SocketSettings {

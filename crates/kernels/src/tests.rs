@@ -45,7 +45,7 @@ fn a_buffer_that_is_set_is_no_larger_than_the_rows_own_cap() {
     ] {
         let near = &plan(settings).settings[0];
         assert_eq!(near.socket.send_buffer, expected, "{settings:?}");
-        // Without SO_SNDBUF, the bounds of autotuning are the row's.
+        // Without SO_SNDBUF, the row's bounds of autotuning are applied as `tcp_wmem`.
         let is_tuned = near.sysctls.iter().any(|(name, _)| name == "ipv4/tcp_wmem");
         assert_eq!(is_tuned, expected.is_none(), "{settings:?}");
     }

@@ -1,6 +1,7 @@
 //! Random transfers between two kernels; a setting limits most of them.
 //!
-//! Rule: a case is determined by its number. Each bulk transfer takes some seconds of real time.
+//! Rule: the number of a case (a drawn transfer) determines everything about it. Each bulk
+//! transfer takes some seconds of real time.
 
 use fullpipe_pool::Rng;
 use fullpipe_scenario::{Experiment, Setup};
@@ -11,9 +12,10 @@ const RATES: [u64; 5] = [5, 10, 20, 50, 100];
 const ROUND_TRIPS: [u64; 7] = [2, 5, 10, 20, 40, 80, 150];
 /// Approximate duration of a transfer in seconds.
 const SECONDS: f64 = 3.0;
-/// Payload in flight for each byte of `SO_SNDBUF` without super-segments.
+/// Bytes of payload in flight for each byte of `SO_SNDBUF`, if the kernel makes no
+/// super-segments.
 const IN_FLIGHT: f64 = 1.26;
-/// Smallest bandwidth-delay product, in bytes, of a case in which a buffer is the limit.
+/// If a buffer is the limit of a case, its bandwidth-delay product is at least this, in bytes.
 const LEAST_BDP: u64 = 24_000;
 /// Smallest buffer that a case sets, in bytes.
 const LEAST_BUFFER: u64 = 8_192;
@@ -66,14 +68,16 @@ impl Kind {
     }
 }
 
-/// A case while it is drawn: parts of its file and of its title.
+/// A case while it is drawn: parts of its experiment file and of its title.
 struct Drawing {
     rng: Rng,
     /// Bandwidth-delay product, in bytes.
     bdp: f64,
+    /// Round-trip time in seconds.
     rtt_s: f64,
     /// Approximate goodput in bytes per second.
     rate: f64,
+    /// Settings of the sender, as lines of the experiment file.
     sender: Vec<String>,
     receiver: Vec<String>,
     workload: Vec<String>,
@@ -92,7 +96,8 @@ impl WhatIfCase {
         let (mbps, rtt) = loop {
             let mbps = RATES[rng.below(RATES.len() as u64) as usize];
             let rtt = ROUND_TRIPS[rng.below(ROUND_TRIPS.len() as u64) as usize];
-            // With a smaller bandwidth-delay product, the smallest buffer would not be the limit.
+            // Draw again if the bandwidth-delay product is too small for the smallest buffer to
+            // be the limit.
             if !kind.is_buffer() || mbps * rtt * 125 >= LEAST_BDP {
                 break (mbps, rtt);
             }
@@ -135,7 +140,7 @@ impl Drawing {
         }
     }
 
-    /// A buffer below the bandwidth-delay product: a share of it, at least 8 KB.
+    /// Size of a buffer: 10 to 70 % of what the bandwidth-delay product needs, and at least 8 KB.
     fn too_small(&mut self) -> u64 {
         let share = 0.1 + 0.6 * self.rng.unit();
         ((self.bdp * share / IN_FLIGHT) as u64).max(LEAST_BUFFER)
@@ -176,7 +181,7 @@ impl Drawing {
         self.sender
             .push("set.tcp.congestion = \"newreno\"".to_string());
         self.title.push(format!("{percent} % lost, reno"));
-        // Mathis' formula.
+        // Bytes in flight by Mathis' formula: MSS × 1.22 / √loss.
         self.is_bounded_by(1_448.0 * 1.22 / (percent / 100.0_f64).sqrt());
     }
 

@@ -1,10 +1,11 @@
 //! Applies advice to real kernels: runs a transfer, gets advice from its capture, and runs the
 //! transfer again with that advice over the same link.
 //!
-//! Rule: the prediction is made before the second run, from the capture of the first run. If no
-//! twin reproduces that capture, the row itself is explained in virtual time, and the result says
-//! so. If the link draws losses, both transfers run several times, each time with other losses, and
-//! their means are compared.
+//! Rule: the prediction is made before the second run, from the capture of the first run. It comes
+//! from a twin of the capture, a simulated copy that behaves like the captured transfer. If no copy
+//! reproduces the capture, the prediction comes from simulating the experiment itself, and the
+//! result says so. If the link draws losses, both transfers run several times, each time with other
+//! losses, and their means are compared.
 
 mod draw;
 mod repeated;
@@ -31,13 +32,13 @@ pub use draw::WhatIfCase;
 pub use repeated::Repeated;
 pub use tally::WhatIfTally;
 
-/// Longest real time of one transfer.
+/// Longest real time that one transfer may take.
 const TIME: Duration = Duration::from_secs(30);
 /// Seed of the first run's link, and of every run in virtual time.
 const SEED: u64 = 1;
 /// Number of runs of a transfer whose link draws losses.
 const RUNS: u64 = 5;
-/// Relative difference of goodput below which the effect of advice is neutral.
+/// Advice is neutral if goodput with it differs by less than this share.
 const NEUTRAL: f64 = 0.03;
 /// Prefixes of settings that belong to the hosts and their programs. Advice about the path is not
 /// applied, because both transfers use the same link.
@@ -46,24 +47,24 @@ const APPLICABLE: [&str; 3] = ["sender.", "receiver.", "workload."];
 /// The source of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AdvisedBy {
-    /// The twin of the capture.
+    /// The twin of the capture: a simulated copy of the captured transfer.
     Capture,
-    /// The row in virtual time, with the reason for which the capture has no twin.
+    /// A simulation of the experiment itself, and the reason for which the capture has no twin.
     Row(String),
 }
 
 /// The effect of an advice on the real hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The goodput is higher.
+    /// Goodput is higher with the advice.
     Helps,
     /// The difference in goodput may be due to chance.
     Neutral,
-    /// The goodput is lower.
+    /// Goodput is lower with the advice.
     Worse,
 }
 
-/// A case whose advice was applied.
+/// Advice that was applied to a transfer, and its result.
 #[derive(Clone, Debug)]
 pub struct Applied {
     /// The source of the advice.
@@ -81,7 +82,8 @@ pub struct Applied {
 pub enum Ending {
     /// Advice was applied.
     Applied(Applied),
-    /// Kernel hosts cannot apply any advice; contains the cause that the explanation names.
+    /// The case has no advice that kernel hosts can apply. Contains the cause that the explanation
+    /// names.
     NoAdvice(String),
 }
 
@@ -94,9 +96,11 @@ pub struct WhatIf {
     pub title: String,
     /// Goodput without advice.
     pub before: Repeated,
-    /// Main limit without advice: by the sender's socket, and by the capture.
+    /// Main limit without advice: first by the account of the sender's socket, then by that of the
+    /// capture.
     pub limits: [Option<MainLimit>; 2],
-    /// True if both accounts have a main limit in common.
+    /// True if the account of the socket and the account of the capture have a main limit in
+    /// common.
     pub agrees: bool,
     /// Outcome of the case.
     pub ending: Ending,
@@ -246,7 +250,8 @@ fn advice_text(changes: &[Change], changed: &Setup) -> String {
     text
 }
 
-/// Runs a transfer several times if its losses are random. `known` has the goodput of earlier runs.
+/// Runs a transfer, several times if its losses are random. `known` has the goodput of earlier
+/// runs.
 fn repeated(setup: &Setup, mut known: Vec<f64>, stop: &Stop) -> Result<Repeated, KernelError> {
     let runs = if is_random(setup) { RUNS } else { 1 };
     for seed in SEED + known.len() as u64..SEED + runs {

@@ -1,23 +1,26 @@
 //! Summarises the cases of a run.
 //!
-//! Rule: prediction errors from captures and from rows are kept apart.
+//! Rule: errors of predictions from captures and of predictions from simulated experiments are
+//! kept apart.
 
 use std::fmt;
 
 use super::{AdvisedBy, Effect, Ending, WhatIf};
 
-/// Largest allowed median and 90th percentile of the errors.
+/// Largest allowed median of the errors, and largest allowed 90th percentile.
 const LIMITS: [f64; 2] = [0.15, 0.35];
 
 /// A summary of cases.
 #[derive(Clone, Debug)]
 pub struct WhatIfTally {
     cases: usize,
-    /// Number of cases in which socket and capture agree on the main limit.
+    /// Number of cases in which the socket's account and the capture's account agree on the main
+    /// limit.
     agree: usize,
-    /// Number of cases in which advice helps, is neutral, and makes the transfer slower.
+    /// Numbers of cases: advice helps; advice is neutral; advice makes the transfer slower.
     effects: [usize; 3],
-    /// Absolute errors, sorted: predictions from captures, then from rows.
+    /// Absolute errors, sorted: first of predictions from captures, then from simulated
+    /// experiments.
     errors: [Vec<f64>; 2],
 }
 
@@ -48,8 +51,8 @@ impl WhatIfTally {
         tally
     }
 
-    /// Median and 90th percentile of the errors: predictions from captures, then from rows; `None`
-    /// if there are no predictions of that kind.
+    /// Median and 90th percentile of the errors: first of predictions from captures, then from
+    /// simulated experiments. `None` if there are no predictions of that kind.
     pub fn errors(&self) -> [Option<[f64; 2]>; 2] {
         self.errors
             .each_ref()
@@ -61,8 +64,8 @@ impl WhatIfTally {
         Some([0.5, 0.9].map(|share: f64| errors[(last as f64 * share).round() as usize]))
     }
 
-    /// Returns true if no advice makes a transfer slower and the errors from captures are within
-    /// limits.
+    /// Returns true if no advice makes a transfer slower, and if the errors of predictions from
+    /// captures are within [`LIMITS`].
     pub fn is_met(&self) -> bool {
         let small = |errors: [f64; 2]| {
             errors
