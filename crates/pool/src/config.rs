@@ -41,9 +41,10 @@ crate::knobs! {
     }
 }
 
-/// Fewest ranges that the pool's size gives.
+/// Smallest number of ranges that follows from the pool's size.
 const FEWEST_RANGES: u64 = 1_024;
-/// Bytes of packet memory for each range: about two holes among six segments.
+/// Bytes of packet memory for each range. A range for 8 KiB allows about two holes among six
+/// segments.
 const BYTES_PER_RANGE: u64 = 8 << 10;
 
 impl PoolConfig {

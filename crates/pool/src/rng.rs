@@ -54,8 +54,9 @@ impl Rng {
     /// If `n` is 0.
     pub const fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below 0");
-        // The draw is the high half of the 128-bit product word x n. A word whose product
-        // has a low half below 2^64 mod n would favour some draws and is rejected.
+        // The draw is the high half of the 128-bit product of a random word and n. Reject a word if
+        // the low half of its product is below 2^64 mod n, because such words would favour some
+        // draws.
         let uneven = n.wrapping_neg() % n;
         loop {
             let product = self.next_u64() as u128 * n as u128;
@@ -87,9 +88,9 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// The generator for the part numbered `label`. Forking leaves this generator
-    /// unchanged, so a part that draws more or less changes no other part's draws;
-    /// the same label at the same state gives the same generator.
+    /// The generator for the part of the program that has the number `label`. Forking leaves this
+    /// generator unchanged, so the number of draws in one part changes no draw of another part. The
+    /// same label at the same state gives the same generator.
     pub const fn fork(&self, label: u64) -> Self {
         let mut state = label;
         let mut seed = 0;

@@ -223,10 +223,10 @@ impl From<Duration> for core::time::Duration {
     }
 }
 
-/// Writes the duration in the largest of s, ms, us and ns that is not longer than it,
-/// exact to the nanosecond: `20ms`, `1.5s`, `50us`; zero is `0s`. Settings and files use
-/// this form, which [`FromStr`] reads back. The alternate form (`{:#}`) is for people:
-/// `20 ms`, `50 µs`. A precision (`{:.1}`) cuts decimals.
+/// Writes the duration in the largest of the units s, ms, us and ns that is not longer than the
+/// duration. The number is exact to the nanosecond: `20ms`, `1.5s`, `50us`; zero is `0s`. Settings
+/// and files use this form, which [`FromStr`] reads back. The alternate form (`{:#}`) is for
+/// people: `20 ms`, `50 µs`. A precision (`{:.1}`) cuts decimals.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name, digits) = match self.0 {

@@ -18,8 +18,9 @@ const SMALLEST: u32 = 256;
 /// A block's cells in use, and its place in the list of blocks with a free cell.
 #[derive(Clone, Copy, Debug)]
 struct CellBlock {
-    /// The blocks before and after this one in the list, or `NONE`.
+    /// The block before this one in the list, or `NONE`.
     before: u32,
+    /// The block after this one in the list, or `NONE`.
     after: u32,
     /// One bit for each cell in use.
     used: u32,

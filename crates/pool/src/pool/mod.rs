@@ -160,9 +160,9 @@ impl Pool {
         self.cells.in_use().min(self.most(Holder::Receive)) / 8
     }
 
-    /// Blocks that a send buffer of more than one block should leave free for the answers of
-    /// other connections: half of the blocks that [large windows leave
-    /// free](Self::kept_for_cells). The other half is for large answers.
+    /// Blocks that a send buffer of more than one block should leave free for the answers of other
+    /// connections: half of the blocks that [large windows leave free](Self::kept_for_cells). A
+    /// send buffer of more than one block may use the other half.
     pub fn kept_for_answers(&self) -> u32 {
         self.kept_for_cells() / 2
     }

@@ -268,7 +268,7 @@ enum Step {
     Append(usize),
     Reserve(u64),
     Unreserve(u64),
-    /// Offset into the window, and length within the rest, in 256ths.
+    /// Offset in 256ths of the window, and length in 256ths of the window after the offset.
     Write(u64, u64),
     Advance(u64),
     Release,

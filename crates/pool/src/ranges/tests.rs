@@ -223,8 +223,7 @@ fn run(step: &Step, set: &mut Ranges, model: &mut BTreeSet<u64>, pool: &mut Pool
     }
 }
 
-/// Measures the work of one insertion among many ranges, in an order that a peer
-/// chooses.
+/// Measures the work of one insertion among many ranges that a peer sent in an order of its choice.
 #[test]
 fn a_range_is_inserted_in_a_logarithm_of_the_ranges_in_any_order() {
     const COUNT: u64 = 8_192;

@@ -303,8 +303,8 @@ fn sequential_work_never_walks_more_than_the_last_piece() {
         0,
         "the tail is known from the start"
     );
-    // As a sender in recovery does, this sends new bytes and retransmits a hole far
-    // below them, both in two-block pieces, while the head follows the hole.
+    // Work like a sender in recovery: send new bytes and retransmit a hole far below them. Both are
+    // in pieces of two blocks, and the head follows the hole.
     let (mut new, mut hole) = (32_768, 96);
     while new + 32 <= stream.end() {
         for at in [&mut new, &mut hole] {
@@ -447,8 +447,8 @@ impl Model {
                 let text = self.fresh(bytes_of(amount));
                 let mut given = 0;
                 let appended = stream.append_with(pool, text.len(), |space| {
-                    // A space filled only in part ends the write; the bytes must be
-                    // exact then, too.
+                    // A space filled only in part ends the write. Check that the bytes are exact in
+                    // this case, too.
                     let filled = space.len().min(1 + given);
                     space[..filled].copy_from_slice(&text[given..given + filled]);
                     given += filled;

@@ -31,8 +31,9 @@ pub struct Stream {
     pub(super) head: u32,
     /// Last block of the chain, or `NONE`.
     pub(super) tail: u32,
-    /// Two places in the chain where work was last done, the lower first.
+    /// The lower of the two places in the chain where work was last done.
     pub(super) low: Cell<Cursor>,
+    /// The higher of these two places.
     pub(super) high: Cell<Cursor>,
     /// The cell that holds the window; `NONE` if the window is in blocks.
     pub(super) cell: u32,
@@ -101,8 +102,9 @@ impl Stream {
         self.blocks_up_to(pool, self.reserved) - self.held_blocks(pool)
     }
 
-    /// Drops `n` bytes at the front and gives the blocks that become unused back to the
-    /// pool. If the rest of such a block is reserved, a block is promised in its place.
+    /// Drops `n` bytes at the front and gives the blocks that become unused back to the pool. If
+    /// bytes of such a block behind the dropped bytes are reserved, a block is promised in its
+    /// place.
     ///
     /// # Panics
     /// If the stream is shorter than `n`.
@@ -127,8 +129,9 @@ impl Stream {
         let kept = self.held_blocks(pool);
         self.drop_front(pool, held - kept, kept);
         let still_promised = self.promised_blocks(pool);
-        // A held block becomes a promised one only when the stream becomes empty inside a
-        // block that is reserved beyond that point; that block was just freed.
+        // Needs no check of the room: a held block becomes a promised one only if the stream
+        // becomes empty inside a block whose later bytes are reserved, and that block was just
+        // freed.
         pool.promise(self.holder, still_promised - promised);
     }
 
