@@ -246,10 +246,10 @@ knobs! {
     }
 }
 
-/// Fewest holes that the size of a receive buffer gives.
+/// Smallest number of holes that follows from the size of a receive buffer.
 const FEWEST_HOLES: u32 = 64;
-/// Bytes of receive buffer for each hole, somewhat more than two segments: in slow start a full
-/// queue drops every second segment.
+/// Bytes of receive buffer for each hole: somewhat more than two segments, because a full queue
+/// drops every second segment in slow start.
 const BYTES_PER_HOLE: u32 = 4 << 10;
 
 impl TcpConfig {

@@ -1,23 +1,23 @@
 //! Segment sizes for a buffer or a window that holds only a few segments.
 //!
-//! Rule: a rest smaller than a segment is not sent, and a peer that delays its ACKs
-//! answers every second segment. A small buffer is therefore divided into segments that
-//! fill it, and into an even number of them if this side is the sender. This file does
-//! not know why the buffer is small.
+//! Rule: the part of a buffer or window that is too small for another segment is not used, and a
+//! peer that delays its ACKs answers every second segment. A small buffer is therefore divided into
+//! segments that fill it, and into an even number of them if this side is the sender. This file
+//! does not know why the buffer is small.
 
 use fullpipe_pool::{Duration, Instant};
 
 /// Smallest segment in bytes: in a smaller one headers would outweigh payload.
 const SMALLEST: u32 = 64;
 
-/// Segments are not made smaller than this, in bytes, to get an even number of them.
+/// Smallest segment, in bytes, that is made to get an even number of segments.
 const WORTHWHILE: u32 = 256;
 
-/// With more segments than this in a buffer, the unused rest is insignificant.
+/// With more segments than this in a buffer, the part that they leave unused is insignificant.
 const MANY: u32 = 64;
 
-/// Same as [`MANY`] for the segments that the peer sends: the peer may have reasons for
-/// large segments.
+/// Counterpart of [`MANY`] for the segments that the peer sends. It is smaller, because the peer
+/// may have reasons for large segments.
 const MANY_ASKED: u32 = 16;
 
 /// Returns a segment size of at most `mss` of which two fit into `room` bytes. Returns
@@ -60,9 +60,9 @@ pub fn even_fit(mss: u32, room: u32, segments: u32) -> u32 {
 /// pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPairs {
-    /// Segments of the three that are still to be sent.
+    /// Number of segments still to be sent of the three that replace a pair.
     of_three: u32,
-    /// ACKs before this time are for segments sent before the three.
+    /// ACKs before this time are for segments that left before these three.
     look_after: Instant,
 }
 

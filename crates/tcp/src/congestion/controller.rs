@@ -58,7 +58,8 @@ pub struct Controller {
     /// `snd_nxt` at the last response to a mark.
     mark_until: SeqNum,
     /// A response to a loss or a timeout was not undone, and no ACK has passed `loss_until`.
-    /// Only then is `loss_until` compared: later it may be half the sequence space away.
+    /// `loss_until` is compared only while this is true, because later it may be half the sequence
+    /// space away.
     responded_to_loss: bool,
     /// Cause of the last reduction that was not undone.
     reduced_by: Reduction,
@@ -136,8 +137,8 @@ impl Controller {
         };
         self.release(registry);
         *self = Self {
-            // The window and the threshold keep their sizes, so the rest of the same window
-            // of data does not reduce them again. The new algorithm has nothing to undo.
+            // The window and the threshold keep their sizes, so a later loss or mark in the same
+            // window of data must not reduce them again. The new algorithm has nothing to undo.
             loss_until: self.loss_until,
             mark_until: self.mark_until,
             responded_to_loss: self.responded_to_loss,
@@ -160,9 +161,9 @@ impl Controller {
         }
     }
 
-    /// Returns the limit to which time is charged while the congestion window is full: the
-    /// limit that the algorithm reports, or that of the event that set the size of the
-    /// window.
+    /// Returns the limit to which time is charged while the congestion window is full: the limit
+    /// that the algorithm reports or, if an event set the size of the window, the limit of this
+    /// event.
     pub fn limit(&self) -> Limit {
         match (self.algorithm().limit(), self.reduced_by) {
             (Limit::CwndSlowStart, _) if self.cwnd() < self.before_idle => Limit::CwndAfterIdle,
@@ -288,8 +289,8 @@ impl Controller {
         self.set_reduction(Reduction::Loss);
     }
 
-    /// Restores the state from before a spurious recovery or timeout. A reduction by a mark
-    /// stays: the rest of the mark's window of data causes no second reduction.
+    /// Restores the state from before a spurious recovery or timeout. A reduction by a mark stays,
+    /// and its window of data causes no second reduction.
     pub fn on_undo(&mut self) {
         self.responded_to_loss = false;
         self.algorithm_mut().on_undo();

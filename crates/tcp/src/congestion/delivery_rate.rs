@@ -35,8 +35,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the bytes in flight after the range left, itself included; below
-    /// 2 GiB.
+    /// Returns the bytes in flight after the range left, the range included; below 2 GiB.
     pub const fn tx_in_flight(&self) -> u32 {
         self.in_flight & !APP_LIMITED
     }
@@ -67,7 +66,7 @@ pub struct RateSample {
     pub newly_acked: u32,
     /// Bytes newly considered lost since the last sample.
     pub newly_lost: u32,
-    /// Bytes in flight after the newest range left, itself included.
+    /// Bytes in flight after the newest range left, this range included.
     pub tx_in_flight: u32,
     /// Bytes lost since the newest range left.
     pub lost: u32,
@@ -131,9 +130,9 @@ pub struct LostRange {
     pub now: Instant,
     /// Length of the range.
     pub bytes: u32,
-    /// Bytes in flight after the range left, itself included.
+    /// Bytes in flight after the range left, the range included.
     pub tx_in_flight: u32,
-    /// Bytes lost since the range left, itself included.
+    /// Bytes lost since the range left, the range included.
     pub lost: u32,
     /// The application limited the sender when the range left.
     pub app_limited: bool,
@@ -285,10 +284,10 @@ impl DeliveryRate {
         }
     }
 
-    /// Marks samples as application-limited until the bytes in flight now are delivered:
-    /// window and pacing rate allow more, and less than a segment waits to be sent.
+    /// Marks samples as application-limited until the bytes in flight now are delivered.
     ///
-    /// The caller checks these conditions before each write, ACK and timer.
+    /// The caller checks before each write, ACK and timer that the application limits the sender:
+    /// window and pacing rate allow more, and less than a segment waits to be sent.
     pub fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
@@ -316,7 +315,8 @@ impl DeliveryRate {
         sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
         sample.prior_delivered = self.delivered - u64::from(sample.delivered);
         sample.interval_us = if interval_us < min_rtt_us {
-            // An earlier copy was delivered, so the time is too short by a round trip.
+            // No reliable sample: an earlier copy of the range was delivered, so the time is too
+            // short by a round trip.
             0
         } else {
             interval_us

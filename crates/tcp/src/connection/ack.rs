@@ -44,10 +44,11 @@ impl Connection {
             self.agreed.snd_wscale
         };
         let window = u32::from(segment.window) << scale;
-        // An ACK that a later ACK overtook may still report payload in its SACK blocks.
+        // Take SACK blocks even from an ACK that a later ACK overtook, because they may report
+        // payload.
         let reports = self.agreed.sack && !segment.options.sack.is_empty();
         let is_old = ack.before(self.send.snd_una);
-        // A DSACK may arrive after the ACK of everything, and undoes the recovery.
+        // A DSACK that undoes the recovery may arrive after everything is acknowledged.
         let may_undo = reports && self.recovery.may_be_spurious();
         if (self.send.outstanding() > 0 || may_undo) && (!is_old || reports) {
             self.on_ack(segment, env);
@@ -137,9 +138,9 @@ impl Connection {
             srtt_us: self.rtt.srtt().as_micros() as u32,
             cwnd_limited: self.window_use.on_ack(sample.round_start),
             recovering,
-            // One response a window of data (RFC 3168 §6.1.2): with nothing outstanding there
-            // is no window of data, and no FlightSize from which to reduce. An ACK that was
-            // overtaken echoes a mark that a later ACK has reported.
+            // Respond once for each window of data (RFC 3168 §6.1.2). Ignore the echo if nothing is
+            // outstanding, because FlightSize, from which the window is reduced, is then 0. Ignore
+            // the echo of an ACK that was overtaken, because a later ACK has reported the mark.
             ece: self.reports_congestion_mark(segment, out.delivered, env)
                 && flight_size > 0
                 && !segment.ack.before(self.send.snd_una),
@@ -227,7 +228,7 @@ impl Connection {
         env: &mut Env<'_>,
     ) {
         match change {
-            // The loss of a probe is counted when its payload is retransmitted.
+            // The loss of an MTU probe is counted when its payload is retransmitted.
             RecoveryChange::Unchanged | RecoveryChange::MtuProbeLost => {}
             RecoveryChange::LossFound => {
                 env.record(TraceEvent::Recovery(RecoveryEvent::FastRecovery));
@@ -310,7 +311,7 @@ impl Connection {
             }
         }
         if self.probes > 0 && self.send.window_room() > 0 {
-            // The backoff counted window probes, which the peer has answered.
+            // End the backoff, which counted window probes: the peer has answered them.
             self.rtt.end_backoff();
         }
         if self.progress_at == env.now || self.send.window_room() > 0 {
@@ -322,9 +323,8 @@ impl Connection {
         // `poll_segment` sets the persist timer again if it is still needed.
         self.timers.persist.clear();
         self.wants_output = true;
-        // The persist timer had stopped the retransmission timer (RFC 6298 §5.2). An undo may
-        // have put bytes, such as those of a probe, back in flight, and they need the
-        // retransmission timer.
+        // Restart the retransmission timer, which the persist timer had stopped (RFC 6298 §5.2), if
+        // an undo has put bytes back in flight, such as those of a probe.
         if self.recovery.board().in_flight() > 0 {
             self.arm_retransmit(env);
         }
@@ -337,8 +337,8 @@ impl Connection {
         self.timers.retransmit.set(deadline);
     }
 
-    /// Starts the timer at whose end an ACK is overdue. With SACK, a tail loss probe then
-    /// leaves, in two cases: no loss is known (RFC 8985 §7.2), or the last retransmission may
+    /// Starts the timer after which a missing ACK counts as overdue. With SACK, a tail loss probe
+    /// then leaves, in two cases: no loss is known (RFC 8985 §7.2), or the last retransmission may
     /// be lost and nothing was sent after it that could show its loss.
     pub(super) fn arm_tail(&mut self, env: &mut Env<'_>) {
         self.timers.tail.clear();
@@ -349,8 +349,8 @@ impl Connection {
             && in_flight > 0;
         if useful {
             let mss = self.mss(env);
-            // A peer may delay the ACK of less than two segments (RFC 9293 §3.8.6.3). A probe
-            // allows for this delay only while one segment is in flight (RFC 8985 §7.2).
+            // Allow for the delayed ACK of less than two segments (RFC 9293 §3.8.6.3), but before a
+            // probe only while one segment is in flight (RFC 8985 §7.2).
             let may_be_delayed = if self.probes_tails(env) {
                 in_flight <= mss
             } else {

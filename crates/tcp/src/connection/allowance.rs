@@ -1,9 +1,9 @@
 //! The send allowance: bytes that may leave now, and the bound that lets no more leave.
 //!
-//! Rule: the bound that gave the minimum is the limit, for a retransmission as for new
-//! payload. Lost ranges go first, so while a lost range waits to be retransmitted, the
-//! bounds of its retransmission limit the sender. This file decides nothing about sizes of
-//! segments (`segmentize`) and sets no timer (`output`).
+//! Rule: the smallest bound is the limit, both for a retransmission and for new payload. Lost
+//! ranges go first, so while a lost range waits to be retransmitted, the bounds of its
+//! retransmission limit the sender. This file decides nothing about sizes of segments
+//! (`segmentize`) and sets no timer (`output`).
 
 use core::ops::Range;
 
@@ -11,8 +11,8 @@ use super::{Connection, Env};
 use crate::{Allowance, Limit, SeqNum, limit::tightest, recovery::RecoveryPhase};
 
 impl Connection {
-    /// Returns the tightest of the bounds on new payload, which names the limit. While a
-    /// lost range goes first, the room is 0 and the limit is the limit of its
+    /// Returns the tightest of the bounds on new payload, with the limit that it names. While a
+    /// lost range must leave first, the room is 0, and the limit is the limit of the
     /// retransmission.
     pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
         if let Some(lost) = self.due_repair(env) {
@@ -69,10 +69,10 @@ impl Connection {
         }
     }
 
-    /// Returns the limit to which the time is charged while `limit` stops the sender:
-    /// recovery, if an ACK is overdue that would change `limit`; otherwise `limit`. With
-    /// an overdue ACK, the sender waits for its retransmission timer, or for the ACK of a
-    /// segment that a timer has sent.
+    /// Returns the limit to which the time is charged while `limit` stops the sender: recovery, if
+    /// an ACK is overdue that would change `limit`; otherwise `limit`. While an ACK is overdue, the
+    /// sender waits for its retransmission timer, or for the ACK of a segment that a timer has
+    /// sent.
     pub(super) fn charged_to(&self, limit: Limit) -> Limit {
         let is_overdue = self.ack_is_overdue || self.recovery.timeouts() > 0;
         if !is_overdue || self.recovery.board().in_flight() == 0 {

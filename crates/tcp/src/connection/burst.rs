@@ -1,10 +1,9 @@
 //! Bursts: segments of one size that follow each other in one turn.
 //!
-//! Rule: a burst sends exactly the segments that [`poll_segment`](Connection::poll_segment)
-//! would send. A burst continues only while the decision about the next segment is known:
-//! its size is that of the segment before, all bounds have room for it, and its headers
-//! differ from those of the segment before only in the sequence number and in PSH. Debug
-//! builds compare each segment with the decision in `output`. All other segments, and the
+//! Rule: a burst sends exactly the segments that [`poll_segment`](Connection::poll_segment) would
+//! send. A burst continues only while all bounds have room for a next segment of the same size,
+//! whose headers differ from those of the previous segment only in the sequence number and in PSH.
+//! Debug builds compare each segment with the decision in `output`. All other segments, and the
 //! last segment of the payload, leave through `poll_segment`.
 
 use fullpipe_wire::TcpFlags;
@@ -24,8 +23,9 @@ pub struct Burst {
     segment: SegmentOut,
     /// Bytes that all bounds but the pacer allow.
     room: u32,
-    /// Effective segment size, and the size that fills the send buffer evenly.
+    /// Effective segment size.
     mss: u32,
+    /// Segment size that fills the send buffer evenly.
     fitting: u32,
     /// Pacing rate in bytes a second.
     rate: u64,
@@ -103,7 +103,7 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // A tail loss probe leaves these two set, and the next segment ends them.
+            // A tail loss probe does not clear these two flags; the next segment does.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()

@@ -66,9 +66,9 @@ impl ActiveOpen {
     }
 }
 
-/// Half-open connection of a listener: what it keeps of a SYN until the
-/// handshake is complete. It holds no block of packet memory; the owner may set
-/// [`blocks`](Self::blocks) aside for its window.
+/// Half-open connection of a listener: the part of a SYN that it keeps until the handshake is
+/// complete. It holds no block of packet memory; the owner may set [`blocks`](Self::blocks) aside
+/// for its window.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfOpen {
     /// Initial receive sequence number: the sequence number of the SYN.
@@ -85,8 +85,9 @@ pub struct HalfOpen {
     pub timestamp_offset: u32,
     agreed: Agreed,
     offer: Offer,
-    /// SYN-ACKs sent so far, and when the last one left.
+    /// Number of SYN-ACKs sent so far.
     syn_acks: u8,
+    /// Time at which the last SYN-ACK left.
     syn_ack_at: Instant,
 }
 
@@ -190,7 +191,7 @@ impl HalfOpen {
     pub fn is_in_window(&self, segment: &Segment<'_>) -> bool {
         let (next, window) = (self.irs + 1, u32::from(self.window));
         let inside = segment.seq.at_or_after(next) && segment.seq.before(next + window.max(1));
-        // The right edge: a client whose ACK and first payload were lost answers a repeated
+        // Accept the right edge: a client whose ACK and first payload were lost answers a repeated
         // SYN-ACK with this sequence number.
         inside || is_at_right_edge(segment, next + window)
     }
@@ -291,7 +292,8 @@ impl Connection {
         if half_open.window == 0 {
             connection.demand_ack();
         } else if half_open.fits_cell(env.pool) {
-            // Other handshakes may be the only reason for a small window.
+            // Ask for a larger window, because only the memory of other handshakes may have kept it
+            // small.
             connection.demand_window_update(env);
         }
         connection.timestamps =
@@ -328,7 +330,8 @@ impl Connection {
             return true;
         }
         self.receive.release(env.pool);
-        // If the window fits a cell, no more was set aside than the cell needs.
+        // Begin in the cell: for a window that fits a cell, no more memory was set aside than the
+        // cell needs.
         self.receive.begin_in_cell(window.into(), scale, env.pool)
     }
 
@@ -421,7 +424,7 @@ impl Connection {
         self.set_limit(Limit::Application, env);
         self.wants_output = true;
         if self.send.fin_queued {
-            // The application closed its direction during the handshake.
+            // FIN is due now: the application closed its direction during the handshake.
             self.note_busy(env.now);
             self.transition(super::Trigger::Close, env);
         }
@@ -438,8 +441,8 @@ impl Connection {
             scale: 0,
             ..self.window_room(env)
         };
-        // The peer sends nothing before it has this side's ACK, so the window may wait
-        // until then: scarce memory is not reserved for a peer that may never answer.
+        // Reserve scarce memory only when the peer has answered: before it has this side's ACK, the
+        // peer sends nothing and needs no window.
         let plenty =
             env.pool.room(Holder::Receive) / 4 >= self.receive.first_blocks(&room, env.pool);
         let window = if simultaneous || plenty || self.receive.window_left() > 0 {

@@ -55,7 +55,7 @@ pub struct Info {
     pub irs: u32,
     /// Next sequence number expected.
     pub rcv_nxt: u32,
-    /// Part of the advertised window that the peer has not used.
+    /// Bytes of the advertised window that the peer has not used.
     pub rcv_wnd: u32,
     /// Bytes written and not acknowledged.
     pub send_queue: u32,
@@ -129,7 +129,7 @@ pub struct Info {
     pub receive_limit: ReceiveClock,
 }
 
-/// State of loss recovery and congestion response, as `tcp_info` of Linux has it.
+/// State of loss recovery and congestion response, with the meaning of `tcpi_ca_state` of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryState {
     /// Nothing indicates a loss.

@@ -114,7 +114,7 @@ impl Connection {
         let advertised = self.receive.rcv_adv;
         let promised = SeqNum(1).room_to(advertised);
         let mut receive = ReceiveHalf::new(segment.seq, env.config.quick_acks);
-        // The window that this side's SYN advertised is reserved already.
+        // Keep the present stream, in which the window that this side's SYN advertised is reserved.
         core::mem::swap(&mut receive.stream, &mut self.receive.stream);
         receive.rcv_adv = receive.rcv_nxt + promised;
         self.receive = receive;
@@ -165,8 +165,8 @@ impl Connection {
         };
         if self.timestamps.is_old(stamp.value, env.now) && !segment.has(TcpFlags::RST) {
             env.counters.paws_estab_rejected += 1;
-            // A retransmission may carry an older timestamp than the segment that overtook
-            // it. A DSACK must report the duplicate to the sender, for an undo.
+            // Answer a retransmission, which may carry an older timestamp than the segment that
+            // overtook it, with a DSACK: the sender needs the report of the duplicate for an undo.
             if self.is_repeated(segment) {
                 self.report_repeated(segment, env);
             } else {
@@ -220,8 +220,8 @@ impl Connection {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
         self.answer_unacceptable(segment, env);
-        // A segment into a closed window may still carry a valid ACK. An invalid ACK is the
-        // reason for the discard, as it would be with an open window.
+        // Take a valid ACK from a segment into a closed window. If the ACK is invalid, this is the
+        // counted reason for the discard, as with an open window.
         if window == 0 && segment.seq == self.receive.rcv_nxt && segment.has(TcpFlags::ACK) {
             self.check_ack(segment, env)?;
         }

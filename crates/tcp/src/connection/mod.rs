@@ -1,8 +1,8 @@
 //! One connection. It knows no address, no device and no clock.
 //!
-//! Rule: three kinds of input (`on_segment`, `on_timeout`, the application's calls)
-//! change state and send nothing; one output, `poll_segment`, makes every segment.
-//! Windows, limits and traces are therefore decided in one place.
+//! Rule: three kinds of input (`on_segment`, `on_timeout`, the application's calls) change state
+//! and send nothing; one output, `poll_segment`, makes every segment. Windows, limits and traces
+//! therefore come from one place.
 //!
 //! Calling order for the owner: any number of inputs; `poll_segment` until it
 //! returns `None`; sleep until `next_timeout`.

@@ -42,12 +42,11 @@ impl Connection {
         };
         match outcome {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
-            // The ACK that was too big is lost. Another ACK reports fewer SACK blocks, or
-            // may be fragmented.
+            // Send another ACK in place of the one that was too big and is lost. It reports fewer
+            // SACK blocks, or may be fragmented.
             PtbOutcome::Accepted if is_about_ack => self.demand_ack(),
             PtbOutcome::Accepted => {
-                // The segment that was too big is lost: retransmit it in
-                // smaller ones.
+                // The segment that was too big is lost: retransmit its payload in smaller segments.
                 self.recovery.on_packet_too_big(env.sent);
                 self.wants_output = true;
             }
@@ -125,7 +124,8 @@ impl Connection {
         let in_order =
             self.recovery.phase() == RecoveryPhase::Open && self.recovery.board().lost() == 0;
         let loss_is_detectable = self.agreed.sack && in_order && !self.recovery.is_probing();
-        // A blocked writer will fill the space that ACKs free in the send buffer.
+        // Count the space that ACKs will free in the send buffer as payload to follow, because a
+        // blocked writer will fill it.
         let (unsent, outstanding) = (self.send.unsent(), self.send.outstanding());
         let coming = if self.send.blocked.is_some() {
             unsent + outstanding

@@ -19,9 +19,9 @@ use crate::{
 };
 
 impl Connection {
-    /// Returns the next segment to send, or `None` after it has set the limit.
-    /// A frame carries at most `device_max` bytes of payload; if that is more
-    /// than a segment, the device cuts the frame (`segment_size`).
+    /// Returns the next segment to send, or `None` after it has set the limit. A frame carries at
+    /// most `device_max` bytes of payload. If `device_max` is more than a segment, the device cuts
+    /// the frame into segments of `segment_size`.
     ///
     /// The segment counts as sent: the caller must have room for it.
     pub fn poll_segment(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
@@ -104,8 +104,8 @@ impl Connection {
         if new_bytes { self.poll_ack(env) } else { None }
     }
 
-    /// Returns a retransmission of the lowest lost range, as far as its allowance goes.
-    /// New payload that follows the range fills the segment up.
+    /// Returns a retransmission of as much of the lowest lost range as its allowance permits. New
+    /// payload that follows the range fills the segment up.
     fn poll_lost(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
         let lost = self.recovery.next_lost(env.sent)?;
         let mss = self.mss(env);
@@ -134,8 +134,8 @@ impl Connection {
         if !core::mem::take(&mut self.pending.tail_probe) {
             return None;
         }
-        // The probe's timer ran in place of the retransmission timer, which must run again
-        // even if no probe leaves.
+        // Restart the retransmission timer even if no probe leaves, because the probe's timer ran
+        // in its place.
         self.arm_retransmit(env);
         if self.is_repairing() {
             return self.poll_repair_probe(env);
@@ -179,7 +179,8 @@ impl Connection {
         env.counters.loss_probes += 1;
         env.record(TraceEvent::Recovery(RecoveryEvent::TailProbe));
         let segment = self.data_segment(head.start, len, env);
-        // In fast recovery congestion control has already responded.
+        // Congestion control responds here only outside of fast recovery, where it has already
+        // responded.
         let needs_response = self.recovery.phase() == RecoveryPhase::Open;
         self.recovery
             .on_tail_probe(self.send.snd_nxt, needs_response);
@@ -190,7 +191,7 @@ impl Connection {
     /// Returns a segment with new payload, or FIN.
     fn poll_data(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !self.has_data() && self.path.is_at_rest() {
-            // Nothing is unsent, so the writer is the tightest bound.
+            // The writer is the tightest bound, because everything written was sent.
             self.hold(self.source_limit(), env);
             return None;
         }
@@ -280,7 +281,8 @@ impl Connection {
             Limit::Pacing => {
                 self.timers.pacing.set(self.pacer.release_at());
                 if self.recovery.board().lost() > 0 {
-                    // The window is fully used: its pacing rate delays the retransmission.
+                    // Count the window as fully used, because the pacing rate derived from it
+                    // delays the retransmission.
                     self.window_use.on_full();
                 }
             }
@@ -291,7 +293,8 @@ impl Connection {
             | Limit::CwndAfterIdle
             | Limit::Recovery => {
                 self.window_use.on_full();
-                // The pacer may delay a retransmission although another bound is as tight.
+                // Set the pacing timer even if the limit is another bound, because the pacer may
+                // delay a retransmission all the same.
                 if self.recovery.board().lost() > 0 && !self.pacer.may_send(env.now) {
                     self.timers.pacing.set(self.pacer.release_at());
                 }
@@ -343,8 +346,8 @@ impl Connection {
             self.limit.current(),
             Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
         ) {
-            // The window is smaller than a segment, or this is the end of a write whose
-            // writer was woken and may not write again.
+            // The window is smaller than a segment, or the last part of a write waits for more
+            // payload although its writer, which was woken, may not write again.
             env.config.sws_override
         } else {
             return;
@@ -355,7 +358,7 @@ impl Connection {
         }
         let deadline = self.within_user_timeout(env.now + wait, env);
         self.timers.persist.set_once(deadline);
-        // Outstanding payload waits for the window, not for an ACK.
+        // Stop the retransmission timer: outstanding payload waits for the window, not for an ACK.
         self.timers.retransmit.clear();
     }
 
@@ -514,7 +517,7 @@ impl Connection {
         let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
         let nothing_outstanding = self.send.outstanding() == 0;
-        // The user timeout of an attempt to connect runs from the application's call.
+        // Not during an attempt to connect, whose user timeout runs from the application's call.
         if nothing_outstanding && self.state.is_synchronized() {
             self.progress_at = env.now;
         }
@@ -564,7 +567,8 @@ impl Connection {
         // transmission. It gets a full timeout, otherwise it could be sent a third time
         // before its ACK arrives.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
-        // If nothing was outstanding, the timer ran for a wait for the next hop.
+        // Restart the timer also if nothing was outstanding, because it then ran for a wait for the
+        // next hop.
         if is_oldest_again || nothing_outstanding || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }
@@ -583,10 +587,10 @@ impl Connection {
         });
     }
 
-    /// Notes that the due segment waits until its next hop is resolved. If no other timer
-    /// runs, one is started. An attempt to connect then ends after `tcp.syn_retries`, an
-    /// open connection after its retries, and both at the user timeout if that is earlier.
-    /// A segment that never left is not counted as lost.
+    /// Notes that the due segment waits until its next hop is resolved. If no other timer runs, one
+    /// is started. With this timer, an attempt to connect ends after `tcp.syn_retries` timeouts, an
+    /// open connection after its own number of retries, and either at its user timeout if that is
+    /// earlier. A segment that never left is not counted as lost.
     pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
         self.on_device_full(env);
         let has_work = match self.state {
@@ -607,7 +611,8 @@ impl Connection {
         } else if self.pending.probe {
             self.arm_persist(env);
         } else {
-            // A tail loss probe that waits for the next hop has stopped the timer.
+            // Restart the timer, which a tail loss probe has stopped that now waits for the next
+            // hop.
             self.arm_retransmit(env);
         }
     }

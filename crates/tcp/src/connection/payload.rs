@@ -20,7 +20,7 @@ impl Connection {
         }
         if segment.has(TcpFlags::FIN) {
             let fin = segment.end() - 1;
-            // A FIN beyond the window followed payload that was refused.
+            // Ignore a FIN beyond the window, because it followed payload that was refused.
             if fin.at_or_before(self.receive.rcv_adv) && self.receive.note_fin(fin) {
                 self.demand_ack();
             }

@@ -1,10 +1,10 @@
 //! Frames that the device cuts into segments: their size, and the wait for a fuller frame.
 //!
-//! Rule: frame size, deferral and the bound of the device backlog follow from one goal,
-//! which is computed after congestion control has set the rate. A frame that could be
-//! fuller waits for the next ACK, at most half a round trip; the time is charged to the
-//! bound that left too little room. If the device does not cut frames, a frame is one
-//! segment and never waits.
+//! Rule: frame size, deferral and the bound of the device backlog follow from one goal, the payload
+//! that the next frame should carry. The goal is computed after congestion control has set the
+//! rate. A frame that could be fuller waits for the next ACK, at most half a round trip; the time
+//! is charged to the bound that left too little room. If the device does not cut frames, a frame is
+//! one segment and never waits.
 
 use super::{Connection, Env};
 use crate::{
@@ -32,14 +32,14 @@ impl Connection {
     /// Returns the most payload that the next frame should carry: one segment,
     /// unless the device cuts frames of up to `device_max` bytes.
     pub(super) fn frame_goal(&self, device_max: u32, mss: u32, env: &Env<'_>) -> u32 {
-        // The urgent pointer counts from the sequence number of each segment,
-        // which a device that cuts segments does not adjust.
+        // An urgent pointer counts from the sequence number of its own segment, and a device that
+        // cuts frames does not adjust the pointer.
         let is_urgent = self
             .send
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
-        // CWR would be repeated in each segment that the device cuts from the frame. F-RTO
-        // counts the segments that leave.
+        // In these cases a frame is one segment. The device would repeat CWR in each segment that
+        // it cuts from the frame, and F-RTO counts the segments that leave.
         if is_urgent || self.ecn.owes_cwr() || self.recovery.frto_prefers_new_data() {
             return mss;
         }

@@ -430,9 +430,9 @@ impl Connection {
         }
     }
 
-    /// Changes the receive-side limit from slow reader to buffer if the application read
-    /// everything within an eighth of a round trip after its arrival. A reader that
-    /// leaves payload behind stays slow.
+    /// Changes the receive-side limit from slow reader to buffer if the application read everything
+    /// within an eighth of a round trip after its arrival. If the reader leaves payload unread, the
+    /// limit stays slow reader.
     pub(super) fn on_prompt_read(&mut self, env: &mut Env<'_>) {
         let prompt_time = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
         let is_soon = env.now.since(self.receive.arrived) <= prompt_time;

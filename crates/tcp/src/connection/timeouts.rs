@@ -207,10 +207,10 @@ impl Connection {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
-            // Unacknowledged or unsent data needs no keepalive probe: the retransmission or
-            // persist timer finds a dead peer. The next check is after the keepalive time,
-            // but not before the next timer. While the device is full no timer may run; then
-            // at least the keepalive interval passes before the next check.
+            // Unacknowledged or unsent data needs no keepalive probe: the retransmission or persist
+            // timer finds a dead peer. The next check is after the keepalive time or the keepalive
+            // interval, whichever is longer, and at the earliest when the next timer expires. (No
+            // timer may run while the device is full.)
             let pause = self.settings.keepalive_time.get();
             let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);

@@ -318,8 +318,8 @@ impl Connection {
             | TcpState::FinWait1
             | TcpState::FinWait2
             | TcpState::CloseWait => {
-                // A byte that was sent as a window probe and not accepted does not count,
-                // because the peer discards even a reset beyond its window.
+                // Leave out a byte that was sent as a window probe and not accepted, because the
+                // peer discards even a reset beyond its window.
                 let edge = self.send.snd_una + self.send.snd_wnd;
                 let seq = self.send.snd_nxt.earliest(edge);
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));

@@ -76,8 +76,8 @@ impl AckPolicy {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        // The last of the segments may be smaller: no sender fills every segment
-        // completely.
+        // The last of the segments may be smaller than a full one, because no sender fills every
+        // segment completely.
         let many = self.pending > full.saturating_mul(every - 1);
         let starving = window_left < full || self.pending >= window / 2;
         if young || many || starving {

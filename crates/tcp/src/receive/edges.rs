@@ -48,9 +48,9 @@ impl PastEdges {
         }
     }
 
-    /// Returns true if the window limits a peer whose payload ends at `end`: the payload
-    /// passes the right edge of one to two round trips ago, so the peer uses at least
-    /// about half of its window.
+    /// Returns true if the window limits a peer whose payload ends at `end`: the payload passes the
+    /// right edge that was advertised one to two round trips ago. The peer then uses at least about
+    /// half of its window.
     pub fn limits_peer(&self, end: SeqNum) -> bool {
         self.known && end.after(self.last_round)
     }

@@ -175,8 +175,8 @@ impl ReceiveHalf {
         self.ranges.count()
     }
 
-    /// Returns true if the reader is slow: unread payload is at least a quarter of a
-    /// buffer of `capacity` bytes, or at least the rest of the window.
+    /// Returns true if the reader is slow: unread payload is at least a quarter of a buffer of
+    /// `capacity` bytes, or at least as much as the window has left.
     ///
     /// If the buffer equals the bandwidth-delay product, a reader slower than the path
     /// leaves about half of it unread; a reader that reads at once leaves nothing.

@@ -119,10 +119,10 @@ impl ReceiveHalf {
     /// Returns the window of this connection while it is idle, and the part of it that a
     /// peer with more to send may leave unused, in bytes.
     ///
-    /// A peer that has seen a large window waits for its persist timer before it sends less
-    /// than a full segment (RFC 9293 §3.8.6.2.1). A window that was large therefore stays
-    /// at two segments of the largest size that the peer may send, and never becomes a cell.
-    /// All segments so far may have been smaller.
+    /// A peer that has seen a large window waits for its persist timer before it sends less than a
+    /// full segment (RFC 9293 §3.8.6.2.1). A window that was large therefore stays at two segments
+    /// of the largest size that the peer may send, and never becomes a cell. The largest size
+    /// counts because all segments so far may have been smaller.
     fn idle_size(&self, room: &WindowRoom, cell: u32) -> (u32, u32) {
         if self.was_large {
             (room.mss_most.saturating_mul(2).max(cell), room.mss)

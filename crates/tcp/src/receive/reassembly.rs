@@ -83,8 +83,8 @@ impl ReceiveHalf {
     /// becomes readable.
     fn take_next(&mut self, kept: Range<u64>, payload: &[u8], pool: &mut Pool) -> Arrival {
         let start = kept.start;
-        // Only in an overcommitted pool is this less than the whole payload, for which
-        // there might never be memory.
+        // In an overcommitted pool, take only the part of the payload that has memory, because
+        // there might never be memory for all of it.
         let mut end = kept.end.min(self.stream.writable_end(pool));
         let fitting = end.saturating_sub(start) as usize;
         let written = self.stream.write_at(pool, start, &payload[..fitting]);

@@ -76,9 +76,9 @@ impl LargestWindow {
 /// In a window of more segments than this, an unused part of a segment is insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
-/// Returns the whole segments of `mss` bytes, in bytes, in a window of `bytes` that ends at
-/// the end of a block of `block_size` bytes. A peer leaves the rest unused. If the edge
-/// advanced by blocks instead, the peer would sometimes lose a segment of window.
+/// Returns the bytes of the whole segments of `mss` bytes that fit into a window of `bytes`, which
+/// ends at the end of a block of `block_size` bytes. A peer leaves the remaining bytes unused. If
+/// the edge advanced by blocks instead, the peer would sometimes lose a segment of window.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
@@ -112,7 +112,7 @@ impl ReceiveHalf {
         let fair_end = (start / size + fair.div_ceil(size).max(FEWEST_BLOCKS)) * size;
         let goal = wanted.min(fair_end).max(advertised);
         if pool.pressure() != Pressure::Low {
-            // Other connections need the blocks beyond the advertised window.
+            // Give back the blocks beyond this goal, because other connections need them.
             self.stream.unreserve(pool, goal);
         }
         let backed = self.stream.reserve(pool, goal);
@@ -191,11 +191,10 @@ impl ReceiveHalf {
     /// Returns the window field of a segment that leaves now, and advances
     /// `rcv_adv`.
     ///
-    /// The field counts in units of 2^scale from `rcv_nxt`. If the edge is not a whole number
-    /// of units away, it is rounded up, and the bytes that this adds are reserved first. If
-    /// memory refuses them, it is rounded down: the edge then appears less than one unit
-    /// lower than before, while everything advertised so far is still accepted (RFC 7323
-    /// §2.4).
+    /// The field counts in units of 2^scale from `rcv_nxt`. If the edge is not a whole number of
+    /// units away, it is rounded up, and the bytes that this adds are reserved first. If memory for
+    /// them is refused, the edge is rounded down. The peer then sees the edge up to one unit lower
+    /// than before, but everything advertised so far is still accepted (RFC 7323 §2.4).
     pub fn window_field(&mut self, room: &WindowRoom, pool: &mut Pool) -> u16 {
         if self.fin_received {
             return self.field_for(self.window_left(), room.scale);

@@ -368,10 +368,10 @@ impl Recovery {
             newly.bytes += sent.len();
             newly.retransmission_arrived |= ambiguous;
             newly.original_arrived |= sent.status == SentStatus::Lost && sent.retransmissions == 0;
-            // After a timeout, a cumulative ACK that arrives early proves nothing: the path may
-            // have become faster, and while everything is retransmitted no sample shows this. F-RTO
-            // decides instead. A SACK that arrives early still is for the original, which was
-            // delayed. RFC 8985 §6.2 ignores these two cases.
+            // Ignore the arrival time of a cumulative ACK after a timeout, and leave the decision
+            // to F-RTO: the path may have become faster, and while everything is retransmitted no
+            // sample shows this. A SACK that arrives early is for the original even then. RFC 8985
+            // §6.2 does not distinguish these two cases.
             let is_acknowledged = sent.end.at_or_before(input.ack);
             let is_trusted = after_timeout && is_acknowledged;
             let min_rtt = input.path.min_rtt.filter(|_| !is_trusted);

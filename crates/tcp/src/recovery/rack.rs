@@ -130,8 +130,8 @@ impl Rack {
         if !self.reordering_seen && impatient {
             return Duration::ZERO;
         }
-        // Without a sample, RACK.rtt is the only known round-trip time. RFC 8985 §6.2
-        // updates the minimum (step 1) before it detects losses (step 5).
+        // Without a sample, use RACK.rtt, which is the only known round-trip time. RFC 8985 §6.2
+        // would already have taken it into the minimum (step 1) when it detects losses (step 5).
         let min_rtt = path.min_rtt.unwrap_or(self.rtt);
         let most = if path.srtt.is_zero() {
             self.rtt

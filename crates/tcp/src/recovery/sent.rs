@@ -288,9 +288,10 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the send time of the last range in flight for which `is_suspect` returns
-    /// true; `None` if there is none. Such ranges left before all others in flight and no
-    /// later than `latest`. Returns `latest` if only a search could find the last one.
+    /// Returns the send time of the last range in flight for which `is_suspect` returns true;
+    /// `None` if there is none. Such ranges are the first in the list of ranges in flight, and left
+    /// no later than `latest`. Returns `latest` if only a walk along the list could find the last
+    /// of them.
     pub fn last_suspect(
         &self,
         latest: Instant,
@@ -324,8 +325,8 @@ impl Scoreboard {
         self.all_become(SentStatus::Lost, SentStatus::InFlight, arena);
     }
 
-    /// Marks all SACKed ranges as in flight. This is for a peer without SACK: that it
-    /// received them was only an assumption.
+    /// Marks all SACKed ranges as in flight. This is for a peer without SACK, which was only
+    /// assumed to have received them.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Sacked, SentStatus::InFlight, arena);
     }

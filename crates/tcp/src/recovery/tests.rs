@@ -17,7 +17,7 @@ struct Rig {
     arena: SentArena,
     una: SeqNum,
     nxt: SeqNum,
-    /// Nodes visited for ACKs, without those of this test's own checks.
+    /// Number of nodes visited for ACKs, without the visits of this test's own checks.
     nodes_visited: u64,
 }
 
@@ -164,8 +164,8 @@ fn the_reordering_timer_fires_once_for_all_segments_that_were_overtaken() {
         let out = rig.ack(130, 0, &[(sacked, sacked + 1)]);
         assert_eq!(out.lost, 0);
         let rtt_ms = 130 - u64::from(sacked + 1);
-        // The segment before the SACKed one was sent at `sacked` milliseconds, and the timer
-        // waits a quarter of the round trip longer.
+        // The segment before the SACKed one was sent at `sacked` milliseconds. From then on, the
+        // timer waits for a round trip and a reordering window of 25 ms.
         let expected = Instant::from_millis(u64::from(sacked) + rtt_ms + 25);
         let deadline = out.reordering_deadline.flatten().expect("a timer");
         assert!((expected..=expected + Duration::from_millis(1)).contains(&deadline));
@@ -262,7 +262,7 @@ fn without_free_nodes_what_a_timeout_repairs_is_not_taken_for_an_original() {
     );
 }
 
-/// With too few nodes, the board loses a precision of a 64th of the flight, and no more.
+/// With too few nodes, the board still distinguishes runs of a 64th of the flight.
 #[test]
 fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {
     let mut rig = Rig::with(2_000, 600);

@@ -144,7 +144,8 @@ impl PathMtu {
         if size >= self.limit && !allows_fragments {
             return PtbOutcome::Ignored;
         }
-        // The knob `ip.path_mtu_min` may raise a report with `fragment` above `limit`.
+        // Take at most `limit`, because the knob `ip.path_mtu_min` may raise the size of a report
+        // with `fragment` above it.
         let carried = size.min(self.limit);
         if carried < self.proven || (allows_fragments && carried == self.proven) {
             self.doubted = Some(report);
@@ -265,7 +266,7 @@ impl PathMtu {
 
     /// Notes that `snd_una` advanced. Returns true if a probe was acknowledged.
     pub fn on_ack(&mut self, snd_una: SeqNum) -> bool {
-        // The segment that the message quotes has arrived.
+        // Drop a doubted message once the segment that it quotes has arrived.
         self.doubted = self
             .doubted
             .filter(|report| report.seq.at_or_after(snd_una));

@@ -126,8 +126,8 @@ fn send_tail(situation: &Situation, bound_by: Limit) -> Decision {
     if fin_queued || override_sws {
         return Decision::Send(unsent);
     }
-    // With nothing in flight no ACK will come that makes room and wakes a blocked writer.
-    // Its tail is sent, even under a cork.
+    // Send the tail of a blocked writer if nothing is in flight, even under a cork: no ACK will
+    // come to free room and wake the writer.
     let completed_soon = writer == Writer::Woken;
     if outstanding == 0 && !completed_soon && (writer_waits || !corked) {
         return Decision::Send(unsent);

@@ -325,8 +325,8 @@ fn the_rest_of_a_window_is_filled_behind_full_segments_if_the_knob_is_set() {
     assert_eq!(changed(|rest| rest.uses_up_window = false), hold);
     assert_eq!(changed(|rest| rest.nagle = true), hold);
     assert_eq!(changed(|rest| rest.corked = true), hold);
-    // The segment in flight is itself smaller than a full one: filling the rest again
-    // would make windows ever smaller.
+    // The segment in flight is itself smaller than a full one: using up the rest of the window
+    // again would make segments ever smaller.
     assert_eq!(changed(|rest| rest.outstanding = 400), hold);
     let by_congestion = changed(|rest| rest.allowance.bound_by = CwndSteady);
     assert_eq!(by_congestion, Hold(CwndSteady));

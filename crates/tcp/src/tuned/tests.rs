@@ -41,8 +41,8 @@ fn a_size_that_is_set_stays() {
 fn payload_has_its_share_of_the_buffer() {
     for (set, max, limit, share, size, most) in [
         (32_768, 0, 1 << 30, 100, 32_768, 32_768),
-        // SO_SNDBUF of 256K and wmem_max of 130K, both doubled, packet
-        // descriptions counted.
+        // SO_SNDBUF of 256K and wmem_max of 130K, both doubled; half of the buffer is for packet
+        // descriptors.
         (524_288, 0, 266_240, 50, 133_120, 133_120),
         // A buffer that grows is bounded by its own maximum alone.
         (16_384, 4 << 20, 8_192, 75, 12_288, 3 << 20),

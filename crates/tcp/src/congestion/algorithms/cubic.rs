@@ -47,8 +47,9 @@ struct Curve {
     /// Start of congestion avoidance, moved forward by the time in which the window did
     /// not limit the sender; `None` until it starts.
     epoch_start: Option<Instant>,
-    /// Remainders of the divisions by which the two windows grow.
+    /// Remainder of the division by which the window grows.
     cwnd_rest: u64,
+    /// Remainder of the division by which `w_est` grows.
     w_est_rest: u64,
 }
 
@@ -293,8 +294,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Slow start towards a window that the path carried before the pause. RFC 7661
-        // §4.4.
+        // Slow start leads to a window that the path carried before the pause. RFC 7661 §4.4.
         let curve = &mut self.curve;
         curve.ssthresh = curve.ssthresh.max(scale(curve.cwnd, 3, 4));
         curve.cwnd = curve.cwnd.min(restart_window);

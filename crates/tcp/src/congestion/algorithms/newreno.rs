@@ -131,8 +131,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Slow start towards a window that the path carried before the pause. RFC 7661
-        // §4.4.
+        // Slow start leads to a window that the path carried before the pause. RFC 7661 §4.4.
         self.ssthresh = self.ssthresh.max(percent_of(self.cwnd, 75));
         self.cwnd = self.cwnd.min(restart_window);
     }

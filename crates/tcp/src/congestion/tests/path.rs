@@ -89,8 +89,9 @@ pub struct Flow {
     pub ecn_reductions: u32,
     /// Highest rate sample, bytes a second.
     pub max_rate: u64,
-    /// Sum of the bytes in flight over all ACKs, and the number of ACKs.
+    /// Sum of the bytes in flight over all ACKs.
     in_flight_sum: u64,
+    /// Number of ACKs.
     acks: u64,
 }
 

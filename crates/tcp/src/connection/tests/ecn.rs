@@ -112,8 +112,7 @@ fn only_new_payload_is_ecn_capable() {
 
 #[test]
 fn a_window_probe_is_not_ecn_capable() {
-    // The window has room for three segments; every further byte is a window
-    // probe.
+    // The window has room for three segments, so each further byte leaves as a window probe.
     let server = TcpConfig {
         receive_buffer: 3 * 1_300,
         ..config(EcnMode::Accept)

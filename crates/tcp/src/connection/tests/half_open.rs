@@ -105,7 +105,7 @@ fn only_an_empty_segment_other_than_a_reset_is_taken_at_the_right_edge() {
     }
 }
 
-/// RFC 7323 §2.2: the window of a SYN-ACK is not scaled; that of every other segment is.
+/// RFC 7323 §2.2: the window of a SYN-ACK is not scaled; the windows of all other segments are.
 #[test]
 fn a_challenge_in_syn_received_repeats_the_advertised_window() {
     let config = TcpConfig {

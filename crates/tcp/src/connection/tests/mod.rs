@@ -184,7 +184,8 @@ impl Pair {
         };
         let now = pair.now;
         let client = &mut pair.ends[CLIENT];
-        // Close to the wrap, so that every test crosses it.
+        // Start close to the end of the sequence space, so that sequence numbers wrap in every
+        // test.
         let open = open(&client.config, u32::MAX - 2_000);
         client.connection = Some(Connection::connect(open, &mut client.env(now)));
         pair

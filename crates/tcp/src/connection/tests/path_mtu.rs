@@ -78,13 +78,14 @@ fn a_search_ends_below_what_the_path_carries_and_starts_again_later() {
         (counters.mtup_fail, counters.mtup_success)
     };
     let first = found(&mut pair);
-    // Lost twice each: 1,460, 1,242 and 1,214 bytes. Acknowledged: 1,133, 1,187 and 1,200.
+    // Probes of 1,460, 1,242 and 1,214 bytes were lost twice each. Probes of 1,133, 1,187 and 1,200
+    // bytes were acknowledged.
     assert_eq!(first, (6, 3));
     assert_eq!(mss(&mut pair) + OPTIONS, 1_200);
     assert_eq!(found(&mut pair), first, "nothing is tried again");
     pair.run_for(Duration::from_secs(600));
     let later = found(&mut pair);
-    // The later probes have the size of the first link, and sizes between it and the
-    // proven size.
+    // The later probes have the size that the first link carries, or a size between that one and
+    // the proven size.
     assert!(later.0 > first.0, "{later:?}");
 }

@@ -201,7 +201,7 @@ fn a_writer_blocked_by_its_own_buffer_does_not_wait_for_memory() {
     assert!(!pair.at(CLIENT, |connection, _| connection.waits_for_memory()));
 }
 
-/// A device may merge segments; the peer's full segment is a part of the frame.
+/// A device may merge segments, so that one frame contains several full segments of the peer.
 #[test]
 fn the_segments_of_a_merged_frame_give_the_peers_segment_size() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());

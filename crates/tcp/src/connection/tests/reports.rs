@@ -139,7 +139,8 @@ fn a_transfer_with_losses_counts_what_happened() {
     assert_eq!(counters.retrans_segs, 1);
     assert_eq!(counters.fast_retrans, 1);
     assert_eq!(counters.orig_data_sent, 10);
-    // The SYN-ACK of the listener is not in `sent` and carries no payload either.
+    // Add the listener's SYN-ACK, which is not in `sent`. It is not counted as an ACK without
+    // payload.
     assert_eq!(counters.in_segs, got + 1);
     assert_eq!(counters.pure_acks, got);
     let info = pair.at(CLIENT, |connection, env| connection.info(env));
@@ -207,7 +208,8 @@ fn every_setting_out_of_its_range_is_refused_by_name() {
     assert_eq!(tuning.check(&registry), Err(refused));
 }
 
-/// Timeouts and changes of recovery that the client has recorded, without its first `skip`.
+/// Returns the timeouts and the changes of recovery that the client has recorded, without the first
+/// `skip` of them.
 fn recoveries(pair: &Pair, skip: usize) -> Vec<TraceEvent> {
     let all = events(pair, CLIENT);
     let kept =

@@ -188,7 +188,8 @@ fn time_is_charged_to_the_limit_that_stopped_the_sender() {
 
 #[test]
 fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
-    // A window that limits the peer would be advertised as it grows.
+    // The buffer is large, because the growth of a window that limits the peer would be advertised
+    // by further ACKs.
     let server = TcpConfig {
         quick_acks: 0,
         receive_buffer: 1 << 20,
@@ -249,7 +250,8 @@ fn timeouts_double_and_the_connection_ends_without_a_reset_after_retries2() {
     pair.sent.clear();
     pair.write(CLIENT, b"into the void");
     pair.run_for(Duration::from_secs(60));
-    // The segment left six times: the first copy, the tail loss probe and after four timeouts.
+    // The segment left six times: once as new payload, once as a tail loss probe, and after each of
+    // four timeouts.
     assert_eq!(data_sent(&pair, CLIENT).count(), 6);
     assert!(
         pair.sent
@@ -360,7 +362,7 @@ fn with_a_hole_lost_twice(lost: core::ops::Range<u32>) -> Pair {
     pair
 }
 
-/// RFC 8985 §7.2 probes only outside of recovery. In recovery the same timer retransmits the
+/// RFC 8985 §7.2 sends probes only outside of recovery. In recovery the same timer retransmits the
 /// first hole, which costs two round trips in place of a timeout.
 #[test]
 fn a_retransmission_that_is_lost_too_is_repaired_without_a_timeout() {
@@ -404,8 +406,8 @@ fn an_ack_beyond_a_probe_of_a_recovery_causes_no_second_response() {
     assert_eq!(window(&mut pair), ssthresh);
 }
 
-/// The device is busy after the first retransmission, which is lost: the next lost range is due
-/// before another copy of the first.
+/// The device is busy after the first retransmission, which is lost. The next lost range is then
+/// due before another copy of the first range.
 #[test]
 fn a_recovery_with_a_lost_range_left_sends_no_probe() {
     let mut pair = with_a_hole_lost_twice(2..6);

@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// More than half of the sequence numbers: a number that is behind seems to be
-/// ahead.
+/// More than half of the sequence space, so that a number that is behind seems to be ahead.
 const FAR: u32 = (1 << 31) + 1_000;
 
 #[test]

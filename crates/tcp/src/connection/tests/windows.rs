@@ -244,7 +244,7 @@ fn an_ack_older_than_snd_una_does_not_change_the_window() {
                 (f.ack, f.window) = (f.ack - age, 7);
             }
         });
-        // New payload, so SEG.SEQ is newer than SND.WL1.
+        // The segment has new payload, so its SEG.SEQ is newer than SND.WL1.
         pair.write(SERVER, &[6; 100]);
         pair.run_for(Duration::from_secs(1));
         assert_eq!(pair.read(CLIENT).len(), 100, "the payload is accepted");

@@ -7,8 +7,9 @@ use fullpipe_pool::{Holder, PoolConfig, Stream};
 use super::*;
 use crate::{SeqNum, receive::Arrival, receive::OutOfOrderLimits};
 
-/// Block size of the pool. A cell is a quarter of a block.
+/// Block size of the pool.
 const BLOCK: u32 = 2_048;
+/// Cell size, a quarter of a block.
 const CELL: u32 = 512;
 const PAUSE: Duration = Duration::from_secs(1);
 

@@ -45,9 +45,9 @@ fn a_scarce_window_is_whole_segments_wherever_its_first_byte_lies() {
         (1_000, 3_000),
         (3_073 / 7, 3_073),
         (1_536, 3_072),
-        // The window has a segment and a part, and the part is better than nothing.
+        // Only one whole segment is certain to fit, so the part of a second one is kept.
         (1_537, 4_096),
-        // With many segments, a part of one is insignificant.
+        // With many segments, the part of a further one is insignificant.
         (48, 3_072),
         (47, 4_096),
     ] {

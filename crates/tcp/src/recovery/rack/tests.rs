@@ -164,8 +164,9 @@ fn the_reordering_window_is_a_quarter_of_the_smallest_round_trip() {
 #[test]
 fn a_segment_is_lost_when_its_time_is_over_and_not_before() {
     let mut rack = rack();
-    // Sent at 3 ms, delivered 40 ms later; a quarter of 80 ms may pass. While two segments
-    // may be lost, the timer counts from the send time of RACK.segment.
+    // RACK.segment was sent at 3 ms and delivered 40 ms later. The reordering window is a quarter
+    // of 80 ms. While two segments may be lost, the timer counts from the send time of
+    // RACK.segment.
     rack.on_delivered(&segment(2, 3, 0), false, None, at(43));
     for (now_ms, lost, timer) in [(60, 0, Some(63)), (61, MSS, Some(62)), (62, 2 * MSS, None)] {
         let mut board = Scoreboard::new();

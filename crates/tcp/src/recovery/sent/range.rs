@@ -40,11 +40,13 @@ pub struct Sent {
     /// A part of the range was lost and is not retransmitted, but counts as in flight,
     /// because no node was free for it.
     pub(super) hides_loss: bool,
-    /// Neighbours by sequence number.
+    /// Neighbour with the next lower sequence numbers.
     pub(super) previous: u32,
+    /// Neighbour with the next higher sequence numbers.
     pub(super) next: u32,
-    /// Neighbours in the list of the same status.
+    /// Previous range in the list of the same status.
     pub(super) older: u32,
+    /// Next range in the list of the same status.
     pub(super) newer: u32,
     /// Children in the tree.
     pub(super) children: [u32; 2],

@@ -1,10 +1,9 @@
 //! The ranges of one board that have the same status, as a list: ranges in
 //! flight by send time, lost ranges by sequence number.
 //!
-//! Rule: a search for ranges that are or may be lost visits one list only, and stops at
-//! the first range that cannot be lost. A peer therefore cannot cause a search of the
-//! whole scoreboard. RFC 8985 §6.2 requires the list by send time. Not here: the bytes of
-//! each status (`sent.rs`).
+//! Rule: a search for ranges that are or may be lost visits one list only, and stops at the first
+//! range that cannot be lost. A peer therefore cannot cause a search of the whole scoreboard. RFC
+//! 8985 §6.2 requires the list by send time. `sent.rs` counts the bytes of each status.
 
 use fullpipe_pool::splay::NONE;
 
@@ -18,7 +17,7 @@ use super::{
 pub(super) struct StatusList {
     /// The range that left first, or has the lowest sequence number.
     pub first: u32,
-    /// The other end of the list.
+    /// The range that left last, or has the highest sequence number.
     pub last: u32,
     /// The range inserted last: the next one usually belongs beside it.
     near: u32,
@@ -33,9 +32,9 @@ impl StatusList {
 
     /// Inserts `index` at its place.
     ///
-    /// A range that leaves now belongs at the end, and so do ranges that are found lost
-    /// in the order in which they left. Otherwise the walk begins at the range inserted
-    /// last.
+    /// A range that comes after all others is appended without a walk. This is the usual case: a
+    /// range that leaves now has the latest send time, and ranges that left in order are found lost
+    /// in order. Otherwise the walk begins at the range inserted last.
     pub fn insert(&mut self, index: u32, arena: &mut SentArena) {
         let node = *arena.visited(index);
         let after = self.place_of(&node, arena);

@@ -115,7 +115,7 @@ fn f_rto_runs_after_a_timeout_that_began_the_recovery() {
     assert_eq!(open.recovery.frto, Frto::AwaitsFirstAck);
 }
 
-/// RFC 5682 §2.1 step 3b: only an ACK of data from before the timeout that was not
+/// RFC 5682 §2.1 step 3b: only the ACK of data that was sent before the timeout and not
 /// retransmitted shows a spurious timeout.
 #[test]
 fn only_an_original_from_before_the_timeout_undoes_it() {
@@ -343,7 +343,8 @@ fn prr_counts_what_was_in_flight_before_the_loss_and_what_left_since() {
     assert_eq!(rig.recovery.window(), 5_715);
 }
 
-/// RFC 9937 §6.2, and bytes that PRR granted before and the pacer has not sent yet.
+/// The window of RFC 9937 §6.2, and in addition the bytes that PRR granted before and the pacer has
+/// not sent yet.
 #[test]
 fn what_prr_granted_stays_granted_up_to_ssthresh() {
     for (name, before, advanced, lost, expected) in [

@@ -269,7 +269,7 @@ fn one_lost_probe_proves_nothing() {
             size
         })
         .collect();
-    // After 1,460 is too large, the next size is in the middle of the rest: 1,024 +
+    // After 1,460 is too large, the next size is in the middle of the remaining sizes: 1,024 +
     // ceil(435 / 2).
     assert_eq!(probes, [1_460, 1_460, 1_242, 1_242, 1_133].map(Some));
     assert_eq!(path.retry_at, Some(NOW));

@@ -1,19 +1,18 @@
 //! Bounds that losses set on BBR's model. draft-ietf-ccwg-bbr-06 §5.5.10 and
 //! §5.5.11.
 //!
-//! Rule: loss while probing sets a lasting bound on the bytes in flight
-//! (`inflight_longterm`). Loss at other times bounds rate and bytes in flight until the
-//! next probe (`…_shortterm`): to the rate and the bytes delivered during the round trip,
-//! but not below 70 % of the previous bound. Loss below a threshold, a share of the bytes
-//! in flight, changes nothing.
+//! Rule: loss while probing sets a lasting bound on the bytes in flight (`inflight_longterm`). Loss
+//! at other times bounds rate and bytes in flight until the next probe (`…_shortterm`). These
+//! bounds are the rate and the bytes delivered during the round trip, but at least 70 % of the
+//! previous bounds. Loss below the threshold (knob `tcp.bbr_loss_threshold`, a share of the bytes
+//! in flight) changes nothing.
 //!
-//! The draft applies this threshold only while probing. At other times it responds to
-//! every round trip with a loss, so random loss lowers the bounds in each of the sixty
-//! round trips between two probes. On a path of 100 Mbit/s and 40 ms, the draft's rule
-//! used 89 % of the rate at 0.1 % loss and 81 % at 1 %; with one threshold at all times,
-//! BBR uses 97 % and 91 %. The knob then has one meaning, too: 100 switches the response
-//! to loss off. Beside CUBIC or NewReno, BBR takes the same share of a queue with either
-//! rule.
+//! The draft applies the threshold only while probing. At other times it responds to every round
+//! trip with a loss, so random loss lowers the bounds in each of the sixty round trips between two
+//! probes. On a path of 100 Mbit/s and 40 ms, the draft's rule used 89 % of the rate at 0.1 % loss
+//! and 81 % at 1 %; with one threshold at all times, BBR uses 97 % and 91 %. With one threshold the
+//! knob also has one meaning: 100 switches the response to loss off. When BBR shares a queue with
+//! CUBIC or NewReno, it takes the same share with either rule.
 
 use super::{
     model::INFINITE,
@@ -107,7 +106,8 @@ impl Bbr {
             };
             self.handle_inflight_too_high(event.in_flight, &lost);
         }
-        // A mark cannot prove spurious; only a recovery that is under way can.
+        // Save the state only during a recovery, because a recovery can prove spurious and a mark
+        // cannot.
         self.undo.is_saved = self.in_recovery;
     }
 

@@ -1,11 +1,11 @@
 //! BBR (version 3): draft-ietf-ccwg-bbr-06, July 2026.
 //!
-//! Rule: window and rate follow from a model of the path, which is the highest bandwidth seen
-//! lately and the shortest round trip, within bounds that losses set. This file holds the
-//! order of the steps (§5.2) and the control parameters (§5.6). `model` has bandwidth, round
-//! trips and aggregation; `startup` has Startup, Drain and the full pipe; `probe_bw` and
-//! `probe_rtt` have the states of these names, and `bounds` the response to loss. Comments
-//! name the draft's functions and sections.
+//! Rule: window and rate follow from a model of the path, within bounds that losses set. The model
+//! is the highest recent bandwidth and the shortest round trip. This file holds the order of the
+//! steps (§5.2) and the control parameters (§5.6). `model` has bandwidth, round trips and
+//! aggregation; `startup` has Startup, Drain and the full pipe; `probe_bw` and `probe_rtt` have the
+//! states of these names, and `bounds` the response to loss. Comments name the draft's functions
+//! and sections.
 //!
 //! Differences from the draft:
 //! - `BBR.LossThresh` is a knob, and 100 % switches off every response to loss except the

@@ -10,9 +10,9 @@ use crate::congestion::control::AckSample;
 
 /// Rate, in percent of the last baseline, that shows that the pipe is not full.
 const FULL_BW_GROWTH: u64 = 125;
-/// Round trips without that growth that show a full pipe.
+/// Round trips without this growth after which the pipe counts as full.
 const FULL_BW_ROUNDS: u8 = 3;
-/// BBRStartupFullLossCnt: ranges lost in a round trip that end Startup.
+/// BBRStartupFullLossCnt: number of ranges lost in one round trip that ends Startup.
 const STARTUP_FULL_LOSS_COUNT: u8 = 6;
 /// Round trips after which Drain ends, whatever the queue.
 const DRAIN_ROUNDS: u32 = 3;
@@ -38,8 +38,8 @@ impl Bbr {
         self.full_pipe.reached |= self.full_pipe.now;
     }
 
-    /// Returns true if the sample is application-limited and cannot show a full pipe,
-    /// because fewer bytes were in flight than a quarter more bandwidth would need.
+    /// Returns true if the sample is application-limited and cannot show a full pipe, because the
+    /// bytes in flight would not fill a path with a quarter more bandwidth.
     fn is_starved(&self, sample: &AckSample) -> bool {
         let needed = self.full_pipe.bw.saturating_mul(FULL_BW_GROWTH) / 100;
         let filled = self

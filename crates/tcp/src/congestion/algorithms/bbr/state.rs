@@ -57,7 +57,8 @@ impl BbrState {
         }
     }
 
-    /// IsProbingBW: loss is expected, and the response to it differs.
+    /// IsProbingBW: returns true in a state that raises the bytes in flight, where loss is expected
+    /// and has its own response.
     pub(super) const fn is_accelerating(self) -> bool {
         match self {
             Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp => true,
@@ -100,9 +101,9 @@ pub struct Bounds {
     pub inflight_longterm: u32,
     pub inflight_shortterm: u32,
     pub bw_shortterm: u64,
-    /// Highest delivery rate of the round trip; `inflight_latest` is the most
-    /// bytes delivered in it.
+    /// Highest delivery rate of the round trip.
     pub(super) bw_latest: u64,
+    /// Most bytes delivered in the round trip.
     pub inflight_latest: u32,
     /// The round trip over which loss is counted ends with the ACK of a range that left
     /// after this many bytes were delivered.
@@ -208,7 +209,7 @@ pub struct SavedBounds {
 /// were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckPhase {
-    /// No probe.
+    /// No probe has begun.
     Init,
     /// REFILL.
     Refilling,
@@ -327,7 +328,7 @@ impl FullPipe {
     }
 }
 
-/// Returns BBR.Beta of `bytes`.
+/// Returns `bytes` times BBR.Beta.
 pub(super) fn beta_of(bytes: u32) -> u32 {
     (u64::from(bytes) * BETA / 100) as u32
 }

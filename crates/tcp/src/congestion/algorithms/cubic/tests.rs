@@ -123,7 +123,7 @@ fn a_small_window_grows_as_renos() {
             ..ack(1_000 + round, cubic.cwnd())
         });
     }
-    // From W_est = cwnd_prior on α is 1.
+    // Once W_est has reached cwnd_prior, α is 1.
     let above = cubic.cwnd() / MSS;
     cubic.on_ack(&AckSample {
         srtt_us: 1_000,
@@ -369,7 +369,7 @@ fn an_ack_moves_the_window_by_its_share_of_the_way_to_the_target() {
     let mut below = flat(100_000, 90_000);
     below.advance(100_000, MSS, 0, now);
     assert_eq!(below.cwnd, 100_000, "the curve does not lower the window");
-    // One round trip of 1 s ahead: W_cubic is 400 bytes above W_max.
+    // The target is W_cubic one round trip (1 s) later: 400 bytes above W_max.
     let mut ahead = flat(100_000, 100_000);
     ahead.advance(100_000, MSS, 1_000_000, now);
     assert_eq!(ahead.cwnd, 100_400);
@@ -477,8 +477,9 @@ fn start(hystart: bool, bdps: u64) -> (u64, Limit) {
 
 #[test]
 fn hystart_leaves_slow_start_before_a_queue_with_room_for_css_overflows() {
-    // HyStart++ detects the growth one round trip after the queue began, at nearly four
-    // BDP. Five rounds of CSS, a quarter as fast, lead to eleven BDP.
+    // HyStart++ detects the longer round trips one round trip after the queue began to fill, when
+    // the window is nearly four BDP. In five rounds of CSS the window grows a quarter as fast, to
+    // eleven BDP.
     assert_eq!(start(true, 12), (0, Limit::CwndSteady));
     assert!(start(false, 12).0 > 1_000);
     let (with, without) = (start(true, 2).0, start(false, 2).0);
@@ -496,9 +497,9 @@ fn cubic_fills_a_path_without_loss_and_drains_its_queue_at_times() {
 
 #[test]
 fn random_loss_leaves_at_least_what_the_response_function_allows() {
-    // RFC 9438 §5.1: the Reno-friendly region decides at 40 ms; its average window is
-    // √(3/2p) segments. At 3 % the window is so small that each round trip of recovery,
-    // which has no growth, lowers the average.
+    // RFC 9438 §5.1: at 40 ms the Reno-friendly region sets the window, and its average is √(3/2p)
+    // segments at the loss rate p. At 3 % loss the window is so small that the round trips of
+    // recovery, in which it does not grow, lower the average.
     for (loss, share) in [(0.001, 0.9), (0.01, 0.9), (0.03, 0.75)] {
         let path = Path {
             loss,

@@ -90,8 +90,8 @@ fn five_rounds_of_css_end_slow_start() {
     assert_eq!(round(&mut hystart, 50_000, 1), SlowStartPhase::Over);
 }
 
-/// RFC 9406 §4.2: slow start resumes if the round-trip time falls below
-/// cssBaselineMinRtt, which also takes eight samples.
+/// RFC 9406 §4.2: slow start resumes if the round-trip time falls below cssBaselineMinRtt. This
+/// check also takes eight samples.
 #[test]
 fn slow_start_resumes_when_the_round_trip_falls_again() {
     let mut hystart = HyStart::new();

@@ -182,7 +182,7 @@ fn a_probe_with_too_much_loss_sets_the_long_term_bound() {
     }
 }
 
-/// A mark is a round trip with too much loss; nothing proves it spurious.
+/// A mark counts as a round trip with too much loss, and the response to it is never undone.
 #[test]
 fn a_mark_ends_startup_or_a_probe_and_lowers_the_bounds_otherwise() {
     use BbrState::*;

@@ -290,7 +290,8 @@ fn a_timeout_leaves_one_segment_more_than_is_in_flight_and_is_a_recovery() {
     assert!(!bbr.in_recovery && !bbr.undo.is_saved);
 }
 
-/// §5.4.1: restart from idle at the bandwidth; ProbeRTT ends if its time is over.
+/// §5.4.1: after idle time segments leave at the estimated bandwidth, and ProbeRTT ends if its time
+/// is over.
 #[test]
 fn a_flight_after_idle_time_is_paced_at_the_bandwidth() {
     let restart = |state, app_limited, done_ms| {
@@ -313,7 +314,7 @@ fn a_flight_after_idle_time_is_paced_at_the_bandwidth() {
     assert_eq!(restart(ProbeRtt, true, 999), (ProbeBwCruise, 5, true));
 }
 
-/// §5.3.1.2: three round trips without a quarter more are a full pipe.
+/// §5.3.1.2: three round trips in which the rate does not grow by a quarter show a full pipe.
 #[test]
 fn three_round_trips_without_a_quarter_more_show_a_full_pipe() {
     let mut bbr = fresh();
@@ -357,7 +358,7 @@ fn an_application_limited_round_trip_shows_a_full_pipe_only_with_enough_in_fligh
     }
 }
 
-/// §5.3.1.3: six ranges and more than 2 % lost in a round trip of recovery.
+/// §5.3.1.3: a round trip of recovery in which six ranges and more than 2 % are lost ends Startup.
 #[test]
 fn six_losses_above_the_threshold_in_a_round_trip_end_startup() {
     use BbrState::*;
@@ -481,7 +482,7 @@ fn refill_lifts_the_short_term_bounds_and_ends_after_a_round_trip() {
     assert_eq!(bbr.cycle.probe_up_rounds, 1);
 }
 
-/// §5.3.3.9: DOWN ends when both the headroom and one BDP are respected.
+/// §5.3.3.9: DOWN ends when the headroom is free and at most one BDP is in flight.
 #[test]
 fn down_ends_with_headroom_and_at_most_a_bdp_in_flight() {
     use BbrState::*;
@@ -508,7 +509,7 @@ fn down_ends_with_headroom_and_at_most_a_bdp_in_flight() {
 #[test]
 fn up_ends_at_a_full_pipe_or_cautiously_at_the_bound_of_the_probe_before() {
     use BbrState::{ProbeBwDown as Down, ProbeBwUp as Up};
-    // Bytes in flight and the window in thousands; the bound is 150,000.
+    // Bytes in flight and window are in thousands of bytes; the bound is 150,000 bytes.
     for (name, too_high, in_flight, limited, cwnd, full, ends) in [
         ("cautious", true, 150, false, 200, false, Down),
         ("below the bound", true, 149, false, 140, false, Up),
@@ -570,7 +571,8 @@ fn up_raises_its_bound_exponentially_while_the_window_is_used() {
     assert_eq!(ack(9_000, true, false), (152_000, 1_000, 4_000));
     assert_eq!(ack(9_000, false, false), (152_000, 1_000, 4_000));
     assert_eq!(ack(3_000, true, false), (153_000, 0, 4_000));
-    // From the next round trip on: a quarter of a window of 153,000 bytes.
+    // From the next round trip on, the bound grows by a segment for each quarter of the window of
+    // 153,000 bytes.
     assert_eq!(ack(1_000, true, true), (153_000, 1_000, 38_250));
     assert_eq!(ack(1_000, true, true), (153_000, 2_000, 19_125));
     bbr.cycle.probe_up_rounds = 29;
