@@ -1,4 +1,4 @@
-//! The socket traits for a running fullpipe stack.
+//! Implementation of the socket traits for a running fullpipe stack.
 //!
 //! Rule: these sockets behave like the kernel's, and also report their limits. The caller
 //! starts and stops the stack.

@@ -1,4 +1,4 @@
-//! The socket traits for the kernel's sockets.
+//! Implementation of the socket traits for the kernel's sockets.
 //!
 //! Rule: the sockets are blocking, with timeouts that are set once, when the
 //! socket is opened. Nothing here is specific to iperf.

@@ -1,8 +1,8 @@
 //! Benchmark of fullpipe against the kernel's TCP over one lossy link in real time.
 //!
 //! Rule: transfers alternate between the stacks, over the same path and with the same congestion
-//! control. In each round, the link drops the frames with the same numbers. The medians of the
-//! rounds' goodput are compared. The exit code is 1 if a ratio is below `--least`.
+//! control. Within a round, the link drops frames with the same numbers in every transfer. The
+//! medians of the rounds' goodput are compared. The exit code is 1 if a ratio is below `--least`.
 //!
 //! One end of each transfer is the kernel, so that a difference is due to the
 //! other end: `send` is fullpipe sending to the kernel, `receive` is the kernel

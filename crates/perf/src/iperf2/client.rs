@@ -28,7 +28,7 @@ use crate::{
 /// Largest number of times that a UDP client sends an unanswered datagram. The datagram is the
 /// last one, which the report answers, or the first one of a reversed test.
 const LAST_TRIES: u32 = 10;
-/// Time to wait for the server's answer before that datagram is sent again.
+/// Time to wait for the server's answer before the unanswered datagram is sent again.
 const LAST_WAIT: Duration = Duration::from_millis(250);
 /// Time without a datagram from the server after which a reversed UDP test is over.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -128,8 +128,8 @@ fn run_streams<T: Send>(
     let start = Instant::now();
     let flow = |(_, id): (&T, u32)| Arc::new(Flow::new(id, kind, options.reverse, start));
     let flows: Vec<_> = sockets.iter().zip(1..).map(flow).collect();
-    // Sent before any thread starts, so that every `Started` precedes the first `Ended`:
-    // otherwise the reporter would print the sum of a group that is not complete.
+    // Send every `Started` before any thread starts, and thus before the first `Ended`. Otherwise
+    // the reporter would print the sum of a group that is not complete.
     for flow in &flows {
         let _ = reporter.send(ReportEvent::Started(Arc::clone(flow), options.remote.ip()));
     }

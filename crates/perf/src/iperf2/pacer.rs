@@ -1,9 +1,9 @@
 //! The spacing of a stream's writes at a requested rate (`-b`).
 //!
 //! Rule: the gap after a write is its size divided by the rate in bits, or one packet divided by
-//! the rate in packets. A late sender first sends the data of up to [`BURST`] at once, and then
-//! sends a third faster than requested until it has caught up. A longer burst would overflow
-//! queues on the path. The pacer sleeps between writes; it does not busy-wait.
+//! the rate in packets. A late sender first sends at once the data of up to [`BURST`] at the
+//! requested rate. Then it sends a third faster than requested until it has caught up. A longer
+//! burst would overflow queues on the path. The pacer sleeps between writes; it does not busy-wait.
 
 use std::{
     thread,

@@ -119,8 +119,8 @@ fn a_full_link_carries_its_rate_and_no_more() {
                 let began = Instant::now();
                 while began.elapsed() < Duration::from_secs(6) {
                     left.send(&[0; 1_000])?;
-                    // The rate is eight times the link's rate, so that the link stays full even
-                    // after a longer pause.
+                    // Send at eight times the link's rate, so that the link stays full even after a
+                    // pause of this process.
                     thread::sleep(Duration::from_millis(1));
                 }
                 Ok(())
@@ -134,7 +134,7 @@ fn a_full_link_carries_its_rate_and_no_more() {
         let bytes = to.directions[0].delivered_bytes - from.directions[0].delivered_bytes;
         let rate = bytes as f64 * 8.0 / (to.seconds - from.seconds);
         println!("{:.4} Mbit/s, {:?}", rate / 1e6, last.directions[0].late);
-        // Forgotten headers would change the rate by 4 %.
+        // If headers were not counted, the rate would differ by 4 %.
         assert!((0.97e6..1.03e6).contains(&rate), "{rate}");
         let forward = &last.directions[0];
         assert!(
