@@ -129,8 +129,8 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
 fn each_undo_by_dsacks_needs_a_retransmission_first() {
     let spurious = row("the same, and DSACK of everything");
     endured(&spurious);
-    // An undo visits every lost range, so undos must be rarer than packets: each needs a
-    // retransmission before it.
+    // An undo visits every lost range. Each undo needs a retransmission before it, which bounds the
+    // number of undos.
     let undos = counted(&spurious, "TcpExtTCPFullUndo");
     assert!(undos > 1_000, "{spurious:?}");
     assert!(

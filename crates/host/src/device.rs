@@ -19,7 +19,7 @@ pub(crate) const LINK_HEADER_MAX: usize = 18;
 pub struct OutgoingFrame<'a> {
     /// The frame.
     pub bytes: &'a [u8],
-    /// Its metadata.
+    /// Metadata of the frame.
     pub meta: TxMeta,
 }
 
@@ -33,8 +33,9 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// The capabilities of the device, fixed for its lifetime.
     fn capabilities(&self) -> Capabilities;
 
-    /// Prepares the device for the stack with the addresses of `host`. Called once, before
-    /// the first frame. A device on a wire with other hosts leaves out their frames.
+    /// Prepares the device for the stack with the addresses of `host`. Called once, before the
+    /// first frame. A device on a wire with other hosts then leaves out the frames that are for
+    /// those hosts.
     ///
     /// # Errors
     /// One line that names what is wrong and what to do about it.

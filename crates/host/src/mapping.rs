@@ -17,7 +17,7 @@ pub(crate) struct Mapping {
     len: usize,
 }
 
-// SAFETY: the memory belongs to this value alone on this side, and no thread owns it.
+// SAFETY: in this process only this value refers to the memory, and no thread owns it.
 unsafe impl Send for Mapping {}
 
 impl Mapping {

@@ -1,4 +1,4 @@
-//! An interface of this machine on whose wire the stack is one more host.
+//! Checks for a stack that joins the network of an interface as one more host.
 //!
 //! Rule: nothing is opened and nothing changes here. An interface or an address that cannot
 //! work is refused with the remedy.
@@ -53,8 +53,8 @@ pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError>
     Ok((index, mtu))
 }
 
-/// Refuses an address that this machine's kernel has: it would answer too, and reset the
-/// stack's connections.
+/// Refuses an address that this machine's kernel has, because the kernel would answer, too, and
+/// reset the stack's connections.
 ///
 /// # Errors
 /// One line with the interface that has the address.
@@ -103,13 +103,13 @@ impl Presence {
         let since_ns = now_ns.saturating_sub(self.asked_ns.load(Ordering::Relaxed));
         if is_down || since_ns >= ASK_EVERY.as_nanos() as u64 {
             self.asked_ns.store(now_ns, Ordering::Relaxed);
-            // The interface was deleted, or moved to another namespace. If a deletion has only
-            // begun, the next check detects it.
+            // Return ENODEV if the interface was deleted or moved to another namespace. A deletion
+            // that has only begun is detected by the next check.
             if !interface::exists(self.index) {
                 return io::Error::from_raw_os_error(libc::ENODEV);
             }
         }
-        // Frames of an interface that is down arrive again when it is up.
+        // An interface that is only down may come up again, and then delivers frames.
         io::ErrorKind::WouldBlock.into()
     }
 }

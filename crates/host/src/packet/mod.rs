@@ -31,10 +31,12 @@ use crate::{
     wire::{self, ASK_EVERY, Presence},
 };
 
-/// Socket options of `linux/if_packet.h` that take a number.
+/// Socket option that puts a virtio header in front of each frame (`linux/if_packet.h`).
 const PACKET_VNET_HDR: libc::c_int = 15;
+/// Socket option that leaves out the frames that the kernel sends (`linux/if_packet.h`).
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Bytes of frames that are larger than a slot of the ring and wait in the socket's queue.
+/// Size in bytes of the socket's queue, in which frames that are larger than a slot of the ring
+/// wait.
 const LARGE_FRAMES: libc::c_int = 8 << 20;
 
 /// A packet socket bound to one interface.
@@ -76,7 +78,8 @@ impl PacketSocket {
         let socket = socket::open()?;
         socket::set(&socket, PACKET_IGNORE_OUTGOING, &1_i32)?;
         socket::set(&socket, PACKET_VNET_HDR, &1_i32)?;
-        // Only root may exceed the limit of the system; less loses frames in bursts.
+        // Only root may exceed the limit of the system. With a smaller queue, a burst of large
+        // frames loses some of them.
         let buffer = |option| socket::set_at(&socket, libc::SOL_SOCKET, option, &LARGE_FRAMES);
         buffer(libc::SO_RCVBUFFORCE).or_else(|_| buffer(libc::SO_RCVBUF))?;
         socket::make_promiscuous(&socket, index)?;
@@ -148,7 +151,7 @@ impl HostDevice for PacketSocket {
             }
             Front::Queued => self.read_queued(buffer),
             Front::Empty { twice: false } => Err(io::ErrorKind::WouldBlock.into()),
-            // Woken for something else than a frame: perhaps an error.
+            // The thread was woken although no frame came, perhaps because of an error.
             Front::Empty { twice: true } => {
                 let is_down = socket::pending_error(&self.socket) == Some(libc::ENETDOWN);
                 Err(self.presence.nothing_read(is_down))
@@ -179,7 +182,8 @@ impl HostDevice for PacketSocket {
     }
 
     fn frame_max(&self) -> usize {
-        // The other hosts decide whether frames come merged, whatever this stack sends.
+        // Make room for merged frames even if this stack sends none: whether frames arrive merged
+        // is decided by the other hosts.
         LINK_HEADER_MAX + self.capabilities.mtu.max(PACKET_MAX)
     }
 }

@@ -1,10 +1,10 @@
 //! The ring in which a packet socket receives frames (`TPACKET_V2`): memory that it shares
 //! with the kernel.
 //!
-//! Rule: a slot belongs to the kernel until its status says otherwise, and again once its
-//! frame is copied. Nothing here makes a system call after construction. A frame that is
-//! larger than a slot waits in the socket's own queue. `TPACKET_V3` would pack frames of any
-//! size, but its frames wait up to a millisecond for their block.
+//! Rule: a slot belongs to the kernel until its status gives it to this process. Once its frame is
+//! copied, the slot goes back to the kernel. Nothing here makes a system call after construction. A
+//! frame that is larger than a slot waits in the socket's own queue. `TPACKET_V3` would pack frames
+//! of any size, but its frames wait up to a millisecond for their block.
 
 use std::{
     io, mem,
@@ -15,32 +15,40 @@ use std::{
 use super::socket::set;
 use crate::{mapping::Mapping, virtio::VNET_LEN};
 
-/// Socket options of `linux/if_packet.h`.
+/// Socket option that creates the ring (`linux/if_packet.h`).
 const PACKET_RX_RING: libc::c_int = 5;
+/// Socket option that queues frames that are larger than a slot (`linux/if_packet.h`).
 const PACKET_COPY_THRESH: libc::c_int = 7;
+/// Socket option for the layout of the ring (`linux/if_packet.h`).
 const PACKET_VERSION: libc::c_int = 10;
 const TPACKET_V2: libc::c_int = 1;
-/// Bits of a slot's status.
+/// Bit of a slot's status: the slot belongs to this process.
 const STATUS_USER: u32 = 1;
+/// Bit of a slot's status: the whole frame is in the socket's queue.
 const STATUS_COPY: u32 = 1 << 1;
+/// Bit of a slot's status: the frame's checksum is incomplete.
 const STATUS_CHECKSUM_INCOMPLETE: u32 = 1 << 3;
+/// Bit of a slot's status: the frame's checksum was verified.
 const STATUS_CHECKSUM_VALID: u32 = 1 << 7;
-/// Offsets of fields in a slot (`struct tpacket2_hdr`).
+/// Offset in a slot (`struct tpacket2_hdr`) of the frame's length.
 const LENGTH: usize = 4;
+/// Offset in a slot of the number of bytes that the slot contains of the frame.
 const CAPTURED: usize = 8;
+/// Offset in a slot of the field that gives the frame's position.
 const FRAME_OFFSET: usize = 12;
 /// Bytes of a slot: an Ethernet frame of 1500 bytes and the kernel's headers before it.
 const SLOT: usize = 2_048;
+/// Number of slots.
 const SLOTS: usize = 2_048;
-/// Bytes of contiguous memory of the kernel that hold slots.
+/// Bytes of a block: contiguous memory of the kernel that contains slots.
 const BLOCK: usize = 1 << 16;
 
-/// Frame at the front of the ring.
+/// The front of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Front {
-    /// The ring is empty. `twice`: it was also empty at the last call.
+    /// The ring is empty. `twice` is true if it was also empty at the last call.
     Empty { twice: bool },
-    /// A frame of `len` bytes was copied. `is_checked`: its checksum needs no check.
+    /// A frame of `len` bytes was copied. `is_checked` is true if its checksum needs no check.
     Copied { len: usize, is_checked: bool },
     /// The next frame is in the socket's queue.
     Queued,
@@ -56,7 +64,7 @@ pub(super) struct ReceiveRing {
 }
 
 impl ReceiveRing {
-    /// Gives `socket`, which has virtio headers before its frames, a ring.
+    /// Gives a ring to `socket`, whose frames begin with virtio headers.
     pub(super) fn new(socket: &OwnedFd) -> io::Result<Self> {
         set(socket, PACKET_VERSION, &TPACKET_V2)?;
         set(socket, PACKET_COPY_THRESH, &1_i32)?;
@@ -74,8 +82,8 @@ impl ReceiveRing {
         })
     }
 
-    /// Takes the frame at the front: its virtio header into `head`, and the frame into
-    /// `buffer`, cut if it is longer.
+    /// Copies the frame at the front to `buffer`, and its virtio header to `head`. A frame that is
+    /// longer than `buffer` is cut.
     pub(super) fn take(&mut self, head: &mut [u8; VNET_LEN], buffer: &mut [u8]) -> Front {
         loop {
             let slot = self.position * SLOT;
@@ -91,7 +99,7 @@ impl ReceiveRing {
             let front = if status & STATUS_COPY != 0 {
                 Some(Front::Queued)
             } else if captured < len {
-                None // the queue for large frames was full: it is lost
+                None // lost: the queue for large frames was full
             } else {
                 let start = slot + (field(FRAME_OFFSET) & 0xffff);
                 let len = captured.min(buffer.len());

@@ -13,7 +13,7 @@ use crate::{
     virtio::{self, VNET_LEN},
 };
 
-/// Most frames of one call.
+/// Largest number of frames that one call sends.
 const TOGETHER: usize = 32;
 
 /// Sends the first of `frames`, and those after it that `socket` takes in the same call.

@@ -1,7 +1,8 @@
 //! Options, address and filter of a packet socket (`AF_PACKET`).
 //!
-//! Rule: each function is one system call on the socket that it is given. The interface is
-//! promiscuous while a socket that asked for it is open, even if the process is killed.
+//! Rule: each function is one system call on the socket that it is given. An interface that a
+//! socket made promiscuous stays so until the socket is closed, which also happens when the process
+//! is killed.
 
 use std::{
     io, mem,
@@ -18,7 +19,7 @@ const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 const VLAN_TAG: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_VLAN_TAG) as u32;
 /// Number of the VLAN in its tag.
 const VLAN_NUMBER: u32 = 0xfff;
-/// Bytes of an accepted frame: all.
+/// Bytes that an accepted frame keeps: all, because no frame is longer.
 const WHOLE: u32 = 1 << 18;
 
 /// Opens a packet socket, which receives nothing before [`bind`].
@@ -82,8 +83,8 @@ pub(crate) fn pending_error(socket: &OwnedFd) -> Option<i32> {
     got.ok().map(|_| code).filter(|code| *code != 0)
 }
 
-/// Drops in the kernel what is not for `mac` and not for several stations, and frames of
-/// VLANs, whose tags the kernel has removed.
+/// Makes the kernel drop two kinds of frames: those for a single station other than `mac`, and
+/// those of VLANs, whose tags the kernel has removed.
 pub(super) fn filter(socket: &OwnedFd, mac: MacAddress) -> io::Result<()> {
     let MacAddress([a, b, c, d, e, f]) = mac;
     let step = |code: u32, jt, jf, k| libc::sock_filter {
