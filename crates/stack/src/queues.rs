@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 #[cfg(test)]
 mod tests;
 
-/// No index or no queue.
+/// Stands for no index and for no queue.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]

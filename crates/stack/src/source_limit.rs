@@ -38,9 +38,9 @@ pub(crate) struct Rates {
 #[derive(Clone, Copy, Debug)]
 struct Account {
     ip: IpAddr,
-    /// Due time of the next answer if answers were evenly spaced. From then on the source
-    /// may send a full burst again, like a source never seen, so the account may be given
-    /// to another.
+    /// Due time of the next answer if answers were evenly spaced. From that time on, the source may
+    /// get a full burst of answers again, like a source that was never seen. The account may
+    /// therefore be given to another source.
     due: Instant,
 }
 

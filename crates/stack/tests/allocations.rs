@@ -68,8 +68,7 @@ fn datagrams(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
     pair.a.stack.udp_close(a).expect("open");
 }
 
-/// `check_memory` reserves at least what a stack allocates, in cases that make one table after the
-/// other large.
+/// `check_memory` reserves at least what a stack allocates. In each case one table is large.
 #[test]
 fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
     for (name, value) in [
@@ -104,7 +103,8 @@ fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
     }
 }
 
-/// Before this check, the process was aborted, or filled a list for half a minute.
+/// Without the check, such a configuration would abort the process, or fill a list for half a
+/// minute.
 #[test]
 fn a_configuration_that_cannot_be_allocated_is_refused_by_name() {
     for (name, value, names) in [

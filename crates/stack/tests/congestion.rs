@@ -17,7 +17,7 @@ use pair::{B, PORT, Pair, Side, config};
 /// Window of [`FewSegments`] in segments.
 const WINDOW: u32 = 3;
 
-/// An algorithm with a window of three segments, and of one after a loss until
+/// An algorithm with a window of three segments. After a loss, the window is one segment until
 /// recovery is over.
 #[derive(Default)]
 struct FewSegments {

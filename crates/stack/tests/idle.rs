@@ -54,7 +54,8 @@ impl Crowd {
     fn open(most: usize, at_once: usize, knobs: &[(&str, &str)]) -> Self {
         let mut configs = [Config::default(), Config::default()];
         let [client, server] = &mut configs;
-        // A's own pool is not under test. A uses every byte of a window at once.
+        // A has much memory, because only B's pool is under test. A fills each window of B to the
+        // last byte at once.
         for (name, value) in [
             ("pool.blocks", "64K"),
             ("tcp.receive_buffer", "1024"),
@@ -226,7 +227,7 @@ fn all_of_ten_thousand_fill_their_windows_at_once_and_no_byte_is_refused() {
             let sender = crowd.info(Side::A, client);
             let unread = crowd.info(Side::B, server).receive_queue;
             assert_eq!(sender.in_flight, 0, "{index}: what was sent has arrived");
-            // No sender fills the last part of a window that is less than a segment.
+            // A sender leaves the end of a window unused if less than a segment fits there.
             assert!(
                 unread + sender.mss > window,
                 "{index}: {unread} of {window}"

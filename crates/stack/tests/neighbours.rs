@@ -324,9 +324,9 @@ fn silent_neighbours_do_not_keep_others_from_being_reached() {
     assert_eq!(silent.len(), 40);
 }
 
-/// Returns the time until a client gets the SYN-ACK. The client is unknown before a flood of
-/// `per_ms` frames a millisecond from invented addresses. If `asks_first`, the client sends an ARP
-/// request for the host; otherwise it knows the host's MAC address.
+/// Floods the host with `per_ms` frames a millisecond from invented addresses. Returns the time
+/// until a client that the host does not know gets the SYN-ACK. If `asks_first` is true, the client
+/// sends an ARP request for the host; otherwise it knows the host's MAC address.
 fn served_beside(flood: fn(u32) -> Vec<u8>, per_ms: f64, asks_first: bool) -> Option<Duration> {
     let mut lan = Lan::new(&[], 0);
     let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));

@@ -167,7 +167,7 @@ impl Scene {
         segment(VICTIM, &header)
     }
 
-    /// Resets that the attacker gets for 64 probes after forging segments of `ports`.
+    /// Number of resets that the attacker gets for 64 probes after forging segments of `ports`.
     fn resets_after(&mut self, ports: impl IntoIterator<Item = u16>) -> usize {
         self.exchange(ports.into_iter().map(Self::forged));
         self.answered((0..64).map(|n| probe(attacker(0), 1_000 + n)))
@@ -190,7 +190,7 @@ fn a_scan_of_all_ports_of_a_client_sees_the_same_answers_for_the_right_one() {
             })
             .collect();
         assert!(seen.iter().all(|resets| *resets == 64), "{seen:?}");
-        // A guess that is repeated gets no other number of resets.
+        // Repeating a guess does not change the number of resets.
         for port in [right, right ^ 1] {
             scene.now += Duration::from_secs(10);
             assert_eq!(scene.resets_after([port; 200]), 64);
@@ -298,7 +298,8 @@ fn identifications_do_not_tell_whether_a_challenge_ack_was_sent() {
     for trial in 0..2_000_u32 {
         scene.now += Duration::from_secs(2);
         let in_window = trial % 2 == 0;
-        // The attacker has 256 addresses, of which one may share a counter.
+        // The attacker chooses one of 256 addresses, because one of them may share the victim's
+        // counter of identifications.
         let own = attacker(rng.below(256) as u32);
         let before = identification(&scene.exchange([echo_request(own)])[0]);
         let header = TcpHeader {

@@ -1,4 +1,5 @@
-//! Worlds of the fuzz target `stack_stateful`, from fixed seeds.
+//! Random worlds of the fuzz target `stack_stateful`, from fixed seeds. A world is one stack among
+//! peers that know its connections and lie about them.
 //!
 //! Rule: the fuzzer looks for scripts that break a rule; here the same worlds run with
 //! random scripts, so that each build runs every check of the target. A seed that broke a
@@ -15,15 +16,16 @@ fn worlds_of_random_scripts_break_no_rule() {
 
 #[test]
 fn worlds_that_broke_a_rule_break_none_now() {
-    // A window probe and a reset that wait for a vanished neighbour; a short keepalive time; a
-    // write that does not fit into the rest of a block.
+    // The causes were a window probe and a reset that waited for a vanished neighbour, a short
+    // keepalive time, and a write that did not fit into the remaining part of a block.
     for seed in [1296, 1604, 2025, 7219] {
         live(&script_of(seed));
     }
 }
 
-/// In these worlds, two connections between the same ends follow each other at the same instant
-/// with the same sequence number, or the model overlooked a reset.
+/// The model of the fuzz target once reported errors in these worlds, although the stack was right.
+/// Two connections between the same ends follow each other at the same instant with the same
+/// sequence number, or the model overlooked a reset.
 #[test]
 fn worlds_in_which_the_model_took_one_connection_for_another_break_no_rule() {
     let seeds = [

@@ -3,7 +3,7 @@
 //! Rule: the frames are those that polling segment by segment would send, in the same order. A
 //! burst begins only if a single connection is queued. It ends when the device is full or the
 //! budget is used up. Headers are written once, and each frame gets a copy with its own sequence
-//! number, PSH and checksum. The connection decides how far the burst goes.
+//! number, PSH and checksum. The connection decides where the burst ends.
 
 use core::net::IpAddr;
 

@@ -35,7 +35,7 @@ struct UnreachableError {
     station: MacAddress,
     code: UnreachableCode,
     quoted: [u8; QUOTED],
-    /// Bytes of `quoted` that the packet had.
+    /// Bytes of `quoted` in use; a short packet has fewer than [`QUOTED`].
     quoted_len: usize,
 }
 

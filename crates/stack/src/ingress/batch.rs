@@ -35,11 +35,14 @@ struct Run {
     /// The connection.
     index: u32,
     meta: RxMeta,
-    /// Offsets of the TCP header and of the payload, and length of a frame without padding.
+    /// Offset of the TCP header.
     tcp_at: usize,
+    /// Offset of the payload.
     payload_at: usize,
+    /// Length of a frame without padding.
     len: usize,
-    /// Computed when a second frame arrives, because many runs have only one.
+    /// Contents that the frames of the run share. They are computed when a second frame arrives,
+    /// because many runs have only one frame.
     shared: Option<Shared>,
 }
 
@@ -212,8 +215,9 @@ impl Shared {
     }
 }
 
-/// Offsets of 16-bit fields in the IP header.
+/// Offset of the identification in the IP header.
 const IDENTIFICATION: usize = 4;
+/// Offset of the checksum in the IP header.
 const IP_CHECKSUM: usize = 10;
 
 /// Returns the 16-bit field at `offset` of `header`.

@@ -1,13 +1,14 @@
 //! The neighbour cache: from IP addresses to MAC addresses, filled by ARP.
 //! RFC 826, RFC 1122 §2.3.2.
 //!
-//! Rule: an entry for which a connection waits stays until the neighbour answers or its
-//! resolution fails. At most half of the entries are awaited at a time; beyond that,
-//! connections wait in turn and datagrams are dropped. An unasked packet may refresh an
-//! entry, or replace one that is unused, failed or awaited only by datagrams. An answer
-//! that this host sends to an unknown host adds no entry. Requests leave at a bounded rate.
-//! Packets for an unresolved neighbour wait in a short queue, which drops the oldest if it
-//! is full. Frames leave through `poll_packet` only.
+//! Rule: an entry is awaited while a connection or a datagram waits for its MAC address. An entry
+//! that a connection awaits stays until the neighbour answers or the resolution fails. At most half
+//! of the entries are awaited at a time; when that limit is reached, further connections wait in
+//! turn and further datagrams are dropped. An unasked packet may refresh an entry, or replace one
+//! that is unused, failed or awaited only by datagrams. An answer that this host sends to an
+//! unknown host adds no entry. Requests leave at a bounded rate. Packets for an unresolved
+//! neighbour wait in a short queue, which drops the oldest if it is full. Frames leave through
+//! `poll_packet` only.
 
 mod eviction;
 mod pending_packets;

@@ -1,9 +1,9 @@
 //! Names that other systems give to a knob.
 //!
-//! Rule: an alias is another way to write rows of the knob table, so everything that it
-//! sets can be seen and undone knob by knob. A name belongs to one system and means the
-//! same with every preset. The rows are in `alias/table`; the commands that set an alias
-//! in its system are in `alias/set_by`.
+//! Rule: an alias is another way to write rows of the knob table, so everything that it sets can be
+//! seen and undone knob by knob. A name belongs to one system and means the same with every preset.
+//! The table of aliases is in `alias/table`; the commands that set an alias in its system are in
+//! `alias/set_by`.
 
 mod present;
 mod row;
@@ -234,7 +234,8 @@ fn bounds(text: &str) -> Option<Vec<String>> {
     Some(vec![default.to_string(), most.to_string()])
 }
 
-/// Reads blocks, their size, and the three percentages of "low pressure high".
+/// Reads the three numbers "low pressure high", in pages. Returns the number of blocks, the size of
+/// a block, and the three numbers as percentages of the memory.
 fn memory(text: &str) -> Option<Vec<String>> {
     let [low, pressure, high] = three(text)?;
     let blocks = high

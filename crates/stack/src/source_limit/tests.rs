@@ -61,8 +61,8 @@ fn a_rate_of_zero_allows_nothing() {
 
 #[test]
 fn one_source_more_changes_the_chance_of_another_by_one_account_in_all() {
-    // About a third of the accounts are in use. In every second trial an unknown host uses one
-    // more.
+    // About a third of the accounts are in use. In every second trial an unknown host uses one more
+    // account.
     let mut allowed = [0_u32; 2];
     for trial in 0..40_000_u32 {
         let more = trial % 2;
@@ -77,8 +77,10 @@ fn one_source_more_changes_the_chance_of_another_by_one_account_in_all() {
         }
         allowed[more as usize] += u32::from(limit.allow(ip(2_000), START));
     }
-    // About 33 of 100 are in use: 13,400 of 20,000 allowed, with a standard deviation
-    // of 67; a difference of 1 in 100 is 130 and the limit 4 deviations of it.
+    // About 33 of 100 accounts are in use, so about 13,400 of 20,000 answers are allowed, with a
+    // standard deviation of 67. One more account in use in 100 would lower that number by about
+    // 130. Beyond that, the two numbers may differ by four standard deviations of their difference
+    // (94).
     let difference = allowed[0].abs_diff(allowed[1]);
     assert!(difference < 130 + 4 * 94, "{allowed:?}");
 }

@@ -262,7 +262,8 @@ impl TcpLayer {
         self.check_room(listener, host)?;
         let (syn, iss) = (contents.syn(segment), segment.ack - 1);
         let half_open = self.half_open(listener, peer, &syn, iss, 0, host);
-        // The echoed timestamp of a cookie encodes options, not a send time.
+        // Removes the timestamps, because the echoed timestamp of a cookie encodes options, not a
+        // send time.
         let mut unstamped = *segment;
         unstamped.options.timestamps = None;
         let connection =
@@ -476,7 +477,8 @@ impl TcpLayer {
 
     /// Passes to connection `index` the segment that completed its handshake.
     fn deliver_first(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
-        // The connection will count this segment, which was counted already.
+        // Subtract this segment, which was counted already, because the connection will count it,
+        // too.
         self.host_state.counters.in_segs -= u64::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)

@@ -39,7 +39,8 @@ pub(crate) struct ListeningSockets {
 }
 
 impl ListeningSockets {
-    /// Allocates `most` listeners, for the connections below `connections`.
+    /// Allocates `most` listeners. The connections in their backlogs have indices below
+    /// `connections`.
     pub(crate) fn new(most: u32, connections: u32, secret: &Secret) -> Self {
         Self {
             listeners: Slab::new(most),

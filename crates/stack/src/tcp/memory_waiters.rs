@@ -25,7 +25,7 @@ pub(crate) struct MemoryWaiters {
 }
 
 impl MemoryWaiters {
-    /// Returns an empty queue for the connections below `connections`.
+    /// Returns an empty queue for connections with indices below `connections`.
     pub(crate) fn new(connections: u32) -> Self {
         Self {
             queue: Queues::new(1, connections),

@@ -45,8 +45,8 @@ pub(crate) struct Orphans {
 }
 
 impl Orphans {
-    /// Allocates the queues for the connections below `connections`. At most `most` of
-    /// them may be orphans; stalled ones may hold `most_blocks` while other connections
+    /// Allocates the queues for connections with indices below `connections`. At most `most` of the
+    /// connections may be orphans. Stalled orphans may hold `most_blocks` while other connections
     /// need memory.
     pub(crate) fn new(connections: u32, most: u32, most_blocks: u32) -> Self {
         Self {

@@ -68,8 +68,9 @@ pub(crate) enum HandshakeAction {
 pub(crate) struct SynCache {
     entries: Slab<Handshake>,
     due: Queues,
-    /// Blocks set aside for advertised windows, and their largest number.
+    /// Blocks set aside for advertised windows.
     set_aside: u32,
+    /// Largest number of blocks that may be set aside.
     most_set_aside: u32,
     /// Handshakes by remote address.
     sources: SourceCounts,

@@ -86,7 +86,7 @@ impl SynSummary {
 
     /// Returns the low bits of TSval.
     fn stamp(&self) -> u32 {
-        // A larger shift count means the same as the largest. RFC 7323 §2.3.
+        // A shift count above 14 is encoded as 14, which has the same effect. RFC 7323 §2.3.
         let scale = |shift: u8| u32::from(shift).min(NO_SCALE - 1);
         let scale = self.options.window_scale.map_or(NO_SCALE, scale);
         let sack = if self.options.sack_permitted { SACK } else { 0 };

@@ -1,8 +1,8 @@
 //! Connections in TIME-WAIT. RFC 9293 §3.6.1, RFC 6191, RFC 1337.
 //!
-//! Rule: an entry answers segments of its four-tuple with ACKs only. A new incarnation replaces
-//! the entry only if it cannot accept segments of the old incarnation. An entry holds no packet
-//! memory. If the table is full the oldest entry is forgotten.
+//! Rule: an entry answers segments of its four-tuple with ACKs only. A new incarnation replaces the
+//! entry only if the new incarnation cannot accept segments of the old one. An entry holds no
+//! packet memory. If the table is full the oldest entry is forgotten.
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::TimestampClock};

@@ -40,7 +40,7 @@ const NONE: u32 = u32::MAX;
 pub struct UdpId(pub(crate) Key);
 
 impl UdpId {
-    /// Returns the socket's slot. A later socket may get the same.
+    /// Returns the socket's slot. A later socket may get the same slot.
     pub const fn index(self) -> u32 {
         self.0.index
     }

@@ -12,7 +12,7 @@ use crate::{
     ip::{IpHeader, IpReceiver, Subnet},
 };
 
-/// A host with UDP sockets and its surroundings.
+/// The UDP sockets of a host and the arguments of their calls.
 struct Host {
     address: IpAddr,
     config: Config,

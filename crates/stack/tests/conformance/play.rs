@@ -50,15 +50,17 @@ struct Player {
     peer_isn: u32,
     /// The stack's initial sequence number, once a SYN has left.
     iss: Option<u32>,
-    /// First and last timestamp that the stack sent.
+    /// First timestamp that the stack sent.
     first_stamp: Option<u32>,
+    /// Last timestamp that the stack sent.
     last_stamp: u32,
     /// The stack's port, and the peer's.
     ports: (u16, u16),
     listener: Option<ListenerId>,
     connection: Option<ConnectionId>,
-    /// Offsets of the streams written and read so far.
+    /// Bytes that the application has written so far.
     written: usize,
+    /// Bytes that the application has read so far.
     read: usize,
 }
 
@@ -209,7 +211,7 @@ impl Player {
         }
     }
 
-    /// Lets time pass up to `until_us`; if `until_sent`, stops when something was sent.
+    /// Lets time pass up to `until_us`; if `until_sent` is true, stops when something was sent.
     fn advance(&mut self, until_us: u64, until_sent: bool) {
         for _ in 0..MOST_DEADLINES {
             self.turn();

@@ -20,7 +20,7 @@ fn mac(n: u16) -> MacAddress {
     MacAddress([2, 9, 0, 0, a, b])
 }
 
-/// A neighbour cache with its surroundings.
+/// A neighbour cache and the arguments of its calls.
 struct Rig {
     neighbours: Neighbours,
     pool: Pool,

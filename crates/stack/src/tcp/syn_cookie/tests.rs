@@ -165,7 +165,7 @@ fn a_cookie_is_valid_for_its_tuple_numbers_and_time_only() {
         ..TcpOptions::NONE
     };
     assert!(!cookies.may_return(at(0)), "none was made");
-    // At the beginning of a period.
+    // A period begins at 64 s.
     let (iss, _) = answered(&mut cookies, &syn(options, TcpFlags::NONE), 0, at(64));
     for (name, port, seq, off, now, sound) in [
         ("at once", 4_000, 5_001, 1, 64, true),
@@ -190,7 +190,7 @@ fn a_cookie_is_valid_for_its_tuple_numbers_and_time_only() {
     );
 }
 
-/// The peer chooses its MSS, in the SYN or in the number that it acknowledges.
+/// A peer may choose its MSS in two ways: in the SYN, or by the number that it acknowledges.
 #[test]
 fn eight_numbers_are_valid_cookies_for_one_syn_each_for_another_mss() {
     let mut cookies = cookies();

@@ -8,7 +8,7 @@ use super::*;
 
 const START: Instant = Instant::from_secs(100);
 
-/// A reassembler with its surroundings.
+/// A reassembler and the arguments of its calls.
 struct Rig {
     reassembler: Reassembler,
     pool: Pool,
@@ -33,8 +33,8 @@ impl Rig {
         }
     }
 
-    /// Feeds bytes `range` of datagram `identification` of `total` bytes whose
-    /// byte k is k mod 251; returns the datagram it completes.
+    /// Feeds the bytes `range` of datagram `identification`, which has `total` bytes; byte k of the
+    /// datagram is k mod 251. Returns the datagram if it is then complete.
     fn feed(&mut self, identification: u16, total: usize, range: Range<usize>) -> Option<Vec<u8>> {
         let bytes: Vec<u8> = range.clone().map(|k| (k % 251) as u8).collect();
         self.feed_bytes(
