@@ -1,4 +1,5 @@
-//! `fullpipe lab advise`: follows the advice of each verdict, row by row.
+//! `fullpipe lab advise`: follows the advice of each verdict, for each row (scenario of
+//! an experiment file).
 //!
 //! Rule: wrong arguments are refused before the first run. `fullpipe-lab` makes the
 //! advice.
@@ -49,7 +50,7 @@ pub fn run(arguments: &LabAdviseArguments, terminal: &Terminal) -> Result<(), Fa
     print(&all)
 }
 
-/// Locks the advice so far; the thread that waits for Ctrl-C reads it, too.
+/// Locks the advice that exists so far. The thread that waits for Ctrl-C also reads it.
 fn locked(advice: &Mutex<Vec<Advice>>) -> MutexGuard<'_, Vec<Advice>> {
     advice
         .lock()

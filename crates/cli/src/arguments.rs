@@ -171,14 +171,14 @@ pub fn parse() -> Result<(Command, TerminalFlags), NoCommand> {
         })
 }
 
-/// Returns true if the parser suggests a similar name itself, or if the error is not about the
-/// subcommand.
+/// Returns true if no further suggestion is needed: the parser suggests a similar name itself,
+/// or the error is not about the subcommand.
 fn has_tip(error: &clap::Error) -> bool {
     error.kind() != ErrorKind::InvalidSubcommand
         || error.get(ContextKind::SuggestedSubcommand).is_some()
 }
 
-/// Returns the subcommand with the same letters as the first unknown word of `given`, in another
+/// Returns the subcommand that has the letters of the first unknown word of `given` in another
 /// order: `run` for `rnu`. The parser does not recognise such words as similar.
 fn swapped_letters(command: &clap::Command, given: impl Iterator<Item = String>) -> Option<String> {
     let sorted = |word: &str| {

@@ -1,7 +1,7 @@
 //! Finds the experiments that the command line names, and applies the settings of the command line.
 //!
-//! Rule: a wrong name or setting is the user's error (exit code 2). A file that cannot be read is
-//! another error (exit code 1).
+//! Rule: a wrong name or setting is the user's error (exit code 2). If a file cannot be read, the
+//! exit code is 1.
 
 use std::{env, io};
 
@@ -27,8 +27,8 @@ pub fn with_settings(found: &ExperimentFile, settings: &[Setting]) -> Result<Exp
     Ok(experiment)
 }
 
-/// Returns the experiment with this name or file, with the command line's settings and only the row
-/// with this label; without a label, only the first row.
+/// Returns the experiment with this name or file, with the command line's settings and a single
+/// row: the row with this label, or the first row if no label is given.
 pub fn one_row(
     name: &str,
     label: Option<&str>,
@@ -56,7 +56,7 @@ pub fn refused(error: CatalogueError) -> Failure {
     }
 }
 
-/// Returns the row with this label; without a label, all rows.
+/// Returns the row with this label, or all rows if no label is given.
 pub fn rows_called<'a>(
     experiment: &'a Experiment,
     label: Option<&str>,

@@ -1,7 +1,7 @@
-//! `fullpipe lab explain`: prints the verdict of a row, or the effect of each change of a setting.
+//! `fullpipe lab explain`: prints the verdict of a row (a scenario of an experiment file), or the
+//! effect of each change of a setting.
 //!
-//! Rule: wrong arguments are refused before the first run. `fullpipe-explain` tries the
-//! levers.
+//! Rule: wrong arguments are refused before the first run. `fullpipe-explain` tries the changes.
 
 use std::env;
 

@@ -1,14 +1,14 @@
 //! Errors that end the command without a result, and their exit codes.
 //!
 //! Rule: an error is one line on standard error. The exit code shows who must act: 2 the user, 1
-//! the program or its environment. 3 means that a condition of `--fail-on` was met, 130 an
-//! interrupt. It is not an error if the reader of the output closes it.
+//! the program or its environment. The exit code is 3 if a condition of `--fail-on` was met, and
+//! 130 after an interrupt. It is no error if the reader of the output closes it.
 
 use std::{fmt, io, process::ExitCode};
 
 use fullpipe_lab::layout::{Layout, Tone};
 
-/// Reason for which the command ends without a result.
+/// The reason for which the command ends without a result.
 #[derive(Debug)]
 pub enum Failure {
     /// The request is wrong: exit code 2.
@@ -19,12 +19,12 @@ pub enum Failure {
     Reported,
     /// The request is wrong, and the lines about it have been printed: exit code 2.
     Refused,
-    /// A row met a condition of `--fail-on`, and its line has been printed: exit
-    /// code 3.
+    /// A row (a scenario of an experiment file) met a condition of `--fail-on`, and its line has
+    /// been printed: exit code 3.
     ConditionMet,
     /// Ctrl-C: exit code 130.
     Interrupted(String),
-    /// The reader of standard output has closed it: exit code 0.
+    /// The reader of standard output has closed the pipe: exit code 0.
     ReaderGone,
 }
 

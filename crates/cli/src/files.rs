@@ -234,8 +234,8 @@ fn has_folder(flag: &str, file: Option<&Path>) -> Result<(), Failure> {
 /// Returns `file`; with several experiments, the experiment's name is added before the
 /// ending.
 fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
-    // All experiments are written one after another to standard output, or to a path that is not a
-    // regular file (such as a pipe).
+    // Do not change the name if all experiments are written one after another: to standard output,
+    // or to a path that is not a regular file (such as a pipe).
     if !several || WholeFile::is_in_place(file) {
         return file.to_path_buf();
     }
@@ -252,7 +252,7 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
 /// Writes the file that `flag` requests.
 ///
 /// # Errors
-/// If the file cannot be written; an existing file is then unchanged.
+/// If the file cannot be written. An existing file is then unchanged.
 pub fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
     fullpipe_lab::write_whole(file, text).map_err(|error| failed(flag, file, &error))
 }
@@ -280,7 +280,8 @@ impl<'a> LiveCapture<'a> {
         BufWriter::with_capacity(1 << 18, self.file.writer())
     }
 
-    /// Moves the file to its place. Its writer must have been dropped, which flushes it.
+    /// Moves the file to its place. The writer of the frames must have been dropped, because
+    /// dropping flushes it.
     ///
     /// # Errors
     /// If a write to the file failed.

@@ -26,7 +26,7 @@ use crate::{
     files::LiveCapture,
 };
 
-/// Time within which the fullpipe stack must close its connections.
+/// Longest time that the fullpipe stack may take to close its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the subcommand.
@@ -44,7 +44,8 @@ pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
             let capture = capture.transpose()?;
             let runtime = plan.start(capture.as_ref())?;
             let done = perform(&FullpipeSockets(&runtime), &test);
-            // Unacknowledged payload may have to be retransmitted.
+            // Wait until the connections are closed, because unacknowledged payload may have to be
+            // retransmitted.
             runtime.finish(PATIENCE);
             done.and(capture.map_or(Ok(()), LiveCapture::finish))
         }
@@ -156,8 +157,8 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
-        // The user's settings, and buffers that the preset sets, take precedence over the buffers
-        // that a test needs.
+        // Use the buffers that a test needs only if the preset sets none. The user's settings are
+        // applied later, so they take precedence.
         if config.udp == Config::default().udp {
             configure_udp_for_iperf(&mut config, arguments.window()?);
         }
@@ -188,7 +189,8 @@ impl Plan {
     fn start(&self, capture: Option<&LiveCapture<'_>>) -> Result<Runtime, Failure> {
         let options = DeviceOptions {
             host_address: self.host_address,
-            // A capture must show frames as they are on a wire.
+            // Compute all checksums for a capture, because it must show frames as they are on a
+            // wire.
             checksum_offload: self.capture.is_none() && self.device.kind != DeviceKind::Tun,
             ..DeviceOptions::new(self.device.clone())
         };
@@ -231,7 +233,7 @@ fn perform<S: Sockets>(sockets: &S, test: &Test) -> Result<(), Failure> {
     };
     let errors = match test {
         Test::Client(options) => run_client(sockets, options, &stop, &mut screen)?.errors,
-        // An error of one client does not end the server.
+        // Ignore errors of single clients: they do not end the server.
         Test::Server(options) => {
             run_server(sockets, options, &stop, &mut screen)?;
             0

@@ -1,7 +1,8 @@
-//! The rows of an experiment on hosts of this machine's kernel, for `fullpipe lab run`.
+//! For `fullpipe lab run`: runs rows (scenarios) of an experiment on hosts of this machine's
+//! kernel.
 //!
-//! Rule: privileges are checked before the first row of the first experiment runs. The rows run one
-//! after another, so they do not disturb each other.
+//! Rule: privileges are checked before the first row of the first experiment runs. Rows run one
+//! after another, so that they do not disturb each other.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use fullpipe_perf::Stop;
 
 use crate::{arguments::LabRunArguments, failure::Failure, output::Terminal, progress::Progress};
 
-/// Makes every host a kernel host, if `--hosts kernel` was given.
+/// If `--hosts kernel` was given, makes every host a kernel host.
 pub fn choose(experiment: &mut Experiment, arguments: &LabRunArguments) {
     if arguments.hosts.is_none() {
         return;

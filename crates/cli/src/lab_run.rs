@@ -1,8 +1,8 @@
-//! `fullpipe lab run`: runs experiments and prints each row as soon as it is finished.
+//! `fullpipe lab run`: runs experiments and prints each row (scenario) as soon as it is finished.
 //!
-//! Rule: a wrong request is refused before the first run, so a mistake in the third
-//! experiment does not cost the time of the first two. Only completed runs leave
-//! captures. Ctrl-C ends the run; the rows that were printed remain valid.
+//! Rule: a wrong request is refused before the first run, so a mistake in the third experiment
+//! does not cost the time of the first two. Only completed runs leave captures. Ctrl-C ends the
+//! run; rows that were printed before remain valid.
 
 use std::{
     cell::RefCell,
@@ -78,7 +78,7 @@ pub fn run(arguments: &LabRunArguments, terminal: &Terminal) -> Result<(), Failu
         .iter()
         .enumerate()
         .try_for_each(|(place, experiment)| batch.run(place, experiment));
-    // Complete experiments are printed even if a later experiment failed.
+    // Print the complete experiments even if a later one failed.
     if arguments.json && (ran.is_ok() || !batch.reports.is_empty()) {
         match batch.reports.as_slice() {
             [report] if batch.count == 1 && !arguments.all => print(&report.json())?,
@@ -198,7 +198,7 @@ impl Batch<'_> {
         self.conclude(experiment, report)
     }
 
-    /// Runs the rows with kernel hosts, and writes or prints everything besides the rows.
+    /// Runs the rows with kernel hosts, and writes or prints everything except the rows.
     fn conclude(&mut self, experiment: &Experiment, mut report: Report) -> Result<(), Failure> {
         kernel_hosts::run(
             experiment,
@@ -218,8 +218,9 @@ impl Batch<'_> {
         print(&watched_text(&report))
     }
 
-    /// Prints the processor time of the rows and of their explanations to standard error, if that
-    /// is a terminal or `--all` was given. The time differs from run to run, so it is no result.
+    /// Prints the processor time of the rows and of their explanations to standard error, if
+    /// standard error is a terminal or `--all` was given. The time is not part of the results,
+    /// because it differs from run to run.
     fn tell_time(&self, name: &str, time: ProcessorTime) {
         if self.terminal.quiet || !(self.arguments.all || io::stderr().is_terminal()) {
             return;
@@ -235,8 +236,8 @@ impl Batch<'_> {
         eprintln!("{name}: {rows_s:.2} s of processor time for the rows{explanations}");
     }
 
-    /// Prints each condition of `--fail-on` that the row meets. Returns their
-    /// number.
+    /// Prints each condition of `--fail-on` that the row meets. Returns the number of these
+    /// conditions.
     fn complain(&self, experiment: &Experiment, row: &RowReport) -> usize {
         let mut met = 0;
         for condition in &self.arguments.fail_on {
@@ -276,8 +277,7 @@ fn prepared(found: &ExperimentFile, arguments: &LabRunArguments) -> Result<Exper
     Ok(experiment)
 }
 
-/// The folder for captures. If it was created here and is empty at the end, it is
-/// removed.
+/// The folder for captures. The folder is removed if it was created here and is empty at the end.
 struct CaptureFolder<'a> {
     path: &'a Path,
     made: bool,
@@ -295,7 +295,7 @@ impl<'a> CaptureFolder<'a> {
 impl Drop for CaptureFolder<'_> {
     fn drop(&mut self) {
         if self.made {
-            // This fails, as intended, if the folder contains captures.
+            // Ignore the error: removing fails, as intended, if the folder contains captures.
             let _ = fs::remove_dir(self.path);
         }
     }

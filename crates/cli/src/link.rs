@@ -16,9 +16,9 @@ use fullpipe_sim::{LinkModel, link::Direction};
 
 use crate::{arguments::LinkArguments, failure::Failure, files::LiveCapture, output::print};
 
-/// Default queue. An unlimited queue would distort measurements.
+/// Default length of the link's queue. An unlimited queue would distort measurements.
 const QUEUE: &str = "1000 packets";
-/// Interval between lines.
+/// Time between two lines of output.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the subcommand.
@@ -71,12 +71,13 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
     match plan.contradiction() {
         Some(why) => Err(Failure::usage(why)),
-        // The flags set both directions to the same values.
+        // Return one direction only, because the flags set both directions to the same
+        // values.
         None => Ok(plan.link(Direction::Forward)),
     }
 }
 
-/// Opens one end. Its frames are as on a wire: one packet each, with a checksum.
+/// Opens one end. Its frames are as on a wire: each is one packet and has a checksum.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     let options = DeviceOptions {
         mtu: Some(link.mtu),

@@ -2,7 +2,7 @@
 //!
 //! Rule: results are printed to standard output, everything else to standard error. An error is one
 //! line. Exit codes: 0 done, 1 failed, 2 wrong request, 3 a condition of `--fail-on` was met, 130
-//! interrupted. Other crates contain the functions.
+//! interrupted. The work itself is done by other crates.
 
 mod advise;
 mod arguments;

@@ -1,8 +1,9 @@
 //! Standard output and its terminal: width, colour, results.
 //!
-//! Rule: only results are printed to standard output. A result is written under the lock of
-//! standard output, so the results of two threads do not mix. By default, colour is on at a
-//! terminal, and off in a pipe, with `NO_COLOR` and on a dumb terminal; `--color` overrides this.
+//! Rule: only results are printed to standard output. A result is written while standard output
+//! is locked, so the results of two threads do not mix. By default, colour is on at a terminal,
+//! except a dumb terminal. It is off in a pipe and with `NO_COLOR`. `--color` overrides the
+//! default.
 
 use std::{
     env,

@@ -77,7 +77,8 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(field.build()?))
 }
 
-/// Returns the existing values, and for each record 1 if it has a value, otherwise 0.
+/// Returns the values that are not missing. The second list has a 1 for each record with a value,
+/// and a 0 for each record without one.
 fn split<T: Copy, V>(values: &[Option<T>], as_value: fn(T) -> V) -> (Vec<V>, Vec<i16>) {
     let there = values.iter().flatten().map(|value| as_value(*value));
     let levels = values.iter().map(|value| i16::from(value.is_some()));

@@ -1,8 +1,8 @@
 //! Progress of a run, on a terminal.
 //!
-//! Rule: progress is printed to standard error, only if standard error is a terminal; a log file
-//! never contains progress. The line is cleared before anything else is printed and when the run
-//! ends, even by Ctrl-C.
+//! Rule: progress is printed to standard error, and only if standard error is a terminal. A log
+//! file therefore never contains progress. The line is cleared before anything else is printed and
+//! when the run ends, even by Ctrl-C.
 
 use std::{
     io::IsTerminal,
@@ -28,10 +28,11 @@ pub struct Progress {
     bar: ProgressBar,
     /// Name of the run.
     name: String,
+    /// Progress of each row (scenario) of the run.
     rows: Mutex<Vec<RowState>>,
 }
 
-/// A row, and the finished share of its work, from 0 to 1. Rows run in parallel.
+/// A row's name, and the finished share of its work from 0 to 1. Rows run in parallel.
 struct RowState {
     name: String,
     share: f64,
@@ -59,8 +60,8 @@ impl Progress {
         }
     }
 
-    /// Makes Ctrl-C end the process with exit code 130, for runs that have no other way to be
-    /// interrupted. First the bar is cleared; then `so_far`, the text of the complete results, and
+    /// Makes Ctrl-C end the process with exit code 130, for runs that cannot be interrupted in
+    /// another way. The bar is cleared first. Then the results that are complete (`so_far`) and
     /// the finished share of the run are printed.
     pub fn ending_on_interrupt(
         self,
@@ -73,7 +74,7 @@ impl Progress {
             }
             let percent = bar.position() * 100 / STEPS as u64;
             bar.finish_and_clear();
-            // If standard output is closed, the process ends without this text.
+            // Ignore the error: if standard output is closed, the process ends without this text.
             let _ = print(&so_far());
             eprintln!("interrupted: {percent} % of {name} is done");
             process::exit(130);
@@ -95,7 +96,7 @@ impl Progress {
         self.bar.set_position((done * STEPS) as u64);
     }
 
-    /// Runs `print` while the bar is cleared.
+    /// Clears the bar, runs `print`, and shows the bar again.
     pub fn suspended<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }

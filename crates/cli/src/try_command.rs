@@ -1,4 +1,5 @@
-//! `fullpipe try`: runs one transfer, from flags or from an experiment, and prints one result.
+//! `fullpipe try`: runs one transfer, from flags or from a row (scenario) of an experiment, and
+//! prints one result.
 //!
 //! Rule: wrong arguments are refused before the run, and a file is written only after all arguments
 //! were accepted. `fullpipe-lab` runs the transfer.
@@ -39,8 +40,8 @@ fn of_row(name: &str, arguments: &TryArguments, terminal: &Terminal) -> Result<T
     })
 }
 
-/// Runs the transfer that the flags describe. Also returns a line about the file, if one was
-/// written.
+/// Runs the transfer that the flags describe. If a file was written, also returns a line about the
+/// file.
 fn of_flags(
     rate_bps: u64,
     rtt: Time,
@@ -78,7 +79,7 @@ fn with_progress(
     trial.map_err(refused)
 }
 
-/// Writes the experiment file that corresponds to the flags.
+/// Writes the experiment file with the transfer that the flags describe.
 fn save(path: &Path, file: &str) -> Result<(), Failure> {
     let shown = path.display();
     WholeFile::create_new(path)
@@ -119,8 +120,8 @@ fn plan(rate_bps: u64, rtt: Time, arguments: &TryArguments) -> Result<TrialPlan,
     })
 }
 
-/// Returns the path with a folder, as `lab run` needs it: a path without a folder would count as a
-/// name.
+/// Returns the path as `lab run` needs it. If it has no folder, adds the current one, because `lab
+/// run` would take the path for the name of an experiment.
 fn runnable(path: &Path) -> String {
     let has_folder = path
         .parent()

@@ -1,8 +1,8 @@
 //! `fullpipe watch`: live sockets of this host, their limits, and the settings to change.
 //!
-//! Rule: the kernel is asked and never changed. A round is one request to the kernel; nothing is
-//! read between rounds. The terminal is restored however the command ends. `fullpipe-host` asks the
-//! kernel, and `fullpipe-diagnose` analyses the answers.
+//! Rule: the kernel is asked and never changed. In each round the kernel is asked once; nothing is
+//! read between two rounds. The terminal is restored however the command ends. `fullpipe-host` asks
+//! the kernel, and `fullpipe-diagnose` analyses the answers.
 
 pub mod json;
 mod metrics;
@@ -35,11 +35,11 @@ use source::{Round, Source};
 use table::{TableLayout, chosen};
 use verdict::verdict_text;
 
-/// Longest time between two checks for Ctrl-C.
+/// Longest time between two checks whether Ctrl-C was pressed.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Most verdicts that are printed at the end.
 const MOST_VERDICTS: usize = 5;
-/// Most closed sockets that are kept for the verdicts at the end.
+/// Most closed sockets that are kept for the final verdicts.
 const MOST_GONE: usize = 100;
 /// Width in columns of the time at the beginning of a line.
 const TIME_COLUMNS: usize = 8;
@@ -78,6 +78,7 @@ struct Watching<'a> {
     requests: Receiver<MetricsRequest>,
     /// Keeps the channel open if there is no server.
     _sender: mpsc::Sender<MetricsRequest>,
+    /// The terminal on which the table is redrawn; `None` in a pipe.
     screen: Option<Screen>,
     headed: Option<TableLayout>,
     rounds: u64,
@@ -239,7 +240,7 @@ impl<'a> Watching<'a> {
             }
             due += interval;
             if due < now {
-                // The machine was too slow for a round, so intervals are skipped.
+                // The round took longer than the interval, so the next intervals are skipped.
                 due = now + interval;
             }
         }
@@ -259,7 +260,7 @@ impl<'a> Watching<'a> {
                 Ok(reply) => {
                     self.source.find_owners(&self.table);
                     let by = self.arguments.prometheus_by;
-                    // It does not matter if the client is gone.
+                    // Ignore the error: the client may have closed the connection.
                     let _ = reply.send(metrics::metrics(&self.table, &self.source, by));
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -271,8 +272,8 @@ impl<'a> Watching<'a> {
     fn show(&mut self) -> Result<(), Failure> {
         let is_silent = self.arguments.prometheus.is_some() || self.arguments.record.is_some();
         let is_lines = self.screen.is_none();
-        // If a file or a server has the results, `--quiet` suppresses the lines, which would cost
-        // more time than the observation.
+        // With `--quiet`, print no lines if a file or a server has the results: printing would cost
+        // more time than asking the kernel.
         if is_lines && is_silent && self.terminal.quiet && !self.arguments.json {
             return Ok(());
         }
@@ -323,7 +324,7 @@ impl<'a> Watching<'a> {
         text
     }
 
-    /// Returns the lines of this round for a pipe; in the first round, headings precede them.
+    /// Returns the lines of this round for a pipe. In the first round, the headings come first.
     fn lines(&mut self) -> String {
         let sockets = chosen(&self.table, self.arguments.idle);
         let mut text = String::new();

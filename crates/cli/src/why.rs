@@ -1,8 +1,8 @@
 //! `fullpipe why`: lists the connections of captures and recorded sockets, and their limits.
 //!
-//! Rule: a file that is cut or damaged gives a partial answer, which says so; an error is only a
-//! file of which nothing can be read. `fullpipe-diagnose` reads and infers, `fullpipe-fit` makes
-//! the twin of one connection.
+//! Rule: for a file that is cut or damaged, the answer is partial and says so. Only a file of
+//! which nothing can be read is an error. `fullpipe-diagnose` reads and infers; `fullpipe-fit`
+//! makes the twin (simulated copy) of one connection.
 
 mod account;
 mod captures;
@@ -60,7 +60,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
         let connections = &mut inputs.connections;
         let capture = live::read(interface, time, filter, connections, &stop)?;
         inputs.captures.push(capture);
-        // Ctrl-C is the usual end of a live capture.
+        // End normally after Ctrl-C, because it is the usual end of a live capture.
         return finish(arguments, terminal, &inputs, &files);
     }
     read_files(arguments, terminal, &mut inputs, &stop)?;
@@ -73,7 +73,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
     answer
 }
 
-/// Reads captures and recordings. A file that cannot be read is printed as an error.
+/// Reads captures and recordings. For a file that cannot be read, prints an error and goes on.
 fn read_files(
     arguments: &WhyArguments,
     terminal: &Terminal,
@@ -280,7 +280,8 @@ fn warn(captures: &[Capture]) {
     }
 }
 
-/// Returns the result of the command: success, an error, or a condition that was met.
+/// Returns how the command ends: with success, an error, or a condition of `--fail-on` that was
+/// met.
 fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
     let Inputs {
         captures,

@@ -1,6 +1,7 @@
-//! Tests that the command blocks of `README.md` and `docs/verdicts.md` show the commands' output.
+//! Tests that the commands shown in `README.md` and `docs/verdicts.md` print the output shown
+//! there.
 //!
-//! Rule: a block that begins with `$ fullpipe` contains the output of that command below it, and
+//! Rule: a block that begins with `$ fullpipe` contains this command, the command's output, and
 //! nothing else. `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-cli --test command_blocks` rewrites the
 //! blocks.
 
@@ -34,7 +35,7 @@ fn output(line: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the page with the current output in each block.
+/// Returns the page with each block's output replaced by the current output.
 fn written(page: &str) -> String {
     let mut text = String::new();
     let mut lines = page.lines();
@@ -75,7 +76,7 @@ fn every_block_is_what_the_command_prints() {
     }
 }
 
-/// The README shows the present output of the example that readers are told to run.
+/// The README shows the present output of the command that it recommends to try first.
 #[test]
 fn the_readme_shows_what_the_example_prints() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,6 +1,6 @@
 //! Tests of `fullpipe why -i` on the loopback interface.
 //!
-//! Rule: the test runs in a network namespace of its own, which ends with its process.
+//! Rule: the test runs in its own network namespace, which ends with the test's process.
 
 #[path = "../../host/tests/apart/mod.rs"]
 mod apart;

@@ -137,7 +137,7 @@ fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // If rows were printed only at the end, the first one would come after minutes.
+    // Wait for the first row only: if rows were printed at the end, it would come after minutes.
     let first = lines.find(|line| line.as_ref().unwrap().starts_with("first"));
     assert!(first.is_some(), "the first row is printed");
     let killed = Command::new("kill")
@@ -157,8 +157,8 @@ fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
     assert!(said.contains("interrupted: 1 of 2 rows of"), "{said}");
 }
 
-/// Runs `arguments` repeatedly and interrupts each run after a longer time, until `is_enough`
-/// returns true for standard output. Returns standard error.
+/// Runs `arguments` repeatedly, and interrupts each run later than the run before, until
+/// `is_enough` returns true for standard output. Returns standard error.
 fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
     let mut wait = Duration::from_millis(300);
     loop {
@@ -173,7 +173,8 @@ fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
             .status();
         assert!(killed.unwrap().success(), "the run is not over");
         let output = child.wait_with_output().unwrap();
-        // A run without an exit code was interrupted before it handled the signal.
+        // Try again without an exit code: the program was interrupted before it handled the
+        // signal.
         if output.status.code().is_some() && is_enough(&stdout(&output)) {
             assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
             return stderr(&output);

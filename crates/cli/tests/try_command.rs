@@ -1,7 +1,7 @@
 //! Tests of `fullpipe try` as people and programs use it.
 //!
-//! Rule: the program is run, and no part of it is linked. The scenario itself is tested in the
-//! lab's crate.
+//! Rule: the program is run, and no part of it is linked. The simulated transfer itself is
+//! tested in `fullpipe-lab`.
 
 use std::{
     env, fs,

@@ -1,6 +1,6 @@
 //! Tests of `fullpipe iperf -s` on a network device that is deleted.
 //!
-//! Rule: each test runs in a network namespace of its own, which ends with its process.
+//! Rule: each test runs in its own network namespace, which ends with the test's process.
 
 #[path = "../../host/tests/apart/mod.rs"]
 mod apart;

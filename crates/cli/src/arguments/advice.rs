@@ -1,8 +1,8 @@
 //! Arguments of `fullpipe try`, `fullpipe lab advise`, `fullpipe lab explain` and
 //! `fullpipe size`.
 //!
-//! Rule: a wrong number, rate, time or share is refused here. Queues and the names of presets,
-//! settings and others are checked by the code that uses them.
+//! Rule: a wrong number, rate, time or share is refused here. Queues and all names, such as those
+//! of presets and settings, are checked by the code that uses them.
 
 use std::path::PathBuf;
 

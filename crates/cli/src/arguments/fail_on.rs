@@ -1,7 +1,7 @@
 //! Conditions of `lab run --fail-on`.
 //!
-//! Rule: a condition is about the result of one row. It is parsed and evaluated here; the caller
-//! prints the result.
+//! Rule: a condition is about the result of one row (one scenario of an experiment file). It is
+//! parsed and evaluated here; the caller prints the result.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl fmt::Display for FailOn {
 }
 
 impl FailOn {
-    /// Returns the row's result in words if it meets the condition, otherwise `None`.
+    /// If the row meets the condition, returns its result in words, otherwise `None`.
     pub fn met_by(&self, row: &RowReport) -> Option<String> {
         match self {
             Self::Stalled => {

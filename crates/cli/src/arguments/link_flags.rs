@@ -54,7 +54,8 @@ impl Args for LinkFlags {
     }
 }
 
-/// Name of a common kind of value, for which the help needs no example; `None` for other values.
+/// Placeholder in the help for a common kind of value, which needs no example; `None` for other
+/// values.
 fn value_name(expected: &str) -> Option<&'static str> {
     let kinds = [
         ("a time", "TIME"),

@@ -1,6 +1,6 @@
 //! Types of values that arguments of several subcommands accept.
 
-/// A `NAME=VALUE` of the command line.
+/// A setting from the command line, `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The setting's name.

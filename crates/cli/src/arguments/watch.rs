@@ -93,9 +93,9 @@ const FILTERS: &str = "Sockets";
 /// Time series of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MetricsBy {
-    /// One for each socket and limit.
+    /// One time series for each socket and limit.
     Socket,
-    /// One for each limit.
+    /// One time series for each limit, summed over the sockets.
     Host,
 }
 

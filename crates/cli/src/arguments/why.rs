@@ -86,9 +86,9 @@ pub struct WhyArguments {
 /// A condition of `why --fail-on`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConnectionCondition {
-    /// The main limit is this one.
+    /// The connection's main limit is this one.
     Limit(SeenLimit),
-    /// More than this share of the data segments was retransmitted.
+    /// More than this share of the connection's data segments was retransmitted.
     Retransmitted(f64),
     /// The connection was reset.
     Reset,

@@ -1,6 +1,6 @@
 //! Sockets, accounts, verdicts and events as JSON.
 //!
-//! Rule: `docs/json.md` describes names and units. An unknown value is absent.
+//! Rule: `docs/json.md` describes names and units. A value that is unknown is absent.
 
 use std::collections::BTreeMap;
 
@@ -109,11 +109,11 @@ struct EventJson {
     count: Option<u32>,
 }
 
-/// The parts of a document besides the sockets.
+/// Everything in a document except the sockets.
 pub struct Surroundings<'a> {
-    /// The host's settings; only in the first line.
+    /// The host's settings; `None` except in the first line.
     pub settings: Option<&'a HostSettings>,
-    /// Settings on which the verdicts are based.
+    /// The host's settings, on which the verdicts are based.
     pub judged_by: &'a HostSettings,
     /// Events since the previous line.
     pub events: &'a [SocketEvent],

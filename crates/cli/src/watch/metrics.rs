@@ -27,11 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest request that is read, in bytes.
 const LONGEST_REQUEST: usize = 8 << 10;
 
-/// A request for the metrics; the loop of `watch` sends the text to this channel.
+/// A request for the metrics: the channel to which the loop of `watch` sends the text.
 pub type MetricsRequest = Sender<String>;
 
-/// Serves metrics at `address` and sends each request to `requests`. Returns the address with the
-/// actual port.
+/// Serves metrics at `address`. Each client's request is passed to `requests`. Returns the address
+/// with the port that was bound.
 pub fn serve(address: SocketAddr, requests: Sender<MetricsRequest>) -> Result<SocketAddr, Failure> {
     let failed = |error: io::Error| Failure::failed(format!("--prometheus {address}: {error}"));
     let listener = TcpListener::bind(address).map_err(failed)?;
@@ -40,7 +40,7 @@ pub fn serve(address: SocketAddr, requests: Sender<MetricsRequest>) -> Result<So
         .name("metrics".to_string())
         .spawn(move || {
             for client in listener.incoming().flatten() {
-                // A failing client must not affect other clients.
+                // Ignore the error: a failing client must not affect other clients.
                 let _ = answer(client, &requests);
             }
         })

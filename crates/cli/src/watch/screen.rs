@@ -1,7 +1,8 @@
 //! The terminal on which the table is redrawn in place, and the lines of events.
 //!
-//! Rule: the page is drawn on the terminal's second (alternate) screen; dropping [`Screen`]
-//! restores the first one. A page is cut to the height of the terminal, so nothing scrolls.
+//! Rule: the page is drawn on the terminal's second (alternate) screen. Dropping [`Screen`]
+//! restores the first screen. A page is cut to the height of the terminal, so nothing
+//! scrolls.
 
 use std::io::{Write, stdout};
 
@@ -10,7 +11,7 @@ use fullpipe_lab::units::{grouped, seconds_text};
 
 use crate::failure::Failure;
 
-/// Height in lines of a terminal that does not report it.
+/// Assumed height in lines of a terminal that does not report its height.
 const LINES: usize = 24;
 
 /// The second (alternate) screen of the terminal.
@@ -47,7 +48,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         let mut out = stdout().lock();
-        // If the terminal is gone, there is nothing to restore.
+        // Ignore errors: if the terminal is gone, there is nothing to restore.
         let _ = out.write_all(b"\x1b[?25h\x1b[?1049l");
         let _ = out.flush();
     }

@@ -29,11 +29,13 @@ use crate::{arguments::WatchArguments, failure::Failure};
 const NAMED: &str = "/run/netns";
 /// Shortest time between two scans of all processes.
 const SCAN_EVERY: Duration = Duration::from_secs(1);
-/// Intervals between two dumps of all connections, and bounds of that time. For a dump, the kernel
-/// walks its whole table, which takes about a millisecond even if few sockets match. Between two
-/// dumps, the known sockets are therefore requested one by one.
+/// Intervals between two dumps of all connections. For a dump, the kernel walks its whole table,
+/// which takes about a millisecond even if few sockets match. Between two dumps, the known sockets
+/// are therefore requested one by one.
 const DISCOVER_INTERVALS: u32 = 5;
+/// Shortest time between two dumps.
 const DISCOVER_SOONEST: Duration = Duration::from_millis(100);
+/// Longest time between two dumps, unless the interval is longer.
 const DISCOVER_LATEST: Duration = Duration::from_millis(500);
 /// Number of sockets above which a dump is cheaper than a request for each socket.
 const MOST_ASKED: usize = 1_500;
@@ -55,16 +57,20 @@ pub struct Source {
     namespace: Option<Namespace>,
     /// Dump requests that together list all sockets.
     requests: Vec<Vec<u8>>,
-    /// Dump requests for each family, for kernels that cannot list all families at once.
+    /// Dump requests for one address family each, for kernels that cannot list all families at
+    /// once.
     fallback: Vec<Vec<u8>>,
+    /// Time of the last dump.
     discovered: Option<Instant>,
     discover_every: Duration,
-    /// Requests for single sockets, and the version of the table for which they were built.
+    /// Requests for single sockets, and the version of the table of sockets for which they were
+    /// built.
     questions: (u64, Vec<u8>),
     /// If set, only sockets of this process are watched.
     pid: Option<u32>,
     /// If set, only this socket is watched.
     cookie: Option<u64>,
+    /// Known processes by the inode of their socket.
     owners: HashMap<u32, ProcessName>,
     scanned: Option<Instant>,
     /// Time 0 of the observations.
@@ -79,7 +85,7 @@ pub struct Round<'a> {
     pub recording: Option<&'a mut SocketWriter<BufWriter<File>>>,
     /// The round adds its events here.
     pub events: &'a mut Vec<SocketEvent>,
-    /// The round adds the sockets that are gone here.
+    /// The round adds sockets that no longer exist here.
     pub gone: &'a mut Vec<FollowedSocket>,
 }
 
@@ -189,8 +195,8 @@ impl Source {
                 self.requests = std::mem::take(&mut self.fallback);
                 continue;
             }
-            // A second observation of a socket in the same round is ignored, so the dump may be
-            // repeated.
+            // Repeat an incomplete dump. Sockets that are observed twice in a round are counted
+            // once.
             if !matches!(end, Ok(DumpEnd::Complete) | Err(_)) {
                 end = self.diag.dump(request, &mut answer);
             }
@@ -217,8 +223,9 @@ impl Source {
         let mut gone = Vec::new();
         let mut answer = |answer: DiagAnswer<'_>, at: Instant| match answer {
             DiagAnswer::Found(payload) => {
-                // A closed socket may be found as another socket in TIME-WAIT. A socket in a state
-                // that is not in `STATES` counts as gone.
+                // Ignore sockets that are not in the table: for a closed socket, the kernel may
+                // return another socket in TIME-WAIT. Ignore sockets in a state that is not in
+                // `STATES`, so that they count as gone.
                 let known = SocketObservation::parse(payload)
                     .filter(|socket| STATES.contains(&socket.state));
                 if let Some(socket) = known.filter(|socket| table.find(socket.id.cookie).is_some())
@@ -271,7 +278,8 @@ impl Source {
             self.scanned = Some(Instant::now());
             if let Ok(found) = socket_owners() {
                 self.owners = found.by_inode;
-                // Sockets of other users' processes, or without a process, are not looked up again.
+                // Look up each inode only once: sockets of other users' processes, and sockets
+                // without a process, are never found.
                 for socket in table.sockets() {
                     let inode = socket.latest.inode;
                     self.owners.entry(inode).or_insert_with(|| ProcessName {
@@ -331,7 +339,8 @@ fn namespace(arguments: &WatchArguments) -> Result<Option<Namespace>, Failure> {
         return Ok(None);
     };
     let path = PathBuf::from(format!("/proc/{pid}/ns/net"));
-    // If this process may not read its own namespace link, the other namespace counts as different.
+    // Without permission to read its own namespace link, the process treats the other namespace as
+    // different.
     let own = fs::read_link("/proc/self/ns/net").ok();
     match fs::read_link(&path) {
         Ok(other) if own.as_ref() != Some(&other) => {
@@ -350,7 +359,7 @@ fn named(name: &Path) -> Result<Namespace, Failure> {
     } else {
         name.to_path_buf()
     };
-    // A file without permission is refused when it is opened, with the remedy.
+    // Also open a file that this process may not read: the error then names the remedy.
     let found = fs::symlink_metadata(&path).map_err(|error| error.kind());
     if !matches!(found, Err(io::ErrorKind::NotFound)) {
         return Namespace::open(&path).map_err(Failure::failed);
@@ -404,8 +413,8 @@ fn settings() -> HostSettings {
     }
 }
 
-/// Appends the counters of a file with pairs of lines, names and values: `Tcp: RetransSegs` becomes
-/// `TcpRetransSegs`.
+/// Appends the counters of a file that consists of pairs of lines, one with names and one with
+/// values: `Tcp: RetransSegs` becomes `TcpRetransSegs`.
 fn add_counters(counters: &mut Vec<(String, u64)>, text: &str) {
     let lines: Vec<_> = text.lines().collect();
     for pair in lines.chunks_exact(2) {

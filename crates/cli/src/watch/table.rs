@@ -28,7 +28,7 @@ struct TableColumn {
     heading: &'static str,
     /// True for numbers, which are aligned to the right.
     is_number: bool,
-    /// Columns with the largest rank are omitted first; columns with rank 0 never are.
+    /// Columns with the largest rank are omitted first; columns with rank 0 are never omitted.
     rank: u8,
     cell: fn(&FollowedSocket, &Source) -> String,
 }
@@ -147,7 +147,8 @@ fn bytes(bytes: u32) -> String {
     }
 }
 
-/// Returns the sockets to print, the busiest first; without idle ones unless `with_idle` is true.
+/// Returns the sockets to print, the busiest first. Idle sockets are included only if `with_idle`
+/// is true.
 pub fn chosen(table: &SocketTable, with_idle: bool) -> Vec<&FollowedSocket> {
     let is_shown = |socket: &&FollowedSocket| with_idle || is_busy(socket);
     let mut sockets: Vec<_> = table.sockets().iter().filter(is_shown).collect();

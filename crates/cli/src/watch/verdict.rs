@@ -1,7 +1,7 @@
 //! The verdict about a socket as text.
 //!
 //! Rule: the limit comes first, then the figures from which it follows, then the changes, each with
-//! the present value. A counter of the kernel that contradicts the verdict is named.
+//! the present value of its setting. A counter of the kernel that contradicts the verdict is named.
 
 use fullpipe_diagnose::{
     socket::{FollowedSocket, HostSettings, KernelNote, SocketVerdict, socket_verdict},
@@ -14,7 +14,7 @@ use fullpipe_lab::{
 
 use fullpipe_host::ProcessName;
 
-/// Least share of a limit that the line with the account prints.
+/// Limits with a smaller share are omitted from the line with the account.
 const LEAST_SHARE: f64 = 0.005;
 
 /// Returns the verdict about `socket`. `other` is the other end of its connection, if it is on the

@@ -1,7 +1,7 @@
 //! Prints everything that a capture shows about one connection.
 //!
-//! Rule: values are those of the analysis. A value that the analysis does not have is omitted or
-//! called unknown.
+//! Rule: all values come from the analysis. A value that the analysis does not have is omitted
+//! or called unknown.
 
 use fullpipe_diagnose::{
     capture::{EndedFlow, FlowEnding},
@@ -18,7 +18,8 @@ use super::table::words;
 /// Most episodes that are printed.
 const EPISODES: usize = 20;
 
-/// Returns the connection's addresses and its transfer, with the `verdict` of its twin.
+/// Returns the connection's addresses and its transfer, with `verdict`, the verdict of its twin
+/// (a simulated copy of the connection).
 pub fn brief(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
     let mut out = title(flow, layout);
     layout.field(&mut out, "transfer", &transfer(flow));
@@ -34,7 +35,8 @@ fn title(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {
     out
 }
 
-/// Returns the connection in words and tables, beginning with the `verdict` of its twin.
+/// Returns everything about the connection in words and tables. The text begins with `verdict`,
+/// the verdict of its twin.
 pub fn text(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
     let seen = &flow.outcome;
     let mut out = title(flow, layout);
@@ -252,7 +254,8 @@ fn losses(seen: &ObservedConnection) -> String {
         grouped(sent.total()),
         grouped(data.data_segments)
     )];
-    // Without ACKs, it is unknown if duplicate ACKs preceded a retransmission.
+    // Name no fast retransmissions if there are no ACKs, because it is then unknown if duplicate
+    // ACKs came before.
     let fast = if seen.only.is_some() { 0 } else { sent.fast };
     let kinds = [
         (fast, "fast"),

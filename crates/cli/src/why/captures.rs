@@ -1,7 +1,7 @@
 //! Reads captures and their connections.
 //!
-//! Rule: everything readable is read. Only a file that cannot be opened, or that does not begin
-//! like a capture, is an error.
+//! Rule: everything readable is read. A file is an error only if it cannot be opened, or if it
+//! does not begin like a capture.
 
 use std::{
     fs::File,
@@ -61,12 +61,12 @@ impl Opened {
         Ok(Self { source, len })
     }
 
-    /// Returns the file as text if it begins like a recording of `fullpipe watch`: no capture
-    /// begins with a brace.
+    /// Returns the file as text if it begins with a brace, as a recording of `fullpipe watch`
+    /// does. No capture begins with a brace.
     pub fn recording(mut self) -> Result<Box<dyn BufRead + Send>, Self> {
         match self.source.fill_buf() {
             Ok([b'{', ..]) => Ok(self.source),
-            // An error occurs again when the file is read as a capture.
+            // Ignore an error here: it occurs again when the file is read as a capture.
             Ok(_) | Err(_) => Err(self),
         }
     }
@@ -96,7 +96,7 @@ pub fn read(
         until_update -= 1;
         if until_update == 0 {
             until_update = EVERY;
-            // The length of a pipe is unknown.
+            // Report progress only if the length is known; the length of a pipe is not.
             if len > 0 {
                 advance((count.get() as f64 / len as f64).min(1.0));
             }

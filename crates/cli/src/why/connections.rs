@@ -1,9 +1,9 @@
 //! The connections of all captures of a command.
 //!
-//! Rule: memory is bounded. For at most [`ROWS_MAX`] connections, those that lost most time, a row
-//! of fixed size is kept; the others are only counted. The whole result is kept for one connection:
-//! the requested one, or the only one. A connection that an earlier capture also contains gets no
-//! second row.
+//! Rule: memory is bounded. A row of fixed size is kept for at most [`ROWS_MAX`] connections, those
+//! that lost most time; other connections are only counted. The whole result is kept for one
+//! connection: the requested one, or the only one. A connection that an earlier capture also
+//! contains gets no second row.
 
 use std::{
     cmp::Ordering,
@@ -32,11 +32,11 @@ const LINES_MAX: usize = 20;
 /// A connection in the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Number over all captures, from 1.
+    /// Number of the connection, counted over all captures from 1.
     pub number: u64,
     /// Index of the connection's capture, from 0.
     pub capture: usize,
-    /// The end that sent more payload.
+    /// The end that sent more payload than the other.
     pub sender: SocketAddr,
     pub receiver: SocketAddr,
     pub began_ns: i64,
@@ -59,7 +59,7 @@ impl Row {
         let seen = &flow.outcome;
         let data = seen.data();
         let seconds = seen.lifetime_ns as f64 / 1e9;
-        // Without the receiver's ACKs, the payload that was sent is used.
+        // Without ACKs of the receiver, count the payload that was sent.
         let arrived = match data.acknowledged_bytes {
             0 => data.payload_bytes,
             acknowledged => acknowledged,
@@ -111,7 +111,7 @@ fn lost_s(seen: &ObservedConnection) -> f64 {
     (waiting - full).max(0.0)
 }
 
-/// A row, ordered by time lost so that a heap returns the row with the least time first.
+/// A row, ordered so that a heap returns the row with the least lost time first.
 struct ByTimeLost(Row);
 
 impl PartialEq for ByTimeLost {
@@ -135,7 +135,7 @@ impl Ord for ByTimeLost {
     }
 }
 
-/// Addresses, ports and initial sequence numbers. They are equal in every capture of a connection.
+/// Addresses, ports and initial sequence numbers. They are equal in all captures of a connection.
 type Identity = (FlowKey, [u32; 2]);
 
 fn identity(flow: &EndedFlow<ObservedConnection>) -> Option<Identity> {
@@ -165,9 +165,9 @@ impl Known {
         }
     }
 
-    /// Returns true if both may be the same connection. Initial sequence numbers do not suffice,
-    /// because they are equal in all runs of a simulator. If both connections ended, they must also
-    /// have lasted equally long, apart from a few round trips.
+    /// Returns true if `self` and `other` may be the same connection. Equal initial sequence
+    /// numbers do not suffice, because they are equal in all runs of a simulator. If both
+    /// connections ended, they must also have lasted equally long, apart from a few round trips.
     fn may_be(&self, other: &Self) -> bool {
         let trips = 4 * self.largest_rtt_ns.max(other.largest_rtt_ns);
         let apart = self.lifetime_ns.abs_diff(other.lifetime_ns);
@@ -186,24 +186,27 @@ struct Second {
 /// The connections that were added so far.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
-    /// Number of connections, and number of those that an earlier capture also contains.
+    /// Number of connections in all captures.
     count: u64,
+    /// Number of those connections that an earlier capture also contains.
     repeated: u64,
     /// The connections whose handshakes were seen, at most [`IDENTITIES`].
     known: HashMap<Identity, Known>,
-    /// Connections that two captures contain, with their numbers in the later and the earlier
-    /// capture.
+    /// For each connection that two captures contain, its number in the later capture and its
+    /// number in the earlier capture.
     same: Vec<(u64, u64)>,
+    /// The second observation of the connection whose whole result is kept.
     second: Option<Second>,
     merged: Option<Result<Merged, MergeFailure>>,
-    /// Index of the current capture, and number of connections in earlier captures.
+    /// Index of the current capture.
     capture: usize,
+    /// Number of connections in earlier captures.
     before: u64,
     wanted: Option<u64>,
     full: Option<Box<EndedFlow<ObservedConnection>>>,
-    /// Index of the capture with this connection.
+    /// Index of the capture that contains the connection in `full`.
     full_capture: usize,
-    /// Segments of this connection.
+    /// Segments of the connection in `full`.
     log: Option<SegmentLog>,
 }
 
@@ -228,8 +231,8 @@ impl Connections {
     }
 
     /// Returns a function that creates the analysis of each further connection of the current
-    /// capture. Segments are kept for the requested connection, or for the first one, and for
-    /// connections between the same ports in later captures.
+    /// capture. Segments are kept for the requested connection, or for the first one if none was
+    /// requested. They are also kept for connections between the same ports in later captures.
     pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
         let mut number = self.before;
         let wanted = self.wanted.unwrap_or(1);
@@ -285,7 +288,7 @@ impl Connections {
         }
     }
 
-    /// Adds the observation of connection `number` by a later capture.
+    /// Adds what a later capture shows about connection `number`.
     fn add_repeated(
         &mut self,
         flow: EndedFlow<ObservedConnection>,
@@ -306,7 +309,7 @@ impl Connections {
         }
     }
 
-    /// Merges the connection whose whole result was kept with its observation by a second capture.
+    /// Merges what two captures show about the connection whose whole result was kept.
     pub fn merge(&mut self) {
         let (Some(flow), Some(log), Some(second)) = (&mut self.full, &mut self.log, &self.second)
         else {
@@ -330,25 +333,26 @@ impl Connections {
         self.merged = Some(merged);
     }
 
-    /// The merge of this connection, and the indices of its two captures, from 0.
+    /// The merge of the connection whose whole result was kept, and the indices of its two
+    /// captures, from 0.
     pub fn merged(&self) -> Option<([usize; 2], &Result<Merged, MergeFailure>)> {
         let second = self.second.as_ref()?;
         let places = [self.full_capture, second.capture];
         Some((places, self.merged.as_ref()?))
     }
 
-    /// Connections that two captures contain: their numbers in the later and in the earlier
-    /// capture.
+    /// For each connection that two captures contain, its number in the later capture and its
+    /// number in the earlier capture.
     pub fn same(&self) -> &[(u64, u64)] {
         &self.same
     }
 
-    /// Number of connections, each counted once.
+    /// Number of connections; a connection in two captures is counted once.
     pub const fn distinct(&self) -> u64 {
         self.count - self.repeated
     }
 
-    /// Begins the next capture: further connections belong to it.
+    /// Begins the next capture. Connections that are added later belong to it.
     pub fn next_capture(&mut self) {
         self.capture += 1;
         self.before = self.count;
@@ -370,7 +374,7 @@ impl Connections {
         Some(Row::of(flow, flow.number, self.full_capture))
     }
 
-    /// Index of the capture with this connection, from 0.
+    /// Index of the capture that contains the connection whose whole result was kept, from 0.
     pub const fn full_capture(&self) -> usize {
         self.full_capture
     }
@@ -394,7 +398,7 @@ impl Connections {
         rows
     }
 
-    /// Returns lines about the connections that meet a condition.
+    /// Returns a line about each connection that meets a condition.
     pub fn meeting(&self, condition: &ConnectionCondition) -> Vec<String> {
         let rows = self.sorted();
         let met = rows.iter().filter_map(|row| {

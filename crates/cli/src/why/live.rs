@@ -1,7 +1,7 @@
 //! A capture on an interface of this machine.
 //!
-//! Rule: the capture ends when its time is over or with Ctrl-C; then the answer is printed as for a
-//! file. The interface itself is not changed.
+//! Rule: the capture ends when its time is over or when the user presses Ctrl-C. The answer is then
+//! printed as for a file. The interface itself is not changed.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ use fullpipe_perf::Stop;
 use super::{captures::Capture, connections::Connections};
 use crate::failure::Failure;
 
-/// Captured bytes of a packet, enough for all headers.
+/// Bytes of each packet that are captured; they are enough for all headers.
 const SNAP_LEN: usize = 192;
-/// Longest time, after the end, for reading packets that are still queued.
+/// Longest time for reading packets that are still queued after the end of the capture.
 const LAST_PACKETS: Duration = Duration::from_secs(1);
 
 /// Captures into `connections` until the time is over or the user stops the capture.
@@ -40,7 +40,8 @@ pub fn read(
         }
         let packet = sniffer.next_packet(&mut buffer);
         let packet = packet.map_err(|error| Failure::failed(format!("{interface}: {error}")))?;
-        // Packets that arrived before the end may still be queued.
+        // After the end, go on until no packet is queued, because queued packets arrived before the
+        // end.
         if stopped.is_some_and(|at| packet.is_none() || at.elapsed() >= LAST_PACKETS) {
             break;
         }
@@ -56,8 +57,8 @@ pub fn read(
     table.finish(dissector.now_ns(), |flow| connections.add(flow));
     let counters = CaptureCounters {
         dropped: sniffer.dropped().unwrap_or(0),
-        // `SNAP_LEN` is enough for all headers, so unreadable options count as malformed and not as
-        // cut.
+        // Report whole packets, so that unreadable options count as malformed and not as cut:
+        // `SNAP_LEN` is enough for all headers.
         snap_len: 0,
         ..dissector.counters()
     };

@@ -1,7 +1,7 @@
 //! The results of merging two captures of one connection, in words and for programs.
 //!
-//! Rule: each capture is called by its name on the command line, and the assumption about the
-//! clocks is printed.
+//! Rule: each capture is called by its name on the command line. The assumption about the clocks
+//! is printed.
 
 use fullpipe_diagnose::merge::{MergeFacts, PassageFacts};
 use fullpipe_lab::{
@@ -16,7 +16,7 @@ use super::{captures::Capture, connections::Connections};
 const LOSSES: usize = 10;
 
 /// Returns the merge of the connection that is printed in full, or the reason for which its two
-/// captures were not merged. Returns an empty text if there is one capture.
+/// captures were not merged. Returns an empty text if only one capture contains the connection.
 pub fn text(captures: &[Capture], connections: &Connections, layout: Layout) -> String {
     let mut out = String::new();
     let Some((places, merged)) = connections.merged() else {
@@ -70,8 +70,8 @@ fn clocks(facts: &MergeFacts, far: &str) -> String {
     )
 }
 
-/// Describes one direction. The rate is printed only for payload, because the receiver determines
-/// the spacing of ACKs.
+/// Describes one direction. The rate is printed only for payload, because the spacing of ACKs is
+/// determined by the receiver.
 fn passage(facts: &PassageFacts, has_payload: bool) -> String {
     let mut parts = vec![format!(
         "{} of {} segments lost between the captures",

@@ -1,6 +1,7 @@
 //! Presents one connection of a capture as the run of an experiment, for a page and for graphs.
 //!
-//! Rule: the row shows the capture's results and those of the twin; nothing is computed here.
+//! Rule: the row (the result of a scenario) shows the results of the capture and of its twin, the
+//! simulated copy of the connection; nothing is computed here.
 
 use fullpipe_diagnose::{
     capture::EndedFlow,
@@ -12,7 +13,7 @@ use fullpipe_fit::Figures;
 use super::{table::words, twin::TwinAnswer};
 
 /// Returns the connection `flow` of the capture `capture` as a run with one row. `omitted` is the
-/// number of segments that `ends` lacks.
+/// number of segments that are missing in `ends`.
 pub fn run(
     capture: &str,
     flow: &EndedFlow<ObservedConnection>,
@@ -80,7 +81,8 @@ fn host(address: &str) -> Host {
     }
 }
 
-/// Returns a verdict for a connection without a twin: the longest limit of the account.
+/// For a connection without a twin, returns a verdict that names the longest limit of the
+/// account.
 fn account(seen: &ObservedConnection) -> VerdictParts {
     match seen.main_limit() {
         Some((limit, share, _)) => VerdictParts::limited_by(format!(

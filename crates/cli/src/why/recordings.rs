@@ -1,7 +1,7 @@
 //! Recordings of `fullpipe watch --record`, alone and compared with the connections of captures.
 //!
-//! Rule: a recording that ends early gives a partial answer, which says so. A socket is matched
-//! with a connection by addresses and ports, and by the time that both observations share.
+//! Rule: if a recording ends early, the answer is partial and says so. A socket is matched with a
+//! connection by addresses and ports, and by the time in which both were observed.
 
 use std::{io::BufRead, net::SocketAddr};
 
@@ -36,7 +36,7 @@ pub struct Recording {
     began_ns: i64,
     settings: HostSettings,
     replay: Replay,
-    /// The reason for which the end of the recording could not be read.
+    /// If the end of the recording could not be read, the reason.
     cut: Option<String>,
 }
 
@@ -63,7 +63,8 @@ pub struct Matched<'a> {
     is_sender: bool,
 }
 
-/// Returns the socket of the connection `row`: the sender's if it was recorded, or the receiver's.
+/// Returns the socket of the sender of the connection `row`. If it was not recorded, returns the
+/// receiver's socket.
 pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>> {
     let ends = [(row.sender, row.receiver), (row.receiver, row.sender)];
     ends.into_iter().find_map(|(local, peer)| {
@@ -90,7 +91,8 @@ fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
 }
 
 impl Recording {
-    /// Time that a socket and a connection share; negative if they share none.
+    /// Time in which both the socket and the connection were observed, in nanoseconds; negative if
+    /// there is none.
     fn overlap_ns(&self, socket: &ReplayedSocket, row: &Row) -> i64 {
         let at = |us: u64| self.began_ns.saturating_add(us as i64 * 1_000);
         let end = row.began_ns.saturating_add((row.seconds * 1e9) as i64);
@@ -104,7 +106,7 @@ impl Recording {
     }
 }
 
-/// Returns counts of recorded items, and the missing parts.
+/// Returns the number of rounds and sockets of each recording, and the parts that are missing.
 pub fn headings(recordings: &[Recording], layout: Layout) -> String {
     let mut out = String::new();
     for recording in recordings {
@@ -128,7 +130,8 @@ pub fn headings(recordings: &[Recording], layout: Layout) -> String {
     out
 }
 
-/// Returns the verdict about each socket; at most `top` of them unless `top` is 0.
+/// Returns the verdict about each socket. At most `top` verdicts are returned, or all if `top` is
+/// 0.
 pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String {
     let mut out = String::new();
     for recording in recordings {
@@ -152,7 +155,7 @@ pub fn verdicts(recordings: &[Recording], top: usize, layout: Layout) -> String 
     out
 }
 
-/// Returns both accounts of the connection that is printed in full.
+/// For the connection that is printed in full, returns the capture's and the socket's account.
 pub fn beside(recordings: &[Recording], connections: &Connections, layout: Layout) -> String {
     let Some((flow, row)) = connections.full().zip(connections.full_row()) else {
         return String::new();
@@ -229,7 +232,7 @@ fn accounts_text(accounts: &AccountsBeside, layout: Layout) -> String {
     out
 }
 
-/// Returns the accounts of several connections, one line for each.
+/// Returns the accounts of several connections, one line for each connection.
 pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
     let mut out = String::new();
     for row in rows {
@@ -322,7 +325,8 @@ pub fn json_matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<JsonMa
     })
 }
 
-/// Returns both accounts of the connection that is printed in full, for `--json`.
+/// For `--json`, returns the capture's and the socket's account of the connection that is printed
+/// in full.
 pub fn json_beside(recordings: &[Recording], connections: &Connections) -> Option<AccountsBeside> {
     let (flow, row) = connections.full().zip(connections.full_row())?;
     let found = matched(recordings, &row).filter(|found| found.is_sender)?;

@@ -174,7 +174,8 @@ fn connection<'a>(
     }
 }
 
-/// Returns the name of the connection's capture. A capture that cannot be read has no rows.
+/// Returns the name of the connection's capture. The capture exists, because only captures
+/// that could be read have rows.
 fn file<'a>(captures: &'a [Capture], row: &Row) -> &'a str {
     captures
         .get(row.capture)

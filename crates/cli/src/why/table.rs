@@ -1,6 +1,7 @@
 //! The captures that were read, and their connections as a table.
 //!
-//! Rule: if lines are too narrow for all columns, columns are omitted and never cut.
+//! Rule: if lines are too narrow for all columns, whole columns are omitted, and no
+//! column is cut.
 
 use fullpipe_diagnose::inferred::Confidence;
 use fullpipe_lab::{
@@ -39,11 +40,12 @@ pub fn captures(captures: &[Capture], layout: Layout) -> String {
     out
 }
 
-/// A column: its heading, whether its text is aligned to the right, and its text.
+/// A column of the table.
 struct Column {
     name: &'static str,
+    /// True if the text is aligned to the right.
     is_number: bool,
-    /// Columns with the largest number are left out first.
+    /// Columns with the largest rank are omitted first.
     rank: u8,
     text: fn(&Row) -> String,
 }
@@ -128,7 +130,7 @@ pub fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// Returns the table of the connections; at most `top` of them unless `top` is 0.
+/// Returns the table of the connections: at most `top` of them, or all if `top` is 0.
 pub fn connections(
     all: &Connections,
     captures: &[Capture],
@@ -187,7 +189,7 @@ pub fn connections(
     out
 }
 
-/// Returns the sentences below a table with `shown` connections.
+/// Returns the sentences below a table that shows `shown` connections.
 fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
     let more = all.distinct() - shown as u64;
     let mut notes = Vec::new();

@@ -23,14 +23,15 @@ use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progres
 
 /// Seed of the runs.
 const SEED: u64 = 1;
-/// Share of the work that the fit takes.
+/// Share of the fit in the whole work, for the progress bar.
 const FIT: f64 = 0.3;
-/// Candidates with smaller odds are omitted.
+/// Candidates (experiments that may behave like the connection) with a smaller likelihood are
+/// omitted.
 const LEAST_ODDS: f64 = 0.05;
-/// Limits with a smaller share in both capture and twin are omitted.
+/// Limits are omitted if their share is smaller than this in both capture and twin.
 const LEAST_SHARE: f64 = 0.01;
 
-/// The twin of a connection, or the reason for which there is none.
+/// The twin of a connection, or the reason for which it has no twin.
 pub struct TwinAnswer {
     preset: &'static str,
     found: Result<(CaptureTwin, Result<Explanation, String>), String>,
@@ -60,8 +61,8 @@ struct JsonFound<'a> {
     verdict: Option<&'a Explanation>,
 }
 
-/// Fits an experiment to the connection that is printed in full, and explains the twin. Returns
-/// `None` if there is no such connection, or if `--quick` requests only the account.
+/// Fits an experiment to the connection that is printed in full, and explains this twin. Returns
+/// `None` if no connection is printed in full, or if `--quick` requests only the account.
 pub fn of(
     arguments: &WhyArguments,
     terminal: &Terminal,
@@ -136,7 +137,7 @@ impl TwinAnswer {
         })
     }
 
-    /// The twin; `None` if there is none.
+    /// The twin; `None` if the connection has no twin.
     pub fn fitted(&self) -> Option<&CaptureTwin> {
         self.found.as_ref().ok().map(|(twin, _)| twin)
     }
@@ -156,7 +157,7 @@ impl TwinAnswer {
         }
     }
 
-    /// Returns the verdict of the twin, or the reason for which there is none.
+    /// Returns the verdict of the twin, or the reason for which the connection has no verdict.
     pub fn verdict(&self, layout: Layout) -> String {
         let mut out = String::new();
         match &self.found {
@@ -218,7 +219,8 @@ impl TwinAnswer {
         out
     }
 
-    /// Returns the candidates that are nearly as likely as the twin; empty if there are none.
+    /// Returns a text about the candidates that are nearly as likely as the twin; empty if there
+    /// are none.
     fn rivals(candidates: &[Candidate]) -> String {
         let rivals = candidates.iter().skip(1);
         let likely = rivals.filter(|one| one.odds >= LEAST_ODDS);
@@ -254,7 +256,8 @@ impl TwinAnswer {
     }
 }
 
-/// Returns the lines of the comparison: name, capture, twin.
+/// Returns the lines of the comparison. Each has a name, the capture's value and the twin's
+/// value.
 fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
     type Line = (&'static str, fn(&Figures) -> String);
     const LINES: [Line; 7] = [

@@ -1,6 +1,7 @@
 //! Tests with all experiments of a checkout.
 //!
-//! Rule: the test writes its own small experiments. `fullpipe-lab` runs the real ones in its tests.
+//! Rule: the test writes its own small experiments. The checkout's real experiments run in the
+//! tests of `fullpipe-lab`.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ fn json_is_an_object_for_one_experiment_and_an_array_for_all() {
         (one["experiment"].as_str(), one["seed"].as_u64()),
         (Some("nuttx"), Some(3))
     );
-    // The files of a checkout replace the built-in experiments.
+    // Create a checkout: its experiments replace the built-in ones.
     let checkout = Folder::new("checkout");
     fs::create_dir_all(checkout.0.join("crates/lab")).unwrap();
     fs::write(checkout.0.join("crates/lab/Cargo.toml"), "").unwrap();

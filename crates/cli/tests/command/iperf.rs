@@ -90,7 +90,8 @@ fn an_address_that_no_host_can_have_is_refused_before_a_device_is_opened() {
         ("127.0.0.1/8", "the address of one host"),
         ("fd00::1/64", "IPv6 addresses are not supported yet"),
     ] {
-        // The folder for the capture does not exist, so no device is opened.
+        // Name a missing folder for the capture, so that the command ends before it opens a
+        // device.
         let start = ["iperf", "-s", "--dev", "tap:fp0", "--pcap", "nowhere/file"];
         let own = [&start[..], &["--addr", address]].concat();
         let kernel = ["--addr", "10.0.0.1/24", "--host-addr", address];
@@ -105,8 +106,8 @@ fn an_address_that_no_host_can_have_is_refused_before_a_device_is_opened() {
     }
 }
 
-/// A client and a server of ours over the loopback interface. The server cannot listen on port 0,
-/// so a free port is found first.
+/// A client and a server of fullpipe over the loopback interface. A free port is chosen first,
+/// because the server cannot listen on port 0.
 #[test]
 fn iperf_over_the_kernel_serves_one_client_and_ends() {
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -122,7 +123,7 @@ fn iperf_over_the_kernel_serves_one_client_and_ends() {
         .spawn()
         .unwrap();
     let client = |_: u32| fullpipe(&["iperf", "-c", "127.0.0.1", "-n", "1M", "-p", &port]);
-    // The server may not be listening yet.
+    // Try again, because the server may not be listening yet.
     let client = (0..1_000)
         .map(|attempt| {
             std::thread::sleep(std::time::Duration::from_millis(50));

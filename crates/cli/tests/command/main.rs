@@ -57,8 +57,8 @@ impl Drop for Folder {
     }
 }
 
-/// Asserts that each of `cases`, arguments and expected text, is refused in one line as the user's
-/// mistake.
+/// Asserts that each of `cases` is refused in one line as the user's mistake. A case is the
+/// arguments and the expected text.
 fn refused(folder: &Path, cases: &[(&[&str], &str)]) {
     for (arguments, expected) in cases {
         let output = fullpipe_in(folder, arguments);
@@ -272,7 +272,7 @@ fn a_run_leaves_a_page_graphs_and_a_table_when_asked() {
         3,
         "and nothing else"
     );
-    // The printed output is the same with and without these flags.
+    // These flags do not change the printed output.
     let plain = fullpipe_in(&folder.0, &run);
     assert_eq!(stdout(&output), stdout(&plain));
     refused(

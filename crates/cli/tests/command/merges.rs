@@ -37,7 +37,8 @@ impl io::Write for Shared {
     }
 }
 
-/// The blocks of `file` with the packets of one interface only, `ahead_ns` later.
+/// The blocks of `file` without the packets of other interfaces than `interface`. Times are
+/// later by `ahead_ns`.
 fn of_interface(file: &[u8], interface: u32, ahead_ns: u64) -> Vec<u8> {
     let word = |block: &[u8], at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
     let mut rest = file;
@@ -60,7 +61,7 @@ fn of_interface(file: &[u8], interface: u32, ahead_ns: u64) -> Vec<u8> {
     out
 }
 
-/// Captures at the sender, and at the receiver by another clock.
+/// Captures of one transfer at both hosts. The receiver's clock is ahead.
 fn captures(folder: &Folder) -> [String; 2] {
     let experiment = Experiment::parse("losses", "losses.toml", EXPERIMENT).unwrap();
     let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
@@ -82,8 +83,8 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Two files with one connection are recognised as one connection. Clocks, losses and queues
-/// between the captures are printed, in either order of the files.
+/// Two files with the same connection are recognised. The clocks' difference, and losses and
+/// queues between the captures, are printed. The order of the files does not matter.
 #[test]
 fn captures_from_both_ends_are_merged() {
     let folder = Folder::new("why-merge");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Folder, fullpipe, fullpipe_in, refused, stderr, stdout};
 
-/// Two connections: a small send buffer on a long path, one after the other.
+/// Two connections one after the other. A small send buffer limits each on a long path.
 const EXPERIMENT: &str = r#"
 title = "Captures"
 hosts.near = {}
@@ -27,7 +27,7 @@ set.tcp.send_buffer = "8K"
 label = "large"
 "#;
 
-/// Captures of both rows.
+/// Captures of both rows (scenarios) of [`EXPERIMENT`].
 fn captures(folder: &Folder) -> [String; 2] {
     fs::write(folder.0.join("both.toml"), EXPERIMENT).unwrap();
     let run = fullpipe_in(&folder.0, &["lab", "run", "./both.toml", "--pcap", "."]);
@@ -162,7 +162,7 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
     }
-    // The readable part is printed, and the exit code reports that a part was unreadable.
+    // A file that cannot be read changes the exit code; the other files are still printed.
     let output = fullpipe_in(&folder.0, &["why", &small, "missing.pcap"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
@@ -191,14 +191,16 @@ fn files_that_are_no_captures_and_wrong_requests_are_refused() {
     );
 }
 
-/// A capture of two kernels: a server with SO_SNDBUF = 16384, a path of 100 Mbit/s and 20 ms.
+/// A capture of a transfer between two kernels. The server has SO_SNDBUF = 16384, the path 100
+/// Mbit/s and a round trip of 20 ms.
 fn kernel_capture() -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let path = root.join("examples/captures/send-buffer.pcap.gz");
     path.to_str().unwrap().to_string()
 }
 
-/// The answer names the buffer, its setting, and the transfer's time with a larger one.
+/// The answer names the buffer, the setting to change, and the transfer's duration with a
+/// larger buffer.
 #[test]
 fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     let text = stdout(&fullpipe(&["why", &kernel_capture(), "--width", "400"]));
@@ -220,7 +222,8 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     assert!(quick.get("twin").is_none());
 }
 
-/// The written experiment runs in the lab, with the twin's results.
+/// The lab runs the written experiment with the results of the twin (the simulated copy of the
+/// connection).
 #[test]
 fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     let folder = Folder::new("why-scenario");
@@ -235,7 +238,8 @@ fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     let measured = &run["rows"][0]["measured"];
     let seconds = measured["elapsed_s"].as_f64().unwrap();
     let twin = answer["twin"]["run"]["seconds"].as_f64().unwrap();
-    // The twin's time counts from the end of the handshake to the last ACK.
+    // Both times may differ a little: the twin's time runs from the end of the handshake to the
+    // last ACK.
     assert!((seconds - twin).abs() < 0.05, "{seconds} s, {twin} s");
     let again = fullpipe_in(&folder.0, &["why", &capture, "--scenario", "slow.toml"]);
     assert!(
@@ -252,7 +256,7 @@ fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     assert!(refusal.iter().all(|part| stderr(&several).contains(part)));
 }
 
-/// Every command of the lab accepts the written experiment.
+/// Every subcommand of the lab accepts the experiment that `why` wrote.
 #[test]
 fn a_captured_transfer_is_tried_explained_and_sized() {
     let folder = Folder::new("why-tried");
@@ -355,7 +359,7 @@ fn one_connection_is_drawn_and_written_to_tables() {
     );
 }
 
-/// A recording of one socket, idle for as long as the connection lasts.
+/// A recording of one socket that is idle for the lifetime of `connection`.
 fn idle_socket(connection: &Value) -> String {
     let columns =
         "sk_state family bytes_acked notsent_bytes busy_time snd_wnd snd_cwnd rtt snd_mss";
@@ -380,8 +384,8 @@ fn idle_socket(connection: &Value) -> String {
     text
 }
 
-/// A recording alone gives verdicts. With a capture, both accounts of a connection are printed,
-/// with their differences.
+/// A recording without a capture gives verdicts. With a capture, the connection's account from
+/// the socket and that from the capture are printed, with their differences.
 #[test]
 fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     let folder = Folder::new("why-sockets");

@@ -1,7 +1,7 @@
 //! Tests of `fullpipe lab run` with hosts of this machine's kernel.
 //!
-//! Rule: tests that need root are ignored; `cargo xtask test` runs them. They compare results of
-//! rows by order and never with fixed times.
+//! Rule: tests that need root are ignored; `cargo xtask test` runs them. They check which result
+//! is larger, and compare no result with a fixed time.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -36,7 +36,8 @@ impl Drop for File {
     }
 }
 
-/// Case A of reference system 5, shorter, with super-segments of one segment.
+/// A transfer that the send buffer limits: case A of reference system 5, shortened, with
+/// super-segments of one segment.
 const SEND_BUFFERS: &str = r#"
 title = "An answer of 1 MB over 100 Mbit/s and 20 ms"
 [hosts.server]
@@ -140,7 +141,7 @@ fn hosts_and_devices_are_gone_after_a_run_that_was_interrupted_or_killed() {
         (Signal::TERM, Some(130)),
         (Signal::KILL, None),
     ] {
-        // The row takes a minute of real time, but little work in virtual time.
+        // Let the row take a minute of real time, with little work in virtual time.
         let arguments = ["line.rate=1mbit", "workload.duration=60s"];
         let arguments = arguments.map(|setting| ["--set", setting]).concat();
         let mut command = lab_run(&file.0, &arguments);
@@ -156,7 +157,8 @@ fn hosts_and_devices_are_gone_after_a_run_that_was_interrupted_or_killed() {
         kill_process(Pid::from_child(&child), signal).unwrap();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), code, "{signal:?}");
-        // Only these handles keep the namespaces alive; their devices are gone.
+        // Check that the devices are gone, although the handles in `hosts` keep the namespaces
+        // alive.
         for host in &hosts {
             let ended = within(Duration::from_secs(10), || devices(host) == 0);
             assert!(ended, "{signal:?}: a device is left");
@@ -173,7 +175,8 @@ fn orphans() -> u64 {
     words.nth(1).unwrap().parse().unwrap()
 }
 
-/// The namespaces that `child` has open, once there are two and each has a device.
+/// Waits until `child` has two network namespaces open, each with a device. Returns the
+/// namespaces.
 fn hosts_of(child: &mut Child) -> Vec<Namespace> {
     let folder = format!("/proc/{}/fd", child.id());
     let mut hosts = Vec::new();
@@ -216,8 +219,8 @@ fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
 fn without_root_one_line_says_what_to_do() {
     let file = File::new("without-root", SEND_BUFFERS);
     let program = env!("CARGO_BIN_EXE_fullpipe");
-    // The command runs as root without capabilities; its program may be in a folder that only root
-    // reads.
+    // Remove the capabilities but stay root, because the program may be in a folder that only root
+    // may read.
     let output = Command::new("setpriv")
         .args([
             "--bounding-set",

@@ -35,7 +35,7 @@ fn ip(arguments: &str) {
     assert!(status.unwrap().success(), "ip {arguments}");
 }
 
-/// Starts the other host: a process in its own namespace.
+/// Starts the other host: a process in its own network namespace.
 fn other_host() -> (Process, Namespace) {
     let mut child = Command::new("unshare")
         .args(["--net", "sh", "-c", "echo ready; exec sleep 1000"])
@@ -50,8 +50,8 @@ fn other_host() -> (Process, Namespace) {
     (Process(child), namespace)
 }
 
-/// Runs `body` with the other host, while a link of 10 ms in each direction and 100 Mbit/s connects
-/// this host, 10.9.0.1, with the other one, 10.9.0.2.
+/// Connects this host, 10.9.0.1, with the other one, 10.9.0.2, by a link of 10 ms in each direction
+/// and 100 Mbit/s, and runs `body` with the other host.
 fn with_link(body: impl FnOnce(&Namespace)) {
     let link = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
         .args(["link", "--between", "tap:left,tap:right", "--delay", "10ms"])
@@ -62,7 +62,8 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     let _link = Process(link);
     let began = Instant::now();
     while !fs::exists("/sys/class/net/right").unwrap() && began.elapsed() < PATIENCE {
-        // `/sys` shows the namespace in which it was mounted.
+        // Also ask `ip`: `/sys` shows the namespace in which it was mounted, which may be another
+        // one.
         let shown = Command::new("ip").args(["link", "show", "right"]).output();
         if shown.unwrap().status.success() {
             break;
@@ -72,7 +73,7 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     let (process, other) = other_host();
     ip(&format!("link set right netns {}", process.0.id()));
     ip("addr add 10.9.0.1/24 dev left");
-    // With one segment per packet, the kernel does not refill the last super-segment.
+    // Limit packets to one segment: otherwise the kernel refills the last super-segment.
     ip("link set left gso_max_segs 1");
     ip("link set left up");
     other
@@ -85,7 +86,7 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     body(&other);
 }
 
-/// Sends over the link as long as `body` runs. Returns the sender's address.
+/// Sends payload over the link while `body` runs. Returns the sender's address.
 fn transfer(other: &Namespace, buffers: &Buffers) -> SocketAddr {
     let listener = other
         .enter(|| listener("10.9.0.2:0", buffers.receive))

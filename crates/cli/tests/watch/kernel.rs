@@ -104,7 +104,7 @@ fn the_sockets_of_a_namespace_are_found_from_outside_and_those_of_a_process() {
         let path = format!("/proc/{pid}/ns/net");
         for arguments in [["--pid", &pid], ["--netns", &path]] {
             let all = [&arguments[..], &["--once", "--json"]].concat();
-            // The command runs in another namespace.
+            // Run the command in another namespace than the sockets.
             let output = Command::new("unshare")
                 .args(["--net", env!("CARGO_BIN_EXE_fullpipe"), "watch"])
                 .args(all)
@@ -118,8 +118,8 @@ fn the_sockets_of_a_namespace_are_found_from_outside_and_those_of_a_process() {
     });
 }
 
-/// The words of a line of `ss`, by name, without words that change from moment to moment or that an
-/// older `ss` does not print.
+/// The words of a line of `ss`, by name. Words that change from moment to moment, or that an older
+/// `ss` does not print, are left out.
 fn words(line: &str) -> BTreeMap<String, String> {
     const LEFT_OUT: [&str; 8] = [
         "rcv_wnd",
@@ -135,7 +135,7 @@ fn words(line: &str) -> BTreeMap<String, String> {
     let mut pieces = line.split_whitespace();
     while let Some(word) = pieces.next() {
         let (name, value) = match word {
-            // The value of these words follows after a space.
+            // These words are followed by a space and their value.
             "send" | "pacing_rate" | "delivery_rate" => (word, pieces.next().unwrap_or("")),
             _ => word.split_once(':').unwrap_or((word, "")),
         };
@@ -161,11 +161,11 @@ fn words_of_ss(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     (words(&format!("skmem:{rest}")), queues)
 }
 
-/// The words that `fullpipe watch --once -v` prints about the same socket.
+/// The words that `fullpipe watch --once -v` prints about the socket with the address `local`.
 fn words_of_watch(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     let address = local.to_string();
     let lines = text(&watch(&["--once", "-v", "--local", &address]).stdout);
-    // The headings and the socket itself come first.
+    // Skip the headings and the line of the socket itself.
     let mut lines = lines.lines().skip(2);
     let line = lines.next().expect("a line of fields");
     let after = |name: &str| {
@@ -181,7 +181,8 @@ fn words_of_watch(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) 
 #[ignore = "needs root and iproute2; `cargo xtask test` runs it"]
 fn the_numbers_are_those_of_ss() {
     in_network_namespace("kernel::the_numbers_are_those_of_ss", || {
-        // Unread payload, payload that cannot be sent, and an idle connection.
+        // Open three connections: one with unread payload, one with payload that cannot be sent,
+        // and an idle one.
         let (mut unread, _unread_end) = loopback(&Buffers::default());
         unread.write_all(&[b'x'; 30_000]).unwrap();
         let (stuck, stuck_end) = loopback(&Buffers {
@@ -201,7 +202,8 @@ fn the_numbers_are_those_of_ss() {
         let sockets = [&unread, &_unread_end, &stuck, &stuck_end, &near, &far];
         for socket in sockets {
             let local = socket.local_addr().unwrap();
-            // A probe of the closed window may come between the two commands.
+            // Try several times, because a probe of the closed window may come between the two
+            // commands.
             let is_same = (0..10).any(|_| {
                 let (ours, theirs) = (words_of_watch(local), words_of_ss(local));
                 if ours != theirs {

@@ -1,4 +1,4 @@
-//! Tests of events, recordings and metrics, and with very many sockets.
+//! Tests of events, recordings and metrics, and tests with very many sockets.
 
 use std::{
     env, fs,
@@ -53,7 +53,7 @@ fn a_blocked_writer_and_its_release_are_events() {
                     return line;
                 }
             };
-            // After this time the first round is over and the program checks for Ctrl-C.
+            // Wait until the first round is over and the program checks for Ctrl-C.
             thread::sleep(Duration::from_secs(1));
             let writer = thread::spawn(move || {
                 sender.write_all(&vec![b'x'; 16 << 20]).unwrap();
@@ -131,7 +131,8 @@ fn metrics_are_served_on_the_loopback_address() {
                 client.read_to_string(&mut answer).unwrap();
                 answer
             };
-            // The first interval must have passed.
+            // Ask until the answer has a limit, because the first interval must have
+            // passed.
             let began = Instant::now();
             let answer = loop {
                 let answer = get("/metrics");
