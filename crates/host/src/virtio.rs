@@ -41,8 +41,8 @@ pub(crate) fn write(meta: TxMeta) -> [u8; VNET_LEN] {
 /// Reads the header before a received frame.
 pub(crate) fn read(head: &[u8; VNET_LEN], frame: &[u8]) -> RxMeta {
     RxMeta {
-        // A checksum that is still incomplete belongs to a frame of this machine, which
-        // no wire damaged.
+        // An incomplete checksum needs no check: the frame comes from this machine, so no wire has
+        // damaged it.
         checksum_verified: head[0] & (NEEDS_CHECKSUM | CHECKSUM_VALID) != 0,
         merged: merged(head, frame),
     }

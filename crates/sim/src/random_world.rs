@@ -354,7 +354,7 @@ fn draw_writes(rng: &Rng, bytes: u64) -> WritePlan {
         let seed = of("sizes").next_u64() >> 1;
         WriteSize::Odd { max, seed }
     };
-    // Long pauses must not make a transfer with small writes take for ever.
+    // Bound the pause, so that a transfer with small writes does not take for ever.
     let longest_ns = 2_000_000_000 / (1 + bytes / (1 + max / 2));
     let pause = sometimes(of("pause"), 0.2, |rng| {
         Duration::from_nanos(rng.below(longest_ns))

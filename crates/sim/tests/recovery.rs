@@ -103,7 +103,7 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
                 .find(|known| known.0 == limit)
                 .map(|known| known.2)
         };
-        // Only the last segment is less than full.
+        // Nagle's algorithm can delay only the last segment, because all others are full.
         assert!(
             waited(Limit::Nagle) < Some(Duration::from_millis(100)),
             "{limits:?}"

@@ -70,7 +70,7 @@ fn of_the_connections_of_one_pool_the_largest_shrinks_first() {
     assert_eq!(world.stack(server).pool().pressure(), Pressure::Low);
     // The readers of these connections read nothing, so each connection keeps its initial window.
     let never = ReadPlan::Stalls(vec![(Duration::ZERO, Duration::from_secs(3_600))]);
-    // They begin one after the other, so that the large connection has time to shrink.
+    // The connections begin one after another, so that the large connection has time to shrink.
     for index in 0..36 {
         let writer = Transfer::sender(WritePlan::bulk(MIB, 16 << 10));
         let reader = Transfer::sink(never.clone());

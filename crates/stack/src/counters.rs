@@ -355,7 +355,7 @@ impl MibCounters {
     fn of(&mut self, reason: Discard) -> [Option<&mut u64>; 2] {
         use Discard::*;
         match reason {
-            // Below IP the MIBs have no counters.
+            // The MIBs have no counters for the layers below IP.
             FrameTruncated | FrameNotForUs | FrameBadSource | FrameUnknownType | ArpMalformed
             | ArpBadSender | ArpOffLink | ArpConflict | ArpNotForUs | ArpTableFull
             | ArpReplyQueueFull => [None, None],
@@ -391,8 +391,8 @@ impl MibCounters {
             TcpHalfOpenFull | TcpConnectionsFull | TcpNoMemory => {
                 [Some(&mut self.tcp_listen_drops), None]
             }
-            // Valid messages that are not answered, and discards that TCP's
-            // counters include or that have no MIB name.
+            // No counter here: valid messages that are not answered, discards that TCP's counters
+            // include, and discards that have no MIB name.
             IcmpUnwanted
             | IcmpEchoBroadcast
             | IcmpErrorQueueFull

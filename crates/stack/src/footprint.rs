@@ -65,7 +65,7 @@ fn parts(config: &Config) -> [Part; PARTS] {
             [pool.blocks, pool.block_size],
             1,
         ),
-        // The link of each block, and its cells.
+        // Each block needs its link and the bookkeeping of its cells.
         ("pool.blocks", [pool.blocks, 1], 4 * size_of::<u32>()),
         ("pool.ranges", [pool.range_count(), 1], RANGE),
         (

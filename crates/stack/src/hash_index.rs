@@ -112,7 +112,8 @@ impl HashIndex {
             if bucket.value == FREE {
                 break;
             }
-            // An entry moves into the hole unless its home bucket lies behind the hole.
+            // An entry moves into the hole if a search that begins at the entry's home bucket
+            // passes the hole.
             let from_home = at.wrapping_sub(self.home(bucket.hash)) & self.mask();
             let from_hole = at.wrapping_sub(hole) & self.mask();
             if from_home >= from_hole {

@@ -95,7 +95,8 @@ impl Stack {
                     self.on_icmp_event(&event, now);
                 }
             }
-            // `IpReceiver` has counted the packet. RFC 1122 §3.2.2.1.
+            // `IpReceiver` has counted the packet as discarded; only the ICMP error is still to be
+            // queued. RFC 1122 §3.2.2.1.
             Protocol::Other(_) => {
                 let code = UnreachableCode::Protocol;
                 self.errors.report(&packet, code, now, counters);

@@ -189,7 +189,8 @@ impl Stack {
         if self.has_work() {
             return Some(Instant::ZERO);
         }
-        // An ARP request that waits for the full device is not due, even after its time.
+        // While the device is full, an ARP request that waits for it is not due, even after its
+        // time.
         let neighbours = match self.device_full {
             true => self.neighbours.next_deadline(),
             false => self.neighbours.next_timeout(),

@@ -84,7 +84,7 @@ fn a_full_queue_answers_with_cookies_and_a_real_connection_still_opens() {
         &with(&[("stack.half_open", "4")]),
         pair::ethernet(),
     );
-    // The real host answers unexpected SYN-ACKs with resets.
+    // Drops resets, with which the real host answers unexpected SYN-ACKs.
     pair.watch = Some(Box::new(|seen| !pair::has(seen, TcpFlags::RST)));
     let listener = pair.listen(Side::B, ListenOptions::default());
     flood(&mut pair, 1_000..1_100);
@@ -185,7 +185,8 @@ fn a_valid_cookie_without_memory_is_dropped_and_retransmitted() {
 
 #[test]
 fn any_later_segment_replaces_a_lost_last_ack() {
-    // The client sends payload, or only listens and sends a keepalive.
+    // In the first case the client sends payload; in the second it only listens and sends a
+    // keepalive.
     for (says, knobs) in [(true, vec![]), (false, vec![("tcp.keepalive_time", "5s")])] {
         let mut pair = Pair::with(&with(&knobs), &always(), pair::ethernet());
         let mut acks = 0;

@@ -425,7 +425,7 @@ fn handshakes_that_take_up_all_memory_with_cells_are_completed_in_cells() {
     crowd.pair.watch = Some(Box::new(move |seen: &Seen| {
         seen.from == Side::B || seen.header.src_port != local.port()
     }));
-    // A repeated SYN-ACK is acknowledged again.
+    // The SYN-ACKs are repeated, and A acknowledges them again.
     crowd.pair.pass(Duration::from_millis(1_500));
     let (now, stack) = (crowd.pair.now, &mut crowd.pair.b.stack);
     let accepted = core::iter::from_fn(|| stack.tcp_accept(crowd.listener, now).expect("open"));

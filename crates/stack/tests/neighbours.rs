@@ -254,7 +254,8 @@ fn connect_all(lan: &mut Lan, count: u32) -> Vec<ConnectionId> {
 
 #[test]
 fn connects_to_more_neighbours_than_entries_all_come_up() {
-    // Cache entries, connections, and the longest time in seconds: 100 requests leave in a second.
+    // Columns: cache entries, connections, and the longest time in seconds. At most 100 ARP
+    // requests leave in a second.
     for (entries, count, most_s) in [("64", 128, 3), ("64", 250, 4), ("2", 20, 3), ("1", 2, 2)] {
         let mut lan = Lan::new(&[("arp.entries", entries)], count);
         let ids = connect_all(&mut lan, count);

@@ -64,7 +64,7 @@ fn a_listener_passes_its_settings_on_and_offers_its_mss() {
         .expect("open")
         .tuning;
     let expected = Tuning {
-        // Whole milliseconds, rounded up.
+        // The interval is rounded up to whole milliseconds.
         keepalive_interval: Duration::from_millis(1_501),
         congestion: kept.congestion,
         ..tuning

@@ -120,8 +120,7 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
 #[allow(dead_code)]
 pub fn in_network_namespace(test: &str, body: fn()) {
     if env::var_os(INSIDE).is_some() {
-        // The kernel refuses this to a test that gave up its rights; the interface is then already
-        // up.
+        // The command fails in a test that gave up its rights; the interface is then already up.
         let up = Command::new("ip")
             .args(["link", "set", "lo", "up"])
             .status();

@@ -4,7 +4,7 @@
 
 #[path = "../sockets/hosts.rs"]
 mod hosts;
-// No test here breaks a cable.
+// `Breaker` is not used here: no test of this file breaks a cable.
 #[allow(dead_code)]
 #[path = "../sockets/wire.rs"]
 mod wire;

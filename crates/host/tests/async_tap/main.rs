@@ -41,8 +41,8 @@ fn start() -> Runtime {
     let mut options = DeviceOptions::new("tap:fpasync".parse().expect("a device"));
     options.host_address = Some("10.8.1.1/24".parse().expect("an address"));
     let mut config = Config::default();
-    // There is room for every connection at once. Beyond these numbers, connections that were
-    // closed with unsent payload are aborted, as Linux does (TCPAbortOnMemory).
+    // There is room for every connection at once. With less room, connections that were closed with
+    // unsent payload would be aborted, as Linux does (TCPAbortOnMemory).
     for (knob, value) in [
         ("stack.connections", "2000"),
         ("stack.backlog", "1000"),

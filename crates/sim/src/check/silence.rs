@@ -49,8 +49,8 @@ pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(
             info.limit.current().name()
         )
     };
-    // A cork without a time limit is the application's decision and needs no timer. Payload that
-    // was sent while corked needs one.
+    // A cork without a time limit is the application's decision, so no timer is needed while only
+    // unsent payload waits. Payload that was sent while corked needs a timer.
     let waits = info.send_queue == info.unsent;
     if waits && info.tuning.corked && config.cork_timeout.is_zero() {
         return Ok(());

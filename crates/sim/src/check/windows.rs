@@ -62,8 +62,8 @@ impl WindowChecker {
     /// If a rule is violated; states the rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
-            // The connection is over. With SYN cookies, a segment still in flight
-            // may open another.
+            // The connection is over. With SYN cookies, a segment still in flight may open another
+            // connection.
             (self.ends[end].edge, self.ends[end].syn_window) = (None, None);
             self.ends[1 - end].may_be_over = true;
             return Ok(());

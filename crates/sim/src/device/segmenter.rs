@@ -91,8 +91,8 @@ fn complete(frame: &mut [u8], checksum: TxChecksum) {
         TxChecksum::Complete => {}
         TxChecksum::Partial { start, offset } => {
             let covered = &mut frame[usize::from(start)..];
-            // In UDP, 0 would mean that there is no checksum (RFC 768). In TCP both
-            // representations of zero are valid.
+            // Write 0xffff in place of 0. In UDP, 0 would mean that there is no checksum (RFC 768).
+            // In TCP both representations of zero are valid.
             let sum = match Checksum::of(covered).finish() {
                 0 => u16::MAX,
                 sum => sum,

@@ -543,7 +543,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
             codel,
             ..LinkModel::ideal()
         });
-        // 10 % more than the link's rate, for two seconds.
+        // Offers 10 % more than the link's rate for two seconds.
         let mut longest = Duration::ZERO;
         for number in 0..2_200_u64 {
             let now = Instant::from_micros(number * 1_000_000 / 1_100);

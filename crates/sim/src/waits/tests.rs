@@ -20,7 +20,7 @@ fn the_mean_is_over_bytes_and_a_write_may_leave_in_parts() {
     waits.left(150, at(50));
     waits.left(120, at(60));
     assert_eq!(waits.mean().as_micros(), 16_666);
-    // The rest of the second write waited 50 ms: (100 × 20 + 50 × 10 + 50 × 50) / 200.
+    // The second half of the second write waited 50 ms: (100 × 20 + 50 × 10 + 50 × 50) / 200.
     waits.left(200, at(60));
     assert_eq!(waits.mean(), Duration::from_millis(25));
 }

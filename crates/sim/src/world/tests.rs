@@ -158,8 +158,8 @@ fn a_radio_with_a_delayed_ack_peer_carries_a_writer_from_a_tiny_pool() {
 
 #[test]
 fn requests_and_answers_take_a_round_trip_each() {
-    // Each response is a full segment and a partial one. With Nagle's algorithm, the partial
-    // segment would wait for the delayed ACK.
+    // Switch Nagle's algorithm off. Each response is a full segment and a partial one, and the
+    // partial segment would wait for the delayed ACK.
     let mut config = Config::default();
     config.tcp.nagle = false;
     let mut world = World::new(Seed(5));
@@ -182,7 +182,7 @@ fn requests_and_answers_take_a_round_trip_each() {
     world.run_until(flow.done(), Deadline::secs(10));
     let facts = world.facts(flow);
     assert_eq!((facts.bytes, facts.client.read), (10_000, 200_000));
-    // A handshake and a hundred round trips.
+    // The transfer takes at least a handshake and a hundred round trips.
     assert!(
         facts.elapsed >= Duration::from_millis(200),
         "{}",

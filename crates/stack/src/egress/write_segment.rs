@@ -126,7 +126,8 @@ pub(super) fn complete(packet: &mut [u8], checksum: TxChecksum) {
             let covered = &mut packet[usize::from(start)..];
             let sum = Checksum::of(covered).finish();
             let field = usize::from(offset);
-            // A UDP checksum of 0 would mean that there is none. RFC 768.
+            // Send 0xffff in place of 0, because a UDP checksum of 0 would mean that there is none.
+            // RFC 768.
             let sum = if sum == 0 { u16::MAX } else { sum };
             covered[field..field + 2].copy_from_slice(&sum.to_be_bytes());
         }

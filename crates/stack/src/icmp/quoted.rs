@@ -60,12 +60,13 @@ const LEAST_MTU: u16 = 68;
 fn path_error(message: Icmpv4Message, path_mtu_min: u16) -> Option<PathError> {
     match message {
         Icmpv4Message::Unreachable { code, next_hop_mtu } => Some(match code {
-            // No IPv4 link has a smaller MTU (RFC 791 §3.2).
+            // Ignore the error: no IPv4 link has such a small MTU (RFC 791 §3.2).
             UnreachableCode::FragmentationNeeded if (1..LEAST_MTU).contains(&next_hop_mtu) => {
                 return None;
             }
             UnreachableCode::FragmentationNeeded => {
-                // Routers older than RFC 1191 report 0: the MTU is unknown.
+                // Routers older than RFC 1191 report an MTU of 0; `path_mtu_min` then takes its
+                // place.
                 PathError::FragmentationNeeded {
                     mtu: next_hop_mtu.max(path_mtu_min),
                     fragment: (LEAST_MTU..path_mtu_min).contains(&next_hop_mtu),

@@ -91,7 +91,7 @@ impl ReceiveBatch<'_> {
         let (ip, tcp) = frame.split_at_checked(tcp_at)?;
         let ip = &ip[ip_at..];
         let has_options = ip[0] != 0x45;
-        // The last fragment of a packet may contain no TCP header.
+        // Begin no run with a fragment: the last fragment of a packet may contain no TCP header.
         let is_fragment = field(ip, 6) & 0x3fff != 0;
         if has_options || is_fragment {
             return None;

@@ -68,7 +68,7 @@ impl IpReceiver {
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
         if let Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
-            // The first fragment alone suffices to report an ICMP error.
+            // Pass on the first fragment only, because an ICMP error needs no other.
             return (header.fragment_offset == 0).then_some(Packet {
                 header: IpHeader::V4(header),
                 broadcast,

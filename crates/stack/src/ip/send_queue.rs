@@ -122,7 +122,7 @@ impl SendQueue {
         let len = u16::try_from(payload.len()).expect("the caller checked the length");
         let bytes = u64::from(len);
         if self.payload.is_empty() {
-            // The payload begins at a block boundary, so that the whole block is usable.
+            // Begin the payload at a block boundary, so that the whole block is usable.
             self.payload.restart(0);
         }
         if self.datagrams.len() == self.most_datagrams

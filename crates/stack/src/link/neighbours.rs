@@ -390,7 +390,7 @@ impl Neighbours {
                 mac: sender_mac,
                 ip: sender_ip,
             }),
-            // `learn` has counted a neighbour for which there was no room.
+            // `learn` has counted the packet of a neighbour for which there was no room.
             ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),
             ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
         }

@@ -39,7 +39,8 @@ fn all_sources_together_are_bounded_by_the_number_of_accounts() {
         let now = START + Duration::from_micros(u64::from(n) * 50);
         allowed += u32::from(limit.allow(ip(n), now));
     }
-    // Ten seconds of 20,000 sources a second: a thousand answers a second.
+    // For ten seconds, 20,000 sources a second ask, but only a thousand answers a second are
+    // allowed.
     assert!((8_000..=10_100).contains(&allowed), "{allowed}");
 }
 

@@ -230,7 +230,7 @@ impl TcpLayer {
         let contents = SynSummary::from_syn(syn, self.host_state.config.timestamps);
         let tuple = peer.tuple;
         let iss = self.cookies.sequence(&tuple, &contents, host.now);
-        // A window of zero reserves no memory.
+        // Advertise a window of zero, which reserves no memory.
         let mut half_open = self.half_open(listener, peer, &contents.syn(syn), iss, 0, host);
         let answer = Answer {
             tuple,

@@ -201,8 +201,8 @@ impl Handshake {
             };
         }
         if segment.has(TcpFlags::SYN) {
-            // The same SYN again, or a SYN of a peer that has restarted. The SYN-ACK
-            // makes a restarted peer send a reset.
+            // This is the same SYN again, or a SYN of a peer that has restarted. Repeat the
+            // SYN-ACK, which makes a restarted peer send a reset.
             return HandshakeAction::RepeatSynAck;
         }
         if !self.half_open.is_in_window(segment) {

@@ -155,8 +155,8 @@ impl TimeWaitTable {
 
 impl TimeWaitEntry {
     fn action_for(&self, segment: &Segment<'_>) -> TimeWaitAction {
-        // A reset would end the wait early and let old segments into the next
-        // incarnation: RFC 1337 §3, F1.
+        // Ignore a reset: it would end the wait early and let old segments into the next
+        // incarnation. RFC 1337 §3, F1.
         if segment.has(TcpFlags::RST) {
             return TimeWaitAction::Ignore;
         }

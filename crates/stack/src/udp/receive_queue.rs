@@ -94,7 +94,7 @@ impl ReceiveQueue {
             return Err(Discard::UdpQueueFull);
         }
         if self.payload.is_empty() {
-            // The payload begins at a block boundary, so that the whole block is usable.
+            // Begin the payload at a block boundary, so that the whole block is usable.
             self.payload.restart(0);
         }
         if self.payload.append_room(pool) < u64::from(len) {

@@ -52,8 +52,8 @@ fn a_black_hole_is_found_and_the_path_is_then_used_to_its_size() {
             "{} of {most}",
             info.mss
         );
-        // The transfer takes three or four timeouts, and the time of 8 MiB at the rate that
-        // headers leave for payload.
+        // The transfer takes three or four timeouts, plus the time of 8 MiB at the rate that is
+        // left for payload besides headers.
         let wire = f64::from(most) / f64::from(u32::from(mtu) + 14) * 50_000_000.0;
         let least = 8.0 * MIB as f64 * 8.0 / wire;
         let elapsed = facts.elapsed.as_secs_f64();

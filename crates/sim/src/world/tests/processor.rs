@@ -102,7 +102,7 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     let (mut world, [_, server], flow) = transfer(CpuModel::FREE, model);
     world.run_until(flow.done(), Deadline::secs(30));
     assert_eq!(world.facts(flow).bytes, MIB);
-    // A call takes as long as the arrival of thirty frames.
+    // During one call of the application, thirty frames arrive.
     assert!(world.ring_drops(server) > 0);
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
 }

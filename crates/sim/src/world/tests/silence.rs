@@ -95,7 +95,7 @@ fn a_sender_that_lets_its_longest_timer_pass_is_found() {
         };
         silence::check(&info, &config.tcp, &seen)
     };
-    // 4 s for the timer and 5 s for address resolution.
+    // The limit is 9 s: 4 s for the timer and 5 s for address resolution.
     assert!(silent_for(9_000, Some(now), false).is_ok());
     assert!(silent_for(9_001, Some(now), false).is_err());
     assert!(silent_for(9_001, Some(now), true).is_ok());

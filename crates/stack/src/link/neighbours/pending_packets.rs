@@ -54,7 +54,7 @@ impl PendingPackets {
 
     fn room(&mut self, pool: &Pool) -> u64 {
         if self.bytes.is_empty() {
-            // The packet begins at a block boundary, so that the whole block is usable.
+            // Begin the packet at a block boundary, so that the whole block is usable.
             self.bytes.restart(0);
         }
         self.bytes.append_room(pool)
