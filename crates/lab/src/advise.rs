@@ -1,8 +1,9 @@
-//! Runs a row, makes the change that its verdict advises, and runs it again.
+//! Runs a row (scenario of an experiment), makes the change that its verdict advises, and runs the
+//! changed row.
 //!
 //! Rule: a step makes exactly the advised change, and the predicted result is printed beside the
-//! measured one. The advice ends when the path or an application is the limit, when the verdict
-//! advises nothing, or when the given memory is used up.
+//! measured one. The steps end when the path or an application is the limit, when the verdict
+//! advises nothing, or when the next change needs more than the given memory.
 
 mod text;
 
@@ -29,7 +30,7 @@ const GAIN: f64 = 0.02;
 /// Relative differences below this share count as rounding errors.
 const NOTHING: f64 = 0.001;
 
-/// The advice for one row, followed step by step until it ends.
+/// The advice for one row, with a run of each step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The experiment's name.
@@ -40,9 +41,9 @@ pub struct Advice {
     pub seed: u64,
     /// The runs: first the row as given, then one run after each advised change.
     pub steps: Vec<AdviceStep>,
-    /// Reason that the advice ended.
+    /// Reason that no further step was made.
     pub end: AdviceEnd,
-    /// The reason and its proof in words, without a full stop.
+    /// The reason for the end and its proof in words, without a full stop.
     pub ends_with: String,
     /// True if the transfer ends after an amount of data, so that its duration is the result.
     #[serde(skip)]
@@ -69,7 +70,7 @@ pub struct AdviceStep {
     pub verdict: Explanation,
 }
 
-/// Reason that the advice ended.
+/// Reason that no further step was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceEnd {
@@ -124,7 +125,8 @@ pub fn advise(
         let report = run_row(experiment, row, &setup, &bounded)?;
         steps.push(step(report, steps.last()));
         if let Some(end) = ended(&steps, most) {
-            // Memory is the reason only if more memory would be advised without the bound.
+            // Name memory as the reason only if the advice without the bound would need more
+            // memory.
             let is_near = memory.is_some_and(|bytes| has_used(&setup, bytes));
             if is_near && steps[steps.len() - 1].verdict.advice.is_empty() {
                 let free = run_row(experiment, row, &setup, options)?;
@@ -190,7 +192,7 @@ fn step(report: RowReport, before: Option<&AdviceStep>) -> AdviceStep {
     }
 }
 
-/// Returns the reason for the end if the last step is the final one.
+/// Returns the reason for the end if no step may follow the last one.
 fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
     let [before @ .., last] = steps else {
         return None;
@@ -203,7 +205,8 @@ fn ended(steps: &[AdviceStep], most: usize) -> Option<AdviceEnd> {
             Some(LeverKind::Resource | LeverKind::Rule) | None => AdviceEnd::NoKnob,
         });
     }
-    // Advice continues if the next step changes another knob, which may raise the same limit.
+    // Without gain, end only if the next step would change the same knob: another knob may raise
+    // the same limit.
     let same = |before: &AdviceStep| {
         let is_same =
             before.verdict.limit == last.verdict.limit && before.verdict.knob == last.verdict.knob;
@@ -233,7 +236,8 @@ fn ends_with(steps: &[AdviceStep], end: AdviceEnd) -> String {
         ),
         _ => end.words().to_string(),
     };
-    // Advice about a vanished peer frees memory; its aim is not goodput.
+    // Do not print the gain of advice about a vanished peer, because such advice is meant to free
+    // memory.
     let is_of_rate = |before: &&AdviceStep| {
         before.verdict.limit != Cause::PEER_GONE && has_gained_nothing(before, last)
     };

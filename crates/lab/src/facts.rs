@@ -9,7 +9,7 @@ use fullpipe_scenario::{measured::Quantity, units::Amount};
 
 use crate::report::{Report, RowReport};
 
-/// Returns the facts of `report`, out of which the observations are moved. Only rows that were
+/// Returns the facts of `report`, and moves the observations out of `report`. Only rows that were
 /// observed ([`RunOptions::observe`](crate::RunOptions)) have series.
 pub fn facts(report: &mut Report) -> Run {
     Run {

@@ -1,4 +1,5 @@
-//! Writes the page `docs/goodput.md`: goodput, and the limits of rows that do not fill their path.
+//! Writes the page `docs/goodput.md`: the goodput of each row (scenario), and the limits of rows
+//! that do not fill their path.
 //!
 //! Rule: nothing is computed here. Values and verdicts come from the reports.
 
@@ -13,7 +14,7 @@ use crate::report::{Report, RowReport};
 #[cfg(test)]
 mod tests;
 
-/// Busy share of the busiest link from which on a row counts as filling its path.
+/// A row fills its path if its busiest link is busy for at least this share of the time.
 const FULL: f64 = 0.95;
 
 const HEAD: &str = "\

@@ -1,6 +1,6 @@
-//! The result of a row on hosts that the kernel runs, in real time.
+//! The result of a row (scenario) on hosts that this machine's kernel runs in real time.
 //!
-//! Rule: this file has only plain values, which `fullpipe-kernels` measures. A value that the
+//! Rule: this file only declares the values; `fullpipe-kernels` measures them. A value that the
 //! kernel does not report is absent. A setting that the kernel does not have is listed by name.
 
 use fullpipe_diagnose::{
@@ -33,7 +33,7 @@ impl KernelRow {
     }
 }
 
-/// Outcome of a transfer on kernel hosts.
+/// Outcome of a transfer on kernel hosts, that is, hosts that the kernel runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelOutcome {
@@ -71,8 +71,8 @@ pub struct KernelMeasured {
     /// Time from the first call to connect until the last byte was read, or until the end of the
     /// flow's duration.
     pub elapsed_s: f64,
-    /// Time from the first to the last byte that was read of the answer. Only if the receiver
-    /// sends a request.
+    /// Time from the read of the answer's first byte to the read of its last byte. `None` if the
+    /// receiver sends no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_s: Option<f64>,
     /// Bytes that the receiving applications read.
@@ -83,8 +83,8 @@ pub struct KernelMeasured {
     pub srtt_ms: f64,
     /// Largest number of bytes that the first sender had in flight, according to the capture.
     pub largest_flight_bytes: u64,
-    /// Delay, in microseconds, by which 99 % of frames were at most late when they left the link,
-    /// in the worse direction. A large value means that the machine was busy.
+    /// 99th percentile of the lateness, in microseconds, with which frames left the link; the
+    /// larger value of both directions. A large value means that the machine was busy.
     pub link_late_p99_us: u64,
     /// Account of the senders, from the kernel's information about their sockets.
     pub by_socket: KernelAccount,
@@ -101,8 +101,8 @@ pub struct KernelMeasured {
 /// An account of a sender on a kernel host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KernelAccount {
-    /// The limit with the longest time. Handshake and closing count only if no other limit had
-    /// time.
+    /// The limit with the longest time. Handshake and closing are considered only if no other limit
+    /// had time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub main: Option<MainLimit>,
     /// Time and bytes for each limit.
@@ -137,8 +137,8 @@ impl MainLimit {
 }
 
 impl KernelAccount {
-    /// Largest distance of a limit's share from the largest share at which it also counts as a
-    /// main limit: two accounts may differ by as much.
+    /// A limit also counts as a main limit if its share is less than the largest share by at most
+    /// this much, because two accounts may differ by as much.
     const NEAR: f64 = 0.05;
 
     /// Returns true if both accounts have a main limit in common.

@@ -1,5 +1,5 @@
-//! A table of the rows of a report with the results of fullpipe's stack and of this machine's
-//! kernel.
+//! A table of a report's rows (scenarios). Each row has the results of fullpipe's stack and of this
+//! machine's kernel.
 //!
 //! Rule: below the table are the reason for each row that the kernel did not run, and every
 //! setting that was not applied.
@@ -13,8 +13,8 @@ use crate::{
     report::{Report, RowReport},
 };
 
-/// Returns the table, the settings that were not applied, and the notes; empty if no row was
-/// requested on the kernel.
+/// Returns the table, the settings that were not applied, and the notes. Returns an empty text if
+/// no row was requested on the kernel.
 pub fn kernel_text(report: &Report, layout: Layout) -> String {
     let rows: Vec<_> = report
         .rows
@@ -140,7 +140,7 @@ fn record(cells: &[String]) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Returns the lines about a row below the table, with `lines` first.
+/// Returns the lines about a row that follow the table, with `lines` first.
 fn below(
     out: &mut String,
     row: &RowReport,

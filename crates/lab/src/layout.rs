@@ -1,8 +1,9 @@
 //! Formats text for a terminal: wraps lines with a hanging indent, and adds colour.
 //!
 //! Rule: no line is longer than the width. Lines break at spaces, but not between a number and its
-//! unit. A word that is longer than a line is broken after one of `/ _ . , = -`, or else at the
-//! width. Colour sequences take no columns. This file contains no texts.
+//! unit. A word that is longer than a line is broken after one of `/ _ . , = -`; a word without
+//! these characters is broken at the width. Colour sequences take no columns. This file contains no
+//! texts.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ pub const NARROWEST: usize = 40;
 /// Width of output to a pipe or a file.
 pub const PIPED: usize = 120;
 
-/// Width of the output in columns, and whether it is coloured.
+/// Width and colour of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Columns of a line.
@@ -161,9 +162,9 @@ fn ends_with_digit(word: &str) -> bool {
     without_colour(word).ends_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// Number of bytes of the longest beginning of `word` that fits `room` columns and ends after a
-/// character at which words may break. If there is no such character, the longest beginning that
-/// fits.
+/// Returns the length in bytes of the longest beginning of `word` that fits `room` columns and ends
+/// after a character at which words may break. Without such a character, returns the length of the
+/// longest beginning that fits.
 fn piece(word: &str, room: usize) -> usize {
     let (mut fits, mut good, mut seen) = (0, 0, 0);
     let mut in_colour = false;

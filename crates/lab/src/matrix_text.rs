@@ -8,7 +8,7 @@ use crate::{
     report::{pretty, versioned_each},
 };
 
-/// Columns of the two gains, including the gaps after them.
+/// Columns that the two gains and the gaps after them take.
 const INDENT: usize = 40;
 /// Gains below this share are printed as no gain.
 const NOTHING: f64 = 0.0005;
@@ -81,7 +81,7 @@ fn changes_something(line: &MatrixLine) -> bool {
 fn of_line(text: &mut String, line: &MatrixLine, layout: Layout) {
     let twice = line.twice.as_ref().map_or_else(|| "-".to_string(), gain);
     let mut words = match line.ample.changes.first() {
-        // A link's property consists of several fields; the field that is set is printed.
+        // Print the field that is set, because a link's property may consist of several fields.
         Some(change) if line.kind == LeverKind::Path => format!("{} = {}", change.set, change.to),
         Some(change) if !line.lever.contains('=') => format!("{} = {}", line.lever, change.to),
         _ => line.lever.clone(),

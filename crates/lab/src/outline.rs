@@ -1,5 +1,5 @@
-//! The parts of a report that are known before anything runs: the rows' labels, their published
-//! figures, and the quantities that a table shows.
+//! The parts of a report that are known before anything runs: the labels and published figures of
+//! the rows (scenarios), and the quantities that a table shows.
 //!
 //! Rule: a table is laid out from an outline alone, so that its first row can be printed before
 //! the last row has run. An outline contains no results.
@@ -38,7 +38,7 @@ pub struct OutlineRow {
     /// The label, with the settings that replaced the row's own settings, and a mark if a
     /// parameter was fitted to the row.
     pub label: String,
-    /// Point of a sweep that the row belongs to.
+    /// If the row belongs to a sweep: the row's combination of swept values.
     pub point: Vec<Coordinate>,
     /// Published figures of the source.
     pub published: Published,

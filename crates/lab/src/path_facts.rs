@@ -1,7 +1,7 @@
-//! The path of a row's first flow, for graphs.
+//! The path of the first flow of a row (scenario), for graphs.
 //!
-//! Rule: nothing is measured or judged here. Capacity and round-trip time are those of the idle
-//! path. The setting that bounds the flow is the one that the explanation names.
+//! Rule: nothing is measured or judged here. Capacity and round-trip time are properties of the
+//! idle path. The explanation names the setting that bounds the flow.
 
 use fullpipe_diagnose::facts::{PathFacts, SettingBound};
 use fullpipe_explain::Explanation;
@@ -18,8 +18,8 @@ pub fn path_facts(setup: &Setup, played: &Played, found: Option<&Explanation>) -
         setup,
         full_segment(setup).max(played.measured.segment_bytes),
     );
-    // `payload_bps` assumes the worst case, an ACK for every second segment, so a radio can carry
-    // more.
+    // Take the measured rate if it exceeds `payload_bps`. A radio can carry more than that, because
+    // `payload_bps` assumes an ACK for every second segment, the worst case.
     let active_bps = match played.activity.share {
         0.0 => 0.0,
         share => played.measured.goodput_mbps * 1e6 / share,

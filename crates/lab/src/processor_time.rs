@@ -1,4 +1,4 @@
-//! Processor time of a run, separately for its rows and for their explanations.
+//! Processor time of a run, separately for its rows (scenarios) and for the rows' explanations.
 //!
 //! Rule: processor time differs from run to run, so no result depends on it. A report contains it
 //! only if the caller requests it.
@@ -29,12 +29,12 @@ pub struct ProcessorTime {
 }
 
 impl ProcessorClock {
-    /// Calls `work`, which runs a row, in this thread, and adds its processor time.
+    /// Runs a row by calling `work` in this thread, and adds the processor time of the call.
     pub(crate) fn of_row<T>(&self, work: impl FnOnce() -> T) -> T {
         timed(&self.rows, work)
     }
 
-    /// Calls `work`, which explains a row, in this thread, and adds its processor time.
+    /// Explains a row by calling `work` in this thread, and adds the processor time of the call.
     pub(crate) fn of_explanation<T>(&self, work: impl FnOnce() -> T) -> T {
         timed(&self.explanations, work)
     }
@@ -50,8 +50,8 @@ impl ProcessorClock {
     }
 }
 
-/// Calls `work`, and adds this thread's processor time to `sum`. Adds nothing if the operating
-/// system has no clock for it.
+/// Calls `work`, and adds the thread's processor time during the call to `sum`. Adds nothing if the
+/// operating system has no clock for processor time.
 fn timed<T>(sum: &AtomicU64, work: impl FnOnce() -> T) -> T {
     let start = ThreadTime::try_now().ok();
     let result = work();

@@ -1,8 +1,9 @@
 //! A report as flat columns, for further computation.
 //!
-//! Rule: there is one record for each row. Every format has the same columns, each with one type
-//! and with its unit in its name. A swept setting is a column of numbers if all its values are
-//! numbers with one unit, otherwise a column of text. Nothing is computed here.
+//! Rule: there is one record for each row (scenario) of the experiment. Every format has the same
+//! columns, each with one type and with its unit in its name. A swept setting is a column of
+//! numbers if all its values are numbers with one unit, otherwise a column of text. Nothing is
+//! computed here.
 
 #[cfg(test)]
 mod tests;
@@ -176,8 +177,8 @@ fn axis(path: &str, values: &[&str]) -> Column {
     let unit = |amounts: &[Amount]| {
         let first = amounts.first()?.unit;
         let same = amounts.iter().all(|amount| amount.unit == first);
-        // A number followed only by `m` means minutes in one setting and 2²⁰ in another, so it
-        // stays text.
+        // Keep a number followed only by `m` as text, because it means minutes in one setting and
+        // 2²⁰ in another.
         let clear = values.iter().all(|text| !text.trim_end().ends_with('m'));
         (same && clear).then_some(first)
     };

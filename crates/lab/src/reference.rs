@@ -24,8 +24,7 @@ pub struct Reference {
     pub implied: usize,
     /// Number of published figures that are predictions.
     pub predicted: usize,
-    /// Number of predicted outcomes that agree with the published ones; deviations do not include
-    /// outcomes.
+    /// Number of predicted outcomes that agree with the published ones. Outcomes have no deviation.
     pub outcomes_as_published: usize,
     /// Number of predicted outcomes that differ from the published ones.
     pub outcomes_not_as_published: usize,
@@ -101,7 +100,7 @@ impl FigureKind {
 }
 
 impl FigureResult {
-    /// Heading of the quantity, with the row: ``Mbit/s of `TCP send, default` ``.
+    /// Heading of the quantity with the row's label: ``Mbit/s of `TCP send, default` ``.
     pub fn named(&self) -> String {
         named(&self.figure)
     }

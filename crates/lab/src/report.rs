@@ -1,4 +1,4 @@
-//! The result of an experiment, and its JSON.
+//! The result of an experiment with its rows (scenarios), as values and as JSON.
 //!
 //! Rule: the JSON is a stable interface (`docs/json.md`). New keys may be added. Renaming or
 //! removing a key, or changing its meaning, needs a new [`JSON_SCHEMA`]. A quantity has its unit
@@ -24,7 +24,7 @@ use crate::{
 /// the changes of each version.
 pub const JSON_SCHEMA: u32 = 2;
 
-/// Result of one experiment. Several experiments are an array of these.
+/// Result of one experiment. In JSON, several experiments are an array of reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// The value of [`JSON_SCHEMA`].
@@ -45,7 +45,7 @@ pub struct Report {
     /// no published figures or if `--set` changed the experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// Origins of the values in the file; for tables.
+    /// Origins of the values in the file. Used by tables.
     #[serde(skip)]
     pub origins: Origins,
     /// Quantities that the table shows. If empty, the table shows the quantities with published
@@ -61,10 +61,10 @@ pub struct Report {
 pub struct RowReport {
     /// The row's label.
     pub label: String,
-    /// Point of a sweep that the row belongs to: settings with their values.
+    /// If the row belongs to a sweep: its combination of swept settings and values.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_path")]
     pub point: Vec<Coordinate>,
-    /// Settings of `--set` that replaced a setting in which rows differ.
+    /// Settings made by `--set` that replaced a setting in which the rows differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<String>,
     /// Number of seeds with which the row was run, from the report's seed on. With several seeds,
@@ -127,7 +127,8 @@ impl RowReport {
         }
     }
 
-    /// Returns the verdict as text; without an explanation, the limit with the longest time.
+    /// Returns the parts of the verdict. Without an explanation, they name the limit with the
+    /// longest time.
     pub fn verdict_parts(&self) -> VerdictParts {
         let known = self.verdict.as_ref().map(|verdict| verdict.parts.clone());
         known.unwrap_or_else(|| {

@@ -1,4 +1,5 @@
-//! Runs an experiment: one world for each row and seed, in virtual time.
+//! Runs an experiment in virtual time: one world (simulated network) for each row (scenario) and
+//! seed.
 //!
 //! Rule: every row has the same seeds and its own worlds, so rows differ only in what the file
 //! sets. Rows may run in parallel; the result does not depend on the number of threads. The caller
@@ -34,7 +35,8 @@ use crate::{
     whole_file::WholeFile,
 };
 
-/// Share of a row's work that its worlds take if the row is also explained.
+/// Assumed share of a row's work that running its worlds takes; the remaining share is the row's
+/// explanation.
 const PLAYED: f64 = 0.3;
 
 /// Options of a run.
@@ -57,7 +59,8 @@ pub struct RunOptions<'a> {
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
     /// Clock that measures the processor time.
     pub clock: Option<&'a ProcessorClock>,
-    /// Function that ends the run with [`RunError::Interrupted`] by returning true.
+    /// Function that is asked repeatedly; if it returns true, the run ends with
+    /// [`RunError::Interrupted`].
     pub cancel: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
 
@@ -186,7 +189,7 @@ fn worlds(rows: &[Row]) -> Vec<(usize, u32)> {
         .collect()
 }
 
-/// Finished worlds of a row, by the number of their seed.
+/// Results of a row's worlds, by the number of the seed; `None` for a world that has not finished.
 type RowWorlds = Vec<Option<Result<Played, RunError>>>;
 /// A row's results, and its explanation if one was requested.
 type ExplainedRow = (Played, Option<Explanation>);
@@ -236,7 +239,7 @@ impl<'a> RowWorkers<'a> {
                 continue;
             };
             let row = worlds.and_then(|worlds| self.explain(place, worlds));
-            // Sending fails if the run ended early and dropped the receiver.
+            // Ignore the error: sending fails if the run ended early and dropped the receiver.
             let _ = results.send((place, row));
         }
     }
@@ -254,7 +257,7 @@ impl<'a> RowWorkers<'a> {
         let reported = AtomicU64::new(0);
         let advance = |share| {
             let share = self.progress[place].advance(share, &reported);
-            // The remaining part of a row's work is its explanation.
+            // Let the worlds report only a part of the row's progress if an explanation follows.
             let part = if options.explain { PLAYED } else { 1.0 };
             (options.progress)(place, share * part);
             self.go_on()
@@ -354,14 +357,14 @@ impl<'a> Gathered<'a> {
         self.played[place] = Some(result);
     }
 
-    /// Builds the finished rows in the order of the file, up to the first unfinished one, and
-    /// calls `each` with each row.
+    /// Builds the reports of finished rows in the order of the file, up to the first unfinished
+    /// row, and calls `each` with each report.
     fn hand_on(&mut self, each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>) -> ControlFlow<()> {
         let has_baseline = self.experiment.rows.iter().any(|row| row.baseline);
         if has_baseline && self.baseline_mbps.is_none() {
             return ControlFlow::Continue(());
         }
-        // Rows below a failed row do not reach the caller.
+        // Stop at a failed row: the caller does not receive the rows below it.
         while let Some(Some(Ok(_))) = self.played.get(self.rows.len()) {
             let place = self.rows.len();
             let Some(Some(Ok(played))) = self.played.get_mut(place).map(Option::take) else {
@@ -430,8 +433,8 @@ impl RowProgress {
         }
     }
 
-    /// Adds the progress of one world, which has finished `share` of its work. `reported` holds
-    /// the millionths that this world reported before. Returns the finished share of the row's
+    /// Adds the progress of one world, which has finished `share` of its work. `reported` contains
+    /// the millionths that this world had reported before. Returns the finished share of the row's
     /// work.
     fn advance(&self, share: f64, reported: &AtomicU64) -> f64 {
         let now = (share * 1e6) as u64;

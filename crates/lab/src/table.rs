@@ -1,10 +1,10 @@
-//! A report as text: a table, or a record of a few lines for each row.
+//! A report as text: a table, or a record of a few lines for each row (scenario).
 //!
 //! Rule: only deviations and rounding are computed here. The form depends only on the [`Outline`],
-//! so that each row can be printed as soon as it has run. A table requires a terminal on which no
-//! label and no number is cut, and at least [`WIDE`] columns unless it shows a sweep or chosen
-//! columns; otherwise each row is printed as a record. The verdicts of a sweep are not printed
-//! here, because they would be too many.
+//! so that each row can be printed as soon as it has run. A table is printed if the terminal is
+//! wide enough for every label and number. A table that shows neither a sweep nor chosen columns
+//! also needs at least [`WIDE`] columns. Without a table, each row is printed as a record. The
+//! verdicts of a sweep are not printed here, because they would be too many.
 
 mod columns;
 mod record;
@@ -62,7 +62,7 @@ impl TablePrinter {
         out
     }
 
-    /// Returns a row's lines, to follow those of the previous row.
+    /// Returns a row's lines, which follow those of the previous row.
     pub fn row(&self, row: &RowReport) -> String {
         let cells = self.table.as_ref().and_then(|table| {
             let cells = table.cells(row, self.layout);
@@ -116,7 +116,8 @@ impl TablePrinter {
     fn explanation(&self, out: &mut String, row: &RowReport) {
         words::verdict(out, row, self.layout);
         words::flows(out, row, self.layout);
-        // The file's note applies to the row as written, without changes by `--set`.
+        // Print the file's note only without changes by `--set`, because it is about the row as
+        // written.
         if let Some(note) = row.note.as_ref().filter(|_| self.is_as_written()) {
             self.layout.field(out, "Note", note);
         }

@@ -1,8 +1,8 @@
 //! One transfer from a few flags: a host, its peer and the path between them.
 //!
 //! Rule: the flags become an experiment file, and that file is run. Therefore a saved file gives
-//! the same result. The peer is an unchanged Linux host, so that the limit is the host or the
-//! path. `verdict` makes the verdict.
+//! the same result. The peer is an unchanged Linux host, so that the limit is usually the host or
+//! the path.
 
 mod text;
 
@@ -31,10 +31,10 @@ use crate::{
 const WRITE: u64 = 16_384;
 /// Longest duration of a transfer for which neither bytes nor duration are given.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Bytes of a transfer without a given end: on a fast path its duration is the time of this many
+/// Bytes of a transfer on a fast path, if no end is given. Its duration is the time of this many
 /// bytes at the path's rate.
 const BYTES: u64 = 1_000_000_000;
-/// Fewest round trips of a transfer without a given end, within the longest duration.
+/// Fewest round trips of a transfer without a given end. The longest duration takes precedence.
 const ROUND_TRIPS: u64 = 50;
 /// Time after which an incomplete transfer is given up.
 const GIVE_UP: &str = "600s";
@@ -184,8 +184,8 @@ impl TrialPlan {
             .map_err(|mistake| TrialError::Refused(Box::new(mistake)))
     }
 
-    /// Returns the settings, each with the flag that made it; of two equal settings, the later one
-    /// applies.
+    /// Returns the settings, each with the flag that made it. If two flags set the same name, the
+    /// later one applies.
     fn all_settings(&self) -> Vec<(&'static str, String, String)> {
         let mut all: Vec<(&'static str, String, String)> = Vec::new();
         if let Some(queue) = &self.queue {
@@ -196,7 +196,7 @@ impl TrialPlan {
                 HostRole::Send => "host",
                 HostRole::Receive => "peer",
             };
-            // Linux calls NewReno `reno`.
+            // Accept `reno`, Linux's name for NewReno.
             let value = if congestion == "reno" {
                 "newreno"
             } else {
@@ -269,7 +269,8 @@ label = "as given"
         )
     }
 
-    /// Returns a duration in which the path carries enough payload and whose simulation is fast.
+    /// Returns a duration that is long enough for a typical result, and short enough for a fast
+    /// simulation.
     fn usual_end(&self) -> TrialEnd {
         let by_bytes = Duration::from_micros(BYTES * 8 * 1_000_000 / self.rate_bps);
         let by_trips = Duration::from_micros(self.rtt.as_micros() * ROUND_TRIPS);
@@ -278,9 +279,9 @@ label = "as given"
 }
 
 impl Trial {
-    /// Runs the first row of `experiment`, in which `settings` were changed. The host is the
-    /// subject of the experiment; it is the sender unless it is the first flow's receiver. Calls
-    /// `progress` with the finished share.
+    /// Runs the first row (scenario) of `experiment`, in which `settings` were changed. The host of
+    /// the result is the subject of the experiment. Its role is receiver if it is the first flow's
+    /// receiver, otherwise sender. Calls `progress` with the finished share.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.

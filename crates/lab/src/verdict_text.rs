@@ -24,7 +24,7 @@ pub fn verdict_text(parts: &VerdictParts, layout: Layout) -> String {
         then,
     } = parts;
     let mut text = String::new();
-    // The name of the limit is highlighted, because most readers look only for this name.
+    // Highlight the name of the limit, because most readers look only for this name.
     let limit = limited_by.split_once(": ");
     let limited_by = match limit.filter(|_| layout.colour) {
         Some((limit, figure)) => format!("{}: {figure}", layout.paint(Tone::Limit, limit)),

@@ -16,7 +16,8 @@ use fullpipe_scenario::watch::{events::WatchEvent, sockets::Socket};
 
 use crate::report::{Report, RowReport};
 
-/// Returns every record of `report`, row by row; empty without records.
+/// Returns every record of `report`, row (scenario) by row. Returns an empty text if there are no
+/// records.
 pub fn watched_text(report: &Report) -> String {
     let mut text = String::new();
     for row in &report.rows {

@@ -1,9 +1,9 @@
 //! Writes a file of results either completely or not at all.
 //!
 //! Rule: every file that a command writes is written by this module. A regular file is written
-//! beside its destination under another name and then renamed, so a failed write leaves the old
-//! file unchanged and no other file. Symbolic links are followed. A FIFO or a character device is
-//! written in place.
+//! under a temporary name in its destination's folder and then renamed. A failed write therefore
+//! leaves the old file unchanged, and no temporary file. Symbolic links are followed. A FIFO or a
+//! character device is written in place.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -19,8 +19,8 @@ use std::{
 
 /// Largest number of symbolic links in a chain, as in Linux.
 const MOST_LINKS: usize = 40;
-/// Number of names that are tried for a temporary file: files of an earlier process with the same
-/// process id may still exist.
+/// Number of names that are tried for a temporary file. A name can be taken, because a file of an
+/// earlier process with the same process id may still exist.
 const MOST_NAMES: u32 = 100;
 
 /// A file that is being written. If it is dropped before [`WholeFile::finish`], its temporary file
@@ -61,8 +61,8 @@ impl WholeFile {
                 Ok(Self::new(own.into(), Destination::InPlace))
             }
             Ok(found) if found.is_file() => {
-                // Renaming does not check that the caller may write the old file; opening the file
-                // does.
+                // Open the old file to check that the caller may write it, because renaming does
+                // not check that.
                 OpenOptions::new().write(true).open(path)?;
                 let file = Self::beside(fs::canonicalize(path)?)?;
                 file.writer.file.set_permissions(found.permissions())?;
@@ -88,7 +88,7 @@ impl WholeFile {
     /// error if it cannot be written.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         let file = File::create_new(path)?;
-        // The file has its final name from the start; in `finish`, renaming it to its own name has
+        // Give the file its final name from the start. In `finish`, renaming it to its own name has
         // no effect.
         let [part, whole] = [path.to_owned(), path.to_owned()];
         Ok(Self::new(file, Destination::Part { part, whole }))
@@ -107,7 +107,8 @@ impl WholeFile {
         }
         let mut number = 0;
         loop {
-            // A short name of its own: the destination's name with a suffix might be too long.
+            // Use a short name of its own, because the destination's name with a suffix might be
+            // too long.
             let name = format!(".fullpipe-{}-{number}.part", process::id());
             let part = whole.with_file_name(name);
             match File::create_new(&part) {
@@ -156,7 +157,7 @@ impl WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if let Destination::Part { part, .. } = &self.destination {
-            // A temporary file that cannot be removed remains; the error is ignored.
+            // Ignore the error: a temporary file that cannot be removed remains.
             let _ = fs::remove_file(part);
         }
     }
@@ -169,7 +170,8 @@ impl WholeFileWriter {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Stores the first error, unless the write should be tried again.
+    /// Stores the first error. Ignores an interruption by a signal, after which the caller writes
+    /// again.
     fn noted<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result
             && error.kind() != ErrorKind::Interrupted
@@ -212,12 +214,12 @@ fn is_standard_output(found: &fs::Metadata) -> bool {
     own.is_ok_and(|own| (own.dev(), own.ino()) == (found.dev(), found.ino()))
 }
 
-/// Returns the destination of the symbolic links of `path`, which does not exist.
+/// Follows the symbolic links of `path`, and returns their destination, which does not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
-            // An absolute target replaces the whole path.
+            // Join the target to the link's folder; an absolute target replaces the whole path.
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
             Err(_) => return Ok(path),
         }

@@ -45,7 +45,7 @@ fn report(name: &str, seed: u64) -> Arc<Report> {
     static REPORTS: Mutex<Reports> = Mutex::new(BTreeMap::new());
     let mut reports = REPORTS.lock().unwrap();
     let place = Arc::clone(reports.entry((name.to_owned(), seed)).or_default());
-    // The lock is released, so that other tests can run other experiments meanwhile.
+    // Release the lock, so that other tests can run other experiments meanwhile.
     drop(reports);
     let options = RunOptions {
         explain: seed == 1,
@@ -143,14 +143,14 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         );
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
-        // 96 blocks are enough for 16,384 bytes and their headers, but then one write must wait
-        // for the previous one.
+        // The verdict must advise more than 96 blocks: these hold 16,384 bytes and their headers,
+        // but then each write must wait for the previous one.
         let Some(verdict) = &stalled.verdict else {
             continue;
         };
         assert_eq!(verdict.knob.as_deref(), Some("CONFIG_IOB_NBUFFERS"));
-        // With 110 blocks the row has 1.4 Mbit/s, with 115 blocks 5.0 Mbit/s, with more at most
-        // 5.1 Mbit/s.
+        // Goodput rises from 1.4 Mbit/s with 110 blocks to 5.0 Mbit/s with 115 blocks, and never
+        // exceeds 5.1 Mbit/s.
         let needed = verdict.needed.as_deref().and_then(|text| text.parse().ok());
         assert!(
             needed.is_some_and(|blocks: u32| (111..=128).contains(&blocks)),
@@ -196,7 +196,8 @@ fn tso_sends_as_much_with_a_third_of_the_packets_through_the_stack() {
     assert!(transmit.ip_ext_out_octets < write.ip_ext_out_octets);
 }
 
-/// Returns the measured divided by the published `quantity`, for each row with a published figure.
+/// Returns the measured value of `quantity` divided by the published one, for each row (scenario)
+/// with a published figure.
 fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
     let json: Value = serde_json::from_str(&report.json()).unwrap();
     let rows = json["rows"].as_array().unwrap().iter();
@@ -291,8 +292,8 @@ fn clients_that_vanish_hold_the_pool_until_they_are_given_up() {
     }
 }
 
-/// Reference system 5: goodput is the smallest value that the two buffers, the path's rate and its
-/// round-trip time allow.
+/// Reference system 5: the send buffer, the receive buffer and the path each allow a goodput; the
+/// smallest of these is the result.
 #[test]
 fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
     for (name, count) in [
@@ -312,8 +313,8 @@ fn the_times_of_the_linux_buffers_are_within_a_fifth_of_the_published() {
     }
 }
 
-/// A reader that pauses only costs time. A sender waits for a stopped reader as long as its window
-/// probes are answered.
+/// A reader that pauses costs only time. A sender waits for a stopped reader as long as the peer
+/// answers the sender's window probes.
 #[test]
 fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     let stalled = report("linux-buffers-c", 1);
@@ -342,8 +343,9 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }
 
-/// Returns the share of the allowed rate that is possible with a memory of `bytes`: a segment is
-/// acknowledged only after it has arrived completely, and headers use part of the rate.
+/// Returns the goodput that is possible with a memory of `bytes`, as a share of `allowed_bps`. The
+/// share is less than 1, because a segment is acknowledged only after it has arrived completely,
+/// and because headers use part of the rate.
 fn possible(setup: &Setup, bytes: f64) -> f64 {
     let (rate, rtt) = setup.bare_path();
     let (frame, ack, payload) = (1_514.0, 66.0, 1_448.0);
@@ -351,7 +353,7 @@ fn possible(setup: &Setup, bytes: f64) -> f64 {
     (rate * payload / frame).min((bytes - 512.0) * 8.0 / cycle) / setup.allowed_bps().unwrap()
 }
 
-/// With each memory, goodput is what that memory allows, in both directions.
+/// In both directions, goodput is as high as the memory allows.
 #[test]
 fn seven_kilobytes_and_more_give_what_is_possible_in_both_directions() {
     let experiment = experiment("memory");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fullpipe_lab::{Experiment, RunError, RunOptions, run};
 use fullpipe_pool::Rng;
 
-/// Progress reports after which a run is cut short.
+/// A run is cut short after this many progress reports.
 const REPORTS: u32 = 1;
 
 /// Lines of a host's table.
@@ -175,7 +175,8 @@ fn a_file_that_the_check_accepts_is_run() {
     assert!(accepted > 150, "only {accepted} accepted");
 }
 
-/// Checks a file with a link with the fields `link` and with this workload.
+/// Returns an experiment whose link has the fields `link` and whose workload has the fields
+/// `workload`. If the fields are refused, returns the mistakes.
 fn checked(link: &str, workload: &str) -> Result<Experiment, String> {
     let text = format!(
         "title = \"odd\"\nhosts.client = {{}}\nhosts.server = {{}}\n[links.wire]\nbetween = [\"client\", \

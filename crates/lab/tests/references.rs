@@ -1,8 +1,8 @@
 //! Tests of published figures: the page that counts them, and the claims of the experiment files
 //! about fitted, chosen and unknown parameters.
 //!
-//! Rule: if a sentence of an experiment file states the result of another setting, a test here
-//! runs that setting. To accept a changed page: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab
+//! Rule: if an experiment file states the result of a setting that the file does not use, a test
+//! here runs that setting. To accept a changed page: `UPDATE_SNAPSHOTS=1 cargo test -p fullpipe-lab
 //! --test references`.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
@@ -94,8 +94,8 @@ fn declared(origins: &Origins) -> Vec<(String, bool)> {
     fitted.chain(chosen).filter_map(knob).collect()
 }
 
-/// Returns the values of `knob` at the senders or the receivers of `experiments`. Only hosts whose
-/// preset is that of a host that sets the knob are included.
+/// Returns the values of `knob` at the senders (if `sends`) or the receivers of `experiments`, each
+/// value once, by the host's preset.
 fn values(knob: &str, experiments: &[Experiment], sends: bool) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for experiment in experiments {
@@ -155,7 +155,7 @@ fn within(share: f64, value: u64, of: u64) -> bool {
     (value as f64 / of as f64 - 1.0).abs() <= share
 }
 
-/// Tests the reasons and the note of experiment `tso`.
+/// Tests the reasons and the note in the file of experiment `tso`.
 #[test]
 fn the_packets_of_tso_depend_on_the_largest_super_segment_and_on_nothing_else_that_was_tried() {
     let labels = ["sizing=transmit"];
@@ -187,8 +187,8 @@ fn the_packets_of_tso_depend_on_the_largest_super_segment_and_on_nothing_else_th
     assert!(within(0.02, received, 221), "{received}");
 }
 
-/// Tests the second value that was tried for the published rate of fragments, and the reason for
-/// the cost of a received packet.
+/// Tests two statements of experiment `unet3`: the other values that were tried for the rate with
+/// fragments, and the reason for the cost of a received packet.
 #[test]
 fn no_cost_per_packet_and_per_byte_gives_the_published_rates_with_and_without_fragments() {
     let labels = [
@@ -205,7 +205,8 @@ fn no_cost_per_packet_and_per_byte_gives_the_published_rates_with_and_without_fr
         let [receive, whole, fragments] = [0, 1, 2].map(|row| measured[row].goodput_mbps);
         assert!((515.0..525.0).contains(&whole), "{costs:?}: {whole}");
         assert!(fragments > whole, "{costs:?}: {fragments} and {whole}");
-        // At the published 948 Mbit/s, the processor has no time left for sending ACKs.
+        // Only a packet cost of zero allows the published 948 Mbit/s, at which the processor has no
+        // time left for sending ACKs.
         assert_eq!(receive > 940.0, packet == "0us", "{costs:?}: {receive}");
     }
     let slower = measured(
@@ -216,7 +217,7 @@ fn no_cost_per_packet_and_per_byte_gives_the_published_rates_with_and_without_fr
     assert!(slower.iter().all(|row| row.goodput_mbps < 800.0));
 }
 
-/// Tests the reason of `workload.low_water` in experiment `netburner`.
+/// Tests the reason that experiment `netburner` gives for `workload.low_water`.
 #[test]
 fn a_writer_that_resumes_at_a_third_is_a_third_faster_than_netburner_published() {
     let row = measured(
@@ -228,7 +229,7 @@ fn a_writer_that_resumes_at_a_third_is_a_third_faster_than_netburner_published()
     assert!((0.64..0.69).contains(&share), "{share}");
 }
 
-/// Tests the reason of `wifi.radio.access` in experiment `nuttx`.
+/// Tests the reason that experiment `nuttx` gives for `wifi.radio.access`.
 #[test]
 fn the_access_time_of_nuttx_is_the_nearest_that_misses_no_row_by_a_tenth() {
     let labels = ["128 x 196, whole writes", "128 x 196, chunked"];
@@ -244,8 +245,9 @@ fn the_access_time_of_nuttx_is_the_nearest_that_misses_no_row_by_a_tenth() {
     assert!(nearer[0] > 0.1 && used[0] < 0.1, "{nearer:?} {used:?}");
 }
 
-/// Tests the sentence of case A about other shares of payload in buffers, and its note about a
-/// connection that stays open: it saves slow start and the handshake's round trip of 20 ms.
+/// Tests two statements of case A: the sentence about other shares of payload in buffers, and the
+/// note about a connection that stays open. Such a connection saves slow start and the handshake's
+/// round trip of 20 ms.
 #[test]
 fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
     let rows = ["SO_SNDBUF 16K", "256K, wmem_max raised"];
@@ -269,7 +271,7 @@ fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
     assert!((0.075..0.095).contains(&saved), "{saved} s");
 }
 
-/// Tests the reason of `workload.think` in case E.
+/// Tests the reason that case E gives for `workload.think`.
 #[test]
 fn half_a_second_of_think_time_makes_case_e_longer_than_published() {
     let rows = ["RTT 5 ms", "RTT 1 ms"];

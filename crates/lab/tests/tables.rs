@@ -70,7 +70,7 @@ fn the_page_of_many_seeds_is_as_committed() {
     );
 }
 
-/// Tests the required goodput with each kind of impairment.
+/// Tests that goodput with each kind of impairment is at least as high as required.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn loss_over_many_seeds_costs_no_more_than_these_figures() {
@@ -107,7 +107,7 @@ fn loss_over_many_seeds_costs_no_more_than_these_figures() {
     }
 }
 
-/// Goodput is somewhat below the response function, which models neither timeouts nor lost
+/// Goodput is below the response function, because that function models neither timeouts nor lost
 /// retransmissions.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
@@ -213,8 +213,9 @@ fn a_thousand_connections_share_the_memory_without_a_stall() {
     assert!(least >= 0.1, "{least} Mbit/s");
 }
 
-/// Regression test: a simulated part of a transfer began in slow start and predicted 1.9 Gbit/s
-/// for this experiment. For a row with two small buffers, the verdict advised one more connection.
+/// Regression test of two faults. A simulated part of a transfer began in slow start and predicted
+/// 1.9 Gbit/s for this experiment. For a row (scenario) with two small buffers, the verdict advised
+/// one more connection.
 #[test]
 #[ignore = "many seeds: run by `cargo xtask test --only lab`"]
 fn advice_over_many_seeds_is_faster_and_no_faster_than_a_shallow_link() {

@@ -62,7 +62,8 @@ fn retries_that_run_out_hold_it_for_a_quarter_of_an_hour() {
             .line()
             .contains("`device` gave up after 926 s")
     );
-    // No connection waits for the memory, so the advice is the shortest timeout of RFC 9293.
+    // No other connection waits for the memory, so the advice is the shortest user timeout that RFC
+    // 9293 recommends.
     assert_eq!(verdict.needed.as_deref(), Some("100s"));
 }
 

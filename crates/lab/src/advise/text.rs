@@ -20,7 +20,7 @@ use crate::{
 
 /// Columns of a measured or a predicted result.
 const RESULT: usize = 11;
-/// Columns before the settings, which contain the number of the step.
+/// Columns for the number of the step, which precedes the settings.
 const NUMBER: usize = 6;
 /// Fewest and most columns of the settings.
 const SETTINGS: (usize, usize) = (16, 48);
@@ -84,7 +84,7 @@ fn row(text: &mut String, advice: &Advice, layout: Layout, verbose: bool) {
     }
 }
 
-/// Appends one step. If it has several settings, each has its own line.
+/// Appends one step, with a line for each of its settings.
 fn line(text: &mut String, advice: &Advice, number: usize, wide: usize, layout: Layout) {
     let step = &advice.steps[number];
     let settings = described(step, number);
@@ -128,8 +128,8 @@ fn described(step: &AdviceStep, number: usize) -> Vec<String> {
         .collect()
 }
 
-/// Columns of the settings: the length of the longest setting, unless the limit then lacks
-/// columns.
+/// Columns of the settings: the length of the longest setting, but at most the columns that remain
+/// beside the name of the limit.
 fn settings_columns(advice: &Advice, layout: Layout) -> usize {
     let steps = advice.steps.iter().enumerate();
     let all = steps.flat_map(|(number, step)| described(step, number));

@@ -1,4 +1,5 @@
-//! Tests that a row on kernel hosts is beside fullpipe's own row, in tables, lines and columns.
+//! Tests that tables, lines and columns show the result on kernel hosts beside the result of
+//! fullpipe's stack.
 
 use fullpipe_diagnose::observe::SeenLimit;
 use fullpipe_pool::Duration;
@@ -54,7 +55,8 @@ fn a_report_without_kernel_hosts_has_no_such_table() {
 fn both_stacks_stand_in_one_line_and_what_is_not_applied_below() {
     let text = kernel_text(&on_kernels(), Layout::plain(200));
     let line = text.lines().find(|line| line.starts_with("ran")).unwrap();
-    // Closing is a main limit only if no other limit has time.
+    // The line names the send buffer, because closing is a main limit only if no other limit has
+    // time.
     assert!(
         line.contains("12.5") && line.contains("send buffer 10 %"),
         "{line}"
@@ -79,8 +81,7 @@ fn a_narrow_terminal_gets_lines() {
 #[test]
 fn columns_have_the_kernels_values_and_the_reason_of_a_skipped_row() {
     let csv = Records::of(&on_kernels()).csv();
-    // The verdict in front of these columns contains a comma; no cell after it does, so lines are
-    // split from the end.
+    // Split lines from the end, because the verdict before these columns contains a comma.
     let lines: Vec<Vec<_>> = csv.lines().map(|line| line.rsplit(',').collect()).collect();
     let [names, ran, skipped] = &lines[..] else {
         panic!("a line of names and two records");

@@ -65,7 +65,7 @@ fn the_json_is_an_array_of_objects_with_a_name_and_a_value() {
 
 #[test]
 fn every_table_row_of_the_page_has_as_many_cells_as_its_heading() {
-    // The heading's width; `None` outside a table.
+    // Width of the table's heading; `None` outside a table.
     let mut width = None;
     for line in knobs_markdown().lines() {
         if !line.starts_with('|') {

@@ -73,7 +73,7 @@ fn a_figure_is_a_prediction_unless_it_is_fitted_or_implied() {
         ),
         (1, 0)
     );
-    // The second row's time is the only predicted number.
+    // The time of the second row (scenario) is the only predicted number.
     let deviation = report.rows[1].measured.elapsed_s - 1.0;
     assert_eq!(reference.median_deviation, Some(deviation.abs()));
     let worst = reference.worst.as_ref().unwrap();

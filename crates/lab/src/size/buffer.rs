@@ -71,8 +71,8 @@ impl Buffer {
         self.text_of(self.tuned_to.unwrap_or(self.set.min(self.limit)))
     }
 
-    /// Returns the buffer size for `text` bytes of payload. If `text` is the payload that the cap
-    /// allows, returns the cap.
+    /// Returns the buffer size for `text` bytes of payload. If `text` is the largest payload within
+    /// the cap, returns the cap without rounding.
     pub fn size_for(&self, text: u64) -> u64 {
         if text == self.text_of(self.limit) {
             return self.limit;

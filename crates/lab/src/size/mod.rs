@@ -2,8 +2,8 @@
 //!
 //! Rule: one knob is searched at a time, while the host has ample amounts of every other resource.
 //! A goodput is sufficient if it reaches a given share of what the path carries. If the host
-//! cannot reach that with any value, the same share of its best goodput is sufficient. The text
-//! shows each result also as a multiple of the bandwidth-delay product.
+//! reaches that share with no value, the same share of the host's best goodput is sufficient
+//! instead. The text shows each result also as a multiple of the bandwidth-delay product.
 //!
 //! | content | module |
 //! | --- | --- |
@@ -43,7 +43,7 @@ pub use text::size_text;
 use crate::report::{pretty, versioned};
 use runs::Runs;
 
-/// Request of a search: the path, the host, and the sufficient share.
+/// Input of a search: the path, the host, and the sufficient share.
 #[derive(Clone, Debug)]
 pub struct SizeRequest {
     /// Rate of the path, in bit/s.
@@ -61,8 +61,8 @@ pub struct SizeRequest {
     pub settings: Vec<(String, String)>,
     /// Percentage of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Sufficient share of what the path carries. If the host does not reach it, the same share of
-    /// the host's best goodput is sufficient.
+    /// Sufficient goodput, as a share of what the path carries. If the host reaches that goodput
+    /// with no setting, the same share of the host's best goodput is sufficient.
     pub share: f64,
     /// Seed of all random numbers.
     pub seed: u64,
@@ -115,8 +115,8 @@ pub struct Size {
     pub low_water: u32,
     /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// Sufficient share of what the path carries. If the host does not reach it, the same share of
-    /// the host's best goodput is sufficient.
+    /// Sufficient goodput, as a share of what the path carries. If the host reaches that goodput
+    /// with no setting, the same share of the host's best goodput is sufficient.
     pub share: f64,
     /// First seed, with which the search can be repeated.
     pub seed: u64,
@@ -217,7 +217,7 @@ pub struct CurvePoint {
     pub limit: &'static str,
 }
 
-/// Expected number of steps in the search of one knob.
+/// Expected number of steps in the search of one knob. A step is a group of runs in parallel.
 const STEPS_EACH: usize = 7;
 /// Expected number of steps with ample resources, which precede the first knob.
 const STEPS_BEFORE: usize = 4;
@@ -245,7 +245,8 @@ pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Si
         let ample = &mut ample_by_role[searched.role as usize];
         knobs.extend(search::search(request, searched, ample, &runs)?);
     }
-    // The searches ran ample resources with more seeds, so the reported values are updated.
+    // Update the reported values, because the searches have run the host with ample resources with
+    // further seeds.
     ample_by_role
         .iter_mut()
         .for_each(|ample| ample.update(request));
@@ -280,7 +281,7 @@ impl Size {
 }
 
 impl AmpleResult {
-    /// Creates the entry of a world that has not run yet.
+    /// Creates the result of a host in `setup` before its run.
     fn of(role: HostRole, setup: &Setup) -> Self {
         let path = Path::of(setup, full_segment(setup));
         Self {
@@ -301,7 +302,7 @@ impl AmpleResult {
 }
 
 impl SizeRequest {
-    /// Number of seeds with which each world first runs.
+    /// Number of seeds of the first runs of each setup.
     fn fewest_seeds(&self) -> usize {
         match self.loss > 0.0 {
             true => search::SEEDS.0,
@@ -309,7 +310,7 @@ impl SizeRequest {
         }
     }
 
-    /// Largest number of seeds of a world: one if `loss` is 0.
+    /// Largest number of seeds of a setup: 1 if `loss` is 0.
     fn most_seeds(&self) -> usize {
         match self.loss > 0.0 {
             true => search::SEEDS.1,
@@ -322,7 +323,7 @@ impl SizeRequest {
         best_mbps >= self.share * path_mbps
     }
 
-    /// Returns the sufficient goodput if the best goodput is `best_mbps`.
+    /// Returns the sufficient goodput for a host with the best goodput `best_mbps`.
     fn enough_mbps(&self, best_mbps: f64, path_mbps: f64) -> f64 {
         let of = match self.reaches(best_mbps, path_mbps) {
             true => path_mbps,

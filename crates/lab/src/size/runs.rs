@@ -1,4 +1,4 @@
-//! Runs the worlds of a search, and estimates its progress.
+//! Runs the setups of a search for sufficient settings, and estimates the progress of the search.
 //!
 //! Rule: the number of runs is unknown until the search ends, so progress is an estimate. The
 //! estimate never decreases, and stays below 1.
@@ -32,7 +32,7 @@ const ALMOST: f64 = 0.99;
 pub struct Runs<'a> {
     seed: u64,
     progress: &'a (dyn Fn(f64) + Sync),
-    /// Usual number of steps of such a search.
+    /// Usual number of steps in a search of this kind. A step is a group of runs in parallel.
     expected: usize,
     done: AtomicUsize,
 }
@@ -63,8 +63,7 @@ impl<'a> Runs<'a> {
             let mut shares = shares
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Reports from the worlds of a row may arrive in a different order than they were
-            // sent.
+            // Keep the largest report, because reports from parallel runs may arrive out of order.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
             (self.progress)(self.share(done as f64 + step));
@@ -81,8 +80,8 @@ impl<'a> Runs<'a> {
         Ok(report.rows)
     }
 
-    /// Runs each setup with the seed of its number, from 0 on, as one step. Returns the results in
-    /// the order of `all`.
+    /// Runs each setup with the seed of its number, from 0 on, as one step. The results are in the
+    /// order of `all`.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -127,7 +126,8 @@ impl<'a> Runs<'a> {
         played.collect()
     }
 
-    /// Explains the result of the only row of `experiment`. Called after the runs of the search.
+    /// Runs and explains the only row (scenario) of `experiment`. Called after the runs of the
+    /// search.
     ///
     /// # Errors
     /// A failed run.
@@ -137,7 +137,7 @@ impl<'a> Runs<'a> {
         Ok(report.rows.swap_remove(0))
     }
 
-    /// Estimated share of the search that `steps` steps are.
+    /// Returns the estimated share of the search that is finished after `steps` steps.
     fn share(&self, steps: f64) -> f64 {
         (steps / self.expected as f64).min(ALMOST)
     }

@@ -1,11 +1,11 @@
 //! Goodput over several seeds, and its confidence interval.
 //!
 //! Rule: two settings are compared over the seeds with which both ran. Runs with equal seeds lose
-//! the same frames, so the ratio of two settings varies much less than each of them. A sample of
-//! one seed is exact: one seed is used only if nothing is random.
+//! the same frames, so the ratio of two goodputs varies much less than each goodput. A sample of
+//! one seed is exact, because one seed is used only if nothing is random.
 
-/// Student's t for 95 % confidence, by degrees of freedom. For values between two rows, the first
-/// of the two rows is used.
+/// Student's t for 95 % confidence, by degrees of freedom. For a number between two rows of the
+/// table, the first of the two is used.
 const STUDENT: &[(usize, f64)] = &[
     (1, 12.71),
     (2, 4.31),
@@ -41,8 +41,8 @@ impl Sample {
         Estimate::of(mean, self.mbps.iter().map(|mbps| mbps - mean), mean)
     }
 
-    /// Returns the ratio of the mean goodput to that of `other`, over the seeds with which both
-    /// ran.
+    /// Returns the mean goodput divided by the mean goodput of `other`, over the seeds with which
+    /// both ran.
     pub fn over(&self, other: &Self) -> Estimate {
         let pairs = || self.mbps.iter().zip(&other.mbps);
         let own: f64 = pairs().map(|(own, _)| own).sum();
@@ -62,8 +62,8 @@ impl Sample {
 }
 
 impl Estimate {
-    /// Creates an estimate of `value`. `apart` are the deviations of the samples, in units whose
-    /// mean is `mean`.
+    /// Creates an estimate of `value`. `apart` are the deviations of the samples from `value`;
+    /// `mean` is the mean in the unit of the deviations.
     fn of(value: f64, apart: impl Iterator<Item = f64>, mean: f64) -> Self {
         let squares: Vec<_> = apart.map(|apart| apart * apart).collect();
         let count = squares.len() as f64;

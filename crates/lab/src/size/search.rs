@@ -81,51 +81,56 @@ pub const SEARCHED: &[Searched] = &[
     },
 ];
 
-/// The first value is the bandwidth-delay product divided by this number, but at least two
-/// segments.
+/// The first value that is tried is the bandwidth-delay product divided by this number, but at
+/// least two segments.
 const FIRST_PART: u64 = 32;
+/// Payload of two segments, in bytes, rounded up.
 const TWO_SEGMENTS: u64 = 3_000;
-/// Ample resources begin at this multiple of the bandwidth-delay product, but at least at the
-/// memory of a small system.
+/// The first ample amount of a resource is this multiple of the bandwidth-delay product, but at
+/// least `AT_LEAST`.
 const AMPLE: u64 = 4;
+/// Smallest ample amount of a resource, in bytes: the memory of a small system.
 const AT_LEAST: u64 = 128 << 10;
 /// Smallest buffer that a search tries, in bytes.
 const SMALLEST: u64 = 128;
 /// Resources are ample if the host's goodput reaches this share of what the path carries.
 const ALL_OF_IT: f64 = 0.99;
-/// Smallest gain, as a share, that counts when resources are doubled: the first share without
-/// losses, the second with losses, which make every result uncertain. Doubling ends after two
-/// consecutive steps without gain, because a curve may have a flat part.
+/// Smallest gain, as a share, that counts when resources are doubled on a path without losses.
 const GAIN: f64 = 0.005;
+/// As [`GAIN`], on a path with losses, which make every result uncertain.
 const GAIN_WITH_LOSSES: f64 = PRECISE;
 /// Goodput is known precisely enough if its 95 % confidence interval is narrower than this share.
 pub const PRECISE: f64 = 0.03;
 /// Fewest and most seeds of a value with losses. Each further step doubles their number.
 pub const SEEDS: (usize, usize) = (4, 128);
-/// Bytes carried in the search of a knob after which no value runs with further seeds.
+/// When the runs of a knob's search have carried this many bytes, no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
+/// Doubling resources ends after this many consecutive steps without gain. One step does not
+/// suffice, because a curve may have a flat part.
 const WITHOUT_GAIN: u32 = 2;
 /// Number of points that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
-/// If fewer bytes than this are in flight, values beyond the first sufficient one are tried as
-/// well, because the first one may be a peak.
+/// If the bandwidth-delay product is smaller than this, one further step beyond the first
+/// sufficient value is tried, because that value may be a peak.
 const FAR: u64 = 1 << 20;
-/// Share of the sufficient goodput that every larger value must reach.
+/// Every value larger than the reported one must reach this share of the sufficient goodput.
 const NEARLY: f64 = 0.97;
-/// Most steps of the approach. The first step tries values around the point at which a straight
-/// line reaches the sufficient goodput, within the percentages of `AROUND`. The other steps divide
-/// the interval into thirds. The search ends when the interval is smaller than the value divided
-/// by `CLOSE`.
+/// Most steps in which the search approaches the smallest sufficient value. The first step tries
+/// two values near the point at which a straight line reaches the sufficient goodput. The other
+/// steps divide the interval into thirds.
 const STEPS: u32 = 5;
+/// Values of the first step, as percentages of that point.
 const AROUND: (u64, u64) = (98, 101);
+/// The search ends when the interval is smaller than the value divided by this number.
 const CLOSE: u64 = 50;
+/// As [`CLOSE`], on a path with losses.
 const CLOSE_WITH_LOSSES: u64 = 20;
 
 /// Result of a host with ample resources.
 pub struct Ample {
-    /// The world with ample resources.
+    /// The experiment in which the host has ample resources.
     pub world: Experiment,
-    /// The run with the first seed.
+    /// Results of the run with the first seed.
     first: Played,
     /// Goodput with each seed.
     sample: Sample,
@@ -142,8 +147,8 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // Only this run shows how long filling the path takes and how long a run with enough
-        // losses is.
+        // Measure again with a suitable length: the first run shows how long filling the path
+        // takes, and how long a run with enough losses is.
         let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
@@ -171,7 +176,8 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
         found.extend(seeds, runs)?;
     }
     found.update(request);
-    // A path that loses every frame carries nothing, so no goodput reaches it.
+    // Require some goodput: a path that loses every frame carries nothing, so even no goodput would
+    // be sufficient.
     if found.best.reaches_path && found.best.goodput_mbps > 0.0 {
         return Ok(found);
     }
@@ -298,8 +304,8 @@ pub fn search(
 }
 
 impl Searched {
-    /// Returns true if the knob is searched. Three kinds are not: memory that was given,
-    /// out-of-order payload without losses, and a separate limit for which the system has no name.
+    /// Returns true if the knob is searched. Not searched are memory that was given, out-of-order
+    /// payload without losses, and a separate limit for which the system has no name.
     pub fn is_wanted(&self, request: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(request.preset.name, self.knob).is_empty();
         match self.what {
@@ -348,7 +354,7 @@ struct Point {
     value: String,
     /// The value in bytes.
     bytes: u64,
-    /// The world with this value; `None` for the run with ample resources.
+    /// The setup with this value; `None` for the run with ample resources.
     setup: Option<Setup>,
     /// Goodput by seed; empty for the run with ample resources.
     sample: Sample,
@@ -388,9 +394,10 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Tries `sizes` in turn: if `is_enough`, until one is sufficient, otherwise until one is
-    /// insufficient. If sizes rise and the bandwidth-delay product is below [`FAR`], tries one
-    /// more size.
+    /// Tries `sizes` in turn. If `is_enough`, the sizes rise, and the function stops after a
+    /// sufficient one; otherwise the sizes fall, and it stops after an insufficient one. If sizes
+    /// rise and the bandwidth-delay product is below [`FAR`], tries one more group of sizes after
+    /// that.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,
@@ -418,7 +425,8 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Runs the values that are new and that the host allows. Returns their goodputs.
+    /// Runs those values of `sizes` that have not run yet and that the host allows. Returns their
+    /// goodputs.
     fn try_all(&mut self, sizes: Vec<u64>) -> Result<Vec<f64>, SizeError> {
         let host = only(&self.ample.world).setup.hosts[0].clone();
         let mut new: Vec<Point> = Vec::new();
@@ -461,8 +469,7 @@ impl Curve<'_> {
         Ok(gave)
     }
 
-    /// Runs `points` with further seeds, up to `seeds` in total, and the world with ample
-    /// resources with the same seeds.
+    /// Runs `points` and the setup with ample resources with further seeds, up to `seeds` in total.
     fn extend(&mut self, points: &mut [Point], seeds: usize) -> Result<(), SizeError> {
         if points.is_empty() {
             return Ok(());
@@ -529,8 +536,9 @@ impl Curve<'_> {
         }
     }
 
-    /// Returns the goodput of `point` in Mbit/s: its ratio to the goodput with ample resources,
-    /// multiplied by the mean of the latter over more seeds. The interval is that of the ratio.
+    /// Returns the goodput of `point` in Mbit/s. The goodput is computed as a ratio to the goodput
+    /// with ample resources, multiplied by the mean of the latter, which has more seeds. The
+    /// interval is the interval of the ratio.
     fn estimate(&self, point: &Point) -> Estimate {
         let base = &self.ample.sample;
         let ratio = self.sample(point).over(base);
@@ -563,7 +571,7 @@ impl Curve<'_> {
         let host = &only(&self.ample.world).setup.hosts[0];
         let bytes = match self.searched.what {
             KnobKind::Buffer | KnobKind::Memory => present(host, self.searched),
-            // Without a cap, these two kinds are unlimited and have no last point.
+            // Add no point for these two kinds: with ample resources, they are unlimited.
             KnobKind::Unacknowledged | KnobKind::OutOfOrder => return,
         };
         self.points.push(Point {
@@ -575,7 +583,7 @@ impl Curve<'_> {
         });
     }
 
-    /// Returns the world with this value of the knob; `None` if the host refuses it.
+    /// Returns the setup with this value of the knob; `None` if the host refuses the value.
     fn with(&self, setting: &NamedSetting) -> Option<Setup> {
         let mut setup = only(&self.ample.world).setup.clone();
         setup
@@ -585,7 +593,8 @@ impl Curve<'_> {
     }
 
     /// Returns the highest goodput that any setting, ample resources included, reached with 95 %
-    /// confidence. With losses, or with a slow processor, a larger value is not always better.
+    /// confidence. This need not be the result with ample resources: with losses, or with a slow
+    /// processor, a larger value can be worse.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| self.estimate(point).least());
         points.fold(self.ample.sample.mean().value, f64::max)
@@ -596,8 +605,8 @@ impl Curve<'_> {
             .enough_mbps(self.best_mbps(), self.ample.best.path_mbps)
     }
 
-    /// Returns the index of the first sufficient value after which no value is much worse. If
-    /// there is none, returns the first sufficient one.
+    /// Returns the index of the first sufficient value after which no value is much worse. If no
+    /// value has that property, returns the index of the first sufficient value.
     fn first_enough(&self) -> Option<usize> {
         let enough = self.enough_mbps();
         let goodputs = || self.points.iter().map(|point| self.estimate(point).value);
@@ -608,9 +617,10 @@ impl Curve<'_> {
         lasting.or_else(|| goodputs().position(|goodput| goodput >= enough))
     }
 
-    /// Returns values between the last insufficient and the first sufficient value. These are
-    /// thirds, or, if `by_line`, values around the point at which a straight line from zero
-    /// through the last insufficient result reaches the sufficient goodput.
+    /// Returns two values between the last insufficient and the first sufficient value. They divide
+    /// the interval into thirds. If `by_line`, they are instead around the point at which a
+    /// straight line reaches the sufficient goodput; the line begins at zero and passes through the
+    /// last insufficient result.
     fn between(&self, by_line: bool) -> Option<Vec<u64>> {
         let enough = self.first_enough()?;
         let (last, first) = (

@@ -1,8 +1,8 @@
 //! Finds the best division of the given memory between sending and receiving.
 //!
-//! Rule: the host sends and receives at the same time, as a server does. For each direction, the
-//! result is a share of the goodput that this direction has alone with all memory. The best
-//! division is the one whose worse direction has the largest share.
+//! Rule: the host sends and receives at the same time, as a server does. The result of a direction
+//! is its goodput, as a share of its goodput when it has all memory and the other direction is
+//! idle. In the best division, the worse direction has the largest share.
 
 use fullpipe_explain::NamedSetting;
 use fullpipe_scenario::experiment::{Row, Setup};
@@ -45,7 +45,8 @@ pub struct Divided {
     pub sent_mbps: f64,
     /// Goodput received, in Mbit/s.
     pub received_mbps: f64,
-    /// Share of its goodput alone, with all memory, that the worse direction keeps.
+    /// Result of the worse direction: its goodput, as a share of its goodput with all memory while
+    /// the other direction is idle.
     pub kept: f64,
 }
 
@@ -82,7 +83,7 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
             format!("{memory} bytes cannot be divided between {send_knob} and {receive_knob}");
         return Err(SizeError::Nothing(why));
     };
-    // The setting in which each buffer may use all memory runs in the same batch.
+    // In the same batch, run the setting in which each buffer may use all memory.
     settings.push(all_to_both);
     rows.push(undivided);
     let reports = runs.rows(world, rows)?;
@@ -102,14 +103,14 @@ pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<
     })
 }
 
-/// Returns the world in which the host sends and receives at the same time.
+/// Returns the setup in which the host sends and receives at the same time.
 fn both_ways(request: &SizeRequest, setup: &Setup) -> Result<Setup, SizeError> {
     let mut setup = setup.clone();
     let mut back = setup.flows[0].clone();
     back.name = "back".to_string();
     std::mem::swap(&mut back.from, &mut back.to);
-    // `low_water` is a setting of the host; the peer's writer continues as soon as any space is
-    // free.
+    // Let the peer's writer continue as soon as any space is free, because the requested
+    // `low_water` applies only to the host.
     back.set("low_water", "0").map_err(SizeError::Setting)?;
     setup.flows.push(back);
     let loss = request.loss.to_string();

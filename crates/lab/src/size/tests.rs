@@ -117,7 +117,7 @@ fn below_ten_segments_whole_segments_are_added() {
     }
 }
 
-/// Checks that one of the tables on the page of verdicts has this row.
+/// Checks that `docs/verdicts.md` contains this row of a table.
 fn assert_documented(row: &str) {
     let page = include_str!("../../../../docs/verdicts.md");
     assert!(
@@ -151,8 +151,8 @@ fn netburner_needs_20_buffers_where_100_mbit_take_2_3_ms() {
     ));
 }
 
-/// Returns results for the path of the experiment's first rows, to which two parameters were
-/// fitted: a writer waits for half of its buffers, and a frame costs 152 microseconds.
+/// Returns results with the two values that the experiment `netburner` fits to published figures: a
+/// writer waits for half of its buffers, and a frame costs 152 microseconds.
 fn fitted(rate_bps: u64, rtt_us: u64) -> (AmpleResult, KnobSize) {
     let mut request = request(rate_bps, Duration::from_micros(rtt_us), "netburner");
     request.low_water = 50;
@@ -306,8 +306,8 @@ fn with_losses_there_are_medians_and_out_of_order_memory_is_searched() {
     assert!(points.all(|point| point.quartiles_mbps.is_some()));
 }
 
-/// Returns the mean goodput with each send buffer, over seeds and a duration that the search does
-/// not use.
+/// Returns the mean goodput with each send buffer size. The runs have other seeds and another
+/// duration than those of the search.
 fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
     let length = world::Length {
         omit_s: 5.0,
@@ -329,7 +329,7 @@ fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
     sizes.iter().map(of_size).collect()
 }
 
-/// With nine runs of only ten losses each, the search had returned 126,708 bytes.
+/// Regression test: with nine runs of only ten losses each, the search returned 126,708 bytes.
 #[test]
 fn with_losses_a_buffer_is_no_larger_than_needed_and_its_interval_is_narrow() {
     let mut request = request(20_000_000, Duration::from_millis(33), "default");
@@ -376,7 +376,8 @@ fn a_senseless_request_is_refused_with_the_reason() {
     let mut tiny = plain();
     tiny.memory = Some(100);
     assert!(matches!(refused(tiny), SizeError::Memory(_)));
-    // Two blocks of 196 bytes: one for the sender and one for windows, although windows need two.
+    // The memory has two blocks of 196 bytes, one for the sender and one for windows, but windows
+    // need two.
     let mut small = plain();
     small.memory = Some(500);
     let why = refused(small);

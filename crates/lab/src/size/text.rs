@@ -17,7 +17,8 @@ const BESIDE_BAR: usize = 2 + 1 + 13 + 1 + 8 + 1 + 8 + 1 + 1 + 24;
 /// Columns of a division's line besides its bar.
 const BESIDE_DIVISION: usize = 62;
 
-/// Bandwidth-delay product, in bytes, below which the text warns that buffers need whole segments.
+/// If the bandwidth-delay product is smaller than this number of bytes, the text warns that buffers
+/// need whole segments.
 const FEW: u64 = 10 * 1_460;
 
 /// Returns the whole text: the path, the settings, each knob with its curve, and the division of
@@ -25,7 +26,8 @@ const FEW: u64 = 10 * 1_460;
 pub fn size_text(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     layout.paragraph(&mut text, "", 2, &head(size));
-    // With little memory, the memory is the limit instead of whole segments.
+    // Omit the warning if the memory was given: the memory is then the limit, not the whole
+    // segments.
     if size.bdp_bytes < FEW && size.memory.is_none() {
         let few =
             "That is less than ten segments, so a buffer needs two or three whole segments more.";

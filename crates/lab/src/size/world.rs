@@ -1,7 +1,7 @@
-//! The world of a search: a host, its peer, and the path between them.
+//! The experiment of a search for sufficient settings: a host, its peer, and the path between them.
 //!
-//! Rule: the host has ample amounts of every resource that was not given, and its peer has ample
-//! buffers and memory, so that only the searched knob is scarce. Slow start is excluded from the
+//! Rule: only the searched knob is scarce. The host has ample amounts of every resource that was
+//! not given, and its peer has ample buffers and memory. Slow start is excluded from the
 //! measurement.
 
 use fullpipe_scenario::experiment::{Experiment, HostPlan, Row};
@@ -15,17 +15,18 @@ const SEGMENT: f64 = 1_460.0;
 /// Segments of the initial window (RFC 6928). The time to transmit them is also excluded, because
 /// it is long on a slow path.
 const INITIAL_SEGMENTS: f64 = 10.0;
-/// Round trips in which a window doubles. With an ACK for every second segment, the window grows
-/// by half in one round trip (RFC 5681 §3.1).
+/// Round trips in which a window doubles in slow start, rounded up: with an ACK for every second
+/// segment, the window grows by half in one round trip (RFC 5681 §3.1).
 const TRIPS_TO_DOUBLE: f64 = 2.0;
-/// Bytes that determine the length of a point's run: the first number on a path with a small
-/// bandwidth-delay product, the second at most with losses.
+/// The measured number of round trips is this number of bytes, divided by the bandwidth-delay
+/// product.
 const BYTES: f64 = 8e6;
+/// Largest number of bytes that a run measures to reach [`LOSSES`] losses.
 const BYTES_WITH_LOSSES: f64 = 40e6;
 /// Losses in one run. With fewer losses, the window at the end of slow start would still affect
 /// the result.
 const LOSSES: f64 = 50.0;
-/// Losses before the measurement, so that it begins with a typical window.
+/// Losses before the measurement, so that the measurement begins with a typical window.
 const SETTLING: f64 = 5.0;
 /// Number of seeds of an explained run with losses. Without losses nothing is random, and one seed
 /// suffices.
@@ -35,17 +36,17 @@ const ROUND_TRIPS: (f64, f64) = (8.0, 500.0);
 /// Fewest frames that are measured.
 const FRAMES: f64 = 300.0;
 
-/// Packet memory is ample if it is this multiple of the buffers, because a window gets only a part
-/// of the memory.
+/// Packet memory is ample if it is this many times the size of the buffers, because a window gets
+/// only a part of the memory.
 const MEMORY: u64 = 4;
 /// Size of a block of the peer's pool, in bytes.
 const BLOCK: u64 = 2_048;
 
-/// Longest excluded time if the path was full: this multiple of the time until it was full, plus
-/// this number of round trips.
+/// Longest excluded time if the path was full: the first number times the time until the path was
+/// full, plus the second number of round trips.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
-/// Length of the run of one point.
+/// Length of a run with one value of the searched knob.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Length {
     /// Excluded time, in seconds.
@@ -98,14 +99,14 @@ impl SizeRequest {
         let mut experiment =
             Experiment::parse("size", "size.toml", &self.file(role, ample, length))
                 .map_err(SizeError::Path)?;
-        // The settings are applied twice: here, because the ample resources depend on some of
-        // them, and at the end, because they take precedence.
+        // Apply the settings here, because the ample resources depend on some of them. They are
+        // applied again at the end, because they take precedence.
         self.apply_settings(&mut experiment)?;
         let [host, peer] = &experiment.rows[0].setup.hosts[..] else {
             unreachable!("the file has two hosts");
         };
         let block = u64::from(host.config.pool.block_size);
-        // A window larger than the ends can advertise would have no effect.
+        // Limit the window to what the ends can advertise.
         let window = ample.min(most_window(host, peer));
         for limit in ["tcp.send_buffer_limit", "tcp.receive_buffer_limit"] {
             set(&mut experiment, limit, "1G")?;

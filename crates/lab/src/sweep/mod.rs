@@ -1,8 +1,9 @@
-//! Sweeps: runs every row with every combination of the values of several settings.
+//! Sweeps: replaces every row (scenario) by rows with every combination of the values of several
+//! settings.
 //!
 //! Rule: each value is set by the code of `--set`. Therefore every setting can be swept, and a
-//! wrong value is refused before anything runs. Swept rows have no published figures, because
-//! these apply to the row in the file.
+//! wrong value is refused before anything runs. Rows of a sweep have no published figures, because
+//! published figures apply to the row in the file.
 
 mod values;
 
@@ -97,8 +98,8 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     Ok(())
 }
 
-/// Stores the quantities that the table shows because they have published figures; a sweep drops
-/// these figures.
+/// Requests the quantities with published figures as columns of the table, because the sweep
+/// removes these figures.
 fn keep_columns(experiment: &mut Experiment) {
     if experiment.columns.is_empty() {
         let published = |name| {

@@ -85,7 +85,7 @@ fn count(
     last: f64,
     values: &mut Vec<String>,
 ) -> Result<(), SweepError> {
-    // The end is enlarged slightly, so that a rounding error does not drop the last value.
+    // Increase the end slightly, so that a rounding error does not drop the last value.
     let end = last * (1.0 + 1e-9);
     let mut written: Option<String> = None;
     for place in 0.. {

@@ -1,8 +1,8 @@
 //! The columns of a result table: their choice, widths and contents.
 //!
 //! Rule: a width follows from headings, labels and the form of a quantity, never from a result. If
-//! a result is longer than its column, its row is printed as a record (see `grid`), so that no
-//! number is ever cut.
+//! a result is longer than its column, its row (scenario) is printed as a record, so that no number
+//! is cut.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ const DEVIATION: usize = 9;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(Vec<&'static str>);
 
-/// Error for a name that is not a column.
+/// Error for a name that is not the name of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnError(String);
 
@@ -71,8 +71,9 @@ pub(super) enum Shown {
     Limits,
 }
 
-/// Returns the chosen parts. Without a choice, returns the quantities of the report, the share of
-/// full-sized segments, the packet memory, and the limits.
+/// Returns the chosen parts. Without a choice, returns the report's quantities, the goodput
+/// relative to the baseline if there is one, the share of full-sized segments, the packet memory,
+/// and the limits.
 pub(super) fn shown(outline: &Outline, chosen: Option<&Columns>) -> Vec<Shown> {
     if let Some(Columns(names)) = chosen {
         let part = |name: &&'static str| match *name {
@@ -99,14 +100,15 @@ enum Content {
     /// Value of a swept setting, by the index of its axis.
     Axis(usize),
     Published(&'static Quantity),
-    /// Measured result. True for the first quantity, whose column may show an outcome instead.
+    /// Measured result. The second value is true for the first quantity, whose column may show an
+    /// outcome instead.
     Ours(&'static Quantity, bool),
     Deviation(&'static Quantity),
     Peer(String, &'static Quantity),
     Limits,
 }
 
-/// A table of results that fits its width.
+/// A table of results that fits the width of the output.
 pub(super) struct ResultTable {
     contents: Vec<Content>,
     /// Lines of the table.
@@ -252,7 +254,7 @@ fn ours(quantity: &Quantity, measured: &Measured) -> Vec<String> {
     [value].into_iter().chain(spread).collect()
 }
 
-/// Width of a result of this form, including its spread if there are several seeds.
+/// Width of a result in this printed form, including its quartiles if there are several seeds.
 fn result_width(form: Form, seeds: u32) -> usize {
     match (form, seeds > 1) {
         (Form::Whole, false) => "9,999,999,999".len(),

@@ -1,4 +1,4 @@
-//! A row as a record: the figures and the limits below the label.
+//! A row (scenario) as a record: the figures and the limits below the label.
 //!
 //! Rule: if at least two results are compared with other figures, each of these results has its
 //! own line; the remaining results share a line.
@@ -52,8 +52,8 @@ pub(super) fn figures(
     }
 }
 
-/// Returns a quantity in words, `4.98 Mbit/s (published 5.35: -6.8 %)`, and true if it is compared
-/// with another figure.
+/// Returns a quantity in words: `4.98 Mbit/s (published 5.35: -6.8 %)`. The second value is true if
+/// the words compare the quantity with another figure.
 fn figure(
     outline: &Outline,
     quantity: &Quantity,

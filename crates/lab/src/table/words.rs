@@ -1,4 +1,4 @@
-//! Texts that the table and the records share.
+//! Texts that occur both in tables and in records of single rows (scenarios).
 //!
 //! Rule: a text is made for one row or for the whole report, independently of the width; the
 //! layout wraps it.
@@ -56,7 +56,7 @@ pub(super) fn head(outline: &Outline, layout: Layout) -> String {
 /// Appends the counts of published figures, the parameters behind the results, and the deviations
 /// of the predictions.
 pub(super) fn reference(out: &mut String, outline: &Outline, rows: &[RowReport], layout: Layout) {
-    // The file's origins apply only without changes by `--set`.
+    // Print nothing after changes by `--set`, because the file's origins do not apply to them.
     if !outline.overrides.is_empty() {
         return;
     }
@@ -157,7 +157,7 @@ pub(super) fn deviation(quantity: &Quantity, row: &RowReport, layout: Layout) ->
 
 /// Returns the result in its printed form; `None` if there is none.
 pub(super) fn value(quantity: &Quantity, measured: &Measured) -> Option<String> {
-    // Without segments, their share has no meaning.
+    // Omit the share of full-sized segments if there were no segments.
     if quantity.name == "full_sized_share" && measured.data_segments == 0 {
         return None;
     }

@@ -6,15 +6,16 @@ use fullpipe_scenario::Experiment;
 use super::{Watch, events_json_lines, watched_text};
 use crate::{Report, RunOptions, run, template};
 
-/// A writer that waits for its send buffer, and a reader that stops until its window is full.
+/// Settings for a stream: the writer waits for its send buffer, and the reader stops until its
+/// window is full.
 const STREAM: &[(&str, &str)] = &[
     ("workload.bytes", "1M"),
     ("workload.read.stall_after", "100ms"),
     ("workload.read.stall_for", "2s"),
 ];
 
-/// Bursts of eight datagrams, with a receive queue of one. The receiver takes ten times as long
-/// for each datagram as the link.
+/// Settings for bursts of eight datagrams, with a receive queue of one datagram. The receiver takes
+/// ten times as long for each datagram as the link does.
 const DATAGRAMS: &[(&str, &str)] = &[
     ("workload.protocol", "udp"),
     ("workload.write", "1000"),

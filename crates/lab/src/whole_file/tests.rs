@@ -105,7 +105,7 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     drop(begun);
     let mut begun = WholeFile::create(&file).unwrap();
     begun.writer.file = Arc::new(OpenOptions::new().write(true).open("/dev/full").unwrap());
-    // The writer ignores its error, as a writer in another thread may.
+    // Ignore the writer's error, as a writer in another thread may do: `finish` must return it.
     let _ = begun.writer().write_all(b"new");
     assert_eq!(begun.finish().unwrap_err().kind(), ErrorKind::StorageFull);
     assert_eq!(fs::read_to_string(&file).unwrap(), "old");
