@@ -1,7 +1,7 @@
 //! Measures the bytes per second that are summed, and copied while being summed.
 //!
-//! The one rule: each length that a stack meets (a header, a block of 196 bytes, a
-//! frame, a super-segment) has a row beside a plain copy, which is the upper
+//! The one rule: each length that a stack meets (a header, a block of 196 bytes, a frame, a
+//! super-segment) is measured next to a plain copy of that length. The plain copy is the upper
 //! bound. Run it with `--no-default-features` to measure the portable code.
 
 use divan::counter::BytesCount;

@@ -4,8 +4,9 @@
 //! in native order, and 0 only when every byte is 0. The parent module folds the result
 //! to 16 bits and handles slices that start at an odd offset.
 
-/// Bytes taken per step: eight lanes of 64 bits.
+/// Bytes taken per step.
 const STEP: usize = 64;
+/// Lanes of 64 bits in a step.
 const LANES: usize = STEP / 8;
 
 /// Two sums for each lane: its 64-bit words modulo 2⁶⁴ (`whole`), and the upper halves of

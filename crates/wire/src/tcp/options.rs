@@ -25,6 +25,7 @@ const SACK_PERMITTED_LEN: usize = 2;
 const TIMESTAMPS_LEN: usize = 10;
 /// Kind and length of a SACK option, before its blocks.
 const SACK_HEAD_LEN: usize = 2;
+/// Length of a SACK block.
 const SACK_BLOCK_LEN: usize = 8;
 
 /// A timestamps option: the sender's clock, and the value of the peer's clock that the

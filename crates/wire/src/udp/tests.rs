@@ -82,7 +82,7 @@ fn a_missing_checksum_is_valid_over_ipv4_and_invalid_over_ipv6() {
 #[test]
 fn a_sum_of_zero_is_sent_as_all_ones() {
     let mut bytes = datagram(&[0, 0]);
-    // A payload that is the checksum so far brings the sum to 0xffff.
+    // Use the present checksum as payload, which brings the sum to 0xffff.
     let so_far = [bytes[6], bytes[7]];
     bytes[8..].copy_from_slice(&so_far);
     let (header, payload) = bytes.split_at_mut(8);

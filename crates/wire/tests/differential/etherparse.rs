@@ -1,4 +1,4 @@
-//! Our headers compared with those of `etherparse`, which keep every field.
+//! Our headers compared with those of `etherparse`, whose headers keep every field.
 //!
 //! The one rule: each of our headers has one counterpart; both write the same bytes
 //! (except for the order of TCP options, which is free) and read the same values.
@@ -133,8 +133,8 @@ fn tcp_from(header: &theirs::TcpHeader) -> TcpHeader {
     }
 }
 
-/// Converts our header to one of `etherparse`. Returns `None` if its options need
-/// more room there.
+/// Converts our header to one of `etherparse`. Returns `None` if the options need more room in the
+/// header of `etherparse`.
 fn tcp_of(header: &TcpHeader) -> Option<theirs::TcpHeader> {
     let has = |flag| header.flags.contains(flag);
     let mut other =

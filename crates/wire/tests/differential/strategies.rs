@@ -101,7 +101,7 @@ pub fn icmpv4() -> impl Strategy<Value = Icmpv4Message> {
     prop_oneof![echo, unreachable, time, other]
 }
 
-/// SACK blocks that, with the other options, fit one header.
+/// Options whose SACK blocks fit into one header together with the other options.
 pub fn tcp_options() -> impl Strategy<Value = TcpOptions> {
     let timestamps =
         (any::<u32>(), any::<u32>()).prop_map(|(value, echo)| Timestamps { value, echo });
