@@ -3,11 +3,11 @@
 //!
 //! Rule: the benchmark prints times and judges none; the test of the page counts the work.
 
-// The tests of the page use more functions of both modules.
+// Allow unused functions: the tests of the page use more functions of the two modules.
 #[allow(dead_code)]
 #[path = "../tests/page/browser.rs"]
 mod browser;
-// Unused functions are allowed, as above.
+// Allow unused functions, as above.
 #[allow(dead_code)]
 #[path = "../tests/page/synthetic.rs"]
 mod synthetic;

@@ -1,7 +1,8 @@
-// Limits over time: totals, look-up, and shares of any time.
+// The limits of a connection over time, as bands: totals, the band at a time, and the share of each
+// limit in any interval.
 //
-// Shares are exact however many bands a pixel covers: blocks of 64 bands keep the time of each
-// reason.
+// The shares are exact however many bands a pixel covers, because each block of 64 bands keeps the
+// time of each reason (limit).
 
 const BLOCK = 64;
 
@@ -33,8 +34,8 @@ class Bands {
     return lastAtOrBefore(this.at, time);
   }
 
-  // Leaves the time of each reason between two times in `shares`. Returns the reason with the
-  // most; -1 where there is none.
+  // Writes the time of each reason between two times to `shares`. Returns the reason with the most
+  // time; -1 if there is none.
   over(from, until) {
     const { shares, reasons, at, end, reason, blocks } = this;
     shares.fill(0);
@@ -60,7 +61,7 @@ class Bands {
     return longest;
   }
 
-  // The longest band with one of `reasons`; -1 where there is none.
+  // The longest band with one of `reasons`; -1 if there is none.
   longestOf(reasons) {
     let longest = -1;
     for (let place = 0; place < this.count; place++) {

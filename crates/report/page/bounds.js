@@ -1,5 +1,5 @@
 // The lines that explain a rate: the path's capacity, the bandwidth-delay product, and the limit
-// that binds, with its setting's name.
+// that applies, with the name of its setting.
 
 // Limits by the window that the receiver advertises, and by the sender's own rate.
 const BY_RECEIVE_WINDOW = ["receive_window", "zero_window"];
@@ -13,8 +13,8 @@ const BY_CWND = [
   "pacing",
 ];
 
-// The limit that binds as a line, where it is one: `edge` is the highest sequence number that it
-// lets leave, `bytes` what it lets be in flight, `bps` the rate that it lets through.
+// Returns the limit that applies, if it can be drawn as a line. `edge` is the highest sequence
+// number that the limit allows, `bytes` the bytes in flight, `bps` the rate.
 function bindingOf({ path, acks, windows, shown }) {
   if (!path) return undefined;
   const { bound } = path;
@@ -42,18 +42,18 @@ function bindingOf({ path, acks, windows, shown }) {
   return bound ? { setting: name, isMemory: limit === "memory", label: name } : undefined;
 }
 
-// The label of the path's capacity, which says so where it is the limit.
+// The label of the path's capacity. If the capacity is the limit, the label says so.
 const capacityLabel = ({ path, binding }) =>
   `${binding?.isPath ? "limit: " : ""}path capacity ${rateText(path.bps)}`;
 
-// Texts beside lines, none over another.
+// Texts beside lines. No text covers another.
 class Labels {
   constructor(plot, ink) {
     Object.assign(this, { plot, ink, placed: [] });
   }
 
-  // Puts `text` at the first of `spots` ([x, y] of its lower left corner, of its lower right one
-  // with `isEnd`) where there is room.
+  // Puts `text` at the first of `spots` where there is room. A spot is the [x, y] of the text's
+  // lower left corner or, with `isEnd`, of its lower right corner.
   put(text, colour, spots, isEnd = false) {
     const { context, scale, left, right, top, bottom } = this.plot;
     context.font = `600 ${11 * scale}px system-ui, sans-serif`;
@@ -91,7 +91,7 @@ function overlap(one, other) {
   );
 }
 
-// A level line with its label; above the picture the label says so.
+// Draws a horizontal line with its label. If the line is above the picture, the label says so.
 function drawLevel(plot, labels, value, text, colour, { width = 1.5, dash = [] } = {}) {
   const { context, scale, left, right } = plot;
   const isAbove = value > plot.most;

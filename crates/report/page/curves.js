@@ -1,8 +1,8 @@
-// A sweep as curves: a quantity over one swept setting, a line for each row and each value of the
-// other settings.
+// Curves of a sweep: a quantity over one swept setting, with a line for each row (scenario) of the
+// file and each combination of values of the other settings.
 //
-// Lines differ by colour and by the shape of their points. A point names its row and shows it when
-// it is picked.
+// Lines differ by colour and by the shape of their points. A point names its row, and picking the
+// point shows the row.
 
 const CURVES = { width: 900, height: 340, left: 64, right: 16, top: 12, bottom: 44 };
 const SHAPES = ["circle", "square", "diamond", "triangle", "cross", "ring"];
@@ -29,7 +29,8 @@ function sweptAlong(rows) {
   return axes[0];
 }
 
-// From a number to its place, from 0 to 1; logarithmic where numbers span a factor of 8.
+// Returns a function from a number to its place on the axis, from 0 to 1. The axis is logarithmic
+// if the numbers span a factor of 8 or more.
 function placing(numbers) {
   const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
   if (!(most > least)) return () => 0.5;
@@ -37,7 +38,8 @@ function placing(numbers) {
   return (number) => (number - least) / (most - least);
 }
 
-// Rows that differ by the x axis alone, in the order of the file.
+// Returns the lines by name: the rows that differ only in the setting of the x axis, in the order
+// of the file.
 function linesOf(rows, along) {
   const lines = new Map();
   rows.forEach((row, place) => {
@@ -135,7 +137,7 @@ class Curves {
         svgElement("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, digits(value)),
       );
     }
-    // Names that would cover each other are left out.
+    // Leave out names that would cover each other.
     let free = -Infinity;
     for (const key of [...keys].sort((one, other) => x(one) - x(other))) {
       picture.append(svgElement("path", { d: `M${x(key)},${height - bottom}v4`, class: "line" }));

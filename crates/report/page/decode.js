@@ -1,7 +1,7 @@
-// From the text in the page to columns of numbers.
+// Decodes the text in the page to columns of numbers.
 //
-// A blob is deflated and written in base64. It is a sequence of tables, a table a sequence of
-// columns. A column is stored as differences of its values, each as a zigzag number in groups of
+// A blob is deflated and written in base64. It is a sequence of tables, and a table is a sequence
+// of columns. A column is stored as differences of its values, each as a zigzag number in groups of
 // seven bits, lowest group first. encode.rs writes it.
 
 async function inflate(id) {
@@ -78,7 +78,7 @@ const TABLES = {
   backQueue: ["at", "frames"],
 };
 
-// `counts`: name and number of rows of each table, in their order.
+// `counts` has the name and the number of rows of each table, in the order of the tables.
 async function decodeTables(id, counts) {
   const reader = new ColumnReader(await inflate(id));
   const tables = {};

@@ -1,4 +1,5 @@
-// The figures of a band: begin and end, the bytes that it was charged with, and its proof.
+// The details of a band: begin and end, the bytes charged to it, and the values that prove its
+// limit.
 
 // The extremes of a step series between two times, its value at the beginning included.
 function between(at, extent, from, until) {
@@ -92,7 +93,7 @@ class Details {
     this.show = show;
   }
 
-  // The band of `stack` at `time`; `which`: "limits" or "receiveLimits".
+  // Shows the band of `stack` at `time`; `which` is "limits" or "receiveLimits".
   band(stack, time, which = stack.settings.bands === "receiveLimits" ? "receiveLimits" : "limits") {
     const { model, vocabulary } = stack;
     const bands = model[which];
@@ -116,7 +117,8 @@ class Details {
     ]);
   }
 
-  // At a coarse zoom a pixel covers several bands.
+  // Returns the shares of the limits in the pixel at `time`, because at a coarse zoom a pixel
+  // covers several bands.
   nearby(stack, bands, styles, time) {
     const step = (stack.view.until - stack.view.from) / Math.max(1, stack.panes[0].base.width);
     bands.over(time - step, time + step);
@@ -131,7 +133,7 @@ class Details {
       .join(", ");
   }
 
-  // All bands of one reason.
+  // Shows the totals of all bands of one reason (limit).
   total(stack, reason, which = "limits") {
     const { model, vocabulary } = stack;
     const bands = model[which];
@@ -157,7 +159,7 @@ class Details {
     ]);
   }
 
-  // A link or a processor in the time that is shown.
+  // Shows the use of a link or a processor in the visible time.
   resource(stack, lane) {
     const { view, model } = stack;
     const [from, until] = [Math.max(0, view.from), Math.min(stack.known, view.until)];

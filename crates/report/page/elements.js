@@ -10,8 +10,8 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// The namespace of SVG, as the browser knows it: written out it would look like an address, and
-// this page loads none.
+// The namespace of SVG, read from the browser. Written out, it would look like the address of a
+// file, and this page loads no other file.
 const SVG_SPACE = (() => {
   const template = document.createElement("template");
   template.innerHTML = "<svg></svg>";
@@ -25,12 +25,13 @@ function svgElement(name, attributes = {}, ...children) {
   return made;
 }
 
-// Text with `names` in backticks, as nodes: names become code.
+// Returns the nodes of a text. Each name in backticks becomes a code element.
 function prose(text) {
   return text.split("`").map((part, place) => (place % 2 === 1 ? element("code", {}, part) : part));
 }
 
-// The same for places that take no elements, such as canvases and titles.
+// Returns the text without backticks, for places that take no elements, such as canvases and
+// titles.
 const plain = (text) => text.replaceAll("`", "");
 
 // A list of names and values.

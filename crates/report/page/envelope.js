@@ -60,7 +60,7 @@ function drawEnvelope(plot, at, values, extent, colour, width, seen) {
   }
 }
 
-// The area below a step series: full up to its least, light up to its most.
+// The area below a step series: opaque up to its minimum in a column, light up to its maximum.
 function drawAreaEnvelope(plot, at, values, extent, fill, seen) {
   const { context } = plot;
   context.fillStyle = fill;

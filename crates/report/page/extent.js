@@ -1,8 +1,8 @@
 // Minimum and maximum of any run of values, without reading each value.
 //
-// Blocks of 16 values keep their extremes, blocks of 16 blocks theirs, and so on, so a run of a
-// million values costs a few dozen reads. The result is exact: a column of pixels shows the same
-// extremes as if every value had been drawn.
+// Each block of 16 values keeps its extremes, each block of 16 blocks keeps the extremes of these
+// blocks, and so on. A run of a million values therefore costs a few dozen reads. The result is
+// exact: a column of pixels shows the same extremes as if every value had been drawn.
 
 const FAN = 16;
 
@@ -30,7 +30,7 @@ class Extent {
     this.most = -Infinity;
   }
 
-  // Leaves the extremes of places from .. until in `least` and `most`; returns this.
+  // Writes the extremes of the places from..until to `least` and `most`; returns `this`.
   over(from, until) {
     this.least = Infinity;
     this.most = -Infinity;

@@ -31,7 +31,7 @@ const UNITS = {
 };
 
 function unitFor(units, size) {
-  // 999.6 kB would be written as 1000 kB: it is 1 MB.
+  // Write 999.6 kB as 1 MB, because three digits would make it 1000 kB.
   return units.find(([factor]) => size >= factor * 0.9995) || units[units.length - 1];
 }
 
@@ -66,7 +66,7 @@ function momentText(ns, step = 1) {
   return `${(ns / 1e9).toFixed(places)} s`;
 }
 
-// About `count` round steps between two values.
+// Returns about `count` round values, at equal steps, between two values.
 function ticks(from, until, count) {
   const span = until - from;
   if (!(span > 0) || count < 1) return { step: 1, values: [] };

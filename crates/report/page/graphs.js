@@ -20,7 +20,7 @@ const windowGraph = {
     const most = Math.max(own[0][1], 1);
     const cwnd = plot.rangeOf(windows.at, windows.cwnd, model.cwndExtent);
     const window = plot.rangeOf(acks.at, acks.window, model.windowExtent);
-    // A window far above the bytes in flight binds nothing: it may leave the picture.
+    // Leave out a window far above the bytes in flight, because it does not limit the sender.
     const near = [cwnd, window].filter(([, high]) => high <= 4 * most);
     if (binding?.bytes) near.push([0, Math.min(binding.bytes, 8 * most)]);
     if (path?.bdp && path.bdp <= 8 * most) near.push([0, path.bdp]);
@@ -131,8 +131,8 @@ const throughputGraph = {
     ["link", "path capacity"],
     ["bound", "the limit"],
   ],
-  // Rates over bins as wide as the zoom allows, and at least as long as a round trip: in less,
-  // bursts and pauses would be shown instead of a rate.
+  // Rates over bins that are as wide as the zoom allows, and at least a round trip long. Shorter
+  // bins would show bursts and pauses instead of a rate.
   bins(plot, model) {
     const width = Math.max((6 * plot.scale) / plot.perNs, model.rttNs);
     const first = Math.floor(plot.from / width);
@@ -220,7 +220,8 @@ const poolGraph = {
     const { pool, poolExtents, binding } = model;
     const labels = new Labels(plot, ink);
     const last = poolExtents.length - 1;
-    // From the back: each area covers the part that it includes.
+    // Draw the largest area first: each area includes the smaller ones, which then cover their part
+    // of it.
     plot.context.globalAlpha = 0.3;
     plot.area(pool.at, pool.all, poolExtents[last], ink.text);
     plot.context.globalAlpha = 1;

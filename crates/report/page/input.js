@@ -1,7 +1,7 @@
 // Wheel, drag, touch and keys, the same over every graph.
 //
-// The wheel scrolls the page; with Ctrl it zooms, with Shift it pans. A drag selects a time to
-// zoom to; with Shift, with the middle button, or as the options say, it pans. On a touch screen
+// The wheel scrolls the page; with Ctrl it zooms, with Shift it pans. A drag selects a time to zoom
+// to. With Shift, with the middle button, or if the options say so, a drag pans. On a touch screen
 // one finger pans and two zoom.
 
 class Input {
@@ -99,7 +99,7 @@ class Input {
     view.point(time);
   }
 
-  // The time under a pointer that may have left the graph that it went down on.
+  // The time under a pointer that may have left the graph on which it was pressed.
   timeOf(event) {
     const { drag, view } = this;
     const [from, until] = drag.overview ? view.domain : [view.from, view.until];

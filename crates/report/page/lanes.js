@@ -1,10 +1,12 @@
-// Bands below the time-sequence graph, a lane each: the limits of sender and receiver, and the use
-// of links and processors. A transfer that is limited by its path shows a link that is always busy.
+// Bands below the time-sequence graph, in lanes: one for the limits of the sender, one for those of
+// the receiver, and one for the use of each link and processor. A transfer that is limited by its
+// path shows a link that is always busy.
 
 const LANE_HEIGHTS = { bands: 22, usage: 22, queue: 24 };
 const LANE_GAP = 4;
 
-// The lanes of a model, from top to bottom. `styles`: of `limits` and `receiveLimits`.
+// The lanes of a model, from top to bottom. `styles` has the styles of `limits` and of
+// `receiveLimits`.
 function lanesOf(model, styles) {
   const lanes = [
     {
@@ -55,7 +57,7 @@ const lanesHeight = (lanes) => lanes.at(-1).top + lanes.at(-1).height;
 const laneAt = (lanes, y) =>
   lanes.find(({ top, height }) => y >= top - LANE_GAP / 2 && y < top + height + LANE_GAP / 2);
 
-// What a lane says at a moment; `step`: nanoseconds of a pixel.
+// Returns the text of a lane at a moment; `step` is the nanoseconds of a pixel.
 function laneText(lane, time, step) {
   if (lane.kind === "bands") {
     const place = lane.bands.find(time);
@@ -66,7 +68,7 @@ function laneText(lane, time, step) {
 }
 
 class LanePainter {
-  // `fillOf(style)`: the fill of a style on this canvas.
+  // `fillOf(style)` returns the fill of a style on this canvas.
   constructor(plot, ink, fillOf) {
     Object.assign(this, { plot, ink, fillOf });
   }

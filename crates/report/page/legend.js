@@ -1,6 +1,6 @@
 // The legend: every mark of the graphs, drawn and explained.
 
-// Sample marks as SVG, 34 by 20 points, and what they mean.
+// Sample marks as SVG, 34 by 20 points, and their meanings.
 function legendEntries(ink) {
   const line = (x1, y1, x2, y2, colour, more = {}) =>
     svgElement("path", {

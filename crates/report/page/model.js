@@ -1,6 +1,6 @@
 // The series of one connection that the graphs draw, as one of its ends saw it.
 //
-// Times are nanoseconds, amounts bytes. Data means the direction that is shown.
+// Times are nanoseconds, amounts bytes. "Data" is the payload of the direction that is shown.
 
 const RETRANSMITTED = 1;
 const LOST = 2;
@@ -90,7 +90,8 @@ function runningSum(values) {
   return sums;
 }
 
-// Bytes of each holder, stacked, and of all with reservations, at each change.
+// The bytes of each holder of packet memory, stacked, and the bytes of all holders with their
+// reservations, at each change.
 function poolLevels(table, blockSize) {
   const holders = new Set();
   for (let place = 0; place < table.count; place++) holders.add(table.holder[place]);
@@ -117,10 +118,11 @@ function poolLevels(table, blockSize) {
 const EMPTY = new Float64Array(0);
 const NO_BANDS = { count: 0, at: EMPTY, end: EMPTY, reason: EMPTY, bytes: EMPTY };
 
-// `own`: tables of the end that is shown. `sender`: that end sends the data. `limits`: of the
-// data's sender; `receiveLimits`: of its receiver; either is missing for an end that was not
-// observed. `resources`: links and processors. `path` and `shownBy`: the path's figures and
-// what shows the verdict's cause, where the data takes the path that the verdict is about.
+// `own` has the tables of the end that is shown, and `sender` is true if that end sends the data.
+// `limits` are those of the data's sender, and `receiveLimits` those of its receiver; an end that
+// was not observed has none. `resources` are links and processors. `path` has the path's figures,
+// and `shownBy` names what shows the verdict's cause; both are set only if the data takes the path
+// that the verdict is about.
 function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, pool, ...rest }) {
   const { sender, vocabulary } = rest;
   const model = {
@@ -163,9 +165,10 @@ function makeModel({ own, limits = NO_BANDS, receiveLimits = NO_BANDS, host, poo
   return model;
 }
 
-// What shows a verdict's cause: `resource` is a link or a processor; `limits` are the sender's
-// limits by name, the longest first, and `reasons` their numbers. Where nothing is named, or
-// nothing of it was seen, it is the limit with the most time.
+// Returns the resource or the limits that show a verdict's cause. `resource` is a link or a
+// processor; `limits` are the sender's limits by name, the longest first, and `reasons` their
+// numbers. If the verdict names none, or if none of those named was observed, returns the limit
+// with the most time.
 function shownOf({ resources, limits }, shownBy, names) {
   const isNamed = ({ kind, name, usage }) =>
     kind === shownBy?.kind && name === shownBy.name && !usage.isEmpty;
@@ -176,7 +179,8 @@ function shownOf({ resources, limits }, shownBy, names) {
   return { resource, reasons, limits: reasons.map((reason) => names[reason]) };
 }
 
-// A typical round trip: the middle of the smoothed samples, or the idle path's.
+// A typical round-trip time: the smoothed sample in the middle of the transfer or, without samples,
+// the round-trip time of the idle path.
 function roundTrip(model) {
   const { srtt } = model.rtts;
   const middle = srtt.length > 0 ? srtt[srtt.length >> 1] * 1e3 : 0;
@@ -206,8 +210,8 @@ function placeOfPayload(data) {
   return -1;
 }
 
-// The columns that the time-sequence graph draws. `detrended`: without the mean rate, so that a
-// plateau of milliseconds shows in a long transfer.
+// The columns that the time-sequence graph draws. With `detrended`, the mean rate is subtracted, so
+// that a plateau of some milliseconds is visible in a long transfer.
 function sequenceColumns(model, detrended) {
   const name = detrended ? "detrended" : "straight";
   model.columns ||= {};
@@ -242,7 +246,7 @@ function sequenceColumns(model, detrended) {
   return columns;
 }
 
-// The value of a step series at `time`; undefined before its first.
+// The value of a step series at `time`; undefined before its first value.
 function valueAt(at, values, time) {
   const place = lastAtOrBefore(at, time);
   return place < 0 ? undefined : values[place];

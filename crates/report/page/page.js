@@ -1,4 +1,5 @@
-// The page: reads the facts, picks rows, and joins view, stacks and details.
+// The page: reads the facts of a run, picks rows (scenarios), and joins the view of time, the
+// stacks of graphs and the details of bands.
 //
 // `window.fullpipe` is for tests and for the browser's console.
 
@@ -39,14 +40,15 @@ function draw(graphs) {
   byId("range").textContent = `${from} – ${until} (${timeText(view.until - view.from)})`;
 }
 
-// Two rows share a scale only up to this ratio: beyond it, one of them would show nothing.
+// Largest ratio between the ranges of two rows that share a scale. With a larger ratio, one of the
+// rows would show nothing.
 const MOST_DIFFERENT = 8;
 
-// For each graph the range that holds both rows.
+// Returns for each graph the range that contains the values of both rows.
 function commonRanges(shown) {
   const [first, ...others] = shown.map((stack) => stack.ranges());
   for (const [id, [least, most]] of others.flatMap((ranges) => [...ranges])) {
-    // Where nothing was observed there is no range.
+    // A row in which nothing was observed has no range.
     const [low, high] = first.get(id) ?? [];
     const spans = [high - low, most - least];
     if (!(high >= low)) first.set(id, [least, most]);
@@ -69,7 +71,8 @@ const tablesOf = (part) => {
   return decoded.get(part.blob);
 };
 
-// The views of a row: each connection, each direction that carried payload, from either end.
+// Returns what can be shown of a row: each connection, in each direction that carried payload, as
+// either end saw it.
 function aspectsOf(row) {
   const aspects = [];
   row.connections.forEach((connection, number) => {
@@ -93,7 +96,7 @@ function aspectsOf(row) {
   return aspects;
 }
 
-// The path's figures where the data of `aspect` takes the path of the row's first flow.
+// Returns the path's figures if the data of `aspect` takes the path of the row's first flow.
 function pathOf(row, aspect) {
   const { path } = row;
   const { ends } = aspect.connection;
@@ -158,7 +161,8 @@ async function modelOf(row, aspect) {
   return aspect.model;
 }
 
-// Reading a row takes time: choices are made one after the other, in the order of the clicks.
+// Reading a row takes time, so choices are carried out one after the other, in the order of the
+// clicks.
 let turn = Promise.resolve();
 
 function inTurn(act) {
@@ -168,7 +172,7 @@ function inTurn(act) {
 
 const choose = (...choice) => inTurn(() => put(...choice));
 
-// Puts a row on one side; null takes it away.
+// Shows a row on one side; with null, clears the side.
 async function put(place, side, number = 0) {
   const stack = stacks[side === "a" ? 0 : 1];
   if (side === "b" && chosen.b?.place === place && number === chosen.b.number) place = null;
@@ -236,7 +240,7 @@ function markChosen() {
   }
 }
 
-// The limits of the sender by time, as buttons with their share.
+// Shows the limits of the sender, sorted by time, as buttons with their shares.
 function fillTotals(stack) {
   const { model } = stack;
   const which = settings.bands === "receiveLimits" ? "receiveLimits" : "limits";
@@ -263,7 +267,7 @@ function fillTotals(stack) {
   stack.totals.replaceChildren(element("span", { class: "soft" }, title), ...buttons);
 }
 
-// Shows the moment that shows a verdict.
+// Moves the view to the moment that shows the verdict's cause.
 function jump(stack) {
   const { model } = stack;
   const moment = momentOf(model);
@@ -361,9 +365,9 @@ function fillPage() {
 }
 
 // Follows a link to this page: `#a=3&b=1&from=0.2&until=0.4&at=0.3&detrend&theme=dark`. Rows count
-// from 1, times are seconds, `at` is the cursor. With `own` each row has its own scale, with
-// `proof` the moment that shows the verdict is shown, with `bare` the page is verdict and graphs,
-// with `table` it is the rows.
+// from 1, times are seconds, `at` is the cursor. With `own` each row has its own scale. With
+// `proof` the page shows the moment that shows the verdict's cause, with `bare` only the verdict
+// and the graphs, with `table` only the rows.
 async function follow(link) {
   const asked = new URLSearchParams(link);
   const number = (name) => (asked.has(name) ? Number(asked.get(name)) : NaN);

@@ -1,11 +1,11 @@
 // Drawing against axes: scales, steps, bars and dots, one column of pixels at a time.
 //
 // Where there are more values than pixels, each column shows exactly the extremes of its values.
-// Marks are not thinned out; of two of a kind on the same pixel one is drawn.
+// Marks are not thinned out, but of several marks of one kind on the same pixel only one is drawn.
 
 class Plot {
-  // `box`: left, right, top, bottom in pixels of the canvas. `scale`: pixels a point. Series end
-  // at `known`. `frame` keeps what the plots of one frame share.
+  // `box`: left, right, top, bottom in pixels of the canvas. `scale`: pixels a point. Series end at
+  // `known`. `frame` keeps the values that the plots of one frame share.
   constructor(context, box, { from, until, known }, scale, frame) {
     this.context = context;
     this.frame = frame;
@@ -36,12 +36,12 @@ class Plot {
     return this.from + (x - this.left) / this.perNs;
   }
 
-  // The places of a series that lie in the time that is shown.
+  // The places of a series that lie in the visible time.
   visible(at) {
     return [lowerBound(at, this.from), lowerBound(at, this.until + 1)];
   }
 
-  // True where values have to share columns of pixels.
+  // Returns true if values have to share columns of pixels.
   isDense(count) {
     return count > 2 * (this.right - this.left);
   }
@@ -55,7 +55,8 @@ class Plot {
     }
   }
 
-  // The first place in each column of pixels; the same for all series of the same times in a frame.
+  // The first place in each column of pixels. All series with the same times in a frame share the
+  // result.
   boundaries(at, begin, end) {
     const known = this.frame.get(at);
     if (known) return known;
@@ -65,8 +66,8 @@ class Plot {
     const start = this.time(Math.floor(this.left));
     const guess = Math.ceil(((end - begin) / count) * 2);
     let place = begin;
-    // With many values in a column, its bounds are those of blocks of an extent: a fraction of a
-    // pixel off, and no value has to be read.
+    // With many values in a column, use the bounds of an extent's blocks: they are off by a
+    // fraction of a pixel, and no value has to be read.
     const whole = end - begin > 8 * FAN * count;
     for (let column = 0; column < count; column++) {
       bounds[column] = whole ? Math.max(begin, place - (place % FAN)) : place;
@@ -109,7 +110,7 @@ class Plot {
     context.setLineDash([]);
   }
 
-  // A rectangle on whole pixels, which costs a fraction of one that is smoothed.
+  // A rectangle on whole pixels, which costs a fraction of a smoothed rectangle.
   column(x, low, high, thick) {
     const top = Math.round(this.y(high) - thick / 2);
     const bottom = Math.round(this.y(low) + thick / 2);
@@ -126,7 +127,7 @@ class Plot {
       drawAreaEnvelope(this, at, values, extent, fill, [begin, end]);
       return;
     }
-    // One path for all of it: rectangles would leave seams between them.
+    // Draw the area as one path, because separate rectangles would leave seams between them.
     const last = Math.min(this.right, this.x(this.known));
     context.beginPath();
     context.moveTo(Math.max(this.left, this.x(at[first])), this.bottom);
@@ -140,7 +141,7 @@ class Plot {
     context.fill();
   }
 
-  // Bars from `low` to `high`, as segments are drawn; with room they have ends.
+  // Bars from `low` to `high`, the marks of segments. If there is room, the bars have end strokes.
   bars(at, low, high, extent, colour, places) {
     const { context, scale } = this;
     context.fillStyle = colour;
@@ -191,7 +192,7 @@ class Plot {
     drawEnvelope(this, at, values, extent, colour, 1, [begin, end]);
   }
 
-  // The extremes of a step series in the time that is shown, its value at the left edge included.
+  // The extremes of a step series in the visible time, its value at the left edge included.
   rangeOf(at, values, extent) {
     const [begin, end] = this.visible(at);
     const { least, most } = extent.over(Math.max(0, begin - 1), end);
@@ -234,7 +235,8 @@ function drawTimeAxis(plot, ink) {
   }
 }
 
-// A range that holds all `ranges`, with a margin; `floor`: a value that it begins with at most.
+// Returns a range that contains all `ranges`, with a margin. With `floor`, the range begins at
+// `floor` or below, without a margin there.
 function widest(ranges, floor) {
   let [least, most] = [Infinity, -Infinity];
   for (const [low, high] of ranges) {

@@ -1,10 +1,12 @@
-// The rows as a table: figures as bars, beside published ones and those of other systems.
+// The rows (scenarios) of an experiment as a table: figures as bars, next to published figures and
+// those of other systems.
 //
 // Bars are linear and begin at 0; all bars of a quantity have one scale.
 
 const figureOf = (figures, name) => figures.find((figure) => figure.name === name)?.value;
 
-// The quantity that stands for a row: the first published, else the first measured.
+// The quantity that represents the rows: the first published one of any row, or else the first
+// measured one of the first row.
 function headline(rows) {
   for (const row of rows) if (row.published.length > 0) return row.published[0];
   return rows[0]?.measured[0];
@@ -17,7 +19,8 @@ function deviationText(published, measured) {
   return `${tenths === "0.0" ? "" : share > 0 ? "+" : "−"}${tenths} %`;
 }
 
-// The quantities of a row: those that the source or others have a figure for, else the headline.
+// The quantities of a row: those for which the source or other systems have a figure, or else the
+// one that represents the row.
 function quantitiesOf(row, head) {
   const others = [row.published, ...row.peers.map((peer) => peer.figures)].flat();
   const names = [...new Set(others.map((figure) => figure.name))];

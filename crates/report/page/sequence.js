@@ -1,4 +1,4 @@
-// The time-sequence graph, in tcptrace's grammar, with the limit that binds and the path's rate.
+// The time-sequence graph, with tcptrace's marks, the limit that applies and the path's rate.
 
 const sequenceGraph = {
   id: "sequence",
@@ -22,7 +22,8 @@ const sequenceGraph = {
     const [begin, end] = plot.visible(data.at);
     const { least, most } = columns.dataExtent.over(begin, end);
     ranges.push([least, most]);
-    // A line far above the segments would flatten them: it may leave the picture.
+    // A line far above the segments may lie outside the picture, because it would flatten the
+    // segments.
     const top = Math.max(most, ranges[0][1]);
     const span = top - Math.min(least, ranges[0][0]);
     const reach = (at, values, extent, share) => {
@@ -54,8 +55,8 @@ const sequenceGraph = {
     this.drawLabels(plot, model, columns, ink, labels);
     return labels.placed;
   },
-  // The slope of the path's capacity, from what is acknowledged at the left edge on. Returns text,
-  // colour and places of its label.
+  // Draws the slope of the path's capacity, from the acknowledgment number at the left edge on.
+  // Returns the text, the colour and the places of its label.
   drawCapacity(plot, model, columns, settings, ink) {
     const { context, scale } = plot;
     const { path, acks, binding, home } = model;
@@ -75,7 +76,8 @@ const sequenceGraph = {
     context.lineTo(...points[1]);
     context.stroke();
     context.setLineDash([]);
-    // The label stands beside the line where that leaves the picture, or near its middle.
+    // The label is beside the line, at the point where the line leaves the picture or near the
+    // middle of the line.
     const rise = points[0][1] - points[1][1];
     const share = Math.min(1, Math.max(0, (points[0][1] - plot.top) / Math.max(rise, 1)));
     const x = (part) => points[0][0] + (points[1][0] - points[0][0]) * part;
@@ -97,7 +99,7 @@ const sequenceGraph = {
       const spots = [0.55, 0.75, 0.4, 0.9, 0.25].map(spot).filter((found) => found);
       const inside = spots.filter(([, value]) => value <= plot.most && value >= plot.least);
       if (inside.length > 0) {
-        // Up and to the left of a rising line there is room.
+        // There is room above and to the left of a rising line.
         const above = inside.map(([x, value]) => [x - 6 * plot.scale, plot.y(value) - 4 * plot.scale]);
         labels.put(text, colour, above, true);
       } else if (spots.length > 0 && spots[0][1] > plot.most) {
@@ -126,7 +128,7 @@ const sequenceGraph = {
     plot.bars(data.at, columns.seq, columns.end, null, ink.again, again);
     context.font = `bold ${9 * scale}px system-ui, sans-serif`;
     context.textAlign = "center";
-    // Where signs would cover each other, those between are dots.
+    // If signs would cover each other, those in between are drawn as dots.
     const signed = { lost: -Infinity, again: -Infinity };
     for (const place of data.special) {
       const time = data.at[place];

@@ -1,4 +1,4 @@
-// One row's verdict beside its graphs, all over one time axis.
+// The verdict of one row (scenario) next to its graphs, all over one time axis.
 //
 // Each graph has two canvases: the series, and over them the cursor, so that moving the cursor
 // draws no segment.
@@ -49,7 +49,7 @@ class Stack {
     return { graph, base, over, plot, values, legend };
   }
 
-  // Shows a model. `settings`: of the page; `known`: end of the row.
+  // Shows a model. `settings` are those of the page, and `known` is the end of the row.
   show(title, model, settings, known) {
     Object.assign(this, { model, settings, known });
     this.title.replaceChildren(...prose(title));
@@ -102,7 +102,7 @@ class Stack {
     for (const { graph, base } of this.panes) base.setAttribute("aria-label", texts[graph.id]);
   }
 
-  // Fits the canvases to the page; true when one changed its size.
+  // Fits the canvases to the page. Returns true if one of them changed its size.
   fit(scale) {
     let changed = false;
     for (const { base, over, plot } of this.panes) {
@@ -137,7 +137,7 @@ class Stack {
     );
   }
 
-  // `ranges`: of graphs that do not choose their own.
+  // `ranges` has the ranges of the graphs that do not choose their own.
   draw(ink, ranges) {
     if (!this.model) return;
     this.columns = undefined;
@@ -168,7 +168,7 @@ class Stack {
     }
   }
 
-  // The whole transfer; drawn again only when something else than the view has changed.
+  // Draws the whole transfer. It is drawn again only if something other than the view has changed.
   drawOverview({ base }, ink) {
     const key = `${base.width} ${base.height} ${ink.paper} ${this.view.domain}`;
     if (this.overviewKey === key) return;
@@ -245,7 +245,7 @@ class Stack {
       }
       const { over } = pane;
       const empty = !selection && !Number.isFinite(this.view.cursor);
-      // A canvas that is not touched costs the browser nothing.
+      // Skip an empty canvas: one that is not touched costs the browser nothing.
       if (empty && !pane.marked) continue;
       pane.marked = !empty;
       const plot = this.plotOf(over);
@@ -310,7 +310,7 @@ class Stack {
     return from + share * (until - from);
   }
 
-  // The lane under a pointer, where it is over one.
+  // The lane under a pointer, if there is one.
   laneUnder(event) {
     const plot = event.target.closest?.("[data-graph=lanes] .plot");
     return plot

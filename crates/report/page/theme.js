@@ -1,8 +1,8 @@
 // Colours, patterns and names, for light and dark.
 //
 // The hues of limits are those of Okabe and Ito, which people with any colour vision tell apart.
-// Limits of one family share a hue and differ by pattern. No meaning is in colour alone: bands
-// are labelled, and read out by screen readers.
+// Limits of one family share a hue and differ by pattern. No meaning depends on colour alone: bands
+// are labelled, and screen readers read them out.
 
 const SOLID = "solid";
 const PATTERNS = {

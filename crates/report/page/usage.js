@@ -1,10 +1,11 @@
 // Use of a link or a processor: the share of any time in which it was busy.
 //
-// Busy periods do not overlap. The time they sum up to is known at each of their beginnings, so a
-// share costs two searches, however many periods lie in it.
+// Busy periods do not overlap. The sum of all earlier periods is stored at the beginning of each
+// period. A share therefore costs two searches, however many periods it covers.
 
 class Usage {
-  // `tables`: busy periods with `at` and `end`; several where directions share one medium.
+  // `tables` are busy periods with `at` and `end`; there are several if directions share one
+  // medium.
   constructor(tables) {
     this.parts = tables.map(({ at, end, count }) => {
       const before = new Float64Array(count + 1);
@@ -29,7 +30,7 @@ class Usage {
     return until > from ? Math.min(1, (this.until(until) - this.until(from)) / (until - from)) : 0;
   }
 
-  // The beginning of the busiest stretch of `length` between two times; the first of equals.
+  // The beginning of the busiest stretch of `length` between two times; of several, the first.
   busiest(from, until, length) {
     const steps = Math.min(400, Math.max(1, Math.floor(((until - from) / length) * 2)));
     let [best, most] = [from, -1];

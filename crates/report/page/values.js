@@ -11,6 +11,6 @@ function showValues(pane, lines, x, width) {
   );
   values.style.left = isRight ? `${x + 8}px` : "";
   values.style.right = isRight ? "" : `${width - x + 8}px`;
-  // Below a rising curve there is room to its right, above it to its left.
+  // A rising curve leaves room below it on its right, and above it on its left.
   values.classList.toggle("low", isRight && pane.graph.id === "sequence");
 }

@@ -1,15 +1,16 @@
-// The verdict in its parts, the share of the path that the transfer used, and the way to the
-// moment that shows it.
+// The verdict in its parts, the share of the path that the transfer used, and the moment that shows
+// its cause.
 
 // Limits of which a retransmission shows the cause.
 const AFTER_A_LOSS = ["recovery", "congestion_window_after_loss"];
 
-// Round trips that are shown around the moment that shows a verdict.
+// Round trips that are visible around the moment that shows a verdict's cause.
 const SHOWN_ROUND_TRIPS = 12;
 
 const upperFirst = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// The time that shows a verdict best, and the moment in it to point at.
+// The visible time that shows a verdict's cause best, and the moment in it at which the cursor is
+// set.
 function momentOf({ limits, flight, data, rttNs, binding, shown }) {
   const length = SHOWN_ROUND_TRIPS * rttNs;
   if (shown.resource) {
@@ -32,7 +33,7 @@ function momentOf({ limits, flight, data, rttNs, binding, shown }) {
   const [begin, end] = [limits.at[place], limits.end[place]];
   const from = Math.max(limits.from, begin - rttNs);
   const until = Math.min(end + rttNs, from + length);
-  // Where the limit is a number of bytes, the moment is the one with most of them in flight.
+  // If the limit is a number of bytes, the moment is the one with the most bytes in flight.
   let at = begin + Math.min(end - begin, length) / 2;
   if (binding?.edge) {
     let best = -1;
@@ -47,8 +48,8 @@ function momentOf({ limits, flight, data, rttNs, binding, shown }) {
   return { from, until, at, lane: "limits" };
 }
 
-// The style of what shows a verdict: that of links, of processors, or of the limit; of the
-// longest one of `model` where none is named.
+// The style of the resource or limit that shows a verdict's cause: that of links, of processors, or
+// of the limit. If no limit is named, returns the style of the longest limit of `model`.
 function shownStyle({ kind, limits }, model, styles) {
   if (kind !== "limits") return { name: kind, colour: inks()[kind], pattern: SOLID };
   const name = limits[0] ?? model.shown.limits[0];
@@ -78,7 +79,8 @@ function changeLine({ host, paste, from, notes = [] }) {
   return element("div", {}, ...parts, why);
 }
 
-// Fills `stack.verdict` from a row; `jump` shows the moment that shows the verdict.
+// Fills `stack.verdict` from a row; `jump` moves the view to the moment that shows the verdict's
+// cause.
 function fillVerdict(stack, row, jump) {
   const { limited_by: limitedBy, because = [], change = [], gives, then } = row.verdict;
   const { model, styles } = stack;

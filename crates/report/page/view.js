@@ -1,6 +1,6 @@
-// The part of time that is shown, and the cursor: one for all graphs.
+// The visible time, and the cursor. All graphs share them.
 //
-// A change asks for one frame; a frame draws everything once.
+// A change requests one frame, and a frame draws everything once.
 
 class View {
   constructor(draw) {
@@ -14,7 +14,7 @@ class View {
     [this.from, this.until] = this.domain;
   }
 
-  // Sets the whole time, and the part of it that is shown first.
+  // Sets the whole time, and the part of it that is visible first.
   setDomain(from, until, home) {
     const margin = (until - from) * 0.01;
     this.domain = [from - margin, until + margin];
@@ -22,7 +22,7 @@ class View {
     this.show(...this.home);
   }
 
-  // Shows from .. until, as far as there is something.
+  // Shows the time from..until, as far as it lies in the whole time.
   show(from, until) {
     const [first, last] = this.domain;
     const span = Math.min(Math.max(until - from, 200), last - first);
@@ -31,12 +31,12 @@ class View {
     this.ask();
   }
 
-  // Shows `factor` times as much time; `time` stays at its place.
+  // Shows `factor` times as much time as before; `time` stays at its place on the screen.
   zoom(factor, time = (this.from + this.until) / 2) {
     this.show(time - (time - this.from) * factor, time + (this.until - time) * factor);
   }
 
-  // Moves by a share of the time that is shown.
+  // Moves by a share of the visible time.
   pan(share) {
     const by = (this.until - this.from) * share;
     this.show(this.from + by, this.until + by);
@@ -69,7 +69,7 @@ class View {
     this.pending = requestAnimationFrame(() => this.now());
   }
 
-  // Draws at once what is stale.
+  // Draws at once everything that has changed.
   now() {
     cancelAnimationFrame(this.pending);
     this.pending = 0;

@@ -1,7 +1,7 @@
 //! Writes one HTML file that contains everything it needs.
 //!
-//! Rule: the page loads no other file. The style and the scripts of `page/`, and the data, are
-//! copied into `page/page.html`.
+//! Rule: the page loads no other file. The template `page/page.html` is filled with the style and
+//! the scripts of `page/`, and with the data.
 
 use std::fmt::Write;
 
@@ -61,7 +61,7 @@ pub fn page(run: &Run) -> String {
         "vocabulary": vocabulary(),
         "rows": rows,
     });
-    // Only a `<` could end the script element with the facts, so it is escaped.
+    // Escape each `<` in the facts, because it could end the script element that contains them.
     let facts = facts.to_string().replace('<', "\\u003c");
     let scripts = SCRIPTS.join("\n") + "\n" + START;
     fill(
@@ -91,8 +91,8 @@ fn fill(frame: &str, places: &[(&str, &str)]) -> String {
     filled
 }
 
-/// Returns the names for numbers in the page's data, which encode limits, marks, discards and
-/// holders of packet memory.
+/// Returns the names of limits, marks, discards and holders of packet memory. The page's data has
+/// only their numbers.
 fn vocabulary() -> Value {
     let limits: Vec<_> = SeenLimit::ALL.iter().map(|limit| limit.name()).collect();
     let receive: Vec<_> = ReceiveLimit::ALL.iter().map(|limit| limit.name()).collect();

@@ -14,7 +14,7 @@ use fullpipe_diagnose::vocabulary::TcpFlags;
 /// A file for xplot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// File name without its extension: experiment, row, connection and direction.
+    /// File name without its extension: experiment, row (scenario), connection and direction.
     pub name: String,
     /// Content of the file.
     pub text: String,

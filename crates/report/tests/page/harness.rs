@@ -44,7 +44,7 @@ pub fn observed(experiment: &Experiment) -> Run {
     facts_of(experiment, &RunOptions::quick(1))
 }
 
-/// Runs an experiment with all its series and explains its rows.
+/// Runs an experiment with all its series and explains its rows (scenarios).
 pub fn explained(experiment: &Experiment) -> Run {
     facts_of(experiment, &RunOptions::plain(1))
 }

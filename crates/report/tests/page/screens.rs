@@ -16,14 +16,16 @@ const WIDTHS: [u32; 4] = [1440, 800, 390, 60];
 const HEIGHT: u32 = 900;
 const CONTROL: u32 = 2;
 
-/// Returns a page of the first row of `linux-buffers-a`, whose limit is the send buffer.
+/// Returns a page of the first row (scenario) of the experiment `linux-buffers-a`. The limit of
+/// this row is the send buffer.
 fn send_buffer(name: &str) -> Page {
     let mut experiment = experiment("linux-buffers-a");
     experiment.rows.truncate(1);
     Page::new(name, &explained(&experiment))
 }
 
-/// Returns a page of one second of `nuttx` with 128 blocks of memory, whose limit is the path.
+/// Returns a page of one second of the experiment `nuttx` with 128 blocks of memory. Its limit is
+/// the path.
 fn busy_link(name: &str) -> Page {
     let mut experiment = experiment("nuttx");
     experiment.rows.drain(..3);

@@ -16,7 +16,7 @@ const RTT_NS: u64 = 20_000_000;
 /// One in this many segments is lost.
 const LOST_ONE_IN: u64 = 2_000;
 
-/// Returns a run with one row, one connection and `segments` segments with payload.
+/// Returns a run with one row (scenario), one connection and `segments` segments with payload.
 pub fn run(segments: u64) -> Run {
     let mut first = Endpoint::default();
     let mut second = Endpoint {
@@ -102,8 +102,8 @@ fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u6
 }
 
 /// Returns rows of all kinds: a whole connection, one end of a connection, and datagrams without a
-/// connection. The rows have figures of a source and of other systems that differ by a factor of
-/// thousands.
+/// connection. The rows have figures of a source and of other systems. These figures differ by a
+/// factor of thousands.
 pub fn kinds() -> Run {
     let mut kinds = run(4_000);
     let mut half = run(2_000).rows.remove(0);
