@@ -333,8 +333,8 @@ impl Arena {
         self.client_transfers.begun.is_some() && self.client_transfers.ended.is_none()
     }
 
-    /// Duration of the client's transfers, once both have ended and every byte that the client
-    /// read is correct.
+    /// Duration of the client's transfers. `None` if one of them has not ended, or if a byte that
+    /// the client read is wrong.
     pub fn client_took(&self) -> Option<Duration> {
         let whole = self.client_transfers.intact && self.client_transfers.read == SOURCE_BYTES;
         let took = self

@@ -142,7 +142,7 @@ impl<W: Write> CaptureFile<W> {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Ends the block that began at `start` and sets both its lengths.
+    /// Ends the block that began at `start`, and writes its length at both of its ends.
     fn finish(&mut self, start: usize) {
         self.word(0); // end of options
         let len = (self.block.len() - start + 4) as u32;

@@ -65,9 +65,9 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// on the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
 
-    /// Sends frames in order until the device is full. Returns the number of frames that
-    /// were sent or lost; the others are offered again. A device that can send several
-    /// frames with one system call does so here.
+    /// Sends frames in order until the device is full. Returns the number of frames that were sent
+    /// or lost; the remaining frames are offered again. A device that can send several frames with
+    /// one system call does so here.
     fn send_all(&self, frames: &[OutgoingFrame<'_>]) -> usize {
         let mut done = 0;
         while let Some(frame) = frames.get(done) {

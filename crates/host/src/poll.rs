@@ -25,7 +25,7 @@ impl Notifier {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Ends the wait in progress, or the next one.
+    /// Ends the wait in progress. If there is none, the next wait ends at once.
     pub(crate) fn notify(&self) {
         let one = 1u64.to_ne_bytes();
         // SAFETY: the pointer and the length describe `one`, eight bytes as an eventfd

@@ -32,11 +32,11 @@ const MTU_RANGE: std::ops::RangeInclusive<usize> = 68..=65_521;
 /// Changes of the device that are undone when it is closed.
 #[derive(Debug, Default)]
 struct Changes {
-    /// The device existed before; otherwise nothing is undone.
+    /// The device existed before it was opened. If this is false, nothing is undone.
     existed: bool,
-    /// The MTU before the change.
+    /// The MTU before it was changed.
     mtu: Option<usize>,
-    /// The device was down before.
+    /// The device was down before it was opened.
     was_down: bool,
     /// The address that was added, and the interface's number.
     address: Option<(u32, Prefix)>,

@@ -91,7 +91,8 @@ pub(crate) struct Cpu {
     /// Start and end of each piece of work since they were last taken; `None` if they are
     /// not recorded.
     work: Option<Vec<(Instant, Instant)>>,
-    /// Applications that wait for the processor, except those with events from the stack.
+    /// Applications that wait for the processor. Applications with events from the stack are not
+    /// listed here.
     waiting: VecDeque<AppTask>,
 }
 

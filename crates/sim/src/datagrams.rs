@@ -101,7 +101,7 @@ pub(crate) enum DatagramStep {
     More,
     /// The next datagram is due at this time.
     At(Instant),
-    /// No datagram, until the stack reports one to read or room to send one.
+    /// Nothing can be done until the stack reports a datagram to read or room to send one.
     Blocked,
     /// Everything has been sent.
     Done,

@@ -24,11 +24,11 @@ pub struct EndFacts {
     pub info: Option<Box<Info>>,
     /// Segments with payload on the wire.
     pub data_segments: u64,
-    /// Segments on the wire that begin below payload sent before.
+    /// Segments on the wire that begin below the end of payload that was sent earlier.
     pub retransmissions: u64,
     /// Retransmission timeouts, by [`Info`].
     pub timeouts: u64,
-    /// Payload of a full segment, as both SYNs and the MTU allow.
+    /// Payload of a full segment: the largest that both SYNs and the MTU allow.
     pub full_size: u32,
     /// Segments whose payload is at least the effective segment size: `full_size`, or less if the
     /// stack lowered it. Segments at the end of the stream do not count.

@@ -211,8 +211,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Returns true if nothing more can be expected: nothing more can happen at both ends, or one
-    /// end was cut short, and the other end may never learn of it.
+    /// Returns true if the flow is over. Either nothing more can happen at both ends, or one end
+    /// was cut short, in which case the other end may never learn of it.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

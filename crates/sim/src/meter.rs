@@ -105,8 +105,8 @@ impl Meter {
         }
     }
 
-    /// Number of segments with at least `full_size` bytes, and of all segments with payload, both
-    /// without the segments at the end of the stream.
+    /// Returns two numbers of segments: with at least `full_size` bytes, and with any payload. Both
+    /// leave out the segments at the end of the stream.
     pub fn full_sized(&self, full_size: u32) -> (u64, u64) {
         let count = |sizes: &mut dyn Iterator<Item = (u32, u64)>| {
             sizes.fold((0, 0), |(full, all), (size, number)| {

@@ -121,7 +121,7 @@ pub(crate) mod knobs {
         Ok(config)
     }
 
-    /// Returns a number or a switch as such, any other value as text.
+    /// Returns a number or a switch as a TOML number or boolean, and any other value as text.
     fn value_of(text: String) -> Value {
         if let Ok(number) = text.parse() {
             Value::Integer(number)

@@ -1,8 +1,8 @@
 //! The time of a round trip beside 100,000 idle connections, and the memory of an
 //! idle connection.
 //!
-//! Rule: the same round trips are timed alone and beside idle connections, in turn,
-//! and the medians are compared; nothing is asserted. `cargo bench -p fullpipe`.
+//! Rule: the same round trips are timed without idle connections and with them, alternately, and
+//! the medians are compared; nothing is asserted. `cargo bench -p fullpipe`.
 
 #[path = "../tests/pair/mod.rs"]
 mod pair;

@@ -1,8 +1,8 @@
 //! The queue of sockets whose change was not yet reported to the application.
 //!
-//! Rule: a socket is queued once, in the order of its first change, however many changes follow.
-//! An event says only that a socket changed; the socket's `ready` call returns its state. The
-//! queue therefore never overflows and loses no change.
+//! Rule: a socket is queued at its first change. Further changes do not queue it again. An event
+//! says only that a socket changed; the socket's `ready` call returns its state. The queue
+//! therefore never overflows and loses no change.
 
 use crate::queues::Queues;
 

@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Key {
     /// The slot.
     pub(crate) index: u32,
-    /// Number of values that the slot had before.
+    /// Number of values that were in the slot before this value.
     pub(crate) generation: u32,
 }
 

@@ -20,7 +20,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Largest number of accounts, whatever the rates.
+/// Largest number of accounts at any rates.
 const MOST_ACCOUNTS: u32 = 65_536;
 
 /// The rates of a limit.

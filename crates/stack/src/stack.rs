@@ -329,7 +329,7 @@ impl Stack {
         }
     }
 
-    /// Borrows TCP, and separately the other arguments of its calls.
+    /// Borrows TCP and, separately, all other arguments of its calls.
     pub(crate) fn tcp_and_host(&mut self, now: Instant) -> (&mut TcpLayer, HostContext<'_>) {
         let host = HostContext {
             now,

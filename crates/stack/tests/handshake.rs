@@ -174,7 +174,7 @@ fn a_flood_of_syns_costs_the_half_open_table_and_a_share_of_reservations() {
         };
         pair.b.port.inject(&pair::frame(Side::A, &syn, b""));
     }
-    // B's answers are lost, so A gets none of them.
+    // Every frame is dropped, so A gets none of B's answers.
     pair.watch = Some(Box::new(|_| false));
     pair.step();
     let half_open = pair.b.stack.tcp_counts().1;

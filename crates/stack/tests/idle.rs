@@ -1,7 +1,7 @@
 //! Ten thousand idle connections in the default packet memory of 8 MB.
 //!
-//! Rule: the connections are real ones, accepted by one stack, and every byte that a peer
-//! sends into its window is received, however many peers send at the same moment.
+//! Rule: the connections are accepted by a real stack. Every byte that a peer sends into its window
+//! is received, even if all peers send at the same moment.
 
 mod pair;
 

@@ -282,8 +282,8 @@ fn connects_to_silent_neighbours_fail_by_their_timers_however_many_there_are() {
     let one = alone.connect(0);
     let took_alone = alone.until(Duration::from_secs(1_000), |lan| lan.closed(one).is_some());
     assert_eq!(alone.closed(one), Some(CloseReason::TimedOut));
-    // SYNs leave at intervals of 1, 2, 4, 8 and 16 s. ARP takes 3 s before the first SYN fails,
-    // and up to 3 s for each of the others.
+    // SYNs leave at intervals of 1, 2, 4, 8 and 16 s. ARP takes 3 s before the first SYN fails, and
+    // up to 3 s for each later SYN.
     assert!(took_alone <= Duration::from_secs(46), "{took_alone}");
 
     let mut lan = Lan::new(&knobs, 0);

@@ -50,7 +50,7 @@ fn segment(src: Ipv4Addr, header: &TcpHeader) -> Vec<u8> {
     packet(src, Protocol::Tcp, &bytes)
 }
 
-/// A SYN to a port where nobody listens: it is answered with a reset.
+/// A SYN to a port without a listener: it is answered with a reset.
 fn probe(src: Ipv4Addr, src_port: u16) -> Vec<u8> {
     let header = TcpHeader {
         src_port,
@@ -220,8 +220,8 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
 }
 
 /// Checks that the two samples cannot be distinguished. The means differ by at most four standard
-/// errors. For each of seven thresholds, the number of samples that the threshold classifies
-/// correctly differs from that of a coin by at most four standard deviations.
+/// errors. Seven thresholds are tried as classifiers: the number of samples that a threshold
+/// classifies correctly differs from half of them by at most four standard deviations.
 fn judge(name: &str, seen: &[Vec<u32>; 2]) {
     let mean = |sample: &[u32]| {
         sample.iter().map(|value| f64::from(*value)).sum::<f64>() / sample.len() as f64

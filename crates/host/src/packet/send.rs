@@ -16,8 +16,8 @@ use crate::{
 /// Largest number of frames that one call sends.
 const TOGETHER: usize = 32;
 
-/// Sends the first of `frames`, and those after it that `socket` takes in the same call.
-/// Returns their number, at least 1.
+/// Sends the first of `frames`, and as many of the following frames as `socket` takes in the same
+/// call. Returns the number of frames sent, at least 1.
 ///
 /// # Errors
 /// The error of the first frame; `WouldBlock` if the interface is full.

@@ -236,7 +236,7 @@ fn frames_of_many_segments_go_both_ways_and_every_byte_arrives() {
     );
 }
 
-/// The stack is on one end of a cable of the kernel, and the kernel on the other.
+/// The stack and the kernel are at the two ends of a cable of the kernel (a veth pair).
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {

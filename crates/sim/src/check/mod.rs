@@ -10,7 +10,7 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
-/// The checkers that had something to judge, among those that need more than a single frame. The
+/// The checkers that had something to judge. Only checkers that need several frames are listed; the
 /// other checkers judge every frame of every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCoverage {

@@ -20,8 +20,8 @@ pub struct AckThinning {
     /// Number of waiting ACKs of a connection of which only the last is sent; below 2, all are
     /// sent.
     pub every: u32,
-    /// Longest time for which an ACK waits for further ones, in microseconds; 0 thins only ACKs
-    /// that wait for the wire.
+    /// Longest time for which an ACK waits for further ACKs, in microseconds. With 0, only ACKs
+    /// that wait for the wire are thinned.
     pub wait_us: u64,
 }
 

@@ -1,9 +1,9 @@
 //! CoDel, the controlled delay queue discipline. RFC 8289.
 //!
-//! Rule: a frame's waiting time is checked when it leaves the queue. Once every frame of
-//! an interval has waited longer than the target, frames are dropped (or marked), at
-//! intervals that shrink with the square root of the number of drops. `queue.rs` limits
-//! the queue's length. Names are those of the RFC's §5.
+//! Rule: a frame's waiting time is checked when it leaves the queue. Once every frame of an
+//! interval has waited longer than the target, frames are dropped (or marked), at intervals that
+//! shrink with the square root of the number of drops. `queue.rs` limits the queue's length. Names
+//! are as in §5 of the RFC.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ pub struct LinkCounters {
     pub offered: u64,
     /// Bytes of these frames, link headers included, as in all counts of bytes.
     pub offered_bytes: u64,
-    /// Frames put on the wire; some of them were lost there.
+    /// Frames put on the wire, including frames that were lost on the wire.
     pub carried: u64,
     /// Bytes of the frames put on the wire.
     pub carried_bytes: u64,

@@ -33,8 +33,8 @@ impl World {
         }
     }
 
-    /// Checks the frames that a host's stack has made since its device had `waiting`
-    /// frames.
+    /// Checks the frames that a host's stack has added to its device since `waiting` frames were
+    /// queued there.
     pub(super) fn watch_made(&mut self, id: HostId, waiting: usize) -> Result<(), WorldFailure> {
         let host = &self.hosts[id.0];
         if host.device.waiting() == waiting {

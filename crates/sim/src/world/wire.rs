@@ -13,8 +13,8 @@ use crate::pcapng::{CaptureDirection, TapId};
 use crate::rule::RuleAction;
 
 impl World {
-    /// Puts the host's sent frames on its link, as far as there is room. Returns true if a stack
-    /// that was refused a buffer can now get one.
+    /// Puts the host's sent frames on its link, as far as there is room. Returns true if the stack
+    /// waited for its device and can now continue.
     pub(super) fn put_on_link(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
         while self.cables[link.0].engine.has_room(direction) {

@@ -1,7 +1,7 @@
-//! Frames of a burst: full segments of one connection that leave one after the other.
+//! Frames of a burst: full segments of one connection that leave in succession.
 //!
-//! Rule: the frames are those that polling segment by segment would send, in the same order. A
-//! burst begins only if a single connection is queued. It ends when the device is full or the
+//! Rule: the frames and their order are the same as if the connection were polled for each segment.
+//! A burst begins only if a single connection is queued. It ends when the device is full or the
 //! budget is used up. Headers are written once, and each frame gets a copy with its own sequence
 //! number, PSH and checksum. The connection decides where the burst ends.
 

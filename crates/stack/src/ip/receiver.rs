@@ -26,7 +26,7 @@ pub(crate) struct IpReceiver {
 }
 
 impl IpReceiver {
-    /// Allocates all memory that reassembly uses beside the pool.
+    /// Allocates all memory that reassembly uses outside the pool.
     pub(crate) fn new(subnet: Subnet, config: &IpConfig, secret: &Secret) -> Self {
         Self {
             subnet,
@@ -68,7 +68,7 @@ impl IpReceiver {
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
         if let Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
-            // Pass on the first fragment only, because an ICMP error needs no other.
+            // Pass on the first fragment only: an ICMP error needs none of the later fragments.
             return (header.fragment_offset == 0).then_some(Packet {
                 header: IpHeader::V4(header),
                 broadcast,

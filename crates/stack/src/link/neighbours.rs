@@ -4,11 +4,11 @@
 //! Rule: an entry is awaited while a connection or a datagram waits for its MAC address. An entry
 //! that a connection awaits stays until the neighbour answers or the resolution fails. At most half
 //! of the entries are awaited at a time; when that limit is reached, further connections wait in
-//! turn and further datagrams are dropped. An unasked packet may refresh an entry, or replace one
-//! that is unused, failed or awaited only by datagrams. An answer that this host sends to an
-//! unknown host adds no entry. Requests leave at a bounded rate. Packets for an unresolved
-//! neighbour wait in a short queue, which drops the oldest if it is full. Frames leave through
-//! `poll_packet` only.
+//! turn and further datagrams are dropped. An unsolicited ARP packet may refresh an entry. It may
+//! also replace an entry that is unused, failed or awaited only by datagrams. An answer that this
+//! host sends to an unknown host adds no entry. Requests leave at a bounded rate. Packets for an
+//! unresolved neighbour wait in a short queue, which drops the oldest if it is full. Frames leave
+//! through `poll_packet` only.
 
 mod eviction;
 mod pending_packets;
@@ -510,8 +510,8 @@ impl Neighbours {
         first.or_else(|| self.queues.first(ASKING))
     }
 
-    /// Writes the next request for an entry. The first probe of a resolved entry is
-    /// unicast; the others are broadcast, because the address may have moved.
+    /// Writes the next request for an entry. The first probe of a resolved entry is unicast. All
+    /// other requests are broadcast, because the neighbour may have a new MAC address.
     fn ask(
         &mut self,
         index: u32,

@@ -221,7 +221,7 @@ fn window_share(text: &str) -> Option<u32> {
     }
 }
 
-/// Reads three numbers, none smaller than the one before.
+/// Reads three numbers in ascending order; neighbours may be equal.
 fn three(text: &str) -> Option<[u64; 3]> {
     let numbers: Option<Vec<u64>> = text.split_whitespace().map(parse_count).collect();
     let three: [u64; 3] = numbers?.try_into().ok()?;

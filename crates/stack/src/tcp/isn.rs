@@ -1,7 +1,7 @@
 //! Initial sequence numbers and timestamp offsets. RFC 6528, RFC 7323 §5.4.
 //!
-//! Rule: a number is a clock plus a keyed hash of the four-tuple. The numbers of one
-//! connection therefore do not reveal those of another, and the numbers of one four-tuple
+//! Rule: a number is a clock plus a keyed hash of the four-tuple. The numbers of one connection
+//! therefore reveal nothing about another connection's numbers, and the numbers of one four-tuple
 //! grow with time. No state is kept here.
 
 use fullpipe_pool::Instant;

@@ -82,7 +82,7 @@ pub(crate) struct ConnectionSlot {
     pub(crate) connection: Connection,
 }
 
-/// Returns `percent` of `blocks`, at least one.
+/// Returns `percent` per cent of `blocks`, at least one block.
 fn share_of(blocks: u32, percent: u32) -> u32 {
     ((u64::from(blocks) * u64::from(percent) / 100) as u32).max(1)
 }
@@ -121,7 +121,7 @@ pub(crate) struct TcpLayer {
 }
 
 impl TcpLayer {
-    /// Allocates all memory that TCP will use beside the pool.
+    /// Allocates all memory that TCP uses outside the pool.
     pub(crate) fn new(config: &Config, secret: &Secret) -> Self {
         let sizes = &config.stack;
         let numbers =
@@ -541,14 +541,14 @@ impl TcpLayer {
         !self.resets.is_empty() || self.has_syn_ack() || self.time_waits.first_due().is_some()
     }
 
-    /// Counts orphans: connections that the application has closed and that
-    /// finish by themselves, those in TIME-WAIT excluded.
+    /// Returns the number of orphans: connections that the application has closed and that finish
+    /// by themselves. Connections in TIME-WAIT are not counted.
     pub(crate) fn orphan_count(&self) -> u32 {
         self.orphans.len()
     }
 
-    /// Counts handshakes in progress, and connections in TIME-WAIT that have
-    /// left their slots.
+    /// Returns two numbers: handshakes in progress, and connections in TIME-WAIT that have left
+    /// their slots.
     pub(crate) fn lesser_counts(&self) -> (u32, u32) {
         (self.syn_cache.len(), self.time_waits.len())
     }

@@ -57,9 +57,8 @@ impl TcpLayer {
         Some(connection)
     }
 
-    /// Opens a connection from `local` to `remote`. If every slot is in use an orphan may
-    /// be aborted, so that a later attempt finds room. Local port 0 stands for an
-    /// ephemeral one.
+    /// Opens a connection from `local` to `remote`. If every slot is in use an orphan may be
+    /// aborted, so that a later attempt finds room. Local port 0 stands for an ephemeral port.
     pub(crate) fn connect(
         &mut self,
         local: SocketAddr,

@@ -67,7 +67,7 @@ impl Orphans {
         }
     }
 
-    /// Stores the progress of connection `index`, which is an orphan or was one.
+    /// Stores the progress of connection `index`, which is or was an orphan.
     fn store(&mut self, index: u32, orphan: Option<Orphan>) {
         match orphan {
             Some(_) => _ = self.all.join(QUEUE, index),

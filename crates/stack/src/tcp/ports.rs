@@ -11,8 +11,8 @@ use crate::secret::{HashInput, Secret};
 #[cfg(test)]
 mod tests;
 
-/// Number of counters. A second hash chooses one, so connections to one peer
-/// reveal little about those to others.
+/// Number of counters. A second hash chooses a counter, so the ports of connections to one peer
+/// reveal little about the ports of connections to other peers.
 const COUNTERS: usize = 64;
 
 /// The generator of ephemeral ports (algorithm 4, double hash).

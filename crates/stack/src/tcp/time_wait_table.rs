@@ -110,8 +110,8 @@ impl TimeWaitTable {
         self.entries.len()
     }
 
-    /// Returns the action for `segment` at the entry in slot `index`, and makes an
-    /// ACK due as needed.
+    /// Returns the action for `segment` at the entry in slot `index`. Makes an ACK due if the
+    /// action requires one.
     pub(crate) fn on_segment(
         &mut self,
         index: u32,
@@ -182,8 +182,8 @@ impl TimeWaitEntry {
     }
 
     /// Returns true if the incarnation that `syn` would open cannot accept segments of the old
-    /// incarnation. RFC 6191 §2: by timestamps if both sides use them, otherwise by sequence
-    /// numbers.
+    /// incarnation. Timestamps decide if both sides use them, otherwise sequence numbers. RFC 6191
+    /// §2.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {
         let beyond = syn.seq.after(self.wait.rcv_nxt);
         match (self.wait.ts_recent, syn.options.timestamps) {

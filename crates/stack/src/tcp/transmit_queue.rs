@@ -15,7 +15,8 @@ mod tests;
 pub(crate) const READY: u32 = 0;
 /// Connections whose neighbour found no room in the cache.
 const FOR_ROOM: u32 = 1;
-/// The list of the cache's first entry; the lists of the other entries follow it.
+/// The list of the cache's first entry. The lists of all other entries follow in the order of the
+/// entries.
 const FIRST_ENTRY: u32 = 2;
 
 /// Connections that may be polled, and those that wait for a neighbour.

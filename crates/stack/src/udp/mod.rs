@@ -1,8 +1,7 @@
 //! UDP sockets. RFC 768, RFC 1122 §4.1.
 //!
-//! Rule: a datagram is queued whole, or dropped and counted. No socket waits for another.
-//! Headers and fragments are written when a datagram leaves. IP chooses routes and
-//! neighbours.
+//! Rule: a datagram is queued whole, or dropped and counted. No socket waits for another socket.
+//! Headers and fragments are written when a datagram leaves. IP chooses routes and neighbours.
 
 pub(crate) mod info;
 mod receive_queue;

@@ -161,7 +161,7 @@ fn set_up(script: &mut Script, line: usize, words: &[&str]) -> Result<bool, Stri
     }
 }
 
-/// Parses a time in seconds; with `+` it is relative to the line before.
+/// Parses a time in seconds; with `+` it is relative to the time of the previous line.
 fn time(word: &str, clock_us: u64) -> Option<u64> {
     let (base, digits) = match word.strip_prefix('+') {
         Some(digits) => (clock_us, digits),

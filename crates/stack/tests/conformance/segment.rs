@@ -25,7 +25,7 @@ pub struct Segment {
     pub sack: Vec<(u32, u32)>,
     pub urgent: Option<u16>,
     pub ecn: Option<Ecn>,
-    /// The peer's port, if it is not the usual one.
+    /// The peer's port, if it differs from the default.
     pub port: Option<u16>,
     /// DF flag that the packet of an expected segment must have.
     pub dont_fragment: Option<bool>,

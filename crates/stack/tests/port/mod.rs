@@ -1,5 +1,5 @@
-//! A device without a link: the test puts in the frames that arrive, and takes out those
-//! that were sent.
+//! A device without a link: the test puts in the frames that arrive, and takes out the frames that
+//! were sent.
 //!
 //! Rule: the device loses, changes and delays nothing.
 

@@ -205,7 +205,7 @@ fn a_queue_as_long_as_the_demand_loses_nothing() {
     assert_eq!((lost, overflows.len()), (0, 0));
 }
 
-/// Each datagram that is sent or read is progress, even if no other waits behind it.
+/// Each datagram that is sent or read is progress, even if no further datagram waits.
 #[test]
 fn a_fast_sender_of_datagrams_is_no_endless_exchange() {
     let (mut world, [one, other]) = acquainted(Config::default());

@@ -29,7 +29,8 @@ fn short_timeout(knobs: &[(&str, &str)]) -> Config {
 }
 
 /// The last connection's first segments leave after the segments of the other three connections,
-/// which take 13 s. Its timer fires meanwhile, and each retransmission joins the same queue.
+/// which take 13 s. The last connection's timer fires during that time, and each retransmission
+/// joins the same queue.
 #[test]
 fn segments_that_wait_in_the_device_behind_other_connections_are_sent() {
     let mut world = World::new(Seed(3062));

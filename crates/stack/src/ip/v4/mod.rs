@@ -43,8 +43,8 @@ pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience
 
 /// Returns true if `ip` can be the address of one host, as seen in the network of
 /// `own`/`prefix_len`: not 0/8, loopback, multicast or 240/4 (RFC 1122 §3.2.1.3, RFC 6890 §2.2.2),
-/// and neither the network's own address nor its broadcast address. Networks of one or two
-/// addresses have no such special addresses (RFC 3021).
+/// and neither the network's own address nor its broadcast address. In a network of one or two
+/// addresses, the first and the last address can also be a host's (RFC 3021).
 pub(crate) fn can_be_host(own: Ipv4Addr, prefix_len: u8, ip: Ipv4Addr) -> bool {
     let hosts = !mask(prefix_len);
     let same_network = (own.to_bits() ^ ip.to_bits()) & !hosts == 0;

@@ -438,8 +438,8 @@ impl PartialDatagram {
     }
 }
 
-/// Returns the ECN codepoint of a datagram with these codepoints in two
-/// fragments; `None` for CE beside Not-ECT. RFC 3168 §5.3.
+/// Returns the ECN codepoint of a datagram with these codepoints in two fragments. Returns `None`
+/// if one is CE and the other Not-ECT. RFC 3168 §5.3.
 const fn merged(one: Ecn, other: Ecn) -> Option<Ecn> {
     match (one, other) {
         (Ecn::Ce, Ecn::NotEct) | (Ecn::NotEct, Ecn::Ce) => None,

@@ -16,8 +16,9 @@ use crate::counters::Counters;
 const STRANGER_TRIES: u32 = 8;
 
 impl Neighbours {
-    /// Returns the largest number of entries that may be awaited at the same time: half
-    /// of all, or one. Lookups in progress therefore never fill a cache of two or more.
+    /// Returns the largest number of entries that may be awaited at the same time: half of all
+    /// entries, but at least one. Lookups in progress therefore never fill a cache with two entries
+    /// or more.
     pub(super) fn most_awaited(&self) -> u32 {
         (self.entries.capacity() / 2).max(1)
     }
@@ -73,8 +74,9 @@ impl Neighbours {
         }
     }
 
-    /// Evicts an entry that nobody awaits. There is one, because at most half are awaited.
-    /// A resolved entry is spared once if it was used since the clock hand last passed.
+    /// Evicts an entry that nobody awaits. Such an entry exists, because at most half of the
+    /// entries are awaited. A resolved entry is spared once if it was used since the clock hand
+    /// last passed.
     fn evict_idle(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for _ in 0..2 * self.entries.capacity() {
             let index = self.advance_hand();

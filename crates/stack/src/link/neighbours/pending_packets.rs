@@ -32,7 +32,7 @@ impl PendingPackets {
         self.lens.is_empty()
     }
 
-    /// Keeps a packet, dropping older ones as needed.
+    /// Keeps a packet. Drops the oldest packets if there is no room.
     pub(super) fn push(&mut self, packet: &[u8], pool: &mut Pool, counters: &mut Counters) {
         let len = u16::try_from(packet.len()).expect("an IP packet has at most 65,535 bytes");
         while self.lens.len() == self.most || self.room(pool) < u64::from(len) {

@@ -12,7 +12,8 @@ fn pool(blocks: u32) -> Pool {
     })
 }
 
-/// Offers memory to at most `most` connections, which all still wait afterwards.
+/// Offers memory to at most `most` connections, all of which still wait after the offer. Returns
+/// these connections.
 fn ask(waiters: &mut MemoryWaiters, pool: &Pool, most: u32) -> Vec<u32> {
     if !waiters.can_ask(pool) {
         return Vec::new();

@@ -76,7 +76,7 @@ fn answered(
     (left.seq, left.options.timestamps.map(|stamps| stamps.value))
 }
 
-/// The options and flags of a SYN, and those that the ACK returns: MSS, window
+/// The options and flags of a SYN, and the options and flags that the ACK returns: MSS, window
 /// scale, SACK, timestamps, ECN.
 type Case = (
     &'static str,
