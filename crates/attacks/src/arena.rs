@@ -192,7 +192,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// A host with these knobs on a link of this kind; the client has the defaults.
+    /// Creates a host with the knobs `config` on a link of the kind `medium`. The client has the
+    /// default knobs.
     pub fn new(config: &Config, medium: Medium) -> Self {
         let mut host = End::new(medium, HOST, HOST_MAC, config);
         let mut listen = |port: u16| {

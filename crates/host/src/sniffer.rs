@@ -53,8 +53,8 @@ impl Sniffer {
     /// Opens an interface by its name; `any` stands for all.
     ///
     /// # Errors
-    /// One line that names the remedy: there is no such interface, or this process lacks
-    /// `CAP_NET_RAW`.
+    /// There is no such interface, or this process lacks `CAP_NET_RAW`. The error is one line that
+    /// names the remedy.
     pub fn open(name: &str) -> Result<Self, DeviceError> {
         let index = match name {
             ANY => 0,

@@ -174,7 +174,8 @@ impl World {
         Facts::of(started, silence, client, server)
     }
 
-    /// The connection's [`Info`], kept from its release or taken now.
+    /// The connection's [`Info`]: the values stored when the connection was released, or the
+    /// present values.
     fn current_info(&mut self, flow: FlowId, side: Side) -> Option<Box<Info>> {
         let now = self.now();
         let own = &self.flow(flow).ends[side.index()];

@@ -139,8 +139,8 @@ fn a_transfer_that_begins_beside_busy_ones_gets_a_window_like_theirs() {
     let (server, [first, second]) =
         around_a_switch(&mut world, config.clone(), [(); 2].map(|()| config.clone()));
     let busy = [(); 4].map(|()| world.send(first, server, 1_024 * MIB));
-    // The busy connections then have a quarter of the memory, and new connections begin with a
-    // cell.
+    // After this second, the busy connections have a quarter of the memory, and new connections
+    // begin with a cell.
     world.run_for(Duration::from_secs(1));
     assert!(world.stack(server).pool().is_short());
     let late = world.send(second, server, 1_024 * MIB);

@@ -113,9 +113,9 @@ fn a_small_mtu_carries_transfers_without_some_option_and_after_cookies() {
     }
 }
 
-/// The stack believes a router that reports such an MTU. With `ip.path_mtu_min` = 68, segments
-/// become that small; with the default of 552, routers may fragment them. The same applies to ACKs
-/// that SACK blocks make too long, although ACKs are never acknowledged.
+/// The stack believes a router that reports a small MTU. With `ip.path_mtu_min` = 68, segments
+/// become as small as that MTU; with the default of 552, routers may fragment them. The same
+/// applies to ACKs that SACK blocks make too long, although ACKs are never acknowledged.
 #[test]
 fn every_small_mtu_of_a_hop_is_found_and_carries_transfers_with_losses() {
     for mtu in 68..=120 {

@@ -60,8 +60,8 @@ impl Capabilities {
 /// Metadata of a received frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RxMeta {
-    /// The device has verified the TCP or UDP checksum, or the frame never left
-    /// this machine: the stack does not verify it.
+    /// The device has verified the TCP or UDP checksum, or the frame never left this machine. In
+    /// both cases the stack does not verify the checksum.
     pub checksum_verified: bool,
     /// Number of segments that the device merged into this frame (GRO, LRO); 0 or 1 if
     /// none.

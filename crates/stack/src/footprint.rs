@@ -16,7 +16,7 @@ use crate::config::Config;
 const ENTRY: usize = 512;
 /// Upper bound on the bytes that a queue keeps for each packet or datagram, besides the content.
 const QUEUED: usize = 64;
-/// Upper bound on the bytes of a range received out of order, or of one in flight.
+/// Upper bound on the bytes of a range, received out of order or in flight.
 const RANGE: usize = 96;
 /// Number of rows of [`parts`].
 const PARTS: usize = 14;

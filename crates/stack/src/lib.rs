@@ -319,8 +319,8 @@ mod timer_wheel;
 mod turn;
 mod udp;
 
-/// Congestion control: the trait of an algorithm, the values that its methods
-/// take, and the choice of one.
+/// Congestion control: the trait of an algorithm, the arguments of its methods, and the choice of
+/// an algorithm.
 pub mod congestion {
     #[doc(inline)]
     pub use fullpipe_tcp::congestion::{

@@ -129,7 +129,7 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.receive_buffer_limit", "425984"),
             // net.ipv4.tcp_adv_win_scale = 1.
             ("tcp.receive_text_share", "50"),
-            // Linux does not make segments shorter when a buffer holds only a few.
+            // Linux does not make segments shorter when a buffer holds only a few segments.
             ("tcp.fit_segments", "0"),
             ("tcp.use_up_window", "true"),
             ("tcp.holes", "65536"),

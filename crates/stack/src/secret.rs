@@ -1,8 +1,8 @@
 //! Keys derived from the stack's secret, and keyed hashes.
 //!
 //! Rule: each purpose has a key of its own, so that one value that a peer sees (a sequence number,
-//! a port) reveals nothing about another. No entropy is drawn here: the secret is an argument of
-//! `Stack::new`.
+//! a port) reveals nothing about another value. No entropy is drawn here: the secret is an argument
+//! of `Stack::new`.
 
 use core::{hash::Hasher, net::IpAddr};
 

@@ -32,7 +32,7 @@ const STATUS_CHECKSUM_INCOMPLETE: u32 = 1 << 3;
 const STATUS_CHECKSUM_VALID: u32 = 1 << 7;
 /// Offset in a slot (`struct tpacket2_hdr`) of the frame's length.
 const LENGTH: usize = 4;
-/// Offset in a slot of the number of bytes that the slot contains of the frame.
+/// Offset in a slot of the field that gives the number of captured bytes.
 const CAPTURED: usize = 8;
 /// Offset in a slot of the field that gives the frame's position.
 const FRAME_OFFSET: usize = 12;

@@ -5,7 +5,7 @@ use fullpipe_tcp::SocketOption;
 
 use super::interface::{ReadOutcome, Socket};
 
-/// Returns the results that a test sets, and records the calls.
+/// A socket that returns the results that a test sets, and records the calls.
 #[derive(Debug, Default)]
 pub struct FakeSocket {
     pub now: Instant,

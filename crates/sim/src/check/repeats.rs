@@ -1,12 +1,12 @@
 //! Checks that no payload is retransmitted that the sender must know to have
 //! arrived.
 //!
-//! Rule: an ACK counts from the moment after it reached its host, and only if the host cannot
-//! doubt it. Such an ACK has no payload, lies exactly at the host's next expected sequence number,
-//! has no timestamp older than another that arrived, and acknowledges no less than any other ACK
-//! that arrived. The ranges that it acknowledges and SACKs are then known to have arrived, until
-//! the number of a later ACK lies inside a SACKed range. The peer has then discarded payload, and
-//! the host must no longer rely on earlier SACK blocks (RFC 2018 §8): only the blocks of that
+//! Rule: an ACK counts only if the host cannot doubt it, and from the moment after its arrival.
+//! Such an ACK has no payload and lies exactly at the host's next expected sequence number. Its
+//! timestamp is not older, and its acknowledgment number is not lower, than in any other ACK that
+//! has arrived. The ranges that it acknowledges and SACKs are known to have arrived. If the number
+//! of a later ACK lies inside a SACKed range, the peer has discarded payload, and the host must no
+//! longer rely on earlier SACK blocks (RFC 2018 §8). From then on, only the SACK blocks of that
 //! later ACK count.
 //!
 //! Probes need no exception: a zero-window or keepalive probe carries no payload that is

@@ -39,7 +39,7 @@ pub struct Merge {
     pub verifies: bool,
 }
 
-/// Merged segments of one connection, to which others may still be added.
+/// Merged segments of one connection, to which further segments may still be added.
 #[derive(Debug)]
 struct MergedFrame {
     frame: Vec<u8>,

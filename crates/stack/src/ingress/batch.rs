@@ -1,9 +1,9 @@
 //! Receives the frames of a turn. Consecutive frames of one connection form a run.
 //!
 //! Rule: a batch has the effect of receiving its frames one by one. A frame continues a run if the
-//! connection predicts it and if its headers equal those of the frame before, except for the IP
-//! identification, the sequence number, PSH and the checksums. Only the checksums are then
-//! checked, and the queues are updated at the end of the run. All other frames take the long path,
+//! connection predicts it and if its headers equal those of the previous frame, except for the IP
+//! identification, the sequence number, PSH and the checksums. Only the checksums are then checked,
+//! and the queues are updated at the end of the run. All other frames take the long path,
 //! [`Stack::receive`].
 
 use fullpipe_pool::Instant;

@@ -138,7 +138,7 @@ pub(crate) struct Neighbours {
     entries: Slab<NeighbourEntry>,
     /// Waiting packets of each slot of `entries`.
     waiting: Box<[PendingPackets]>,
-    /// First entry of each bucket; their number is a power of two.
+    /// First entry of each bucket. The number of buckets is a power of two.
     buckets: Box<[u32]>,
     secret: u64,
     /// Position of the clock hand that searches for an entry to evict.

@@ -535,9 +535,8 @@ impl TcpLayer {
         }
     }
 
-    /// Starts a new incarnation of a four-tuple in TIME-WAIT for a SYN. The old incarnation
-    /// stays while the backlog, the table of handshakes or the memory for their windows is
-    /// full.
+    /// Starts a new incarnation of a four-tuple in TIME-WAIT for a SYN. The old incarnation stays
+    /// while the backlog or the table of handshakes is full, or memory for a window is lacking.
     fn reuse(
         &mut self,
         index: u32,

@@ -127,7 +127,7 @@ pub(crate) struct UdpSockets {
     sockets: Slab<UdpSocket>,
     /// Queues of each slot of `sockets`.
     buffers: Box<[SocketQueues]>,
-    /// First socket of each bucket of ports; their number is a power of two.
+    /// First socket of each bucket of ports. The number of buckets is a power of two.
     buckets: Box<[u32]>,
     sending: Queues,
     ephemeral: (u16, u16),
