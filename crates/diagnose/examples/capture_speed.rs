@@ -1,10 +1,10 @@
-//! Measures the packets and bytes of a capture that one core reads per second.
+//! Measures how many packets and bytes of a capture one core reads per second.
 //!
-//! `cargo run --release -p fullpipe-diagnose --example capture_speed [FILE]` reads FILE, or
-//! captures made in memory: bulk transfers of full segments and of headers only, over one and over
-//! many connections. The first number of a pair is the rate of reading alone, the second the rate
-//! of reading with the whole account of each connection. Time is this thread's CPU time if Linux
-//! reports it, and otherwise elapsed time.
+//! `cargo run --release -p fullpipe-diagnose --example capture_speed [FILE]` reads FILE. Without
+//! FILE, it reads captures that it makes in memory: bulk transfers over one connection and over
+//! many, with full segments and with headers only. Each pair of numbers is the rate of reading
+//! alone, and the rate of reading with the whole account of each connection. Time is this thread's
+//! CPU time if Linux reports it, and otherwise elapsed time.
 
 #[path = "../tests/capture/written.rs"]
 mod written;
@@ -26,6 +26,7 @@ use written::{CLIENT, Captured, Order, SERVER, Variant, ethernet, ipv4, pcap, se
 
 /// Size of a capture made in memory, in bytes.
 const SIZE: usize = 256 << 20;
+/// Payload of a segment in such a capture, in bytes.
 const MSS: usize = 1_448;
 
 /// A capture that can be read any number of times.
@@ -43,7 +44,7 @@ impl Source {
     }
 }
 
-/// This thread's CPU time; elapsed time if the CPU time is unknown.
+/// This thread's CPU time, or elapsed time if the CPU time is unknown.
 struct Stopwatch {
     on_processor_ns: Option<u64>,
     began: Instant,
@@ -89,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads a capture without and with an account of each connection, and prints one line.
+/// Reads a capture twice, without and with an account of each connection, and prints one line.
 fn measure(name: &str, source: &Source) -> Result<(), Box<dyn Error>> {
     let began = Stopwatch::start();
     let mut reader = CaptureReader::open(source.open()?, BytesRead::default())?;
@@ -152,7 +153,7 @@ fn made(flows: u32, snap_len: usize) -> Arc<[u8]> {
     file.into()
 }
 
-// A frame has as many properties as this function has arguments.
+// A frame has too many properties for the lint's limit on arguments.
 #[allow(clippy::too_many_arguments)]
 fn add(
     file: &mut Vec<u8>,

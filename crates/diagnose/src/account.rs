@@ -1,5 +1,5 @@
-//! A connection's lifetime, divided among its limits: the account that the stack's own
-//! clock, a capture and a live socket feed.
+//! A connection's lifetime, divided among its limits. The stack's own clock, a capture,
+//! or a live socket supplies the times.
 //!
 //! Rule: the shares add up to 1. They are kept in millionths; the remainder of rounding
 //! is added to the shares that rounding reduced most.
@@ -40,7 +40,7 @@ impl<R: Reason> Times<R> {
         }
     }
 
-    /// The increase since `before`.
+    /// Time and bytes that were charged since `before`.
     pub fn since(&self, before: &Self) -> Self {
         let then = |limit: R| before.parts.iter().find(|(known, ..)| *known == limit);
         let parts = self.parts().map(|(limit, time, bytes)| {
@@ -80,7 +80,7 @@ impl<R: Reason> Serialize for Times<R> {
     }
 }
 
-/// Time charged to a limit, and the bytes that moved in that time.
+/// Time charged to a limit, and the bytes that were sent in that time.
 #[derive(Serialize)]
 struct Held {
     seconds: f64,
@@ -101,7 +101,8 @@ impl<R> Default for Shares<R> {
 }
 
 impl<R: Reason> Shares<R> {
-    /// Shares of `times`, given as limit and time. All are 0 if no time has passed.
+    /// Computes the shares of `times`, pairs of limit and time. All shares are 0 if no
+    /// time has passed.
     pub fn of(times: impl IntoIterator<Item = (R, Duration)>) -> Self {
         let times: Vec<_> = times.into_iter().collect();
         let total: u128 = times

@@ -7,8 +7,8 @@
 //! segments of a capture, [`observe`] infers a connection's [`account`] from them. [`socket`]
 //! follows live sockets of a kernel. [`merge`] joins two captures of one connection.
 //!
-//! Rule: the series are observations, neither interpreted nor rounded. Nothing is judged or drawn
-//! here; the lab writes a row's verdict, and this crate only stores it.
+//! Rule: the series are observations, neither interpreted nor rounded. This crate judges and draws
+//! no rows; the lab writes the verdict of a row (a scenario), and this crate only stores it.
 #![forbid(unsafe_code)]
 
 pub mod account;

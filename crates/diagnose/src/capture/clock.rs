@@ -1,12 +1,12 @@
-//! Times of a capture, made non-decreasing.
+//! Times of a capture, changed so that they never decrease.
 //!
 //! Rule: segments stay in the order of the capture.
 //!
-//! - A time up to [`SMALL_STEP_NS`] before the previous one is replaced by the previous one:
-//!   interfaces have queues, and captures of several interfaces are merged.
+//! - A time up to [`SMALL_STEP_NS`] before the previous one is replaced by the previous one. Such
+//!   times are usual: interfaces have queues, and captures of several interfaces are merged.
 //! - A time further back, or more than [`LEAP_NS`] ahead, is accepted once the next frame's time
 //!   confirms it. Until then, the previous time is returned. A confirmed step back means that the
-//!   clock was set back: all later times are moved ahead by the step.
+//!   clock was set back, so the step is added to all later times.
 //! - A frame without a time gets the previous frame's time, or 0 if it is the first frame.
 
 /// Largest step back that needs no confirmation, in nanoseconds: 1 s.
@@ -35,7 +35,7 @@ pub struct TimeCounters {
 /// The clock of a capture.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// Last accepted time, as recorded in the capture.
+    /// The time of the capture that was accepted last.
     raw_ns: Option<i64>,
     /// Largest time returned.
     now_ns: i64,
@@ -44,8 +44,9 @@ pub(super) struct Clock {
     /// A time that waits for confirmation.
     suspect_ns: Option<i64>,
     counters: TimeCounters,
-    /// Number of times so far, and the index of the largest unit of which all are multiples.
+    /// Number of times so far.
     times: u64,
+    /// Index of the largest unit of which all times so far are multiples.
     unit: usize,
 }
 
@@ -97,7 +98,8 @@ impl Clock {
         }
         let Some(raw_ns) = self.raw_ns else {
             self.raw_ns = Some(at_ns);
-            // Frames without a time may have come before this one; they got the time 0.
+            // Earlier frames may have had no time, and got the time 0. Never return a smaller
+            // time than theirs.
             self.now_ns = match self.counters.missing {
                 0 => at_ns,
                 _ => self.now_ns.max(at_ns),

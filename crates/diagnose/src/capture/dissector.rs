@@ -14,7 +14,7 @@ use super::{
     tcp,
 };
 
-/// Most link types that are remembered as unread.
+/// Most types of unread link headers that are remembered.
 const LINKS_MAX: usize = 8;
 
 /// Counts of a capture.
@@ -45,9 +45,9 @@ pub struct CaptureCounters {
     /// Segments in packets whose IP length is 0 or comes from a jumbo option: packets of more than
     /// 65,535 bytes, or packets that the interface cuts into smaller ones.
     pub big_packets: u64,
-    /// Packets that the capturing system says it dropped.
+    /// Packets that the capturing system reports as dropped.
     pub dropped: u64,
-    /// Most captured bytes of a frame that was cut; 0 if none was.
+    /// Most captured bytes of a frame that was cut; 0 if no frame was cut.
     pub snap_len: u32,
     /// Unusual times.
     pub times: TimeCounters,

@@ -1,12 +1,13 @@
-//! Recognises frames that a capture contains twice. Mirror ports copy a frame where it enters and
-//! where it leaves a switch; the Linux device `any` shows it on several interfaces.
+//! Recognises frames that a capture contains twice. A mirror port copies a frame where it enters a
+//! switch and again where it leaves the switch. The Linux device `any` shows a frame on several
+//! interfaces.
 //!
 //! Rule: a frame is a duplicate if the same frame was captured within [`WITHIN_NS`] before. Two
 //! IPv4 packets are the same if identification, ports, sequence numbers, flags, window and TCP
 //! checksum agree; a retransmission has another identification. Packets without identification
-//! (IPv6, or identification 0) are compared by the remaining fields. Such packets may be equal
-//! without being copies (retransmissions, duplicate ACKs), so they are dropped only while at least
-//! [`MIRRORED`] percent of the segments with payload appear twice.
+//! (IPv6, or identification 0) are compared by the other fields. Two of them may be equal although
+//! neither is a copy (retransmissions, duplicate ACKs). They are therefore dropped only while at
+//! least [`MIRRORED`] percent of the segments with payload are copies.
 //!
 //! Memory is a table of fixed size, in which newer frames replace older ones.
 
@@ -14,19 +15,20 @@
 const WITHIN_NS: i64 = 1_000_000;
 /// Entries of the table.
 const PLACES: usize = 4_096;
-/// Segments with payload and without identification that are needed to recognise mirroring.
+/// Fewest segments with payload and without identification that show whether frames are mirrored.
 const LEARNED: u32 = 64;
-/// Share of copies among these segments, in percent: if every frame appears twice, half are copies.
+/// Share of copies among these segments, in percent, from which frames count as mirrored. If every
+/// frame appears twice, half of the segments are copies.
 const MIRRORED: u32 = 40;
 
 /// The fields by which a frame is recognised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fingerprint {
-    /// A hash of everything but the identification.
+    /// A hash of all compared fields except the identification.
     pub hash: u64,
-    /// Identification; 0 for none.
+    /// Identification; 0 if the packet has none.
     pub id: u16,
-    /// The segment has payload.
+    /// True if the segment has payload.
     pub has_payload: bool,
 }
 
@@ -48,9 +50,9 @@ struct Place {
 /// The frames of the last millisecond; a newer frame may replace an older one.
 pub(super) struct Duplicates {
     places: Box<[Place]>,
-    /// Number of the latest segments with payload and without identification, and of copies among
-    /// them.
+    /// Number of the latest segments with payload and without identification.
     learned: u32,
+    /// Number of copies among these segments.
     copies: u32,
 }
 
@@ -85,7 +87,7 @@ impl Duplicates {
     fn learn(&mut self, is_same: bool) {
         self.learned += 1;
         self.copies += u32::from(is_same);
-        // Older segments count half as much as later ones.
+        // Halve both counts from time to time, so that older segments count less.
         if self.learned >= 4 * LEARNED {
             self.learned /= 2;
             self.copies /= 2;

@@ -22,7 +22,7 @@ use ruzstd::decoding::{
 const BUFFER: usize = 2 << 20;
 /// Most bytes that [`Input::need`] can make ready at once.
 pub(super) const NEED_MAX: usize = BUFFER / 2;
-/// Most bytes read at once: few enough to stay in the processor's cache until they are parsed.
+/// Most bytes of a single read. They must stay in the processor's cache until they are parsed.
 const READ_MAX: usize = 256 << 10;
 /// Largest window of a zstd frame, as in the program `zstd` without `--long`.
 const ZSTD_WINDOW_MAX: u64 = 128 << 20;
@@ -37,7 +37,7 @@ const MAGIC: usize = 4;
 pub struct BytesRead(Arc<AtomicU64>);
 
 impl BytesRead {
-    /// Bytes read so far; of a compressed file, compressed bytes.
+    /// Bytes read so far. For a compressed file, these are compressed bytes.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -61,12 +61,13 @@ impl<R: Read> Read for Counted<R> {
 pub(super) struct Input {
     source: Box<dyn Read + Send>,
     buffer: Box<[u8]>,
-    /// Bounds of the bytes of `buffer` that are read and not yet consumed.
+    /// Begin of the bytes in `buffer` that are read and not yet consumed.
     start: usize,
+    /// End of these bytes.
     end: usize,
     /// Decompressed bytes consumed so far.
     offset: u64,
-    /// The source has no more bytes.
+    /// True if the source has no more bytes.
     is_drained: bool,
 }
 
@@ -102,12 +103,13 @@ impl Input {
         self.offset
     }
 
-    /// The bytes that are ready.
+    /// The bytes that are in the buffer and not yet consumed.
     pub(super) fn ready(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Makes `len` bytes ready, or all that remain. Returns true if `len` bytes are ready.
+    /// Makes `len` bytes ready, or all bytes that remain. Returns true if `len` bytes are
+    /// ready.
     ///
     /// # Panics
     /// If `len` exceeds [`NEED_MAX`].
@@ -121,7 +123,8 @@ impl Input {
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<bool> {
-        // At most `len` bytes are moved, so every read has room for many frames.
+        // Move the unread bytes to the front. They are fewer than `len`, so every read has room
+        // for many frames.
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -156,7 +159,8 @@ impl Input {
         }
     }
 
-    /// Consumes `len` bytes without buffering them together. Returns true if there were `len`.
+    /// Consumes `len` bytes without keeping them in the buffer together. Returns true if the
+    /// source had `len` bytes.
     pub(super) fn skip(&mut self, mut len: u64) -> io::Result<bool> {
         while len > 0 {
             if self.start == self.end && !self.need(1)? {
@@ -175,7 +179,7 @@ struct Zstd<R> {
     source: R,
     decoder: FrameDecoder,
     is_inside: bool,
-    /// The decoding error, returned after the bytes that were decoded before it.
+    /// The decoding error. It is returned after the bytes that were decoded before it.
     failed: Option<io::Error>,
 }
 
@@ -216,14 +220,14 @@ impl<R: io::BufRead> Zstd<R> {
 
     /// Decodes until there are bytes to return or the frame has ended.
     fn decode(&mut self) {
-        // An empty last block, with room for a checksum.
+        // An empty last block, followed by room for a checksum.
         const LAST_BLOCK: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
         while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             let decoded = self.decoder.decode_blocks(&mut self.source, UptoBlocks(1));
             if let Err(error) = decoded {
                 self.failed = Some(self.failure(error));
-                // The decoder returns its last window of bytes only once the frame ends, so an
-                // empty last block ends the frame.
+                // End the frame with an empty last block, because the decoder returns its last
+                // window of bytes only at the end of a frame.
                 if self
                     .decoder
                     .decode_blocks(&LAST_BLOCK[..], UptoBlocks(1))

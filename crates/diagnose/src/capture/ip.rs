@@ -1,8 +1,8 @@
 //! IPv4 and IPv6 headers of captured packets: finds the TCP segment of a packet. RFC 791, RFC 8200.
 //!
-//! Rule: lengths come from the headers. A length of 0 means that the kernel captured a packet
-//! longer than the field can express; the length of the frame is used instead. A length beyond the
-//! frame is accepted if the checksum of the IPv4 header is right.
+//! Rule: lengths come from the headers. A length of 0 means that the captured packet is longer than
+//! the field can express; the length of the frame is then used instead. A length beyond the end of
+//! the frame is accepted if the checksum of the IPv4 header is right.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -31,14 +31,14 @@ const JUMBO: u8 = 0xc2;
 pub(super) struct IpPacket<'a> {
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// From the TCP header to the end of the packet.
+    /// The bytes from the TCP header to the end of the packet.
     pub segment: Packet<'a>,
     pub ecn: Ecn,
     pub ttl: u8,
     pub id: Option<u16>,
-    /// The segment is the first fragment of its packet.
+    /// True if the segment is in the first fragment of its packet.
     pub is_fragment: bool,
-    /// The packet's length field is 0, or a jumbo option replaces it.
+    /// True if the packet's length field is 0, or if a jumbo option replaces it.
     pub is_big: bool,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
         source: address(8),
         destination: address(24),
         segment,
-        // The traffic class spans the first two bytes; its low half is in the second byte.
+        // The traffic class spans two bytes; take its low half, which is in the second byte.
         ecn: ecn(header[1] >> 4),
         ttl: header[7],
         id: None,
@@ -118,7 +118,7 @@ pub(super) fn ipv6(packet: Packet<'_>) -> Result<IpPacket<'_>, Skipped> {
     })
 }
 
-/// Skips extension headers up to TCP. The second value is true for a first fragment.
+/// Skips extension headers up to TCP. The second value is true if the packet is a first fragment.
 fn extensions(first: u8, rest: Packet<'_>) -> Result<(Packet<'_>, bool), Skipped> {
     const UNITS: u32 = 8;
     const MORE_FRAGMENTS: u16 = 1;

@@ -19,24 +19,25 @@ pub(super) enum Network {
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// VLAN tags: 802.1Q, 802.1ad, and the older numbers of stacked tags.
+/// EtherTypes of VLAN tags: 802.1Q, 802.1ad, and the older numbers of stacked tags.
 const VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
+/// EtherTypes of MPLS: unicast and multicast.
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const PPPOE_SESSION: u16 = 0x8864;
-/// Least EtherType; smaller values are lengths of 802.3 frames.
+/// Smallest EtherType. A smaller value in its field is the length of an 802.3 frame.
 const ETHERTYPE_MIN: u16 = 0x0600;
-/// LLC header of SNAP with an EtherType.
+/// LLC and SNAP header after which an EtherType follows.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
-/// Most tags and labels of a frame; no real network uses more.
+/// Most VLAN tags and MPLS labels of a frame that are followed; no real network uses more.
 const TAGS_MAX: usize = 16;
 
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 
-/// Address family of IPv4, the same in every system.
+/// Address family of IPv4; it is the same on every system.
 const FAMILY_IPV4: u32 = 2;
-/// Address families of IPv6: Linux, NetBSD and OpenBSD, FreeBSD, macOS.
+/// Address families of IPv6 on Linux, on NetBSD and OpenBSD, on FreeBSD, and on macOS.
 const FAMILIES_IPV6: [u32; 4] = [10, 24, 28, 30];
 
 /// An IP packet, and the relation of its frame to the capturing host.
@@ -120,7 +121,8 @@ fn by_version(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     }
 }
 
-/// Reads an address family in either byte order: the smaller of the two values is the family.
+/// Reads an address family whose byte order is unknown. The smaller of the two possible values
+/// is the family.
 fn family(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     let (header, rest) = packet.split::<4>()?;
     let (big, little) = (u32::from_be_bytes(*header), u32::from_le_bytes(*header));
@@ -131,14 +133,14 @@ fn family(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     }
 }
 
-/// PPP with or without address and control, and with a protocol of one or two bytes.
-/// RFC 1661 §2, RFC 1662 §3.1.
+/// Reads PPP, with or without address and control fields, and with a protocol field of one or
+/// two bytes. RFC 1661 §2, RFC 1662 §3.1.
 fn ppp(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     const CONTROL: u8 = 0x03;
-    // Packets of fewer than four bytes may have either form, so they are rejected.
+    // Reject packets of fewer than four bytes, because their form is ambiguous.
     packet.split::<4>()?;
     let with_address = match packet.bytes {
-        // The address is 0xff; pppd writes the direction there, 0 or 1.
+        // The address is 0xff. Linux's pppd writes the direction, 0 or 1, in its place.
         [0xff | 0 | 1, CONTROL, ..] => packet.split::<2>()?.1,
         _ => packet,
     };

@@ -1,7 +1,7 @@
 //! Types of link headers.
 //!
-//! Rule: this file does not interpret the numbers. [`LinkType::READ`] lists the types that are
-//! read.
+//! Rule: this file does not interpret link headers. [`LinkType::READ`] lists the types that this
+//! crate reads.
 
 use std::fmt;
 
@@ -11,11 +11,12 @@ use std::fmt;
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// Loopback of BSD systems: begins with the address family in the capturing host's byte order.
+    /// Loopback of BSD systems. It begins with the address family in the capturing host's byte
+    /// order.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
-    /// PPP, with or without the HDLC address.
+    /// PPP, with or without the HDLC address field.
     pub const PPP: Self = Self(9);
     /// An IP packet, by the number that BSD systems use.
     pub const RAW_BSD: Self = Self(12);
@@ -29,11 +30,11 @@ impl LinkType {
     pub const RAW: Self = Self(101);
     /// Cisco HDLC.
     pub const C_HDLC: Self = Self(104);
-    /// Loopback of OpenBSD: begins with the address family in network byte order.
+    /// Loopback of OpenBSD. It begins with the address family in network byte order.
     pub const LOOP: Self = Self(108);
-    /// Linux cooked capture: the device `any`.
+    /// Linux cooked capture, as from the device `any`.
     pub const LINUX_SLL: Self = Self(113);
-    /// PPP of Linux's pppd, with a direction instead of the address.
+    /// PPP of Linux's pppd, with the direction in place of the address.
     pub const PPP_PPPD: Self = Self(166);
     /// An IPv4 packet.
     pub const IPV4: Self = Self(228);
@@ -42,7 +43,7 @@ impl LinkType {
     /// Linux cooked capture, version 2.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// Types that this crate reads, with the names that tcpdump gives them.
+    /// Types that this crate reads, each with tcpdump's name for it.
     pub const READ: [(Self, &'static str); 15] = [
         (Self::NULL, "NULL"),
         (Self::ETHERNET, "EN10MB"),
@@ -63,7 +64,7 @@ impl LinkType {
 }
 
 impl fmt::Display for LinkType {
-    /// Writes the name that tcpdump gives the type, or its number.
+    /// Writes tcpdump's name for the type, or its number if this crate does not read it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Self::READ.iter().find(|(known, _)| known == self) {
             Some((_, name)) => f.write_str(name),

@@ -4,7 +4,7 @@
 //! [`Segment`]s. [`FlowTable`] sorts them into connections, each with its own [`Analysis`].
 //!
 //! Rule: nothing is inferred here. A value that the capture does not have is `None`, or a flag of
-//! the segment marks it as missing.
+//! the segment says that it is missing.
 
 mod clock;
 mod dissector;

@@ -1,9 +1,9 @@
-//! A part of a frame: the captured bytes, and the original length.
+//! A part of a frame: its captured bytes, and its original length.
 //!
-//! Rule: a header is read if it was captured whole. Otherwise the reason distinguishes a snap
-//! length that is too short from a packet that contradicts itself.
+//! Rule: a header is read only if all of it was captured. Otherwise the reason says whether
+//! the snap length was too short or the packet contradicts itself.
 
-/// Reason for which a frame has no segment. Each is a counter.
+/// Reason for which a frame has no segment. Each reason has a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Skipped {
     /// The type of the link header is not read.
@@ -12,7 +12,7 @@ pub(super) enum Skipped {
     NotTcp,
     /// A fragment other than the first, which has no TCP header.
     Fragment,
-    /// The capture ends inside the headers.
+    /// The captured bytes end inside the headers.
     HeaderCut,
     /// The headers contradict each other, or a length exceeds the frame.
     Malformed,
@@ -42,7 +42,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Removes the first `len` bytes, captured or not.
+    /// Removes the first `len` bytes. Some or all of them may be missing in the capture.
     pub(super) fn without(self, len: u32) -> Result<Self, Skipped> {
         match self.len.checked_sub(len) {
             Some(rest) => Ok(Self {

@@ -1,7 +1,7 @@
 //! The segments of a capture file, one after another.
 //!
-//! Rule: after the head of the file, reading never fails. It ends, and [`CaptureReader::ending`]
-//! returns the place and the reason.
+//! Rule: once the head of the file is read, there are no errors. Reading ends at the first
+//! mistake in the file, and [`CaptureReader::ending`] returns its place and the reason.
 
 use std::io::Read;
 
@@ -52,7 +52,7 @@ impl CaptureReader {
         }
     }
 
-    /// Reason for which there are no more segments; `None` until the last one was returned.
+    /// Reason for which there are no more segments; `None` until the last segment was returned.
     pub const fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }

@@ -37,7 +37,7 @@ impl End {
     }
 }
 
-/// The addresses and ports of a connection, the same for both directions.
+/// The addresses and ports of a connection. The key is the same for both directions.
 ///
 /// IPv4 addresses come before IPv6 addresses; within a family, addresses are ordered by value. Flow
 /// label and scope of an IPv6 address are 0.
@@ -45,7 +45,7 @@ impl End {
 pub struct FlowKey {
     /// The lower address and port.
     pub a: SocketAddr,
-    /// The higher address and port. Equal to `a` only for a connection of a socket to itself.
+    /// The higher address and port. It equals `a` only if a socket is connected to itself.
     pub b: SocketAddr,
 }
 
@@ -77,8 +77,8 @@ impl fmt::Display for FlowKey {
     }
 }
 
-/// Relation of a frame to the host that captured it, where the capture records it: Linux
-/// cooked captures, and pcapng files with packet flags.
+/// Relation of a frame to the host that captured it. Only Linux cooked captures and pcapng files
+/// with packet flags record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passage {
     /// The capturing host sent the frame.
@@ -93,8 +93,8 @@ pub enum Passage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Time of the capture, in nanoseconds since the Unix epoch. It may be earlier than the
-    /// previous segment's time: segments are in the order of the capture, the clock may have been
-    /// set back, and several interfaces may have been merged.
+    /// previous segment's time, because the clock may have been set back, or several interfaces may
+    /// have been merged.
     pub at_ns: i64,
     /// The end that sent the segment.
     pub from: End,
@@ -111,14 +111,13 @@ pub struct Segment {
     /// Payload in bytes, computed from the lengths in the IP and TCP headers and independent of the
     /// snap length. Exceeds the MSS in a capture above segmentation offload.
     pub payload: u32,
-    /// Options. Those beyond the captured bytes are missing: see
-    /// [`options_cut`](Self::options_cut).
+    /// Options. If the capture cut them, some are missing: see [`options_cut`](Self::options_cut).
     pub options: TcpOptions,
-    /// The options are incomplete: the capture ends inside them, or an option has an impossible
-    /// length. An option that is missing here may have been in the segment.
+    /// True if the options are incomplete: the captured bytes end inside them, or an option has an
+    /// impossible length. The segment may have had options that are missing here.
     pub options_cut: bool,
-    /// The IP packet was fragmented and this is its first fragment: `payload` counts only the
-    /// bytes of this fragment. Other fragments have no TCP header and make no segment.
+    /// True if the IP packet was fragmented and this is its first fragment. `payload` then counts
+    /// only the bytes of this fragment. Later fragments have no TCP header and give no segment.
     pub is_fragment: bool,
     /// ECN codepoint of the IP header. RFC 3168 §5.
     pub ecn: Ecn,
@@ -126,8 +125,7 @@ pub struct Segment {
     pub ttl: u8,
     /// Identification of the IPv4 header; `None` for IPv6, which has none.
     pub ip_id: Option<u16>,
-    /// Length of the frame before it was cut to the snap length, link header included, in
-    /// bytes.
+    /// Length of the frame in bytes before it was cut to the snap length, link header included.
     pub frame_len: u32,
     /// Relation of the frame to the capturing host; `None` if the capture does not record it.
     pub passage: Option<Passage>,
@@ -176,12 +174,9 @@ impl Segment {
     }
 }
 
-/// The analysis of one connection.
-///
-/// A value is created at the first segment of a connection. It takes every segment of the
-/// connection in the order of the capture, both directions together and without duplicated frames,
-/// and returns its outcome when the connection or the capture has ended. Its memory is needed as
-/// long as the connection is open.
+/// An analysis is created at the first segment of a connection. It takes every segment of the
+/// connection in the order of the capture: both directions together, and without duplicated frames.
+/// It returns its outcome when the connection or the capture ends, and keeps its memory until then.
 pub trait Analysis {
     /// Result for a connection.
     type Outcome;
@@ -189,6 +184,6 @@ pub trait Analysis {
     /// Takes the next segment.
     fn on_segment(&mut self, segment: &Segment);
 
-    /// Returns the result. `end_ns` is the time of the last frame read so far, of any connection.
+    /// Returns the result. `end_ns` is the time of the last frame that was read, of any connection.
     fn conclude(self, end_ns: i64) -> Self::Outcome;
 }

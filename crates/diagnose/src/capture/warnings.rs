@@ -1,7 +1,7 @@
 //! Warnings about a capture: reasons for which an answer is partial or less certain.
 //!
-//! Rule: a warning is a sentence about the capture, its consequence, and what to do if something
-//! can be done. `docs/diagnosis.md` explains each by its name.
+//! Rule: a warning is a sentence about the capture, its consequence, and the remedy if there is
+//! one. `docs/diagnosis.md` explains each warning by its name.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum CaptureWarning {
         /// Place of the incomplete packet, in decompressed bytes.
         at_byte: u64,
     },
-    /// The file contradicts itself at a place, and the rest was not read.
+    /// The file contradicts itself at a place; nothing after this place was read.
     Damaged {
         /// The place, in decompressed bytes.
         at_byte: u64,
@@ -41,7 +41,7 @@ pub enum CaptureWarning {
         /// The types; only the first few are remembered.
         types: Vec<LinkType>,
     },
-    /// The snap length cuts headers before the end of the TCP header's first 20 bytes.
+    /// The snap length cuts frames before the end of the TCP header's first 20 bytes.
     HeaderCut {
         /// Number of frames.
         frames: u64,
@@ -52,12 +52,12 @@ pub enum CaptureWarning {
     OptionsCut {
         /// Number of segments.
         segments: u64,
-        /// Most captured bytes of a frame that was cut; 0 if none was.
+        /// Most captured bytes of a frame that was cut; 0 if no frame was cut.
         snap_len: u32,
     },
     /// Headers contradict themselves.
     Malformed(u64),
-    /// IP fragments after the first.
+    /// IP fragments other than the first of a packet.
     Fragments(u64),
     /// Copies of frames, which were left out.
     Duplicates(u64),
@@ -79,7 +79,7 @@ pub enum CaptureWarning {
 }
 
 impl CaptureWarning {
-    /// Returns the warnings about a capture with these counts and this end, the worst first.
+    /// Returns the warnings about a capture with these counts and this ending, the worst first.
     pub fn all(counters: &CaptureCounters, ending: Option<&Ending>) -> Vec<Self> {
         let mut all = Vec::new();
         match ending {

@@ -30,8 +30,8 @@ pub(super) struct Open {
     peer: Option<Unwrap>,
     snd_una: u64,
     snd_max: u64,
-    /// This end sent the segment recorded last, so the SACK blocks recorded next belong to that
-    /// segment.
+    /// True if this end sent the segment recorded last. The SACK blocks recorded next then
+    /// belong to that segment.
     sent_last: bool,
     window_is_closed: bool,
     episodes: EpisodeLog,
@@ -43,8 +43,8 @@ pub struct Assembly {
     hosts: Vec<Host>,
     links: Vec<LinkUsage>,
     ends: Vec<Open>,
-    /// Index of an end, by host and by connection number in that host's trace. A stack reuses
-    /// numbers; the entry is the latest end with the number.
+    /// Index of the end for each host and connection number in that host's trace. A stack
+    /// reuses numbers, so the entry is the latest end with its number.
     numbers: HashMap<(usize, u32), usize>,
     forgotten: u64,
 }
@@ -59,7 +59,7 @@ impl Assembly {
         }
     }
 
-    /// The links, for adding frames.
+    /// The links, so that the caller can add frames to them.
     pub fn links_mut(&mut self) -> &mut [LinkUsage] {
         &mut self.links
     }
@@ -98,15 +98,15 @@ impl Assembly {
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
             return;
         }
-        // If no `Opened` with this number was read, the trace overwrote it, and the record is
-        // ignored, or added to an earlier end with the same number.
+        // If the trace overwrote the `Opened` record of this number, ignore the record, or add
+        // it to an earlier end with the same number.
         let place = self.numbers.get(&(host, record.connection));
         if let Some(&place) = place {
             self.ends[place].record(at_ns, record.event);
         }
     }
 
-    /// Returns everything that was observed until `end_ns`.
+    /// Returns all facts that were observed until `end_ns`.
     pub fn finish(self, end_ns: u64) -> Observed {
         let mut waiting: Vec<Open> = Vec::new();
         let mut connections = Vec::new();
@@ -114,7 +114,7 @@ impl Assembly {
             self.ends.into_iter().partition(|end| !end.passive);
         let mut accepted: HashMap<(u32, u32), Open> = HashMap::new();
         for end in passive {
-            // Of several ends with the same pair of numbers, only the latest is paired.
+            // If several ends have the same pair of numbers, pair only the latest.
             if let Some(other) = accepted.insert((end.irs, end.iss), end) {
                 waiting.push(other);
             }
@@ -241,7 +241,7 @@ impl Open {
         };
         let before = self.snd_max;
         self.snd_max = before.max(seq + sequence_space(flags, len));
-        // SYN and FIN occupy sequence space but are not payload.
+        // Count only payload: SYN and FIN also occupy sequence space.
         let news = (seq + u64::from(len)).saturating_sub(before.max(1));
         self.end.limits.moved(news.min(u64::from(len)));
         self.sent_last = true;

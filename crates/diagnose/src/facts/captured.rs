@@ -1,9 +1,9 @@
 //! The ends of a connection as a capture shows them.
 //!
-//! Rule: times are those of the end's capture. A segment that begins before the highest byte seen
-//! is a retransmission; an ACK of segments that were sent once gives an RTT sample. Limits and
-//! episodes come from the account of the connection, so only the sender's end has them. A capture
-//! does not show the congestion window.
+//! Rule: times are those of the end's own capture. A segment that begins before the highest byte
+//! seen is a retransmission. An ACK gives an RTT sample only if its segments were sent once. Limits
+//! and episodes come from the account of the connection, so only the sender's end has them. A
+//! capture does not show the congestion window.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,8 @@ pub fn captured_ends(log: &SegmentLog, seen: &ObservedConnection) -> Connection 
     }
 }
 
-/// Builds the end `own` of the connection of `seen` from the segments in a capture, as host `host`.
+/// Builds the end `own` of the connection of `seen` from the segments in a capture. The end belongs
+/// to the host with index `host`.
 pub fn captured_end(
     log: &SegmentLog,
     seen: &ObservedConnection,
@@ -67,12 +68,13 @@ pub fn captured_end(
     end
 }
 
-/// Marks the segments that never reached the other end. Each end needs its own capture.
+/// Marks the segments that never reached the other end. The ends must come from two captures, each
+/// made at its own end.
 pub fn mark_lost(connection: &mut Connection) {
     lost::find(connection);
 }
 
-/// Sequence number of an end's SYN; if no SYN was seen, the number before the first byte seen.
+/// Sequence number of an end's SYN. If no SYN was seen, the number before the first byte seen.
 fn initial(segments: &[Noted], end: End) -> u32 {
     let own = || segments.iter().filter(|one| one.from == end);
     if let Some(syn) = own().find(|one| one.flags.contains(TcpFlags::SYN)) {
@@ -98,6 +100,7 @@ struct Reader<'a> {
     now: u64,
     /// Sequence number after the highest byte that this end sent.
     next: Option<u32>,
+    /// Round trips of this end's segments.
     trips: RoundTrips,
     /// End of the last timeout whose retransmission was seen.
     timeout_at: u64,
@@ -115,7 +118,7 @@ impl Reader<'_> {
             seq, ack, flags, ..
         } = *segment;
         let len = segment.payload;
-        // The window of a SYN is never scaled. RFC 7323 §2.2.
+        // Do not scale the window of a SYN. RFC 7323 §2.2.
         let shift = match flags.contains(TcpFlags::SYN) {
             true => None,
             false => self.seen.directions[segment.from.index()]
@@ -184,11 +187,12 @@ impl Reader<'_> {
     }
 }
 
-/// Round trips between the capture and the receiver.
+/// Round trips from the place of the capture to the receiver and back.
 #[derive(Debug, Default)]
 struct RoundTrips {
     /// End and time of each segment that was sent once and is not yet acknowledged.
     pending: VecDeque<(u32, u64)>,
+    /// Smoothed round-trip time in microseconds.
     srtt_us: u32,
     rttvar_us: u32,
 }

@@ -1,5 +1,5 @@
-//! Series as columns: one vector for each quantity; all vectors of a table have the same
-//! length.
+//! Series of values as columns. A table has one vector for each quantity, and all its vectors
+//! have the same length.
 //!
 //! Rule: a table is complete and in the order of time. Code that draws a table may skip values.
 
@@ -14,7 +14,7 @@ macro_rules! table {
         pub struct $table { $( $(#[doc = $doc])+ pub $column: Vec<$type>, )+ }
 
         impl $table {
-            // A row has one argument for each column.
+            // Allow many arguments: a row has one for each column.
             #[allow(clippy::too_many_arguments)]
             pub(super) fn push(&mut self, $( $column: $type, )+) {
                 $( self.$column.push($column); )+
@@ -42,7 +42,7 @@ table! {
         seq: u64,
         /// Payload in bytes.
         len: u32,
-        /// Acknowledgment number; 0 without ACK.
+        /// Acknowledgment number; 0 if the segment has no ACK flag.
         ack: u64,
         /// Window in bytes.
         window: u32,
@@ -50,7 +50,8 @@ table! {
         flags: u16,
         /// Bits [`RETRANSMITTED`](Self::RETRANSMITTED) and [`LOST`](Self::LOST).
         status: u8,
-        /// Sequence space that this end has sent and that is unacknowledged after this segment.
+        /// Sequence space in bytes that this end has sent and that is not acknowledged after
+        /// this segment.
         outstanding: u32,
     }
 }
@@ -58,7 +59,8 @@ table! {
 impl Segments {
     /// Bit of [`status`](Self::status): the segment had been sent before.
     pub const RETRANSMITTED: u8 = 1;
-    /// Bit of [`status`](Self::status): the other end was observed and never received it.
+    /// Bit of [`status`](Self::status): the other end was observed too, and never received the
+    /// segment.
     pub const LOST: u8 = 2;
 
     /// Returns true if the segment at `place` is a retransmission.
@@ -66,7 +68,7 @@ impl Segments {
         self.status[place] & Self::RETRANSMITTED != 0
     }
 
-    /// Returns true if the other end was observed and never received the segment at
+    /// Returns true if the other end was observed too, and never received the segment at
     /// `place`.
     pub fn is_lost(&self, place: usize) -> bool {
         self.status[place] & Self::LOST != 0
@@ -114,7 +116,8 @@ table! {
 }
 
 table! {
-    /// The limit over time. Each band begins at the end of the one before.
+    /// The limit over time, in bands (periods with one limit). Each band begins at the end of
+    /// the previous one.
     pub struct Bands {
         /// Begin.
         at_ns: u64,
@@ -122,13 +125,14 @@ table! {
         end_ns: u64,
         /// The limit, as an index into the names in [`vocabulary`](crate::vocabulary).
         reason: u8,
-        /// Payload first sent during the band; 0 for a limit of the receiver.
+        /// Payload that was sent for the first time during the band; 0 for a limit of the
+        /// receiver.
         bytes: u64,
     }
 }
 
 table! {
-    /// Pool blocks that each holder has taken and has reserved.
+    /// Numbers of pool blocks that each holder has taken and has reserved, over time.
     pub struct PoolLevels {
         /// Time of the change.
         at_ns: u64,
@@ -154,7 +158,7 @@ impl PoolLevels {
 }
 
 impl Bands {
-    /// Begins a band at `at_ns` and ends the one before it.
+    /// Begins a band at `at_ns` and ends the previous one.
     pub(super) fn begin(&mut self, at_ns: u64, reason: u8) {
         self.close(at_ns);
         self.push(at_ns, at_ns, reason, 0);

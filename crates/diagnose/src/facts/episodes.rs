@@ -1,9 +1,9 @@
 //! Episodes of a sender: recoveries, probes and responses to congestion, with their times.
 //!
-//! Rule: an episode is an event of the sender's loss recovery or congestion control, from the
-//! sender's own records. A new recovery or an undo ends the open recovery; probes and marks do not.
-//! A probe, an undo and the response to a mark have no length. The segments and limits of an
-//! episode are in their own tables.
+//! Rule: an episode is an event of the sender's loss recovery or congestion control, taken from the
+//! sender's own records. A new recovery or an undo ends the recovery that is open; probes and marks
+//! do not end it. A probe, an undo and the response to a mark have no length. The segments and
+//! limits during an episode are in their own tables.
 
 use fullpipe_tcp::{
     TcpState,
@@ -14,17 +14,17 @@ use fullpipe_tcp::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Episode {
-    /// A SYN or SYN-ACK was lost: from the first timeout until the connection is established or
-    /// given up. The count is the number of timeouts.
+    /// A SYN or SYN-ACK was lost. The episode lasts from the first timeout until the connection is
+    /// established or given up. The count is the number of timeouts.
     LostHandshake,
-    /// From a retransmission timeout until everything outstanding at that time has arrived. The
-    /// count is the largest number of consecutive timeouts.
+    /// A retransmission timeout. The episode lasts until everything that was outstanding at the
+    /// timeout has arrived. The count is the largest number of consecutive timeouts.
     Timeout,
     /// Fast recovery. The count is the number of segments retransmitted during recovery.
     FastRecovery,
     /// A tail loss probe was sent. The count is 0.
     TailProbe,
-    /// A recovery proved spurious, possibly after it ended, and its response was undone. The
+    /// A recovery proved spurious, possibly after its end, and the sender undid its response. The
     /// count is 0.
     Undo,
     /// A congestion mark reduced the congestion window. The count is 0.
@@ -55,12 +55,12 @@ impl Episode {
     }
 }
 
-/// Episodes in the order of their begin.
+/// Episodes in the order of their beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Episodes {
-    /// Begin of each episode.
+    /// Beginning of each episode.
     pub at_ns: Vec<u64>,
-    /// End of each episode; for one that has not ended, the end of observation.
+    /// End of each episode. An episode that has not ended has the end of observation here.
     pub end_ns: Vec<u64>,
     /// Kind of each episode, as an index into [`Episode::ALL`].
     pub kind: Vec<u8>,
@@ -99,7 +99,7 @@ impl Episodes {
 #[derive(Debug, Default)]
 pub struct EpisodeLog {
     episodes: Episodes,
-    /// Place of the recovery that has not ended.
+    /// Index of the recovery that has not ended.
     open: Option<usize>,
     is_established: bool,
 }
@@ -142,7 +142,7 @@ impl EpisodeLog {
         }
     }
 
-    /// Returns the episodes; one that has not ended ends at `end_ns`.
+    /// Returns the episodes. An episode that has not ended gets the end `end_ns`.
     pub fn finish(mut self, end_ns: u64) -> Episodes {
         self.end(end_ns);
         self.episodes

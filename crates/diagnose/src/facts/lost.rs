@@ -1,6 +1,6 @@
 //! Finds segments that never arrived. Both ends must have been observed.
 //!
-//! Rule: only the first bytes of retransmitted segments are examined. If such a byte was sent n
+//! Rule: only the first byte of each retransmitted segment is examined. If such a byte was sent n
 //! times and arrived m times, the first n − m segments that carried it are marked lost. A segment
 //! that was sent only once is never marked lost, because it may still be in flight.
 
@@ -50,7 +50,8 @@ fn mark(sent: &mut Segments, arrived: &Segments) {
     }
 }
 
-/// Range of places in `asked`, sorted sequence numbers, that the segment at `place` carries.
+/// Range of indices in `asked`, a sorted list of sequence numbers, that the segment at `place`
+/// carries.
 fn covered(asked: &[u64], segments: &Segments, place: usize) -> std::ops::Range<usize> {
     let from = segments.seq[place];
     let until = from + u64::from(segments.len[place]);

@@ -1,6 +1,7 @@
 //! Events of a connection that a graph must always show.
 //!
-//! Rule: a mark is an unusual event. Facts about every segment are columns of its table.
+//! Rule: a mark is an unusual event. Facts about every segment are in columns of the
+//! table of segments.
 
 /// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum Mark {
     WriterBlocked,
     /// The blocked writer was notified of room; the value is the room in bytes.
     WriterResumed,
-    /// Packet memory had no free block; the value is the number of bytes that were
+    /// Packet memory had no free block. The value is the number of bytes that were
     /// requested.
     MemoryPressure,
     /// A segment of the peer was discarded; the value is an index into

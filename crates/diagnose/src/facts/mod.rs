@@ -1,8 +1,9 @@
-//! The facts of a run: its rows, with their hosts, links and connections.
+//! The facts of a run of an experiment: its rows (scenarios), with their hosts, links and
+//! connections.
 //!
 //! Rule: times are nanoseconds from the start of the row. Sequence numbers count from the initial
-//! sequence number, so SYN is 0 and the first byte of payload is 1; they do not wrap. Facts are
-//! not interpreted here.
+//! sequence number, so SYN is 0 and the first byte of payload is 1. They do not wrap. Facts are not
+//! interpreted here.
 
 mod assembly;
 mod captured;
@@ -39,7 +40,7 @@ pub struct Run {
     pub source: Option<String>,
     /// The seed that repeats the run; `None` for a capture.
     pub seed: Option<u64>,
-    /// Settings made on the command line.
+    /// Settings that were changed on the command line.
     pub overrides: Vec<String>,
     /// The rows, in the order of the file.
     pub rows: Vec<Row>,
@@ -48,17 +49,17 @@ pub struct Run {
 /// One row of the experiment's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The row's label, followed by its point of a sweep if it has one.
+    /// The row's label. In a sweep, the row's settings follow it.
     pub label: String,
     /// The row's label in the file.
     pub name: String,
-    /// The row's point of a sweep.
+    /// The settings by which the row differs from other rows of a sweep.
     pub point: Vec<Coordinate>,
     /// Published figures.
     pub published: Vec<Figure>,
     /// The published outcome in words, if the source gives no number.
     pub published_outcome: Option<String>,
-    /// Figures of other systems.
+    /// Published figures of other systems for this row.
     pub peers: Vec<Peer>,
     /// Figures that this run measured.
     pub measured: Vec<Figure>,
@@ -75,7 +76,7 @@ pub struct Row {
     pub fitted: Vec<String>,
     /// The file's note on the row.
     pub note: Option<String>,
-    /// Number of seeds; with several seeds, the figures are medians.
+    /// Number of seeds. With several seeds, the figures are medians.
     pub seeds: u32,
     /// Series of the run with the first seed.
     pub observed: Observed,
@@ -88,11 +89,11 @@ pub struct PathFacts {
     pub sender: usize,
     /// The receiving host, as an index into [`Observed::hosts`].
     pub receiver: usize,
-    /// Links from sender to receiver: index into [`Observed::links`], and true if payload crosses
-    /// the link in its forward direction.
+    /// Links from sender to receiver: each is an index into [`Observed::links`], and true if
+    /// payload crosses the link in its forward direction.
     pub links: Vec<(usize, bool)>,
-    /// Highest rate of payload on the path, in bits per second, if all segments are full; `None` if
-    /// no link has a rate.
+    /// Highest rate of payload that the path can carry if all segments are full, in bits per
+    /// second; `None` if no link has a rate.
     pub payload_bps: Option<f64>,
     /// Round-trip time of a full segment, in nanoseconds.
     pub rtt_ns: u64,
@@ -107,13 +108,14 @@ pub struct SettingBound {
     pub setting: String,
     /// The host that has this setting.
     pub host: String,
-    /// Bytes of payload in flight that the setting allows; `None` if it does not bound them.
+    /// Bytes of payload in flight that the setting allows; `None` if it does not limit bytes in
+    /// flight.
     pub bytes: Option<u64>,
     /// Highest goodput that the setting allows, in bits per second; `None` if unknown.
     pub at_most_bps: Option<f64>,
 }
 
-/// A quantity and its value. The end of its name is the unit.
+/// A quantity and its value. The last part of its name is the unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// Name in JSON.
@@ -124,7 +126,7 @@ pub struct Figure {
     pub value: f64,
 }
 
-/// One setting of a point of a sweep.
+/// A setting that a sweep varies, with its value in one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coordinate {
     /// Path of the setting.
@@ -155,7 +157,8 @@ pub struct Observed {
     pub links: Vec<LinkUsage>,
     /// The connections, in the order in which they were opened.
     pub connections: Vec<Connection>,
-    /// Trace records that were overwritten before they were read. If not 0, the series have gaps.
+    /// Number of trace records that were overwritten before they were read. If it is not 0, the
+    /// series have gaps.
     pub forgotten: u64,
 }
 
@@ -166,7 +169,7 @@ pub struct Host {
     pub name: String,
     /// Blocks of the host's pool.
     pub pool_blocks: u32,
-    /// Bytes of a block.
+    /// Size of a block in bytes.
     pub block_size: u32,
     /// Blocks of each holder of the pool over time.
     pub pool: PoolLevels,
@@ -177,21 +180,22 @@ pub struct Host {
 /// A connection, as seen by its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// The end that opened the connection, or the only one observed.
+    /// The end that opened the connection. If only one end was observed, this end.
     pub first: Endpoint,
     /// The other end.
     pub second: Option<Endpoint>,
 }
 
-/// A connection as one of its ends sees it: a segment's time is the time at which this end sent or
-/// received the segment.
+/// A connection as one of its ends sees it. The time of a segment is the time at which this end
+/// sent or received it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoint {
     /// The host, as an index into [`Observed::hosts`].
     pub host: usize,
     /// Time at which this end was opened.
     pub opened_ns: u64,
-    /// Segments sent. Their acknowledgment numbers are positions in the other direction.
+    /// Segments sent. Their acknowledgment numbers are positions in the sequence space of the other
+    /// direction.
     pub sent: Segments,
     /// Segments received.
     pub received: Segments,
@@ -215,7 +219,7 @@ pub struct Endpoint {
 }
 
 impl Connection {
-    /// Both ends, first the end that opened the connection.
+    /// Both ends. The end that opened the connection comes first.
     pub fn ends(&self) -> impl Iterator<Item = &Endpoint> {
         std::iter::once(&self.first).chain(&self.second)
     }

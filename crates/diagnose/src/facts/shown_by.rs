@@ -11,8 +11,8 @@ pub enum ShownBy {
     Link(String),
     /// The time in which this host's processor worked.
     Processor(String),
-    /// The time that the sender was limited by these limits, the longest first. If the list is
-    /// empty, the limit with the most time.
+    /// The time in which the sender was limited by these limits, the longest first. If the
+    /// list is empty, the time of the sender's longest limit.
     Limits(Vec<Limit>),
 }
 

@@ -11,11 +11,13 @@ use super::*;
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
-/// The initial sequence number: sequence numbers wrap within the first kilobyte.
+/// Initial sequence number of the sender. Its sequence numbers wrap within the first
+/// kilobyte.
 const ISS: u32 = u32::MAX - 500;
+/// Initial sequence number of the receiver.
 const IRS: u32 = 7;
 
-/// Records of one connection, each a microsecond after the one before.
+/// Trace records of one connection. Each is a microsecond later than the previous one.
 struct Script {
     assembly: Assembly,
     now_us: u64,
@@ -157,7 +159,7 @@ fn bands_fill_the_time_and_are_charged_the_bytes_that_waited_in_them() {
     script.payload(0);
     script.says(CLIENT, TraceEvent::Limit(Limit::ReceiveWindow));
     script.payload(1_000);
-    // A retransmission is not new payload.
+    // Retransmit bytes, which do not count as new payload.
     script.payload(1_000);
     let limits = script.finish().first.limits;
     let names: Vec<_> = limits

@@ -1,7 +1,7 @@
 //! Sequence numbers that do not wrap.
 //!
-//! Rule: a number on the wire becomes the position nearest to the highest one seen. The distance is
-//! less than 2 GiB, because a window has at most 1 GiB (RFC 7323 §2.3).
+//! Rule: a sequence number becomes the position that is nearest to the highest one seen. The
+//! distance is less than 2 GiB, because a window has at most 1 GiB (RFC 7323 §2.3).
 
 /// Sequence space of one direction, counted from its initial number.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl Unwrap {
         }
     }
 
-    /// Returns the position of the number `wire`; 0 for a number before the initial one.
+    /// Returns the position of the sequence number `wire`; 0 if it is before the initial one.
     pub fn count(&mut self, wire: u32) -> u64 {
         let ahead = wire.wrapping_sub(self.wire) as i32;
         let count = self.count.saturating_add_signed(i64::from(ahead));

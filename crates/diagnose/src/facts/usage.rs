@@ -1,10 +1,10 @@
 //! Use of links and processors over time.
 //!
-//! Rule: nothing is rounded and nothing is stored twice. Periods that touch are merged; the length
-//! of a queue is read each time a frame leaves it, and stored if it has changed.
+//! Rule: nothing is rounded and nothing is stored twice. Periods without a gap between them are
+//! merged. The length of a queue is read each time a frame leaves it, and stored if it has
+//! changed.
 
-/// Periods in which a link or a processor was in use, in the order of time, without
-/// overlap.
+/// Periods in which a link or a processor was in use, in the order of time and without overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyPeriods {
     /// Begin of each period.
@@ -14,7 +14,7 @@ pub struct BusyPeriods {
 }
 
 impl BusyPeriods {
-    /// Adds a period, which begins no earlier than the last one.
+    /// Adds a period. It begins no earlier than the last one.
     pub fn add(&mut self, from_ns: u64, until_ns: u64) {
         match self.end_ns.last_mut() {
             Some(end_ns) if *end_ns >= from_ns => *end_ns = until_ns.max(*end_ns),
@@ -39,14 +39,15 @@ impl BusyPeriods {
 /// Length of a link's queue in one direction, in frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueLevels {
-    /// Time at which a frame left the queue.
+    /// Times at which a frame left the queue.
     pub at_ns: Vec<u64>,
-    /// Frames that remained in the queue.
+    /// Number of frames that remained in the queue.
     pub frames: Vec<u32>,
 }
 
 impl QueueLevels {
-    /// Records that `frames` wait at `at_ns`, which is no earlier than the last record.
+    /// Records that `frames` frames wait at `at_ns`. This time is no earlier than that of the last
+    /// record.
     pub fn note(&mut self, at_ns: u64, frames: u32) {
         if self.frames.last().copied().unwrap_or(0) != frames {
             self.at_ns.push(at_ns);
@@ -68,9 +69,9 @@ impl QueueLevels {
 /// One direction of a link over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionUsage {
-    /// Periods in which its frames occupied the wire or the air.
+    /// Periods in which frames of this direction occupied the wire or the air.
     pub busy: BusyPeriods,
-    /// Length of its queue.
+    /// Length of this direction's queue.
     pub queue: QueueLevels,
 }
 

@@ -1,7 +1,7 @@
 //! A verdict in five short parts of text.
 //!
-//! Rule: a part is plain text with names in backticks; a part that does not apply is absent.
-//! `fullpipe_explain` writes the parts of an explanation, and the lab lays them out.
+//! Rule: a part is plain text with names in backticks. A part that does not apply is absent.
+//! `fullpipe_explain` writes the parts, and the lab arranges them for printing.
 
 use serde::Serialize;
 
@@ -28,14 +28,14 @@ pub struct VerdictParts {
 /// One setting to change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeLine {
-    /// Host on which it is set.
+    /// Host on which the setting is changed.
     pub host: String,
     /// The setting as the host's system writes it, ready to paste: `sysctl -w
     /// net.core.wmem_max=210097`.
     pub paste: String,
-    /// Present value of the setting, in the same unit.
+    /// Present value of the setting, in the unit of `paste`.
     pub from: String,
-    /// Derivation of the value, and risks, one sentence each.
+    /// How the value was computed, and its risks, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

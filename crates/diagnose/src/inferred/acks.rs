@@ -5,8 +5,8 @@
 use super::frames::FrameKind;
 use super::matching::Matched;
 
-/// An ACK is compressed if its distance from the previous ACK shrank to less than 1 divided by
-/// this.
+/// An ACK is compressed if, on arrival, its distance from the previous ACK is less than the
+/// distance at sending divided by this.
 const COMPRESSED: u64 = 4;
 
 /// The acknowledgments of one direction.
@@ -16,8 +16,8 @@ pub struct AckPath {
     pub sent: u64,
     /// Pure acknowledgments that arrived.
     pub arrived: u64,
-    /// Pure acknowledgments whose distance from the previous one was, on arrival, less than a
-    /// quarter of the distance at sending. The payload that they release leaves in bursts.
+    /// Pure acknowledgments that arrived less than a quarter as far behind the previous one as
+    /// they were sent. The payload that they release leaves in bursts.
     pub compressed: u64,
     /// Mean number of bytes that an arriving acknowledgment newly acknowledges; 0 if none arrived.
     pub bytes_each: f64,

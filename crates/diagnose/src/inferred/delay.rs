@@ -2,26 +2,27 @@
 //!
 //! Rule: a frame's delay is the sum of a constant, its serialisation time, and the wait in queues.
 //! The rate is inferred from frames that were sent close together and arrive further apart. If
-//! delays vary although nothing can wait, the variation is noise: other traffic, jitter, a radio, a
-//! processor.
+//! delays vary although no queue can exist, the variation is noise: other traffic, jitter, a radio,
+//! or a processor.
 
 use super::matching::Matched;
 use super::values::{Confidence, Inferred, Unknown};
 
-/// Fewest gaps between arrivals that give a rate.
+/// Fewest gaps between arrivals from which a rate is inferred.
 const FEWEST_GAPS: usize = 8;
-/// Least share of the rates computed from gaps that must agree with their median.
+/// Each gap gives a rate. At least this share of these rates must agree with their median.
 const AGREEMENT: f64 = 0.5;
-/// Largest relative difference between such a rate and the median at which they agree.
+/// A rate agrees with the median if their relative difference is at most this.
 const TOLERANCE: f64 = 0.03;
 
-/// Largest mean wait on an empty path at which a rate is trusted, in serialisation times of the
-/// longest frame.
+/// A rate is trusted if frames that find the path empty wait for at most this time on average. The
+/// unit is the serialisation time of the longest frame.
 const NOISY: f64 = 0.5;
 
-/// Two arrivals are too close for a constant rate below this share of the serialisation time.
+/// Two arrivals are too close for a constant rate if their distance is below this share of the
+/// serialisation time.
 const CLOSER: f64 = 0.8;
-/// Share of such close arrivals above which the bottleneck lets bursts pass.
+/// The bottleneck lets bursts pass if more than this share of arrivals is too close.
 const BURSTY: f64 = 0.01;
 
 /// The delays of one direction.
@@ -29,14 +30,15 @@ const BURSTY: f64 = 0.01;
 pub struct Delays {
     /// Rate of the bottleneck, in bits per second, link headers included.
     pub rate_bps: Inferred<f64>,
-    /// Least delay, without the serialisation time.
+    /// Smallest delay of a frame, without its serialisation time.
     pub base_ns: f64,
-    /// For each frame sent, the time that it waited; `None` if it did not arrive, was overtaken or
-    /// equals another frame.
+    /// For each frame sent, the time that it waited. The time is `None` for a frame that did not
+    /// arrive, was overtaken by a later frame, or equals another frame.
     pub wait_ns: Vec<Option<f64>>,
-    /// Mean wait of frames that found the path empty: noise.
+    /// Mean wait of frames that found the path empty. This wait is noise.
     pub noise_ns: f64,
-    /// Some frames arrived closer together than the rate allows, as behind a full token bucket.
+    /// True if some frames arrived closer together than the rate allows, as behind a full token
+    /// bucket.
     pub is_bursty: bool,
 }
 
@@ -47,8 +49,8 @@ impl Delays {
         let full = matched.sent.iter().map(|frame| frame.len).max();
         let full_ns = delays.on_wire_ns(full.unwrap_or(0));
         match delays.rate_bps {
-            // The frames arrived further apart for a reason that also delays frames on an empty
-            // path.
+            // Distrust the rate: frames on an empty path are delayed, too, so no queue spread the
+            // arrivals.
             Inferred::Known(..) if delays.noise_ns > NOISY * full_ns => {
                 Self::at(matched, Inferred::Unknown(Unknown::Noise))
             }
@@ -58,8 +60,8 @@ impl Delays {
 
     /// The delays of `matched` at the rate `rate_bps`.
     fn at(matched: &Matched<'_>, rate_bps: Inferred<f64>) -> Self {
-        // An overtaken frame did not wait in a queue; a frame that equals others may be mistaken
-        // for them.
+        // Skip overtaken frames, because they did not wait in the same queue, and frames that equal
+        // others, because they may be mistaken for each other.
         let overtaken = matched.overtaken();
         let without_wire = |place: usize| {
             if overtaken[place] || matched.is_alike[place] {
@@ -89,7 +91,8 @@ impl Delays {
         on_wire_ns(self.rate_bps, len)
     }
 
-    /// For each frame sent, the time that it would wait behind those earlier frames that arrived.
+    /// For each frame sent, the time that it would wait behind earlier frames. Only earlier frames
+    /// that arrived count.
     pub fn backlog_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
         let mut left_ns = f64::NEG_INFINITY;
         let mut backlog = Vec::with_capacity(matched.sent.len());
@@ -103,8 +106,9 @@ impl Delays {
         backlog
     }
 
-    /// For each frame sent, the wait interpolated from the nearest frames sent before and after it
-    /// that arrived. The frame's own wait is ignored, so losses and arrivals are treated alike.
+    /// For each frame sent, a wait interpolated from two frames: the nearest frame sent before it
+    /// and the nearest frame sent after it that arrived. The frame's own wait is ignored, so lost
+    /// frames and frames that arrived are treated alike.
     pub fn around_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
         let count = matched.sent.len();
         let at = |place: usize| (matched.sent[place].at_ns as f64, self.wait_ns[place]);
@@ -203,8 +207,8 @@ fn is_bursty(matched: &Matched<'_>, rate_bps: Inferred<f64>) -> bool {
     closer > BURSTY * all
 }
 
-/// Mean wait of the frames that were sent after everything before them had arrived. Short frames
-/// are ignored, because a token bucket delays them less than their length suggests.
+/// Mean wait of the frames that were sent when all earlier frames had arrived. Short frames are
+/// ignored, because a token bucket delays them less than their length suggests.
 fn noise(matched: &Matched<'_>, wait_ns: &[Option<f64>]) -> f64 {
     let mut all_arrived_ns = 0;
     let (mut sum, mut count) = (0.0, 0.0);

@@ -10,7 +10,8 @@ use super::values::{
     Confidence, DirectionInference, FrameCounts, Inferred, LossReason, QueueDelay, Unknown,
 };
 
-/// Frames of `matched` that were lost, and not merely in flight at `end_ns`.
+/// Indices of the frames of `matched` that were lost. Frames that may have been in flight at
+/// `end_ns` are left out.
 pub fn decided(matched: &Matched<'_>, end_ns: u64) -> Vec<usize> {
     let last = matched.arrival.iter().rposition(Option::is_some);
     let delays = (0..matched.sent.len()).filter_map(|place| matched.delay_ns(place));
@@ -69,8 +70,8 @@ fn counts(matched: &Matched<'_>, lost: u64) -> FrameCounts {
     counts
 }
 
-/// Share of the time from the first frame to the last arrival in which frames were transmitted by
-/// the bottleneck or waited for it.
+/// Share of the time from the first frame to the last arrival in which the bottleneck transmitted
+/// a frame or a frame waited for the bottleneck.
 fn busy_share(matched: &Matched<'_>, delays: &Delays, losses: &Losses) -> Inferred<f64> {
     let (Some(first), Some(last)) = (matched.sent.first(), matched.received.last()) else {
         return Inferred::Unknown(Unknown::TooFewFrames);
@@ -96,7 +97,7 @@ fn busy_share(matched: &Matched<'_>, delays: &Delays, losses: &Losses) -> Inferr
     }
 }
 
-/// Returns true if a frame lost for `reason` has occupied the wire.
+/// Returns true if frames that were lost for `reason` had occupied the wire.
 const fn uses_wire(reason: LossReason) -> bool {
     match reason {
         LossReason::Random | LossReason::Burst | LossReason::Outage => true,

@@ -1,18 +1,20 @@
 //! Frames as the captures at the two ends of a path show them.
 //!
 //! Rule: a frame is recognised at the other end by its first bytes, without the fields that routers
-//! change. Otherwise only its time, its length and a few header values are kept.
+//! change. Besides these bytes, only its time, its length and a few header values are kept.
 
 use fullpipe_wire::{
     ChecksumPolicy, EtherType, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, TcpFlags,
     TcpHeader, UnreachableCode, tcp, udp,
 };
 
-/// Words of 8 bytes that identify a frame.
+/// Number of words of 8 bytes by which a frame is recognised.
 pub(crate) const WORDS: usize = 8;
-/// Offsets in an IPv4 header of fields that routers change: ECN, time to live, checksum.
+/// Offset of the byte with the ECN bits in an IPv4 header; routers change it.
 const ECN: usize = 1;
+/// Offset of the time to live in an IPv4 header; routers change it.
 const TIME_TO_LIVE: usize = 8;
+/// Offset of the checksum in an IPv4 header; routers change it.
 const HEADER_CHECKSUM: usize = 10;
 
 /// The kind of a frame.
@@ -33,16 +35,17 @@ pub enum FrameKind {
 pub struct SeenFrame {
     /// Time at which the frame passed the end, in nanoseconds.
     pub at_ns: u64,
-    /// Length in bytes, link header included.
+    /// Length of the frame in bytes, link header included.
     pub len: u32,
-    /// Kind of the frame; of a damaged frame, as far as it can be read.
+    /// Kind of the frame. For a damaged frame, it follows from the headers that can be read.
     pub kind: FrameKind,
     /// Acknowledgment number; 0 if the frame has none.
     pub ack: u32,
-    /// The frame is marked with CE. RFC 3168 §5.
+    /// True if the frame is marked with CE. RFC 3168 §5.
     pub is_marked: bool,
-    /// The frame's headers contradict themselves, or a checksum is wrong.
+    /// True if the frame's headers contradict themselves, or if a checksum is wrong.
     pub is_damaged: bool,
+    /// The first bytes of the frame, by which it is recognised.
     words: [u64; WORDS],
 }
 
@@ -121,12 +124,12 @@ impl SeenFrame {
         }
     }
 
-    /// The value by which the frame is found at the other end.
+    /// The value by which the same frame is found at the other end.
     pub(crate) const fn key(&self) -> ([u64; WORDS], u32) {
         (self.words, self.len)
     }
 
-    /// Returns true if the frames may be the same although one byte differs.
+    /// Returns true if `other` may be the same frame with one damaged byte.
     pub(super) fn resembles(&self, other: &Self) -> bool {
         let pairs = self.words.iter().zip(&other.words);
         let differences = pairs.filter(|(own, other)| own != other);

@@ -2,7 +2,7 @@
 //!
 //! Rule: a reason is a condition that is true where frames were lost and false where frames passed.
 //! If chance would explain the same losses, the reason is unclear. Conditions are tried in the
-//! order of the reasons, and each loss has one reason.
+//! order of the reasons, and each loss gets one reason.
 
 use super::delay::Delays;
 use super::matching::Matched;
@@ -14,19 +14,20 @@ use super::values::{Confidence, LossReason, MtuHole, Policer};
 const FEWEST: usize = 5;
 /// Fewest losses that show a pattern with high confidence.
 const MANY: usize = 20;
-/// Least length of a queue that can drop frames, in serialisation times of full frames.
+/// A queue can drop frames if its length is at least this, in serialisation times of full frames.
 const SHORTEST_QUEUE: f64 = 1.5;
-/// Distances, in frames, up to which two losses are near each other.
+/// Distances in frames at which two losses count as near each other; each is tried.
 const NEAR: [usize; 4] = [1, 2, 4, 8];
-/// Least gain in log-likelihood (natural logarithm) at which a condition is not due to chance.
+/// A condition is not due to chance if its gain in log-likelihood (natural logarithm) is at least
+/// this.
 const NO_CHANCE: f64 = 6.0;
 
-/// Facts of both directions that explain losses.
+/// Facts about both directions that help to explain losses.
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
-    /// Least round-trip time.
+    /// Smallest round-trip time.
     pub round_trip_ns: f64,
-    /// For each end: true if an ICMP message told it that a packet was too big.
+    /// For each end, true if an ICMP message reported to it that a packet was too big.
     pub is_answered: [bool; 2],
 }
 
@@ -37,16 +38,17 @@ pub struct Losses {
     pub reason: Vec<Option<LossReason>>,
     /// Losses that have no reason yet.
     pub rest: Vec<usize>,
-    /// Confidence in the reasons other than unclear.
+    /// Confidence in the reasons, except in `Unclear`.
     pub confidence: Confidence,
-    /// A frame size above which no frame arrived.
+    /// The MTU hole: a size above which no frame arrived.
     pub hole: Option<MtuHole>,
-    /// A rate above which frames were lost without a queue.
+    /// The policer: a rate above which frames were lost without a queue.
     pub policer: Option<Policer>,
 }
 
 impl Losses {
-    /// Assigns the losses of `lost` that an MTU hole explains; the others have no reason yet.
+    /// Assigns to an MTU hole those of the losses `lost` that it explains. The other losses get no
+    /// reason yet.
     pub fn of_sizes(
         matched: &Matched<'_>,
         lost: &[usize],
@@ -89,7 +91,7 @@ impl Losses {
             .count() as u64
     }
 
-    /// Assigns `reason` to those remaining losses for which `is_so` returns true.
+    /// Assigns `reason` to each remaining loss for which `is_so` returns true.
     fn take(&mut self, reason: LossReason, is_so: impl Fn(usize) -> bool) {
         let Self {
             rest,
@@ -105,7 +107,7 @@ impl Losses {
         });
     }
 
-    /// Assigns the losses of frames longer than any that arrived to an MTU hole.
+    /// Assigns losses to an MTU hole if their frames are longer than all frames that arrived.
     fn take_hole(&mut self, matched: &Matched<'_>, is_answered: bool) {
         let passes = longest(matched);
         let too_long = |place: &&usize| matched.sent[**place].len > passes;
@@ -131,7 +133,8 @@ impl Losses {
     }
 
     /// Assigns losses to a policer or a queue. A policer loses a frame if more bytes have passed
-    /// than its token bucket allows; a queue loses a frame if it is longer than at most arrivals.
+    /// than its token bucket allows. A queue loses a frame if it is longer than it was for most
+    /// frames that arrived.
     fn take_overload(&mut self, matched: &Matched<'_>, delays: &Delays, round_trip_ns: f64) {
         let behind = delays.backlog_ns(matched);
         let full = longest(matched);
@@ -139,7 +142,7 @@ impl Losses {
         waits.sort_by(f64::total_cmp);
         let usual_ns = waits.get(waits.len() / 5).copied().unwrap_or(0.0);
         let bucket = policer::fit(matched, &self.rest);
-        // Behind a policer, at most one frame waits.
+        // Reject the bucket if more than one frame waited, because no queue grows behind a policer.
         let bucket =
             bucket.filter(|bucket| usual_ns < SHORTEST_QUEUE * f64::from(full) / bucket.bytes_ns);
         if let Some(bucket) = bucket {
@@ -156,7 +159,8 @@ impl Losses {
             });
         }
         let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
-        // Other traffic in the same queue shows only in the waits of frames sent before and after.
+        // Try the waits of frames sent before and after, too: only these show other traffic in the
+        // same queue.
         for backlog in [behind, delays.around_ns(matched)] {
             let top = separated(matched, &self.rest, &backlog, round_trip_ns);
             if let Some(top) = top.filter(|top| top.threshold > least_ns.max(0.0)) {
@@ -168,7 +172,7 @@ impl Losses {
 
     /// Assigns the remaining losses a reason by their pattern: in bursts, at random, or unclear.
     fn take_pattern(&mut self, matched: &Matched<'_>) {
-        // Losses for other reasons are not part of the pattern.
+        // Leave out losses that have another reason, because they are not part of the pattern.
         let eligible = |place: &usize| self.reason[*place].is_none();
         let order: Vec<_> = (0..matched.sent.len()).filter(eligible).collect();
         let places = self.rest.iter();
@@ -193,16 +197,17 @@ fn longest(matched: &Matched<'_>) -> u32 {
     arrived.map(|(frame, _)| frame.len).max().unwrap_or(0)
 }
 
-/// A condition that is true at losses.
+/// A condition that separates losses from arrivals.
 #[derive(Clone, Copy, Debug)]
 struct Separation {
-    /// The value at and above which the condition is true.
+    /// The condition is true for values at or above this threshold.
     threshold: f64,
+    /// Confidence that the condition is not due to chance.
     confidence: Confidence,
 }
 
-/// Finds the value of `score` from which on frames were lost more often than chance explains.
-/// Losses within a round trip count as one event.
+/// Finds the value of `score` from which on frames were lost more often than by chance. Losses
+/// within one round trip count as one event.
 fn separated(
     matched: &Matched<'_>,
     lost: &[usize],
@@ -246,7 +251,8 @@ fn separated(
     })
 }
 
-/// Gain in log-likelihood per event if a share `share` is observed and `chance` is expected.
+/// Gain in log-likelihood per event if the share `share` is observed where chance would give the
+/// share `chance`.
 fn gain(share: f64, chance: f64) -> f64 {
     let rest = if share < 1.0 {
         (1.0 - share) * ((1.0 - share) / (1.0 - chance)).ln()

@@ -1,8 +1,8 @@
 //! Matches each received frame with a frame that the other end sent.
 //!
 //! Rule: frames are compared by their first bytes. If several frames are equal (for example
-//! repeated acknowledgments), the match is the frame whose delay is nearest to the delay of the
-//! frame that arrived before.
+//! repeated acknowledgments), a received frame is matched with the one whose delay is nearest to
+//! the delay of the previous arrival.
 
 use std::collections::HashMap;
 
@@ -17,9 +17,9 @@ pub struct Matched<'a> {
     pub received: &'a [SeenFrame],
     /// For each frame sent, the index of the frame received; `None` if it did not arrive.
     pub arrival: Vec<Option<usize>>,
-    /// Arrivals of frames that had already arrived.
+    /// Number of arrivals of frames that had already arrived.
     pub duplicated: u64,
-    /// Received frames that the other end did not send.
+    /// Number of received frames that the other end did not send.
     pub foreign: u64,
     /// For each frame sent: true if it equals another frame sent.
     pub is_alike: Vec<bool>,
@@ -50,7 +50,8 @@ impl<'a> Matched<'a> {
             if !is_copy {
                 found = matched.nearest(candidates, expected_ns, frame.at_ns);
             }
-            // Damage may make a frame equal to another frame, so `candidates` may have entries.
+            // Look among all frames if the damaged frame equals no unmatched frame. `candidates`
+            // may have entries, because damage may make a frame equal to another one.
             if found.is_none() && frame.is_damaged && !is_copy {
                 found = matched.damaged(frame, expected_ns);
             }
@@ -72,7 +73,8 @@ impl<'a> Matched<'a> {
         matched
     }
 
-    /// Swaps the arrivals of equal frames so that they arrive in the order in which they were sent.
+    /// Swaps the arrivals of equal frames, so that these frames arrive in the order in which they
+    /// were sent.
     fn put_in_order(&mut self, equal: &[usize]) {
         let mut arrivals: Vec<usize> = equal
             .iter()
@@ -86,9 +88,9 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// Returns true if the frame received at `place` is a copy of the one received before it: both
-    /// are equal and arrived at the same time, and no unmatched candidate was sent at the same time
-    /// as the match of the earlier one.
+    /// Returns true if the frame received at `place` is a copy of the frame received before it. The
+    /// two frames must be equal and arrive at the same time. No unmatched candidate may have been
+    /// sent at the same time as the match of the earlier one.
     fn repeats_last(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(before) = place.checked_sub(1).map(|before| &self.received[before]) else {
             return false;
@@ -109,8 +111,8 @@ impl<'a> Matched<'a> {
         })
     }
 
-    /// Of the `candidates` that have not arrived and were sent until `at_ns`, the frame sent
-    /// nearest to `expected_ns`.
+    /// Returns the frame sent nearest to `expected_ns`, among those `candidates` that have not
+    /// arrived and were sent until `at_ns`.
     fn nearest(&self, candidates: &[usize], expected_ns: u64, at_ns: u64) -> Option<usize> {
         let after = candidates.partition_point(|&sent| self.sent[sent].at_ns <= expected_ns);
         let is_free =
@@ -125,8 +127,8 @@ impl<'a> Matched<'a> {
             .copied()
     }
 
-    /// The original of the damaged `frame`: of the unmatched frames that differ from it in at
-    /// most one word of 8 bytes, the one sent nearest to `expected_ns`.
+    /// Returns the original of the damaged `frame`: an unmatched frame that differs from it in at
+    /// most one word of 8 bytes. If there are several, the one sent nearest to `expected_ns`.
     fn damaged(&self, frame: &SeenFrame, expected_ns: u64) -> Option<usize> {
         let until = self.sent.partition_point(|own| own.at_ns <= frame.at_ns);
         let near = until.saturating_sub(DAMAGED_AMONG)..until;
@@ -140,7 +142,7 @@ impl<'a> Matched<'a> {
         self.arrival[place].map(|received| &self.received[received])
     }
 
-    /// For each frame sent: true if it arrived after a frame that was sent later. Frames that equal
+    /// For each frame sent, true if it arrived after a frame that was sent later. Frames that equal
     /// others are skipped.
     pub fn overtaken(&self) -> Vec<bool> {
         let pairs = self.arrival.iter().enumerate();
@@ -165,12 +167,12 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Number of latest frames sent that may be the original of a damaged frame.
+/// Number of frames, the latest ones sent, that may be the original of a damaged frame.
 const DAMAGED_AMONG: usize = 10_000;
 
-/// Guesses the origin of two equal frames that arrive at the same time: true if the path probably
-/// duplicated one, false if both were probably sent, at different times. Only frames that equal no
-/// other frame sent contribute to the guess.
+/// Guesses the origin of two equal frames that arrive at the same time. Returns true if the path
+/// probably duplicated one frame, and false if two frames were probably sent, at different times.
+/// The guess uses only frames that equal no other frame sent.
 fn are_copies(
     sent: &[SeenFrame],
     received: &[SeenFrame],
@@ -198,7 +200,7 @@ fn are_copies(
     }
     let all = equal.values().filter(|places| places.len() == 1).count() as f64;
     let lost = all - arrived.iter().filter(|arrived| **arrived).count() as f64;
-    // If the second arrival is a duplicate, the other frame that was sent must have been lost, so
-    // both rates are multiplied.
+    // Multiply both rates: if the second arrival is a duplicate, the other frame that was sent must
+    // have been lost as well.
     copies * lost / all > together
 }

@@ -1,8 +1,9 @@
 //! The account of the path, inferred from the frames at its two ends.
 //!
-//! [`infer`] takes the frames that both ends sent and received, with their times. It returns for
-//! each direction losses by reason, queue delay, rate and busy share, marks, overtaken frames and
-//! acknowledgments; and the outages of both. It sees nothing inside the path.
+//! [`infer`] takes the frames that both ends sent and received, with their times. For each
+//! direction it returns losses by reason, queue delay, rate and busy share, marks, overtaken
+//! frames and acknowledgments. For both directions together it returns outages. It gets no frames
+//! from inside the path.
 //!
 //! Rule: counts are exact if both ends were observed without gaps. Every other value has a
 //! confidence, or a reason for which it is unknown.

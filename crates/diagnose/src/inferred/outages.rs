@@ -1,7 +1,7 @@
 //! Outages: times in which every frame was lost.
 //!
-//! Rule: an outage is a run of losses that lasts several round trips and at least three times as
-//! long as any other run, so a burst cannot explain it.
+//! Rule: an outage is a run of consecutive losses. It lasts several round trips and at least three
+//! times as long as any other run, so it is not just a burst of losses.
 
 use super::matching::Matched;
 use super::values::Outage;
@@ -24,8 +24,8 @@ pub struct LostRun {
     pub last: usize,
 }
 
-/// Returns the outages of both directions, and the frames of each direction that were lost in them.
-/// `lost` has the indices of the losses of each direction.
+/// Returns the outages of both directions, and for each direction the frames that were lost in
+/// them. `lost` has the indices of the lost frames of each direction.
 pub fn find(
     matched: [&Matched<'_>; 2],
     lost: [&[usize]; 2],
@@ -82,7 +82,7 @@ fn runs(lost: &[usize]) -> Vec<LostRun> {
     runs
 }
 
-/// The longest run of at least two frames that were lost in `outage`.
+/// The longest run of at least two frames of this direction that were lost during `outage`.
 fn longest_within(matched: &Matched<'_>, runs: &[LostRun], outage: &Outage) -> Option<LostRun> {
     let at = |place: usize| matched.sent[place].at_ns;
     let own = runs.iter().filter(|run| {

@@ -1,4 +1,4 @@
-//! Fits a token bucket that drops what exceeds it, a policer.
+//! Fits a policer: a token bucket that drops frames for which it has no tokens.
 //!
 //! Rule: for each candidate rate, the bucket's level is computed from frame to frame; frames that
 //! passed take tokens. A rate fits if losses, and hardly any arrivals, found the bucket empty. The
@@ -8,16 +8,17 @@ use super::matching::Matched;
 
 /// Fewest losses from which a bucket is fitted.
 const FEWEST: usize = 5;
-/// Share of the losses at which a fitted bucket must be empty.
+/// A fitted bucket must be empty at this share of the losses.
 const CAUGHT: f64 = 0.8;
-/// Least share of losses among the frames that found the bucket empty.
+/// Among the frames that found the bucket empty, at least this share must be lost.
 const PURE: f64 = 0.6;
-/// Numbers of losses between the two losses from which a rate is computed.
+/// A rate is computed from two losses with this number of losses between them.
 const APART: [usize; 7] = [1, 3, 10, 30, 100, 300, 1_000];
-/// Quantiles of these rates that are tried as the bucket's rate.
+/// Quantiles of the computed rates that are tried as the bucket's rate.
 const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
-/// Rates that are tried around the best one, and the distance between them as a share of it.
+/// Number of rates that are tried on each side of the best one.
 const FINE: i32 = 20;
+/// Distance between these rates, as a share of the best one.
 const STEP: f64 = 0.001;
 
 /// A bucket that explains losses.
@@ -25,9 +26,9 @@ const STEP: f64 = 0.001;
 pub struct Bucket {
     /// Rate of the bucket in bytes per nanosecond.
     pub bytes_ns: f64,
-    /// Fill deficit of the bucket, in bytes, from which frames were lost.
+    /// Frames were lost when at least this number of bytes was missing from a full bucket.
     pub burst_bytes: f64,
-    /// For each frame sent, the bytes missing from a full bucket, the frame's own included.
+    /// For each frame sent, the bytes that are missing from a full bucket after this frame.
     pub missing: Vec<f64>,
 }
 
@@ -57,8 +58,8 @@ pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
     })
 }
 
-/// Rates at which frames passed between losses, in bytes per nanosecond. Between two losses without
-/// a full bucket in between, this rate is the bucket's rate.
+/// Rates at which frames passed between losses, in bytes per nanosecond. If the bucket was never
+/// full between two losses, this is the bucket's rate.
 fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     let mut passed = Vec::with_capacity(lost.len());
     let (mut bytes, mut place) = (0_u64, 0);
@@ -90,8 +91,8 @@ fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     rates
 }
 
-/// For each frame sent, the bytes missing from a full bucket of this rate, the frame's own
-/// included.
+/// For each frame sent, the bytes that are missing from a full bucket of this rate after this
+/// frame.
 fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     let (mut level, mut at_ns) = (0.0_f64, 0);
     let mut missing = Vec::with_capacity(matched.sent.len());
@@ -107,8 +108,8 @@ fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     missing
 }
 
-/// Returns the share of losses among the frames that found at least a threshold of bytes missing,
-/// and that threshold in bytes. Four fifths of the losses reach the threshold.
+/// Returns a threshold of missing bytes that four fifths of the losses reach, and the share of
+/// losses among all frames that reach it. The share comes first.
 fn purity(matched: &Matched<'_>, lost: &[usize], missing: &[f64]) -> (f64, f64) {
     let mut at_losses: Vec<f64> = lost.iter().map(|&place| missing[place]).collect();
     at_losses.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Tests of the inference on small observations, written frame by frame.
+//! Tests of the inference with short transfers that are written frame by frame.
 
 use std::net::Ipv4Addr;
 
@@ -40,8 +40,8 @@ fn frame(seq: u32, ack: u32, len: usize) -> Vec<u8> {
     frame
 }
 
-/// Both ends of a path. Each of `frames` left the first end at the first time and arrived at the
-/// second end at the second time, if there is one.
+/// Both ends of a path. Each of `frames` has the time at which it left the first end and, if it
+/// arrived, the time at which it reached the second end.
 fn seen(frames: &[(Vec<u8>, u64, Option<u64>)]) -> PathInference {
     let mut ends = [EndFrames::default(), EndFrames::default()];
     let mut arrived = Vec::new();
@@ -71,7 +71,7 @@ fn of_equal_frames_that_one_is_lost_whose_delay_does_not_fit() {
         .map(|number| {
             let at_ns = number * 5 * MS;
             let arrived = (number != 4).then_some(at_ns + DELAY_NS);
-            // Frames 3, 4 and 5 are equal, as repeated acknowledgments are.
+            // Make frames 3, 4 and 5 equal, as repeated acknowledgments are.
             let ack = if (3..6).contains(&number) { 3 } else { number };
             (frame(1, ack as u32, 0), at_ns, arrived)
         })
@@ -90,8 +90,8 @@ fn acknowledgments_that_arrive_together_are_compressed() {
     let sent: Vec<_> = (0..12_u64)
         .map(|number| {
             let at_ns = number * 2 * MS;
-            // Frames arrive in groups of four, when the last of them does; one acknowledgment is
-            // lost.
+            // Let groups of four frames arrive together, at the time of the group's last frame.
+            // One acknowledgment is lost.
             let together = (number / 4 * 4 + 3) * 2 * MS + DELAY_NS;
             let arrived = (number != 5).then_some(together + number * 1_000);
             (frame(1, 1_000 * number as u32, 0), at_ns, arrived)
@@ -110,7 +110,7 @@ fn a_frame_with_a_flipped_byte_is_damaged_and_not_lost() {
         let mut bytes = frame(1 + number * 100, 1, 100);
         ends[0].sent.push(SeenFrame::ethernet(at_ns, &bytes));
         if number == 20 {
-            // Damages a byte of the sequence number.
+            // Damage a byte of the sequence number.
             bytes[EthernetHeader::LEN + Ipv4Header::LEN + 5] ^= 0x40;
         }
         let arrived = SeenFrame::ethernet(at_ns + DELAY_NS, &bytes);

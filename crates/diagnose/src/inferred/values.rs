@@ -9,14 +9,15 @@ use super::acks::AckPath;
 pub enum Confidence {
     /// Likely: other explanations are possible.
     Low,
-    /// Nearly certain: chance gives such an observation in less than one of several hundred cases.
+    /// Nearly certain: by chance, such an observation occurs in less than one of several hundred
+    /// cases.
     High,
 }
 
 /// The reason for which a value is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
-    /// No frame arrived, or too few.
+    /// No frame or too few frames arrived.
     TooFewFrames,
     /// No frame waited behind another, so the rate is not visible.
     NoQueue,
@@ -42,7 +43,7 @@ impl<T: Copy> Inferred<T> {
         }
     }
 
-    /// The value computed from this one by `of`, with the same confidence.
+    /// Replaces the value by what `of` computes from it. The confidence stays.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Inferred<U> {
         match self {
             Self::Known(value, confidence) => Inferred::Known(of(value), confidence),
@@ -54,13 +55,14 @@ impl<T: Copy> Inferred<T> {
 /// The inferred reason of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossReason {
-    /// The frame was longer than any that arrived.
+    /// The frame was longer than all frames that arrived.
     MtuHole,
     /// Everything was lost for several round trips.
     Outage,
-    /// The queue was as long as at other losses of the direction, and longer than at most arrivals.
+    /// The queue was as long as at other losses of the direction, and longer than for most frames
+    /// that arrived.
     Queue,
-    /// More bytes had passed than a constant rate allows, and no queue had grown.
+    /// More bytes had passed than a constant rate allows, although no queue had grown.
     Policer,
     /// Losses followed each other more often than chance explains.
     Burst,
@@ -101,10 +103,11 @@ impl LossReason {
 pub struct Outage {
     /// Time at which the first lost frame was sent.
     pub from_ns: u64,
-    /// Time at which the first frame was sent that arrived afterwards; `u64::MAX` if none did.
+    /// Time at which the first frame after the outage was sent that arrived; `u64::MAX` if no later
+    /// frame arrived.
     pub until_ns: u64,
-    /// Consecutive frames of each direction that were lost; 0 if the direction had no outage or
-    /// sent nothing.
+    /// Number of consecutive frames of each direction that were lost; 0 if the direction had no
+    /// outage or sent nothing.
     pub lost: [u64; 2],
 }
 
@@ -113,9 +116,9 @@ pub struct Outage {
 pub struct MtuHole {
     /// Longest frame that arrived, link header included.
     pub passes_bytes: u32,
-    /// Shortest frame that was lost among those longer than `passes_bytes`.
+    /// Shortest lost frame among the frames that are longer than `passes_bytes`.
     pub stops_bytes: u32,
-    /// True if an ICMP message told the sender that a packet was too big.
+    /// True if an ICMP message reported to the sender that a packet was too big.
     pub is_answered: bool,
 }
 
@@ -148,7 +151,7 @@ pub struct FrameCounts {
     pub arrived: u64,
     /// Bytes of the frames that arrived.
     pub arrived_bytes: u64,
-    /// Frames that did not arrive although later frames did, or although much time had passed.
+    /// Frames that did not arrive although later frames arrived, or although much time had passed.
     pub lost: u64,
     /// Frames that may still have been in flight at the end.
     pub undecided: u64,
@@ -157,14 +160,14 @@ pub struct FrameCounts {
     /// Frames that arrived damaged.
     pub damaged: u64,
     /// Frames that arrived after a frame that was sent later. Frames that equal another frame are
-    /// ignored, so the true number may be larger.
+    /// not counted, so the true number may be larger.
     pub overtaken: u64,
     /// Frames that were marked with CE on the path.
     pub marked: u64,
     /// Received frames that the other end did not send.
     pub foreign: u64,
-    /// Frames sent that equal another one, such as repeated acknowledgments. Their arrivals may be
-    /// mistaken for each other.
+    /// Frames sent that equal another frame, such as repeated acknowledgments. Their arrivals may
+    /// be mistaken for each other.
     pub alike: u64,
 }
 
@@ -175,7 +178,7 @@ pub struct DirectionInference {
     pub frames: FrameCounts,
     /// Losses by reason, in the order of [`LossReason::ALL`].
     pub losses: [u64; LossReason::ALL.len()],
-    /// Confidence in these reasons.
+    /// Confidence in the reasons of `losses`.
     pub confidence: Confidence,
     /// A frame size above which no frame arrived.
     pub mtu_hole: Option<MtuHole>,

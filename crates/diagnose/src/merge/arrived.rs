@@ -8,12 +8,14 @@ use crate::{
     observe::SegmentLog,
 };
 
-/// Payload of a sender as the tap near the receiver (the far tap) shows it.
+/// The payload of a sender as the tap near the receiver, the far tap, shows it. A tap is the
+/// place of a capture.
 #[derive(Debug, Default)]
 pub struct Arrived {
-    /// Segments with a byte that the tap near the sender lacks, with the far tap's times.
+    /// Segments of the far tap with a byte that the tap near the sender lacks. Times are the
+    /// far tap's.
     pub filled: Vec<Segment>,
-    /// Number of segments whose every byte had passed the far tap before.
+    /// Number of segments whose bytes had all passed the far tap before.
     pub again: u64,
 }
 

@@ -1,28 +1,31 @@
 //! The difference of two capture clocks, from segments that passed both taps (capture points).
 //!
-//! The measured time from one tap to the other is the delay of the path, plus the difference of the
-//! clocks in one direction and minus it in the other. Queues only lengthen delays, so the smallest
-//! times are used.
+//! The measured time from the first tap to the second is the path's delay plus the difference of
+//! the clocks. In the other direction it is the path's delay minus this difference. Queues only
+//! lengthen delays, so the smallest times are used.
 //!
 //! Rule: half of the smallest round trip between the taps is assumed for each direction, because no
-//! capture shows how it is divided. A drift is accepted only if it makes the smallest round trip
-//! larger by more than [`SHOWN`], because a wrong drift makes the round trip smaller.
+//! capture shows the true division. A wrong drift makes the smallest round trip shorter, so a drift
+//! is accepted only if it lengthens that round trip by more than [`SHOWN`].
 
 /// Largest drift between two clocks: 1,000 parts per million.
 const MOST_DRIFT: f64 = 1e-3;
-/// Share of the smallest round trip, and nanoseconds, by which a drift must lengthen it.
+/// A drift is accepted only if it lengthens the smallest round trip by more than this share of it.
 const SHOWN: f64 = 0.02;
+/// A drift is accepted only if it lengthens the smallest round trip by more than this, in
+/// nanoseconds.
 const SHOWN_NS: f64 = 20_000.0;
-/// Share of this gain: drifts whose gain is smaller by at most this share explain the times as
-/// well.
+/// Drifts that lengthen the round trip nearly as much as the best drift are possible, too. Their
+/// lengthening may be smaller by this share.
 const AS_WELL: f64 = 0.02;
-/// Steps of a search; each step shortens the range to two thirds or less.
+/// Number of steps of a search. Each step shortens the range to two thirds of its length or less.
 const STEPS: u32 = 60;
 /// Fewest segments of each direction that a comparison needs.
 const FEWEST: usize = 3;
 
-/// A segment at both taps: its time at the first clock, and the second clock's time minus the first
-/// clock's, negated for the way back; in nanoseconds.
+/// A segment at both taps: its time by the first clock, and the second clock's time minus the first
+/// clock's, both in nanoseconds. For segments from the second tap to the first, the difference is
+/// negated.
 pub type Passed = (f64, f64);
 
 /// The difference of two clocks.
@@ -30,15 +33,17 @@ pub type Passed = (f64, f64);
 pub struct ClockDifference {
     /// Nanoseconds by which the second clock is ahead when the first clock shows 0.
     pub ahead_ns: f64,
-    /// Nanoseconds by which the second clock gains per nanosecond of the first; 0 if no drift
-    /// shows.
+    /// Nanoseconds that the second clock gains per nanosecond of the first; 0 if the segments show
+    /// no drift.
     pub drift: f64,
-    /// Smallest round trip between the taps; negative if the first tap is not the nearer one.
+    /// Smallest round trip between the taps. It is negative if the tap that was given first is the
+    /// farther one.
     pub round_trip_ns: f64,
 }
 
-/// Compares the clocks. Segments `there` pass the first tap first, segments `back` pass it last.
-/// Returns `None` with fewer than three of either.
+/// Compares the clocks. Segments of `there` pass the first tap before the second; segments of
+/// `back` pass the second tap before the first. Returns `None` if either list has fewer than three
+/// segments.
 pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
     if there.len().min(back.len()) < FEWEST {
         return None;
@@ -54,8 +59,8 @@ pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
         let enough = most - AS_WELL * gain;
         let edges = [-MOST_DRIFT, MOST_DRIFT].map(|edge| boundary(&round_trip, best, edge, enough));
         let [low, high] = edges;
-        // Every drift between `low` and `high` explains the times: take the middle, unless 0 is
-        // among them.
+        // Every drift between `low` and `high` is possible: keep 0 if it is among them, otherwise
+        // take the middle.
         if low * high > 0.0 {
             drift = f64::midpoint(low, high);
         }
@@ -67,7 +72,7 @@ pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
     })
 }
 
-/// Returns the argument between `low` and `high` at which the concave function `of` is largest.
+/// Returns the argument between `low` and `high` for which the concave function `of` is largest.
 fn highest(of: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     for _ in 0..STEPS {
         let third = (high - low) / 3.0;
@@ -80,8 +85,8 @@ fn highest(of: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Returns the argument nearest to `edge` at which the concave function `of` is at least `enough`.
-/// At `inside` it is.
+/// Returns the argument between `inside` and `edge` that is nearest to `edge` and for which the
+/// concave function `of` is at least `enough`. `of(inside)` must be at least `enough`.
 fn boundary(of: &dyn Fn(f64) -> f64, mut inside: f64, mut edge: f64, enough: f64) -> f64 {
     for _ in 0..STEPS {
         let middle = f64::midpoint(inside, edge);
@@ -93,7 +98,8 @@ fn boundary(of: &dyn Fn(f64) -> f64, mut inside: f64, mut edge: f64, enough: f64
     inside
 }
 
-/// The lower convex hull of points. Only its points can be smallest for some drift.
+/// The lower convex hull of points. Only a point of the hull can have the smallest time for some
+/// drift.
 struct Floor(Vec<Passed>);
 
 impl Floor {
@@ -112,7 +118,7 @@ impl Floor {
         Self(hull)
     }
 
-    /// The smallest time after subtracting `drift`.
+    /// The smallest time of all points after `drift` is subtracted.
     fn least(&self, drift: f64) -> f64 {
         let times = self.0.iter().map(|(at, time)| time - drift * at);
         times.fold(f64::INFINITY, f64::min)

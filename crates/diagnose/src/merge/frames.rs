@@ -1,7 +1,7 @@
 //! Turns the segments of a log into frames at one end of a path.
 //!
-//! Rule: a segment that an offload joined is cut into pieces of the MSS, as on the wire. At most
-//! [`FRAMES`] frames are made, from the first segments.
+//! Rule: a segment that an offload joined is cut into pieces of the MSS, as they are on the wire.
+//! At most [`FRAMES`] frames are made; later segments are left out.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const HEADERS: u32 = 66;
 const FRAMES: usize = 1 << 19;
 
 /// The frames that `from` sent, in the order of time. `at` returns the time of a segment in
-/// nanoseconds; if `mss` is not 0, longer segments are cut into pieces of `mss` bytes.
+/// nanoseconds. If `mss` is not 0, segments longer than `mss` are cut into pieces of `mss` bytes.
 pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64) -> Vec<SeenFrame> {
     let mut all = Vec::new();
     let mut sacks = log.sacks();
@@ -43,14 +43,14 @@ pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64)
             }
         }
     }
-    // Times of a capture may decrease.
+    // Sort the frames, because times of a capture may decrease.
     all.sort_by_key(|frame| frame.at_ns);
     all
 }
 
 /// A frame with `len` bytes of payload from `seq` on, cut from a segment that passed the tap at
 /// `at_ns`. Payload is recognised by its sequence number and the sender's timestamp, because
-/// offloads join and split segments; a segment without payload is recognised by its header and its
+/// offloads join and split segments. A segment without payload is recognised by its header and its
 /// `sacks`.
 fn piece(at_ns: u64, segment: &Noted, seq: u32, len: u32, sacks: &[NotedSack]) -> SeenFrame {
     let pair = |one: u32, other: u32| u64::from(one) << 32 | u64::from(other);
@@ -79,7 +79,7 @@ fn piece(at_ns: u64, segment: &Noted, seq: u32, len: u32, sacks: &[NotedSack]) -
     frame
 }
 
-/// Times at both taps of the frames that equal no other frame of their list.
+/// For each frame that equals no other frame of its list, its times at both taps.
 pub fn common(first: &[SeenFrame], second: &[SeenFrame]) -> Vec<(u64, u64)> {
     let mut seen: HashMap<_, [(u32, u64); 2]> = HashMap::new();
     for (tap, frames) in [first, second].into_iter().enumerate() {

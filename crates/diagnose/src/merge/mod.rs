@@ -1,19 +1,18 @@
 //! One connection in two captures, from both sides of its path.
 //!
 //! [`merge`] finds the difference of the captures' clocks, compares the segments at both taps (the
-//! points where the captures were made), and returns one observation. Its sender's times come from
-//! the tap nearer to the sender, and its arrivals from the other tap. [`infer`] finds the losses
-//! and queues between the taps.
+//! places of the captures), and returns one observation. The sender's times come from the tap near
+//! the sender; arrivals come from the other tap. [`infer`] finds the losses and queues between the
+//! taps.
 //!
 //! | step | file |
 //! | --- | --- |
 //! | the difference of the clocks | `clocks` |
 //! | payload that only one capture has, and payload that arrived twice | `arrived` |
-//! | payload that only one capture has, and what arrived twice | `arrived` |
 //!
-//! Rule: a connection is recognised by its addresses, ports and both initial sequence numbers. A
-//! segment that passed only the first tap on its path was lost between the taps, unless it passed
-//! at a time that the other capture does not cover.
+//! Rule: a connection is recognised by its addresses, its ports and both initial sequence numbers.
+//! A segment that passed only the first tap on its path was lost between the taps, unless the other
+//! capture was not running then.
 
 mod arrived;
 mod clocks;
@@ -32,12 +31,13 @@ use crate::{
 use arrived::Arrived;
 use clocks::{ClockDifference, Passed, compare};
 
-/// Smallest round trip between two taps at different places, in nanoseconds.
+/// Two taps are at different places if the smallest round trip between them is at least this, in
+/// nanoseconds.
 const APART_NS: f64 = 2_000.0;
-/// Time added to each delay, in nanoseconds, if the taps are so near to each other that an error of
-/// the clocks could make delays negative.
+/// Nanoseconds that are added to each delay if the taps are close together, because an error of the
+/// clocks could otherwise make delays negative.
 const NEAR_NS: u64 = 100_000;
-/// Bytes of the timestamps option, by which the payloads of full segments may differ.
+/// Bytes of the timestamps option. The payloads of full segments may differ by this number.
 const TIMESTAMPS: u32 = 12;
 /// Largest number of losses that are listed.
 const LOSSES: usize = 10_000;
@@ -86,7 +86,7 @@ pub struct MergeFacts {
     pub near: usize,
     /// Nanoseconds by which the clock of the other capture is ahead when the connection begins.
     pub clock_ahead_ns: i64,
-    /// Parts per million by which the other clock is faster; absent if no drift shows.
+    /// Parts per million by which the other clock is faster; absent if the segments show no drift.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_ppm: Option<f64>,
     /// Smallest round trip between the taps; half of it is assumed for each direction.
@@ -95,26 +95,28 @@ pub struct MergeFacts {
     pub forward: PassageFacts,
     /// Passage from the other tap to the tap near the sender.
     pub back: PassageFacts,
-    /// Segments with payload that were lost between the taps and retransmitted, at most 10,000.
+    /// Segments with payload that were lost between the taps and then retransmitted; at most 10,000
+    /// are listed.
     pub losses: Vec<LostSegment>,
-    /// Retransmissions whose every byte had already arrived.
+    /// Number of retransmissions whose bytes had all arrived before.
     pub needless: u64,
-    /// Payload that only the other capture contains, in bytes.
+    /// Payload in bytes that only the other capture contains.
     pub filled_bytes: u64,
 }
 
 /// Counts and delays between the taps in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PassageFacts {
-    /// Segments that passed the first tap; an offload's segments count as on the wire.
+    /// Segments that passed the first tap. Segments that an offload joined are counted as on the
+    /// wire.
     pub segments: u64,
-    /// Segments that passed the first tap and never the second.
+    /// Segments that passed the first tap and not the second.
     pub lost: u64,
     /// Losses by inferred reason.
     pub reasons: Vec<(&'static str, u64)>,
     /// Segments that passed the second tap more often than the first.
     pub duplicated: u64,
-    /// Segments that passed the second tap after one that was sent later.
+    /// Segments that passed the second tap after a segment that was sent later.
     pub reordered: u64,
     /// Segments that passed only the second tap.
     pub unseen: u64,
@@ -129,12 +131,12 @@ pub struct PassageFacts {
     pub queue_largest_ms: Option<f64>,
 }
 
-/// A segment that passed the tap near the sender and never reached the other tap.
+/// A segment that passed the tap near the sender and did not reach the other tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LostSegment {
     /// Time at the tap near the sender, in nanoseconds from the first segment.
     pub at_ns: u64,
-    /// Sequence number of the segment's first byte, counted from the initial one.
+    /// Sequence number of the segment's first byte, counted from the initial sequence number.
     pub seq: u64,
     /// Payload in bytes.
     pub payload: u32,
@@ -145,9 +147,9 @@ pub struct LostSegment {
 pub struct Merged {
     /// The connection, with the times of the capture near the sender.
     pub observed: ObservedConnection,
-    /// The segments of that capture, and those that only the other capture contains.
+    /// The segments of the capture near the sender, and those that only the other capture contains.
     pub log: SegmentLog,
-    /// The segments of the other capture, with the same clock.
+    /// The segments of the other capture, with times by the clock of the first.
     far_log: SegmentLog,
     /// Facts that only both captures together show.
     pub facts: MergeFacts,
@@ -237,8 +239,9 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     Ok(merged)
 }
 
-/// Largest payload on the wire of each end's segments if an offload joined segments, otherwise 0. A
-/// tap without joined segments shows the payload; else the handshake's options give it.
+/// For each end, the largest payload of its segments on the wire, or 0 if no offload joined
+/// segments. If an offload joined segments at one tap only, the other tap shows this payload;
+/// otherwise the options of the handshake give it.
 fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
     End::BOTH.map(|end| {
         let longest = taps.map(|tap| {
@@ -257,8 +260,8 @@ fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
     })
 }
 
-/// Compares the clocks of two taps, assuming that the first is nearer to the sender. Times count
-/// from each capture's first segment.
+/// Compares the clocks of two taps. The first tap is assumed to be nearer to the sender. Times
+/// count from each capture's first segment.
 fn compared(taps: [Tap<'_>; 2], sender: End) -> Result<ClockDifference, MergeFailure> {
     let mss = mss(taps);
     let common = |from: End| {
@@ -292,7 +295,8 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Counts and delays between the taps, forward and back, while both captures were running.
+    /// Counts and delays between the taps while both captures were running: first forward, then
+    /// back.
     fn passages(&self) -> (PassageFacts, PassageFacts) {
         let spans = [self.near, self.far].map(span);
         let begin = spans[0].0.min(spans[1].0);
@@ -302,8 +306,8 @@ impl Pair<'_> {
         };
         let at = |one: &Noted| since(one, begin);
         let list = |log, from: End| frames::frames(log, from, self.mss[from.index()], &at);
-        // A segment counts if the other capture was running when the segment should have reached
-        // it.
+        // Count a segment only if the other capture was running when the segment should have
+        // reached it.
         let trip = (self.round_trip_ns / 2) as i64;
         let sent = |log, from: End, other: (i64, i64)| {
             let [from_ns, until_ns] = [other.0.saturating_sub(trip + trip / 4), other.1]
@@ -331,8 +335,8 @@ impl Pair<'_> {
         (passage(&path.forward), passage(&path.back))
     }
 
-    /// The connection of the near capture, with the `filled` segments that only the far capture
-    /// contains.
+    /// The connection of the near capture, completed with the segments `filled`, which only the far
+    /// capture contains.
     fn joined(&self, near: Tap<'_>, filled: &[Segment]) -> Followed {
         if filled.is_empty() {
             return Followed {
@@ -389,7 +393,7 @@ fn passage(found: &DirectionInference) -> PassageFacts {
     }
 }
 
-/// The sender's segments that are marked lost and were sent until `decided_ns`.
+/// The sender's segments that are marked lost. Segments sent after `decided_ns` are left out.
 fn losses(connection: &Connection, decided_ns: u64) -> Vec<LostSegment> {
     let sent = &connection.first.sent;
     let is_lost = |place: &usize| sent.is_lost(*place) && sent.at_ns[*place] <= decided_ns;
@@ -403,8 +407,8 @@ fn losses(connection: &Connection, decided_ns: u64) -> Vec<LostSegment> {
 }
 
 impl Merged {
-    /// Time from the first segment, up to which each segment could have reached the other tap
-    /// before its capture ended.
+    /// Latest time, from the first segment, at which a segment could reach the other tap before
+    /// that capture ended.
     fn decided_ns(&self) -> u64 {
         let until = span(&self.log).1.min(span(&self.far_log).1);
         let until = until.saturating_sub(self.observed.begin_ns);
@@ -413,8 +417,8 @@ impl Merged {
         (until.max(0) as u64).saturating_sub(longest)
     }
 
-    /// Replaces values that the other tap measures better: the receiver's own segments, the order
-    /// of arrival, and the spurious retransmissions.
+    /// Replaces values that the other tap shows better: the receiver's own segments, the order of
+    /// arrival, and the spurious retransmissions.
     fn correct(&mut self, far: &ObservedConnection) {
         let seen = &mut self.observed;
         let (data, answers) = (seen.sender.index(), seen.sender.other().index());

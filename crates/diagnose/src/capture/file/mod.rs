@@ -1,8 +1,8 @@
 //! The file formats pcap and pcapng: frames in the order of the file.
 //!
-//! Rule: of a file that is cut or damaged, all frames before the damage are returned, and its
-//! place. A length in a file is compared with a limit before it is used, and never decides how much
-//! memory is allocated.
+//! Rule: if a file is cut or damaged, all frames before the damage are returned, and then the place
+//! of the damage. A length in a file is compared with a limit before it is used, and never decides
+//! how much memory is allocated.
 
 mod pcap;
 mod pcapng;
@@ -27,12 +27,12 @@ pub use refusal::CaptureError;
 pub enum Ending {
     /// The whole file was read.
     Complete,
-    /// The file ends inside a packet: the capture was stopped hard, or the copy is incomplete.
+    /// The file ends inside a packet: the capturing program was killed, or the copy is incomplete.
     Cut {
         /// Place of the incomplete packet, in decompressed bytes.
         at_byte: u64,
     },
-    /// The file contradicts itself; nothing after that place was read.
+    /// The file contradicts itself at a place; nothing after this place was read.
     Damaged {
         /// Place of the contradiction, in decompressed bytes.
         at_byte: u64,
@@ -57,7 +57,7 @@ enum Format {
 pub(super) struct CaptureFile {
     input: Input,
     format: Format,
-    /// Bytes of the last frame's record, consumed before the next frame is read.
+    /// Length of the last frame's record, which is consumed before the next frame is read.
     pending: usize,
 }
 
@@ -77,7 +77,8 @@ impl CaptureFile {
         } else if let Some(pcap) = Pcap::begin(&mut input)? {
             Format::Pcap(pcap)
         } else {
-            // Bytes 5 to 16 are only needed for the message.
+            // Make up to 16 bytes ready for the error message; the format is known from the first
+            // four.
             let _ = input.need(16);
             let ready = input.ready();
             return Err(CaptureError::NotACapture(
@@ -107,7 +108,7 @@ impl CaptureFile {
         })
     }
 
-    /// Packets that the capturing system dropped, if the file says; otherwise 0.
+    /// Number of packets that the capturing system dropped, if the file contains it; otherwise 0.
     pub(super) fn dropped(&self) -> u64 {
         match &self.format {
             Format::Pcap(_) => 0,
@@ -121,7 +122,7 @@ impl CaptureFile {
             Stop::End => Ending::Complete,
             Stop::Cut => Ending::Cut { at_byte },
             Stop::Damaged(why) => Ending::Damaged { at_byte, why },
-            // The decompressor reports a compressed file that is cut with this kind of error.
+            // The file is cut: the decompressor then reports an error of this kind.
             Stop::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Ending::Cut { at_byte }
             }

@@ -11,7 +11,8 @@ use crate::capture::{frame::Frame, input::Input, link_type::LinkType};
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// Magic number of records with eight more bytes: index of the interface, protocol, packet type.
+/// Magic number of files whose record headers have eight more bytes: index of the interface,
+/// protocol, packet type.
 const MODIFIED: u32 = 0xa1b2_cd34;
 
 const FILE_HEADER: usize = 24;
@@ -21,25 +22,27 @@ const MODIFIED_RECORD_HEADER: usize = 24;
 /// A pcap file after its header.
 pub(super) struct Pcap {
     order: ByteOrder,
-    /// Nanoseconds of one unit of a time's fraction.
+    /// Nanoseconds of one unit of the fraction in a time.
     unit_ns: i64,
+    /// Bytes of a record's header.
     record_header: usize,
     lengths: Lengths,
     link: LinkType,
 }
 
-/// Order of the two lengths of a record.
+/// Order of the captured and the original length in a record.
 #[derive(Clone, Copy)]
 enum Lengths {
     CapturedFirst,
-    /// The order before version 2.3.
+    /// The original length comes first, as before version 2.3.
     OriginalFirst,
-    /// Version 2.3 was written in both orders: the smaller length is the captured one.
+    /// The smaller length is the captured one: version 2.3 was written in both orders.
     SmallerIsCaptured,
 }
 
 impl Pcap {
-    /// Reads the header of a file; `None` if its first bytes are those of another format.
+    /// Reads the header of a file. Returns `None` if the first bytes are not those of a pcap
+    /// file.
     pub(super) fn begin(input: &mut Input) -> Result<Option<Self>, CaptureError> {
         let is_whole = input.need(FILE_HEADER).map_err(CaptureError::from)?;
         let header = input.ready();
@@ -73,7 +76,7 @@ impl Pcap {
                 3 => Lengths::SmallerIsCaptured,
                 4.. => Lengths::CapturedFirst,
             },
-            // The upper bits are the length of the frame check sequence.
+            // Ignore the upper bits: they are the length of the frame check sequence.
             link: LinkType(order.u32(header, 20) as u16),
         };
         input.consume(FILE_HEADER);

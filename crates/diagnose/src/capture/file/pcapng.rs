@@ -24,10 +24,11 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Type and length before the body of a block.
+/// Bytes of type and length at the beginning of a block.
 const BLOCK_HEAD: usize = 8;
-/// The length again, after the body.
+/// Bytes of the repeated length at the end of a block.
 const BLOCK_TAIL: usize = 4;
+/// Fewest bytes of a block.
 const BLOCK_MIN: usize = BLOCK_HEAD + BLOCK_TAIL;
 const SECTION_MIN: usize = 28;
 
@@ -49,7 +50,7 @@ enum Unit {
     Nanoseconds(u64),
     /// One nanosecond is this number of units.
     OfNanosecond(u64),
-    /// One second is 2 to this power of units.
+    /// One second is 2 to the power of this number of units.
     Binary(u8),
 }
 
@@ -60,7 +61,7 @@ impl Unit {
     const fn of_option(value: u8) -> Self {
         let power = value & 0x7f;
         if value & 0x80 != 0 {
-            // From 2^-64 s on, the units of a whole second exceed a 64-bit field.
+            // Limit the power: from 2^-64 s on, the units of a second exceed a 64-bit field.
             return Self::Binary(if power > 63 { 63 } else { power });
         }
         match power {
@@ -70,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// Nanoseconds of `ticks`, at most `i64::MAX`.
+    /// Converts `ticks` to nanoseconds, at most `i64::MAX`.
     fn nanoseconds(self, ticks: u64) -> i64 {
         let ns = match self {
             Self::Nanoseconds(unit) => ticks.checked_mul(unit),
@@ -89,15 +90,15 @@ struct Interface {
     unit: Unit,
     /// Nanoseconds added to every time.
     offset_ns: i64,
-    /// Drops in the interface's latest statistics.
+    /// Number of drops in the interface's latest statistics.
     dropped: u64,
 }
 
-/// A pcapng file inside a section.
+/// A pcapng file after its first section header.
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Drops in earlier sections, and those that packets' options report.
+    /// Number of drops in earlier sections, and of drops that packets' options report.
     dropped: u64,
 }
 
@@ -137,7 +138,8 @@ impl Pcapng {
                     _ => Stop::Cut,
                 });
             }
-            // The type of a section header reads the same in both byte orders.
+            // Compare before the byte order is known: the type of a section header reads the same
+            // in both orders.
             let kind = self.order.u32(input.ready(), 0);
             if kind == SECTION {
                 self.section(input)?;
@@ -244,8 +246,8 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Takes the drops of an interface. They count from the beginning of the section, so the latest
-    /// statistics replace earlier ones.
+    /// Takes the number of drops of an interface. It counts from the beginning of the section, so
+    /// the latest statistics replace earlier ones.
     fn statistics(&mut self, body: &[u8]) {
         if body.len() < 12 {
             return;
@@ -264,7 +266,8 @@ impl Pcapng {
     }
 
     fn packet(&mut self, kind: u32, len: usize, input: &mut Input) -> Result<Placed, Stop> {
-        // `NEED_MAX` has room for the longest captured frame and every option.
+        // Refuse longer packets: `NEED_MAX` has room for the longest captured frame and every
+        // option.
         if len > NEED_MAX {
             return Err(Stop::Damaged("a packet has an impossible length"));
         }
@@ -355,7 +358,8 @@ const fn passage(flags: u32) -> Option<Passage> {
     }
 }
 
-/// The options of a block: codes and values. An option that exceeds the block ends them.
+/// The options of a block, as pairs of code and value. An option that is longer than the rest of
+/// the block ends them.
 struct PacketOptions<'a> {
     order: ByteOrder,
     rest: &'a [u8],

@@ -1,4 +1,4 @@
-//! The parts that both file formats share: numbers in both byte orders, the place of a frame, and
+//! The parts that pcap and pcapng share: numbers in both byte orders, the place of a frame, and
 //! the reasons for which no frame follows.
 //!
 //! Rule: nothing in this file reads from the input.
@@ -7,7 +7,8 @@ use std::io;
 
 use crate::capture::{frame::Frame, input::NEED_MAX};
 
-/// Most captured bytes of a frame. The longest IPv6 packet that Linux builds has 512 KiB.
+/// Most captured bytes of a frame. It is larger than the longest IPv6 packet that Linux builds,
+/// 512 KiB.
 pub(super) const CAPTURED_MAX: u32 = 768 << 10;
 const _: () = assert!((CAPTURED_MAX as usize) < NEED_MAX);
 
@@ -25,19 +26,19 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// The next frame: its place in the bytes that are ready, and its properties in the file.
+/// The next frame: its place among the bytes that are ready, and its properties.
 pub(super) struct Placed {
     /// Bytes of the record before the frame: headers of the file format.
     pub before: usize,
-    /// Bytes of the frame in the file.
+    /// Number of captured bytes of the frame.
     pub captured: usize,
     /// Bytes of the whole record.
     pub record: usize,
-    /// The frame, without its bytes.
+    /// The properties of the frame, without its bytes.
     pub frame: Frame<'static>,
 }
 
-/// Order of the bytes of a number.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Little,
@@ -69,7 +70,7 @@ impl ByteOrder {
         }
     }
 
-    /// Reads eight bytes; `None` if `bytes` has fewer.
+    /// Reads eight bytes; `None` if `bytes` has fewer than eight.
     pub fn u64(self, bytes: &[u8]) -> Option<u64> {
         let eight = *bytes.first_chunk()?;
         Some(match self {

@@ -1,6 +1,6 @@
 //! Files that cannot be read as a capture, and the advice for each.
 //!
-//! Rule: the message names the next step if there is one.
+//! Rule: the message says what the user can do, if anything.
 
 use std::{fmt, io};
 
@@ -10,7 +10,7 @@ use std::{fmt, io};
 pub enum CaptureError {
     /// The file is empty.
     Empty,
-    /// The first bytes, at most 16 of which are kept, belong to no format that this crate reads.
+    /// The first bytes belong to no format that this crate reads. At most 16 of them are kept.
     NotACapture(Vec<u8>),
     /// A pcap file whose version is not 2.
     Version {

@@ -1,9 +1,9 @@
 //! Filters in tcpdump's words (pcap-filter): `host 10.0.0.1 and (port 80 or 443)`.
 //!
-//! Rule: a filter chooses connections, not segments: an analysis needs both directions. A
-//! connection is chosen if tcpdump would choose a segment of either direction. As in tcpdump, `and`
-//! and `or` have the same precedence and bind from the left, `not` binds more tightly, and a value
-//! without a word before it repeats the words of the previous value.
+//! Rule: a filter chooses connections and not segments, because an analysis needs both directions.
+//! A connection is chosen if tcpdump would choose a segment of either direction. As in tcpdump,
+//! `and` and `or` have the same precedence and associate to the left, and `not` binds more tightly.
+//! A value without a keyword repeats the keywords of the value before it.
 
 mod parse;
 
@@ -23,11 +23,12 @@ pub struct FlowFilter(Rule);
 /// A filter, or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Rule {
-    /// The name of a protocol: every connection is TCP, none is UDP.
+    /// The name of a protocol. `tcp` is always true and `udp` is always false, because every
+    /// connection is TCP.
     Constant(bool),
     /// True: the addresses are IPv6; false: they are IPv4.
     IsIpv6(bool),
-    /// An address within a network; a host is a network of one address.
+    /// An address within a network. A host is a network with one address.
     Net(Which, IpAddr, u8),
     /// A port within a range: the first and the last port.
     Ports(Which, u16, u16),

@@ -38,7 +38,7 @@ enum Kind {
     PortRange,
 }
 
-/// Words before a value.
+/// The keywords before a value.
 #[derive(Clone, Debug)]
 struct Qualifiers {
     protocol: Option<Rule>,
@@ -182,7 +182,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Reads the words before a value: protocol, direction, kind, each at most once.
+    /// Reads the keywords before a value: protocol, direction and kind, each at most once.
     fn qualifiers(&mut self) -> Result<Qualifiers, FilterError> {
         let protocol = self.rest.first().and_then(|word| protocol(word));
         if protocol.is_some() {
@@ -286,8 +286,8 @@ const fn bits_of(address: IpAddr) -> u8 {
     }
 }
 
-/// An address, or the first one to three numbers of an IPv4 address, with the number of bits that
-/// they fix.
+/// Reads an address, or only the first one to three numbers of an IPv4 address. Also returns the
+/// number of bits that are given.
 fn partial(text: &str) -> Option<(IpAddr, u8)> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some((address, bits_of(address)));

@@ -44,7 +44,7 @@ fn filters_choose_connections_in_tcpdumps_words() {
         ("host 10.1.0.2 && ! port 443", true, false),
         ("not (port 80 or port 443)", false, false),
         ("!(port 22)&&(host 10.1.0.2||port 443)", true, true),
-        // Read from the left: (port 443 or port 80) and ip.
+        // Without precedence, this filter means (port 443 or port 80) and ip.
         ("port 443 or port 80 and ip", true, false),
         ("ip and port 443 or port 443", false, true),
     ] {

@@ -1,16 +1,16 @@
 //! The connections of a capture: their segments and their ends.
 //!
-//! Rule: a connection is a pair of addresses and ports between two SYNs with different initial
-//! sequence numbers. Its analysis is returned when it ends, so memory grows with the number of
-//! connections that are open at one time and not with the length of the capture.
+//! Rule: a connection is the segments between two addresses and ports. A SYN with another initial
+//! sequence number begins a new one. Its analysis is returned when it ends, so memory grows with
+//! the number of connections that are open at one time, and not with the length of the capture.
 //!
 //! A connection ends
 //! - [`linger_ns`](FlowLimits::linger_ns) after its last segment, once both ends sent FIN or one
 //!   sent RST;
 //! - when a SYN opens the next connection between the same ports;
 //! - [`idle_ns`](FlowLimits::idle_ns) after its last segment;
-//! - when a new connection would exceed [`open_max`](FlowLimits::open_max): first the closed
-//!   connection whose last segment is oldest, or, without closed ones, the open one;
+//! - when a new connection would exceed [`open_max`](FlowLimits::open_max) and its last segment
+//!   is the oldest of all closed connections, or of all open ones if none is closed;
 //! - when the capture ends.
 
 mod recency;
@@ -25,17 +25,17 @@ use recency::Recency;
 /// Bounds of a [`FlowTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Time after the last segment of a closed connection, in nanoseconds.
+    /// Time after its last segment for which a closed connection is kept, in nanoseconds.
     pub linger_ns: i64,
-    /// Longest time without a segment of an open connection, in nanoseconds.
+    /// Longest time for which an open connection is kept without a segment, in nanoseconds.
     pub idle_ns: i64,
     /// Most connections in the table at one time. At least 1.
     pub open_max: usize,
 }
 
 impl FlowLimits {
-    /// 10 s after the close, 3 h of idleness (longer than the keep-alive of most systems), and
-    /// 50,000 connections.
+    /// 10 s after the close; 3 h without a segment, which is longer than the keep-alive interval
+    /// of most systems; and 50,000 connections.
     pub const DEFAULT: Self = Self {
         linger_ns: 10_000_000_000,
         idle_ns: 3 * 3_600 * 1_000_000_000,
@@ -103,8 +103,9 @@ struct Flow<A> {
     segments: u64,
     /// Initial sequence numbers of both ends; `None` while unknown.
     isn: [Option<u32>; 2],
-    /// For each end: it has sent a segment; it has sent FIN.
+    /// For each end, true if it has sent a segment.
     has_sent: [bool; 2],
+    /// For each end, true if it has sent FIN.
     has_finished: [bool; 2],
     is_reset: bool,
     analysis: A,
@@ -136,10 +137,11 @@ impl<A: Analysis> Flow<A> {
         if !segment.flags.contains(TcpFlags::SYN) {
             return false;
         }
-        // An end that sent segments without a SYN: the capture began inside a connection.
+        // If the end has sent segments before without a SYN in the capture, its first connection
+        // began before the capture, so this SYN begins a new one.
         let is_own_new = self.isn[from].map_or(self.has_sent[from], |isn| isn != segment.seq);
         match segment.acknowledges() {
-            // After both FINs, only a FIN can be retransmitted: this SYN is new.
+            // After FINs of both ends, a SYN cannot be a retransmission, so it is new.
             None => is_own_new || self.has_finished == [true; 2],
             Some(ack) => {
                 let answered = ack.wrapping_sub(1);
@@ -191,11 +193,14 @@ pub struct FlowTable<A, N> {
     places: HashMap<FlowKey, u32>,
     flows: Vec<Option<Flow<A>>>,
     free: Vec<u32>,
-    /// Open connections, then closed ones, each list in the order of their last segments.
+    /// Open connections in the order of their last segments.
     open: Recency,
+    /// Closed connections in the order of their last segments.
     closed: Recency,
-    /// Connection of the last segment: the next segment often belongs to the same one.
+    /// Connection of the last segment, kept because the next segment often belongs to the same
+    /// one.
     latest: Option<(FlowKey, u32)>,
+    /// Number of connections so far.
     count: u64,
 }
 
@@ -306,7 +311,7 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
         place
     }
 
-    /// Ends connections whose last segment is longer ago than the limits allow.
+    /// Ends connections whose last segment is older than the limits allow.
     fn expire(&mut self, now_ns: i64, ended: &mut impl FnMut(EndedFlow<A::Outcome>)) {
         let FlowLimits {
             linger_ns, idle_ns, ..

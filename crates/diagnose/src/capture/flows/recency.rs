@@ -1,4 +1,4 @@
-//! Places in the order of their last use.
+//! A list of places (indices of connections in the table) in the order of their last use.
 //!
 //! Rule: every operation takes constant time. A place is in a list at most once.
 
@@ -14,7 +14,8 @@ struct Link {
 
 /// A list of places, the least recently used first.
 pub(super) struct Recency {
-    /// Neighbours of each place; of places outside the list, they have no meaning.
+    /// Neighbours of each place. For a place that is not in the list, they have no
+    /// meaning.
     links: Vec<Link>,
     oldest: u32,
     newest: u32,

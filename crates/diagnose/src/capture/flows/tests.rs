@@ -46,8 +46,8 @@ fn segment(at_ns: i64, from: End, seq: u32, ack: u32, flags: TcpFlags) -> Segmen
     }
 }
 
-/// Gives segments of ports to a table and returns number, segments and ending of each
-/// connection, in the order in which they ended.
+/// Gives segments to a table, each with its client port. Returns number, segments and ending of
+/// each connection, in the order in which the connections ended.
 fn flows(limits: FlowLimits, segments: &[(u16, Segment)]) -> Vec<(u64, u64, FlowEnding)> {
     let mut ended = Vec::new();
     let mut note = |flow: EndedFlow<u64>| {
@@ -79,7 +79,7 @@ fn a_syn_with_another_sequence_number_opens_the_next_connection() {
         flows(FlowLimits::DEFAULT, &segments),
         [(1, 5, FlowEnding::Replaced), (2, 5, FlowEnding::CaptureEnd)]
     );
-    // Only the server's segments were captured.
+    // Keep the server's segments only.
     let answers: Vec<_> = segments
         .into_iter()
         .filter(|(_, s)| s.from == End::A)
@@ -124,7 +124,8 @@ fn a_closed_connection_ends_after_its_last_segments() {
             (3, 3, FlowEnding::CaptureEnd)
         ]
     );
-    // Within ten seconds of their last segments, both remain in the table until the capture ends.
+    // Both connections remain in the table until the capture ends, because it ends within ten
+    // seconds of their last segments.
     let ended = flows(FlowLimits::DEFAULT, &segments[..4]);
     assert_eq!(
         ended,

@@ -1,4 +1,4 @@
-//! Episodes of short series of records.
+//! Tests of the episodes that short series of trace records give.
 
 use fullpipe_tcp::{
     TcpState,

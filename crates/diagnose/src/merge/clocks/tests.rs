@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Segments with delays of 10 ms in each direction and queues of up to 40 ms, on clocks that differ
-/// by 3 s and drift by `drift`.
+/// Segments with delays of 10 ms in each direction and queues of up to 40 ms. The clocks differ by
+/// 3 s, and one drifts by `drift`.
 fn passed(drift: f64, seconds: u32) -> [Vec<Passed>; 2] {
     let mut random = fullpipe_pool::Rng::seeded(7);
     let mut queue = || f64::from(u32::try_from(random.below(40_000)).expect("small")) * 1e3;
