@@ -67,7 +67,7 @@ pub trait HostDevice: AsFd + Send + Sync {
 
     /// Sends frames in order until the device is full. Returns the number of frames that were sent
     /// or lost; the remaining frames are offered again. A device that can send several frames with
-    /// one system call does so here.
+    /// one system call overrides this method.
     fn send_all(&self, frames: &[OutgoingFrame<'_>]) -> usize {
         let mut done = 0;
         while let Some(frame) = frames.get(done) {

@@ -80,7 +80,7 @@ pub(crate) struct QueueLevel {
     pub waiting: u64,
     /// Capacity.
     pub most: u64,
-    /// Entries dropped because there was no room, since the world began.
+    /// Entries dropped since the world began, because there was no room.
     pub lost: u64,
     /// Processor time for each entry.
     pub cost: Duration,

@@ -32,7 +32,7 @@ pub enum Pace {
         /// Bits of datagrams per second.
         bps: u64,
         /// Interval at which the sender wakes and sends every datagram that has become due. If it
-        /// is zero, each datagram is sent at its own time.
+        /// is zero, each datagram is sent at its due time.
         tick: Duration,
     },
 }

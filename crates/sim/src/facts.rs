@@ -19,8 +19,8 @@ pub struct EndFacts {
     pub written: u64,
     /// Bytes that the end's application read; each was verified.
     pub read: u64,
-    /// The connection's [`Info`] at the time when the application released the connection, or now;
-    /// `None` if there was no connection.
+    /// The connection's [`Info`] when the application released the connection; before that, the
+    /// present one. `None` if there was no connection.
     pub info: Option<Box<Info>>,
     /// Segments with payload on the wire.
     pub data_segments: u64,

@@ -41,7 +41,7 @@ pub struct WorldPlan {
     /// Packets that are dropped, delayed or duplicated by their number.
     #[serde(default)]
     pub rules: Vec<RulePlan>,
-    /// The links. One link joins two hosts; several are joined by one switch.
+    /// The links. A single link joins two hosts; several links are joined by one switch.
     pub links: Vec<LinkPlan>,
     /// The hosts, each on one link.
     pub hosts: Vec<HostPlan>,

@@ -52,9 +52,9 @@ impl OutputSource {
         Self::Udp,
     ];
 
-    /// Returns the kind of sender that looks up the neighbour of the source's packets, for packets
-    /// that answer no frame. An ACK in TIME-WAIT counts as a connection's, because it is the
-    /// connection's last segment.
+    /// Returns the kind of sender under which packets of this source look up their neighbours.
+    /// Packets that answer a frame do not use it. An ACK in TIME-WAIT counts as a connection's,
+    /// because it is the connection's last segment.
     const fn asker(self) -> Asker {
         match self {
             Self::WaitAcks | Self::Connections => Asker::Connection,

@@ -100,9 +100,9 @@ impl Stack {
     /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
     /// [`register_congestion`](Self::register_congestion) allocates.
     ///
-    /// `secret` keys sequence numbers (RFC 6528), ports (RFC 6056) and hash
-    /// tables: 16 bytes that peers do not know, different at each start. The same
-    /// secret and the same calls produce the same frames.
+    /// `secret` has 16 bytes that peers do not know, different at each start. It is the key of
+    /// sequence numbers (RFC 6528), ports (RFC 6056) and hash tables. The same secret and the same
+    /// calls produce the same frames.
     ///
     /// # Errors
     /// [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for
@@ -217,10 +217,9 @@ impl Stack {
             || self.tcp.memory_waiters.can_ask(&self.pool)
     }
 
-    /// Returns the socket that changed longest ago, and removes it from the queue of
-    /// changes. A socket is reported once, however much changed;
-    /// [`tcp_ready`](Self::tcp_ready) or [`udp_ready`](Self::udp_ready) returns its
-    /// state.
+    /// Returns the socket that changed longest ago, and removes it from the queue of changes. A
+    /// socket is reported once, even if it has changed several times;
+    /// [`tcp_ready`](Self::tcp_ready) or [`udp_ready`](Self::udp_ready) returns its state.
     pub fn next_event(&mut self) -> Option<SocketEvent> {
         Some(match self.events.take()? {
             Changed::Tcp(index) => SocketEvent::Tcp(ConnectionId(self.tcp.key(index))),

@@ -102,8 +102,8 @@ impl TimerWheel {
     }
 
     /// Returns the time at which to call [`expire`](Self::expire) next; `None` if no timer is set.
-    /// It is the next deadline if that is near or alone in its slot, and an earlier time
-    /// otherwise.
+    /// The time is the next deadline if that deadline is near or alone in its slot; otherwise it is
+    /// earlier.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         if self.heads[usize::from(DUE)] != NONE {
             return Some(instant(self.elapsed));

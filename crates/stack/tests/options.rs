@@ -1,4 +1,4 @@
-//! Settings that a listener passes on, and settings that are refused.
+//! Settings that a listener passes on to its connections, and settings that are refused.
 //!
 //! Rule: conformance scripts (`conformance/scripts/options`) test what an option changes on the
 //! wire.

@@ -1,8 +1,8 @@
 //! Options, address and filter of a packet socket (`AF_PACKET`).
 //!
 //! Rule: each function is one system call on the socket that it is given. An interface that a
-//! socket made promiscuous stays so until the socket is closed, which also happens when the process
-//! is killed.
+//! socket made promiscuous stays promiscuous until the socket is closed. That also happens when the
+//! process is killed.
 
 use std::{
     io, mem,

@@ -1,5 +1,5 @@
-//! TAP and TUN devices of the kernel, created or existing, restored or refused; and packet
-//! sockets.
+//! TAP and TUN devices of the kernel: new and existing ones, settings that are restored, and
+//! options that are refused. Also packet sockets.
 //!
 //! Rule: every test runs in a network namespace of its own, which ends with its
 //! process.
@@ -268,7 +268,8 @@ fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
             assert!(neighbour.contains("02:00:00:00:08:02"), "{neighbour}");
             drop(near);
 
-            // Without offloads, frames between the two stacks are as on a wire.
+            // Without offloads, each frame between the two stacks has at most the MTU and a
+            // complete checksum, as on a wire.
             let plain = |device| DeviceOptions {
                 checksum_offload: false,
                 ..options(device)

@@ -31,9 +31,9 @@ pub struct RepeatChecker {
     newest_stamp: Option<u32>,
     /// Highest acknowledgment number that has arrived.
     most_acked: Option<u32>,
-    /// Highest acknowledgment number that counts, with its arrival time, and the one
-    /// before it.
+    /// Highest acknowledgment number that counts, with its arrival time.
     una: Option<(u32, Instant)>,
+    /// The value of `una` before the last ACK that counts.
     una_before: Option<u32>,
     /// SACKed ranges, each with the time of its first report.
     sacked: Vec<(u32, u32, Instant)>,

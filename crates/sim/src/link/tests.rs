@@ -371,8 +371,8 @@ fn on_a_radio_both_ends_get_their_share_of_the_air() {
         (850..1_150).contains(&forward),
         "{forward} of the first 2000 went forward"
     );
-    // 800 µs of bits, 50 µs of access, and a third of 100 µs of backoff while both ends
-    // contend.
+    // A frame takes 800 µs for its bits, 50 µs for access, and on average a third of 100 µs for
+    // backoff while both ends contend.
     let half = micros(&arrived[1_999]) / 2_000;
     assert!((875..895).contains(&half), "{half} us a frame");
     let starts_never_overlap = arrived

@@ -1,7 +1,7 @@
 //! Congestion control algorithms of hosts: registering one and choosing it.
 //!
-//! Rule: algorithms are registered and chosen before connections open, as on a stack
-//! outside the simulator. The algorithms are the caller's or the stack's.
+//! Rule: algorithms are registered and chosen before connections open, as on a stack outside the
+//! simulator. An algorithm is built into the stack or comes from the caller.
 
 use fullpipe::congestion::{CongestionChoice, CongestionControl, RegisterError};
 

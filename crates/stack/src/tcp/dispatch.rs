@@ -191,8 +191,8 @@ impl TcpLayer {
         if segment.has(TcpFlags::ACK) {
             return self.on_cookie(listener, peer, segment, host);
         }
-        // RFC 9293 §3.10.7.2: a listener accepts only a SYN among segments without an ACK. An RST
-        // with an ACK was refused above, because it cannot return a cookie.
+        // Of the segments without an ACK, a listener accepts only a SYN (RFC 9293 §3.10.7.2). An
+        // RST with an ACK was refused above, because it cannot return a cookie.
         if segment.has(TcpFlags::RST) || !segment.has(TcpFlags::SYN) || segment.has(TcpFlags::FIN) {
             return Err(Discard::TcpUselessInListen);
         }
