@@ -104,8 +104,8 @@ fn main() -> ExitCode {
 /// Measures all rounds and prints the result. Returns true if every ratio is at least `--least`.
 fn compare(arguments: &Arguments) -> Result<bool, String> {
     let link = link(&arguments.link)?;
-    // The kernel's stack handles a frame on arrival, before other processes run. Real-time
-    // priority gives fullpipe and both iperfs the same precedence.
+    // Give fullpipe and both iperfs real-time priority, because the kernel's stack has the same
+    // precedence: it handles a frame on arrival, before other processes run.
     run_at_once(1).map_err(|error| format!("this needs root: {error}"))?;
     let algorithms = match &arguments.only {
         Some(name) => vec![name.as_str()],

@@ -36,7 +36,8 @@ const BATCH: usize = 64;
 const HELD_MAX: u64 = 1 << 17;
 /// Waits shorter than this are skipped, and the devices are polled instead.
 const SPIN: Duration = Duration::from_micros(20);
-/// Scheduling priority: above that of programs measured over the link, which is 1.
+/// Scheduling priority. It is higher than 1, the priority of programs that are measured over the
+/// link.
 const PRIORITY: u8 = 2;
 /// Longest wait before `stop` is called again.
 const LOOK: Duration = Duration::from_millis(100);
@@ -119,9 +120,8 @@ impl LiveLink {
     /// Calls `report` at intervals of `every`, and returns the last report. Meanwhile the thread
     /// has real-time priority, if the operating system permits that.
     ///
-    /// # Errors
-    /// A device that has failed permanently, immediately; a failed write of the capture, at the
-    /// end.
+    /// # Errors The error of a device that has failed permanently, at once. The error of a failed
+    /// write of the capture, at the end.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,

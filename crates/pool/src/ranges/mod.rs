@@ -34,7 +34,7 @@ pub struct Ranges {
 /// The result of [`Ranges::insert`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inserted {
-    /// The range of the set that now contains the one inserted.
+    /// The range of the set that now contains the inserted range.
     pub merged: Range<u64>,
     /// Bytes that were not in the set before.
     pub new_bytes: u64,

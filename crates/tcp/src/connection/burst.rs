@@ -103,7 +103,8 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // A tail loss probe does not clear these two flags; the next segment does.
+            // A tail loss probe leaves the override and the cork's timer set, and the next segment
+            // clears them.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()

@@ -38,8 +38,8 @@ const LOST_SYNS: u32 = 2;
 pub struct ActiveOpen {
     /// Initial send sequence number. RFC 6528.
     pub iss: SeqNum,
-    /// Payload without options that one packet of the path carries: MTU less
-    /// headers.
+    /// Largest payload of one packet on the path if the TCP header has no options: the MTU minus
+    /// the headers.
     pub mss_limit: u16,
     /// Start of the timestamp clock; secret.
     pub timestamp_offset: u32,
@@ -77,7 +77,7 @@ pub struct HalfOpen {
     pub iss: SeqNum,
     /// The window that the SYN-ACK advertises, not scaled.
     pub window: u16,
-    /// Payload without options that one packet of the path carries.
+    /// Largest payload of one packet on the path if the TCP header has no options.
     pub mss_limit: u16,
     /// TSval of the SYN.
     pub ts_recent: u32,
@@ -92,9 +92,9 @@ pub struct HalfOpen {
 }
 
 impl HalfOpen {
-    /// Creates the entry for `syn`. Its window is what `tuning` and the free memory of
-    /// `pool` allow, in at most `most_blocks`, so that memory can back the advertised
-    /// window when the ACK arrives.
+    /// Creates the entry for `syn`. Its window is the largest that `tuning`, the free memory of
+    /// `pool` and `most_blocks` allow. Memory can then back the advertised window when the ACK
+    /// arrives.
     pub fn from_syn(
         syn: &Segment<'_>,
         open: ActiveOpen,

@@ -53,10 +53,10 @@ impl Connection {
         }
     }
 
-    /// Returns true if `error` may be about an ACK with SACK blocks, which has the
-    /// sequence number SND.NXT: no other segment without payload exceeds 68 bytes, the
-    /// smallest MTU. The MTU in the error is then below the 80 bytes of the longest
-    /// headers, or below `ip.path_mtu_min`, so that packets may be fragmented.
+    /// Returns true if `error` may be about an ACK with SACK blocks. Its sequence number is
+    /// SND.NXT, and no other segment without payload exceeds 68 bytes, the smallest MTU. The error
+    /// must also report an MTU below 80 bytes, the length of the longest headers, or below
+    /// `ip.path_mtu_min`, where packets may be fragmented.
     pub(super) fn is_about_sack_ack(&self, error: IcmpError, seq: SeqNum) -> bool {
         let is_small = match error {
             IcmpError::FragmentationNeeded {

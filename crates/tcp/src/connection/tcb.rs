@@ -266,8 +266,8 @@ impl Connection {
         let buffer = self.send_size.get().min(env.config.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
         let payload = negotiated.saturating_sub(self.agreed.options_len()).max(1);
-        // A window below two segments has the same effect as a buffer below two segments, but
-        // counts only after the peer has shown how large its windows get.
+        // Treat a window below two segments like a buffer below two segments, but only once the
+        // peer has shown how large its windows get.
         let room = if self.send.max_snd_wnd == 0 {
             buffer
         } else {

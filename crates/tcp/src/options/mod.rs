@@ -32,9 +32,8 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Creates the offer of `config` for a path that carries `mss_limit` bytes
-    /// of payload without options. `window` is the largest window that will
-    /// ever be advertised.
+    /// Creates the offer of `config` for a path that carries `mss_limit` bytes of payload in a
+    /// packet without TCP options. `window` is the largest window that will ever be advertised.
     pub fn new(config: &TcpConfig, mss_limit: u16, window: LargestWindow) -> Self {
         let mss = u32::from(mss_limit).min(config.mss_max);
         let options = if config.timestamps { TIMESTAMPS_LEN } else { 0 };

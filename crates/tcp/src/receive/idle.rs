@@ -26,7 +26,7 @@ const OPENED_CELLS: u32 = 2;
 const BUSY_CELLS: u32 = 16;
 
 /// A peer has used its window if less than a cell divided by this number is left. RFC 9293
-/// §3.8.6.2.1: the peer may not send into such a small rest.
+/// §3.8.6.2.1: the peer may not send into so small a part of the window.
 const REST: u32 = 8;
 
 /// Returns the size of a cell in bytes if a cell can be a window: at least four units of the
@@ -134,8 +134,8 @@ impl ReceiveHalf {
     /// Returns true if the peer has used its idle window of `small` bytes, except for less than
     /// `rest` bytes. The peer has sent `burst` bytes without a pause.
     ///
-    /// A window that was large may have been advertised with up to a segment less, so that a
-    /// single segment would seem to fill it. For such a window only the bytes sent count.
+    /// Only the bytes sent count for a window that was large. Up to a segment of it may not be
+    /// advertised, so a single segment would seem to fill the window.
     fn is_filled(&self, burst: u32, (small, rest): (u32, u32), cell: u32) -> bool {
         let left = self.stream.reserved_end() - self.next_offset();
         let used = burst.saturating_add(rest);
@@ -147,11 +147,11 @@ impl ReceiveHalf {
         burst > 0 && is_used
     }
 
-    /// Returns true if any growth of the window is advertised at once, unlike RFC 9293
-    /// §3.8.6.2.2. A peer that waits for room for a full segment, or for half of the largest
-    /// window that it has seen, might send nothing into the rest of a cell. This does not apply
-    /// to a window that was large: it has room for two segments, and until growth by one segment
-    /// is advertised, the other one fits.
+    /// Returns true if any growth of the window is advertised at once, unlike RFC 9293 §3.8.6.2.2.
+    /// A peer that waits for room for a full segment, or for half of the largest window that it has
+    /// seen, might send nothing into the remaining part of a cell. A window that was large has room
+    /// for two segments, so it needs no such advertisement: one segment fits until growth by the
+    /// other one is advertised.
     pub(super) fn shows_all_growth(&self, room: &WindowRoom) -> bool {
         let is_cell = self.burst.is_some() && !self.was_large;
         is_cell && self.stream.is_empty() && self.window_left() < room.mss_most

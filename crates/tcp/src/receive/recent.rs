@@ -12,8 +12,7 @@ use crate::SeqNum;
 /// An unused place: an empty range.
 const UNUSED: (SeqNum, SeqNum) = (SeqNum(0), SeqNum(0));
 
-/// At most four ranges by sequence number, the one that changed last first. RFC
-/// 2018 §4.
+/// At most four ranges of sequence numbers, the most recently changed first. RFC 2018 §4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecentRanges([(SeqNum, SeqNum); SackBlocks::CAPACITY]);
 

@@ -27,9 +27,8 @@ pub struct WindowRoom {
     pub limits_peer: bool,
 }
 
-/// Fewest blocks for the window of a connection. With a single block, the rest at its end
-/// could be smaller than one unit of the window field, and the window would never
-/// advance.
+/// Fewest blocks for the window of a connection. With a single block, the bytes left at its end
+/// could be fewer than one unit of the window field, and the window would never advance.
 pub const FEWEST_BLOCKS: u64 = 2;
 
 /// Returns the share of `within_reach` bytes of memory that one window may have: `share`

@@ -405,8 +405,8 @@ impl Scoreboard {
 
     /// Marks `range`, the beginning of a range of the board, as retransmitted.
     ///
-    /// Needs no memory: without a node for the split, the rest of the range counts as
-    /// retransmitted too, until an ACK of the first part marks it as lost again.
+    /// Needs no memory: without a node for the split, the rest of the range counts as retransmitted
+    /// too, until an ACK of the first part marks the rest as lost again.
     pub fn on_retransmitted(
         &mut self,
         range: Range<SeqNum>,

@@ -15,8 +15,8 @@ use crate::{MtuProbing, SeqNum, TcpConfig};
 
 /// The black hole search stops at this size: a packet of 256 bytes.
 const FLOOR: u16 = 216;
-/// Smallest size that a packet-too-big message can set: that of the smallest MTU, 68
-/// bytes (RFC 791 §3.2). The effective bound is the knob `ip.path_mtu_min`.
+/// Smallest size that a packet-too-big message can set: the size for the smallest MTU, 68 bytes
+/// (RFC 791 §3.2). The effective bound is the knob `ip.path_mtu_min`.
 const LEAST_REPORTED: u16 = 28;
 /// Sizes that differ by less than this, in bytes, are not worth a probe.
 const STEP: u16 = 16;

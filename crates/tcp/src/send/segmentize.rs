@@ -44,7 +44,7 @@ pub struct Situation {
 pub enum Writer {
     /// The write was accepted whole.
     Free,
-    /// The write was refused or cut short: its rest completes the last segment.
+    /// The write was refused or cut short: its remaining bytes will complete the last segment.
     Blocked,
     /// The write was refused or cut short, and the writer was notified of room.
     Woken,

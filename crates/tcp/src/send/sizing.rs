@@ -6,7 +6,8 @@
 
 use crate::congestion::SegmentPacer;
 
-/// Changes of size that are stored; further ones are ignored until the oldest is used up.
+/// Number of changes of size that are stored. Further changes are ignored until the oldest one is
+/// used up.
 const MOST_RUNS: usize = 4;
 
 /// Returns the payload that should leave as one frame at `rate` bytes a second: the whole

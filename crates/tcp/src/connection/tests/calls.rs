@@ -96,7 +96,7 @@ fn a_low_water_that_falls_below_what_is_unread_is_an_event() {
     assert!(readable(&mut pair));
 }
 
-/// RFC 9293 §3.8.6.3: the application may ask for an ACK that is delayed.
+/// RFC 9293 §3.8.6.3: the application may ask the stack to send a delayed ACK now.
 #[test]
 fn quick_ack_sends_the_ack_that_waits_and_no_other() {
     for (on, waiting, acks) in [(true, true, 1), (false, true, 0), (true, false, 0)] {

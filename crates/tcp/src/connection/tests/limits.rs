@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A pair whose client has an open window, and a flight of 60 segments of which twelve are
-/// lost.
+/// Creates a pair whose client has a large congestion window and writes 60 segments, twelve of
+/// which are lost.
 fn with_losses() -> Pair {
     let config = TcpConfig {
         send_buffer: 1 << 20,

@@ -7,8 +7,8 @@ fn receive_limit(pair: &mut Pair) -> ReceiveLimit {
     info.receive_limit.current()
 }
 
-/// Creates a server with 4,000 bytes of buffer, of which less than a segment is left in the
-/// peer's first round trip.
+/// Creates a server with a buffer of 4,000 bytes. In the first round trip the peer fills all of it
+/// but less than a segment.
 fn nearly_full() -> Pair {
     let server = TcpConfig {
         receive_buffer: 4_000,

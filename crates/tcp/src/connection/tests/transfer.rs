@@ -337,7 +337,7 @@ fn payload_larger_than_an_overcommitted_pool_arrives_in_parts() {
     assert!(longest > Some(38), "{longest:?}: one that never fits");
 }
 
-/// Returns a pair whose client sends ten segments at once. Those in `lost` are lost, and the
+/// Returns a pair whose client sends ten segments at once. The segments in `lost` are lost, the
 /// first of them twice.
 fn with_a_hole_lost_twice(lost: core::ops::Range<u32>) -> Pair {
     let config = TcpConfig {

@@ -82,16 +82,16 @@ impl Sent {
         self.retransmissions > 0 && matches!(self.status, SentStatus::InFlight)
     }
 
-    /// Returns true if this range left before a range that left at `at` and ends at
-    /// `end`. Of two that left at the same time, the one that ends earlier counts as the
-    /// first. RFC 8985 §6.2.
+    /// Returns true if this range left before a range that left at `at` and ends at `end`. Of two
+    /// ranges that left at the same time, the range that ends earlier counts as the first. RFC 8985
+    /// §6.2.
     pub fn left_before(&self, at: Instant, end: SeqNum) -> bool {
         self.sent_at < at || (self.sent_at == at && self.end.before(end))
     }
 
-    /// Returns true if this range left after a range that left at `at` and ends at `end`.
-    /// Of two that left at the same time, the one that ends later counts as the last. RFC
-    /// 8985 §6.2.
+    /// Returns true if this range left after a range that left at `at` and ends at `end`. Of two
+    /// ranges that left at the same time, the range that ends later counts as the last. RFC 8985
+    /// §6.2.
     pub fn left_after(&self, at: Instant, end: SeqNum) -> bool {
         self.sent_at > at || (self.sent_at == at && self.end.after(end))
     }

@@ -241,7 +241,7 @@ pub struct Cycle {
     pub is_probe_sample: bool,
     /// The last UP lost too much.
     pub prev_probe_too_high: bool,
-    /// The last UP stopped early because the one before had lost too much.
+    /// The last UP stopped early because the UP before it had lost too much.
     pub(super) prev_probe_precautionary: bool,
 }
 
