@@ -340,7 +340,7 @@ fn ask_for_report(
 ) -> Option<super::tally::Span> {
     let mut buffer = vec![0; 2048];
     for _ in 0..LAST_TRIES {
-        // After an error, the loop tries again after [`LAST_WAIT`].
+        // Ignore an error: the loop sends the datagram again after [`LAST_WAIT`].
         let _ = socket.send_to(last, server);
         let last_try = Instant::now();
         while last_try.elapsed() < LAST_WAIT {

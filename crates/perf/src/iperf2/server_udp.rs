@@ -224,7 +224,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
             }
             Some(ClientState::Ended { report, .. }) => {
                 if id < 0 {
-                    // If the report is lost, the client sends its last datagram again.
+                    // Ignore an error: without a report, the client sends its last datagram again.
                     let _ = self.socket.send_to(&report[..], from);
                 }
             }
@@ -308,7 +308,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
     fn end(&mut self, flow: &Flow, from: SocketAddr) {
         let end = flow.start.elapsed();
         let report = Box::new(header::report_bytes(&flow.tally().whole(end)));
-        // If the report is lost, the client sends its last datagram again.
+        // Ignore an error: without a report, the client sends its last datagram again.
         let _ = self.socket.send_to(&report[..], from);
         self.states.insert(
             from,

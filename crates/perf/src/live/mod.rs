@@ -129,7 +129,8 @@ impl LiveLink {
         report: &mut dyn FnMut(&LiveReport),
     ) -> io::Result<LiveReport> {
         wait_precisely();
-        // Without the privilege for real-time priority, the link works but wakes later.
+        // Ignore an error: without the privilege for real-time priority, the link works but wakes
+        // later.
         let _ = run_at_once(PRIORITY);
         let mut reports_at = self.now() + every.into();
         while !stop() {

@@ -153,7 +153,8 @@ impl Connection {
         self.size_send_buffer(env);
         self.record_window(env);
         self.wants_output = true;
-        // A SACK, too, changes the time of a tail loss probe.
+        // Restart the timer of the tail loss probe after a SACK, too, because it also changes the
+        // probe's time.
         if advanced || out.delivered > 0 {
             self.ack_is_overdue = false;
             self.arm_tail(env);
@@ -356,12 +357,13 @@ impl Connection {
             } else {
                 in_flight < 2 * mss
             };
-            // An ACK for a retransmission that fills a hole is not delayed.
+            // Allow no delay during a repair: the ACK for a retransmission that fills a hole is not
+            // delayed.
             let lone = !self.is_repairing() && may_be_delayed;
             let rto = self.rtt.rto(env.config);
             let at = env.now + TailLoss::timeout(self.rtt.srtt(), lone, rto);
-            // A probe never leaves after the timeout (RFC 8985 §7.2). The probe restarts
-            // the timeout.
+            // Set this timer no later than the retransmission timer: a probe never leaves after the
+            // timeout (RFC 8985 §7.2), and the probe restarts the timeout.
             let timeout = self.timers.retransmit.get().unwrap_or(at);
             self.timers.tail.set(at.min(timeout));
         }

@@ -29,8 +29,8 @@ impl Connection {
             .receive
             .sizing
             .on_read(bytes as u32, env.now, min_rtt, full);
-        // The buffer does not shrink here, because a slow peer may be fast again
-        // before the next round trip ends.
+        // Do not shrink the buffer here, because a slow peer may be fast again before the next
+        // round trip ends.
         let goal = goal.unwrap_or(0).max(self.receive_size.get());
         let fair = fair(&self.receive.stream, env);
         self.receive_size.follow(goal, env.pool.pressure(), fair);

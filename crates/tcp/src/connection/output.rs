@@ -311,8 +311,8 @@ impl Connection {
             | Limit::Processor => {}
         }
         let nothing_in_flight = self.recovery.board().in_flight() == 0;
-        // A wait for the device or the pacer ends without the persist timer, and the
-        // retransmission timer keeps running.
+        // Set no persist timer while the device or the pacer delays payload: this wait ends by
+        // itself, and the retransmission timer keeps running.
         let ends_itself = matches!(limit, Limit::Device | Limit::Pacing);
         if nothing_in_flight && !self.pending.probe && !ends_itself && self.has_data() {
             self.arm_persist(env);
@@ -370,7 +370,8 @@ impl Connection {
         }
         env.counters.win_probe += 1;
         self.totals.zero_window_probes += 1;
-        // A segment that leaves while the persist timer runs counts as a window probe.
+        // Set the timer before the probe leaves, because only a segment that leaves while the
+        // persist timer runs counts as a window probe.
         self.arm_persist(env);
         let available = self.send.snd_una.room_to(self.send.payload_end());
         Some(self.data_segment(self.send.snd_una, available.min(1), env))
@@ -558,8 +559,8 @@ impl Connection {
         if self.settings.unsent_low_water > 0 {
             self.note_readiness(env);
         }
-        // While the persist timer runs, only a probe may leave. The probe is beyond the
-        // window, so no ACK of it is expected.
+        // The segment is a window probe, because only a probe may leave while the persist timer
+        // runs. A probe is beyond the window, so no ACK of it is expected.
         if self.timers.persist.is_set() {
             return self.recovery.on_window_probe(env.sent);
         }

@@ -91,7 +91,8 @@ impl ReceiveHalf {
         let was_in_cell = self.stream.is_in_cell();
         let is_full = self.is_filled(burst, (small, rest), cell);
         let is_short = idle_window(room.scale, pool).is_some();
-        // Without its cell, the connection could get a window of a few bytes or none.
+        // Leave the cell only if these blocks stay free. Otherwise the connection could get a
+        // window of a few bytes or none.
         let kept = pool.kept_for_cells().max(FEWEST_BLOCKS as u32);
         let is_busy = (is_full && burst > OPENED_CELLS * cell)
             || (!was_in_cell && burst >= BUSY_CELLS.saturating_mul(cell))

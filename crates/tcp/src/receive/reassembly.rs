@@ -47,7 +47,7 @@ impl ReceiveHalf {
         pool: &mut Pool,
     ) -> Arrival {
         let next = self.next_offset();
-        // Bytes before the start of the stream were never payload and have no
+        // Cut off the bytes before the start of the stream, which were never payload and have no
         // offset.
         let before = u64::from(seq.room_to(self.seq_of(next))).saturating_sub(next) as usize;
         let Some(payload) = payload
@@ -58,7 +58,8 @@ impl ReceiveHalf {
         };
         let from = self.offset_of(seq + before as u32);
         let to = from + payload.len() as u64;
-        // Only in an overcommitted pool can the advertised edge be beyond the backed one.
+        // Use the lower of the advertised edge and the edge that memory backs. They differ only in
+        // an overcommitted pool.
         let edge = self
             .offset_of(self.rcv_adv)
             .min(self.stream.reserved_end().max(next));

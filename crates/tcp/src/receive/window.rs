@@ -92,7 +92,8 @@ impl ReceiveHalf {
     /// Reserves memory for the largest window, and returns the offset that the right edge
     /// could reach now: at least the advertised edge, as long as memory backs it.
     fn reachable_edge(&mut self, room: &WindowRoom, pool: &mut Pool) -> u64 {
-        // The buffer may be larger than the window field can express.
+        // Bound the window by its field, because the buffer may be larger than the field can
+        // express.
         let field_max = self.next_offset() + (u64::from(u16::MAX) << room.scale);
         let wanted = (self.stream.start() + u64::from(room.capacity)).min(field_max);
         if let Some(edge) = self.idle_edge(wanted, room, pool) {

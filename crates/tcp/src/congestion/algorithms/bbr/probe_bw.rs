@@ -115,8 +115,8 @@ impl Bbr {
             return true;
         }
         if sample.cwnd_limited && self.cwnd >= longterm {
-            // `inflight_longterm` limits the delivery rate, so the rate does not show the
-            // bandwidth of the path.
+            // Reset the detector of a full pipe: `inflight_longterm` limits the delivery rate, so
+            // the rate does not show the bandwidth of the path.
             self.full_pipe.reset(sample.rate.rate());
             return false;
         }
