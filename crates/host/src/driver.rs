@@ -5,9 +5,9 @@
 //! batch, releases the lock, wakes waiters, and then sends the batch.
 //!
 //! There are two batches, one to fill and one to send. A thread that sends takes the second batch
-//! out of `Core`; meanwhile other threads only fill the first. At most one thread therefore sends
-//! at a time, and frames leave in order. A caller's frames need no switch to the driver's thread,
-//! and a caller never waits for another caller's system call.
+//! out of the locked state (`Core`); meanwhile other threads only fill the first. At most one
+//! thread therefore sends at a time, and frames leave in order. A caller's frames need no switch to
+//! the driver's thread, and a caller never waits for another caller's system call.
 
 use std::{
     io,

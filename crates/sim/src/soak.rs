@@ -44,8 +44,8 @@ pub struct WorldSummary {
 }
 
 /// Longest time without progress after impairments end: twenty times a retransmission timeout of
-/// 120 s. An orphan whose peer has vanished may hold memory for that long while others wait for
-/// it.
+/// 120 s. An orphan whose peer has vanished may hold memory for that long while other connections
+/// wait for memory.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Virtual time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);

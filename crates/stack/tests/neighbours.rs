@@ -294,7 +294,7 @@ fn connects_to_silent_neighbours_fail_by_their_timers_however_many_there_are() {
     for id in &ids {
         assert_eq!(lan.closed(*id), Some(CloseReason::TimedOut), "after {took}");
     }
-    // A SYN that waits in turn and then fails starts the timer anew.
+    // A SYN that waits in turn and then fails starts the retransmission timer anew.
     assert!(took <= Duration::from_secs(60), "{took}");
     assert!(lan.delivered.is_empty());
 }

@@ -221,7 +221,7 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
 
 /// Checks that the two samples cannot be distinguished. The means differ by at most four standard
 /// errors. Seven thresholds are tried as classifiers: the number of samples that a threshold
-/// classifies correctly differs from half of them by at most four standard deviations.
+/// classifies correctly differs from half of all samples by at most four standard deviations.
 fn judge(name: &str, seen: &[Vec<u32>; 2]) {
     let mean = |sample: &[u32]| {
         sample.iter().map(|value| f64::from(*value)).sum::<f64>() / sample.len() as f64

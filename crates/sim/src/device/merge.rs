@@ -29,7 +29,7 @@ const TCP_AT: usize = EthernetHeader::LEN + Ipv4Header::LEN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
-    /// Segments are handed to the stack when none has followed for this long.
+    /// Segments are handed to the stack when no further segment has arrived for this long.
     #[serde(with = "crate::text_forms::duration")]
     pub quiet: Duration,
     /// Segments are handed to the stack when the first of them is this old.
@@ -183,7 +183,7 @@ impl Candidate {
 }
 
 impl MergedFrame {
-    /// Returns true if `frame` has the same addresses and ports.
+    /// Returns true if `frame` has the same addresses and ports as the merged frame.
     fn is_of(&self, frame: &[u8]) -> bool {
         let key = EthernetHeader::LEN + 12..TCP_AT + 4;
         frame.get(key.clone()) == self.frame.get(key)

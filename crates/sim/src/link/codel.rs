@@ -34,7 +34,7 @@ impl Codel {
         }
     }
 
-    /// Time of the next drop, `count` drops into the dropping state. §3.3.
+    /// Time of the next drop after `t`, when this dropping state has dropped `count` frames. §3.3.
     fn control_law(&self, t: Instant, count: u32) -> Instant {
         let interval = (self.interval_us * 1_000) as f64;
         t + Duration::from_nanos((interval / f64::from(count.max(1)).sqrt()) as u64)

@@ -9,8 +9,8 @@ use super::frame_loss::LostFrames;
 
 /// Counts of the frames of one direction.
 ///
-/// Every frame ends in one way: `offered` + `duplicated` + `hop_messages` is `delivered`, all
-/// of `lost` and the frames that are still inside the link.
+/// Every frame is counted once: `offered` + `duplicated` + `hop_messages` equals the sum of
+/// `delivered`, all of `lost`, and the frames that are still inside the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Frames given to the link.

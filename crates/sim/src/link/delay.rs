@@ -1,7 +1,7 @@
 //! Propagation delay and jitter.
 //!
 //! Rule: jitter keeps frames in order. A frame that would overtake its predecessor arrives together
-//! with it.
+//! with that predecessor.
 
 use fullpipe_pool::{Duration, Instant, Rng};
 

@@ -45,7 +45,7 @@ const NONE: u32 = u32::MAX;
 /// The sender that looks a neighbour up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// A connection, which waits for the outcome, or one in TIME-WAIT.
+    /// A connection that waits for the outcome, or a connection in TIME-WAIT.
     Connection,
     /// A datagram. A connection's lookup may evict its entry, because unknown hosts can make an
     /// application send datagrams to any address.

@@ -28,8 +28,8 @@ pub enum Meaning {
     Bounds(&'static str),
     /// Half of the knob's bytes: the system doubles what is set.
     Doubled,
-    /// Half of the knob's bytes. Setting it also clears the knob named here, which lets
-    /// the buffer grow.
+    /// Half of the knob's bytes. Setting the alias also clears the knob named here, which lets the
+    /// buffer grow.
     DoubledForGood(&'static str),
     /// Share of a buffer that becomes window, as Linux's `tcp_adv_win_scale` *n*: all but
     /// 1/2ⁿ of it for *n* > 0 (1 is 50 %, 2 is 75 %), all of it for 0, 1/2⁻ⁿ of it for
