@@ -1,9 +1,9 @@
 //! Errors of the application's calls, and the reasons for which a connection
 //! ends.
 //!
-//! Rule: errors are sorted by blame. These are the caller's errors, or ends of which the caller
-//! must learn. A mistake of the peer is a [`DiscardReason`](crate::DiscardReason), and a full
-//! buffer is an outcome, not an error.
+//! Rule: errors are sorted by who caused them. This file has the errors of the caller, and the ends
+//! of connections that the caller must learn of. A mistake of the peer is a
+//! [`DiscardReason`](crate::DiscardReason), and a full buffer is an outcome, not an error.
 
 use core::fmt;
 

@@ -2,8 +2,8 @@
 //!
 //! Rule: the gap after a write is its size divided by the rate in bits, or one packet divided by
 //! the rate in packets. A late sender first sends at once the data of up to [`BURST`] at the
-//! requested rate. Then it sends a third faster than requested until it has caught up. A longer
-//! burst would overflow queues on the path. The pacer sleeps between writes; it does not busy-wait.
+//! requested rate; a larger burst would overflow queues on the path. Then it sends a third faster
+//! than requested until it has caught up. The pacer sleeps between writes; it does not busy-wait.
 
 use std::{
     thread,

@@ -1,9 +1,9 @@
 //! The loops that send or receive the bytes of one stream and count them.
 //!
 //! Rule: a loop ends when its amount is reached, when the peer closes, or when its
-//! [`StopCondition`] is met, which it checks at least every [`POLL`](crate::stop::POLL).
-//! It updates the stream's [`Flow`] at once, so that the reporter can read the counts at
-//! any time. It prints nothing.
+//! [`StopCondition`] is met. The loop checks this condition at least every
+//! [`POLL`](crate::stop::POLL). It updates the stream's [`Flow`] at once, so that the reporter can
+//! read the counts at any time. It prints nothing.
 
 use std::{
     io,
@@ -244,8 +244,8 @@ impl ExpectedEnd {
     /// Returns an error once the peer has been silent for too long after the announced
     /// end. `last_arrival` is the time of the last byte.
     ///
-    /// An amount in bytes has no time at which it should have ended. Before the last byte of such
-    /// an amount, a silence of at least [`STALL_TIMEOUT`] aborts the test.
+    /// A test of an amount in bytes has no announced end time. Before the last byte of this amount,
+    /// a silence of at least [`STALL_TIMEOUT`] aborts the test.
     fn check_silence(&self, flow: &Flow, last_arrival: Instant) -> io::Result<()> {
         let (end, silence_timeout) = match self.amount {
             Amount::Time(time) => (flow.start + time, self.silence_timeout),

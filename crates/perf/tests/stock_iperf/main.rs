@@ -2,8 +2,9 @@
 //! reversed tests. Both sides must count the same bytes, and neither may print a warning.
 //!
 //! Rule: there are no assertions about time or rate. Each test runs in its own process with a time
-//! limit, because stock iperf sometimes deadlocks. Datagrams are sent at 5 Mbit/s, at which the
-//! receive buffer takes a fifth of a second to fill.
+//! limit, because stock iperf sometimes deadlocks. Datagrams are sent at 5 Mbit/s. A reader that
+//! pauses for less than a fifth of a second then loses none, because the receive buffer is not full
+//! yet.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;

@@ -2,8 +2,8 @@
 //! client and server, TCP, UDP, fragments and reversed tests.
 //!
 //! Rule: every test runs in its own network namespace, which ends with its process. Tests compare
-//! bytes, not rates. Datagrams are sent well below the rate that a slow machine can carry. Each
-//! lost datagram must appear in a drop counter of this machine's kernel or of the stack.
+//! bytes, not rates. Datagrams are sent at a rate that even a slow machine can carry. Each lost
+//! datagram must appear in a drop counter of this machine's kernel or of the stack.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;

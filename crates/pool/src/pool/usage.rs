@@ -1,4 +1,4 @@
-//! The use of blocks by holder: held, promised, and still available to each.
+//! The use of blocks: the blocks that each holder holds, was promised, and can still get.
 //!
 //! The one rule: blocks held, blocks promised and the unused parts of the floors together
 //! never exceed the limit (the pool times the overcommitment). Every operation keeps this

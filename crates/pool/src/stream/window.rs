@@ -3,8 +3,7 @@
 //! The one rule: the call that moves an offset gives back to the pool every block and
 //! every promise that the new offsets no longer need.
 //!
-//! Not here: finding blocks (`chain.rs`), writing (`append.rs`, `reserve.rs`) and
-//! reading (`slices.rs`).
+//! `chain.rs` finds blocks, `append.rs` and `reserve.rs` write bytes, and `slices.rs` reads them.
 
 use super::cursor::Cursor;
 use crate::index::NONE;

@@ -310,8 +310,8 @@ impl Controller {
     /// Returns true if a congestion mark has reduced the window, and `snd_una` has not passed
     /// the window of data that was in flight at that time.
     ///
-    /// The peer echoes a mark until it receives CWR, which leaves with the first new payload
-    /// after the reduction, so the ACK of the whole window still carries the echo.
+    /// The peer echoes a mark until it receives CWR. CWR leaves with the first new payload after
+    /// the reduction, so even the ACK of the whole window of data carries the echo.
     pub fn is_reduced_by_mark(&self, snd_una: SeqNum) -> bool {
         self.reduced_by == Reduction::RecentMark && snd_una.at_or_before(self.mark_until)
     }

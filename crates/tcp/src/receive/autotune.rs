@@ -1,11 +1,10 @@
 //! The size that the receive buffer should have: dynamic right-sizing.
 //!
-//! Rule: the bytes that the application reads in a round trip are the bytes that the peer
-//! sent in a round trip. A buffer of twice their number lets the peer send as much again
-//! while they are read. A peer whose rate grows has a still higher rate when the window
-//! update arrives. Twice the growth since the round before is therefore added to the
-//! bytes read, before they are doubled. `connection/buffers.rs` decides how connections
-//! share memory.
+//! Rule: the bytes that the application reads in a round trip are the bytes that the peer sent in a
+//! round trip. A buffer of twice this size lets the peer send as many bytes again while the
+//! application reads. A peer whose rate grows has a still higher rate when the window update
+//! arrives. Twice the growth since the round before is therefore added to the bytes read, before
+//! they are doubled. `connection/buffers.rs` decides how connections share memory.
 //!
 //! A receiver that sends no payload has round-trip times only from the handshake and from
 //! the peer's timestamp echoes (RFC 7323 §4.1). If the sender pauses, the age of an echo

@@ -1,7 +1,7 @@
 //! The ranges of out-of-order payload that changed last: the order of SACK blocks.
 //!
-//! Rule: each entry is exactly one range of the reassembly queue; the newest comes first,
-//! so an ACK needs no search. Not here: the queue with all ranges (`reassembly.rs`).
+//! Rule: each entry is exactly one range of the reassembly queue; the newest comes first, so an ACK
+//! needs no search. `reassembly.rs` has the queue with all ranges.
 
 use core::ops::Range;
 

@@ -4,7 +4,7 @@
 //! is the highest recent bandwidth and the shortest round trip. This file holds the order of the
 //! steps (§5.2) and the control parameters (§5.6). `model` has bandwidth, round trips and
 //! aggregation; `startup` has Startup, Drain and the full pipe; `probe_bw` and `probe_rtt` have the
-//! states of these names, and `bounds` the response to loss. Comments name the draft's functions
+//! states of these names; `bounds` has the response to loss. Comments name the draft's functions
 //! and sections.
 //!
 //! Differences from the draft:
