@@ -1,9 +1,11 @@
-//! Lets worlds of random scripts live, without a fuzzer: a seed names a world.
+//! Runs the checks of the fuzz target `stack_stateful` without a fuzzer, with random bytes as
+//! input. Each seed gives one input.
 //!
-//! `cargo run --release --no-default-features --example stateful_seeds -- 1 1000` runs the
-//! seeds from 1 to 1000 and prints each that breaks a rule, with its panic. With a folder as
-//! third argument it writes their scripts into that folder instead, for a fuzzer to begin
-//! with. With one argument it replays the script of that file, as a fuzzer leaves it.
+//! `cargo run --release --no-default-features --example stateful_seeds -- 1 1000` runs the seeds
+//! from 1 to 1000, and prints each seed whose input fails a check, with the panic. With a folder as
+//! third argument, it only writes the inputs to that folder, where a fuzzer can start from them.
+//! With a file as the only argument, it runs the input in that file, for example one on which a
+//! fuzzer failed.
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Arbitrary bytes as frames, time and calls into a whole stack.
+//! Fuzzes a whole stack with arbitrary frames, times and calls.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fullpipe_fuzz::stack::live(bytes));

@@ -1,4 +1,4 @@
-//! Arbitrary bytes into the parser of `fullpipe_wire::ipv4`.
+//! Fuzzes the parser of `fullpipe_wire::ipv4` with arbitrary bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fullpipe_fuzz::wire::ipv4(bytes));

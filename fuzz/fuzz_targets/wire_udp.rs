@@ -1,4 +1,4 @@
-//! Arbitrary bytes into the parser of `fullpipe_wire::udp`.
+//! Fuzzes the parser of `fullpipe_wire::udp` with arbitrary bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fullpipe_fuzz::wire::udp(bytes));

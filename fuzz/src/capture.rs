@@ -1,7 +1,9 @@
-//! Arbitrary bytes as a capture: no panic, every frame counted once, times that do not decrease.
+//! Checks of the capture reader with arbitrary bytes: it does not panic, counts every frame once,
+//! and returns times that do not decrease.
 //!
-//! Rule: the first byte chooses how the rest is read: as a whole file; after a complete head of
-//! a pcap or pcapng file; or as frames, each after its own length, link type and step of time.
+//! Rule: the first byte of the input selects the form in which the following bytes are read: as a
+//! whole file, as the records after a valid header of a pcap or pcapng file, or as frames. Each
+//! frame follows its link type, its length and the time since the previous frame.
 
 use std::io::Cursor;
 
@@ -13,19 +15,19 @@ use fullpipe_diagnose::{
     observe::ConnectionObserver,
 };
 
-/// Most open connections, so that some end early.
+/// Most connections that are tracked at once. The number is small, so that some are ended early.
 const OPEN_MAX: usize = 8;
 
 const PCAP: [u8; 24] = [
     0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0,
 ];
-/// A section header, and an interface of Ethernet frames.
+/// Beginning of a pcapng file: a section header, and an interface with Ethernet frames.
 const PCAPNG: [u8; 48] = [
     0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255,
     255, 255, 255, 255, 28, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0,
 ];
 
-/// Reads arbitrary bytes as a capture, up to the account of each connection.
+/// Reads arbitrary bytes as a capture, and computes the account of each connection.
 pub fn capture(bytes: &[u8]) {
     let Some((way, rest)) = bytes.split_first() else {
         return;
@@ -103,7 +105,7 @@ fn frames(mut rest: &[u8]) {
         let (link, _) = LinkType::READ[usize::from(*link) % LinkType::READ.len()];
         let (bytes, after) = after.split_at(after.len().min((*len).into()));
         rest = after;
-        // Steps of 2^0 to 2^62 ns, forwards or backwards.
+        // Step the time by 2^0 to 2^62 ns, forwards or backwards.
         let size = 1_i64 << (step & 63).min(62);
         at_ns = match step & 64 {
             0 => at_ns.saturating_add(size),
@@ -124,7 +126,7 @@ fn frames(mut rest: &[u8]) {
     check(&dissector.counters());
 }
 
-/// Every frame is counted once.
+/// Checks that every frame was counted once.
 fn check(counters: &CaptureCounters) {
     let counted = counters.segments
         + counters.not_tcp

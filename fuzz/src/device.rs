@@ -1,8 +1,9 @@
-//! The device below the stack: reads every frame as a stranger would.
+//! The device below the stack. It checks every frame that the stack sends, without knowing the
+//! stack's state.
 //!
-//! The one rule: what leaves the stack is well-formed, whatever came in.
+//! The one rule: every frame from the stack is well-formed, whatever frames the stack received.
 //!
-//! Nothing is delivered: the script plays the network.
+//! The device delivers no frames to the stack; the script (the fuzzer's input) does that.
 
 use core::net::IpAddr;
 
@@ -14,23 +15,23 @@ use fullpipe_wire::{
 
 use crate::frames::{Frame, LastSegment};
 
-/// A device that takes a limited number of frames and remembers the last.
+/// A device that accepts a limited number of frames and stores the last one.
 pub struct Wire {
-    /// Frames it still takes before it is full.
+    /// Number of frames that the device accepts before it is full.
     pub room: usize,
-    /// The last TCP segment that left.
+    /// The last TCP segment that the stack sent.
     pub last: LastSegment,
-    /// The last IP packet that left.
+    /// The last IP packet that the stack sent.
     packet: Frame,
     packet_len: usize,
     lent: Frame,
 }
 
 impl Wire {
-    /// Plain Ethernet without offloads.
+    /// Ethernet without offloads.
     pub const CAPABILITIES: Capabilities = Capabilities::plain(Medium::Ethernet, 1500);
 
-    /// A device that is full until `room` is set.
+    /// Creates a device that is full until `room` is set.
     pub fn new() -> Wire {
         let (packet, lent) = ([0; 2048], [0; 2048]);
         Wire {
@@ -42,7 +43,7 @@ impl Wire {
         }
     }
 
-    /// The IP packet that left last.
+    /// Returns the last IP packet that the stack sent.
     pub fn last_packet(&self) -> &[u8] {
         &self.packet[..self.packet_len]
     }

@@ -1,10 +1,11 @@
-//! Frames from the stack's only neighbour, well-formed as far as it takes to
-//! get past the outer layers.
+//! Frames from the stack's only neighbour. Their outer headers are valid, so that the stack accepts
+//! them.
 //!
-//! The one rule: what no fuzzer would guess (checksums, addresses, sequence
-//! numbers relative to the right ones) is filled in; everything else is the script's.
+//! The one rule: this file fills in the values that a fuzzer would not guess: checksums, addresses,
+//! and sequence numbers near the right ones. The script (the fuzzer's input) determines all other
+//! values.
 //!
-//! Frames that are arbitrary from the first byte are not made here.
+//! Completely arbitrary frames are not made here.
 
 use core::net::Ipv4Addr;
 
@@ -19,7 +20,7 @@ use crate::script::Script;
 pub const OUR_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 /// Address of the stack.
 pub const OUR_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// Address of its neighbour.
+/// Address of the neighbour.
 pub const PEER_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// The port on which the stack listens.
 pub const LISTENING_PORT: u16 = 7;
@@ -28,23 +29,23 @@ const PEER_MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 const IP_START: usize = EthernetHeader::LEN;
 const PAYLOAD_START: usize = IP_START + Ipv4Header::LEN;
 
-/// Room for one frame; longer payloads are cut.
+/// Buffer for one frame.
 pub type Frame = [u8; 2048];
 
-/// The numbers of the stack's last TCP segment: enough to answer it.
+/// Ports and numbers of the stack's last TCP segment, from which an answer can be made.
 #[derive(Clone, Copy, Default)]
 pub struct LastSegment {
     /// Port of the stack.
     pub our_port: u16,
     /// Port of the neighbour.
     pub peer_port: u16,
-    /// The next sequence number it will use.
+    /// The next sequence number that the stack will use.
     pub next: u32,
-    /// Its acknowledgement number.
+    /// The acknowledgment number of the segment.
     pub acked: u32,
 }
 
-/// An ARP packet from the neighbour; returns the frame's length.
+/// Writes an ARP packet from the neighbour, and returns the frame's length.
 pub fn arp(frame: &mut Frame, operation: ArpOperation) -> usize {
     ethernet(frame, EtherType::Arp);
     let packet = ArpPacket {
@@ -58,7 +59,8 @@ pub fn arp(frame: &mut Frame, operation: ArpOperation) -> usize {
     IP_START + ArpPacket::LEN
 }
 
-/// An IPv4 packet with a scripted payload and scripted fragment fields.
+/// Writes an IPv4 packet with payload and fragment fields from the script, and returns the frame's
+/// length.
 pub fn ip(frame: &mut Frame, script: &mut Script<'_>) -> Option<usize> {
     let protocol = script.byte()?.into();
     let fragment = script.number()?;
@@ -75,7 +77,8 @@ pub fn ip(frame: &mut Frame, script: &mut Script<'_>) -> Option<usize> {
     Some(ip_header(frame, &header))
 }
 
-/// A TCP segment relative to the one the stack sent last, or to its listening port.
+/// Writes a TCP segment that answers the stack's last segment or is sent to its listening port, and
+/// returns the frame's length.
 pub fn tcp(frame: &mut Frame, script: &mut Script<'_>, last: &LastSegment) -> Option<usize> {
     let ports = script.byte()?;
     let (src_port, dst_port) = match ports {
@@ -107,7 +110,7 @@ pub fn tcp(frame: &mut Frame, script: &mut Script<'_>, last: &LastSegment) -> Op
     ))
 }
 
-/// A number relative to `base`: most near it, the others anywhere on the circle.
+/// Returns a sequence number: usually one near `base`, sometimes any other.
 fn near(script: &mut Script<'_>, base: u32) -> Option<u32> {
     let by = script.byte()?;
     let near = base.wrapping_add_signed(i32::from(by as i8));
@@ -125,7 +128,7 @@ fn options(script: &mut Script<'_>) -> Option<TcpOptions> {
     Some(options)
 }
 
-/// An ICMP message that quotes the packet the stack sent last.
+/// Writes an ICMP message that quotes the stack's last packet, and returns the frame's length.
 pub fn icmp(frame: &mut Frame, script: &mut Script<'_>, quoted: &[u8]) -> Option<usize> {
     let message = Icmpv4Message::Other {
         kind: script.byte()?,

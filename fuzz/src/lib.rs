@@ -1,9 +1,9 @@
-//! The checks of the fuzzers, apart from the fuzzer that drives them.
+//! The checks that the fuzz targets run.
 //!
-//! The one rule: each property is a function of bytes alone, so that a crash
-//! found by a fuzzer is replayed by handing the same bytes to the same function.
+//! The one rule: each check is a function of bytes alone. A failure that a fuzzer found is
+//! therefore repeated by a call with the same bytes.
 //!
-//! Run one with `cargo fuzz run wire_tcp`, all of them with `cargo xtask soak`.
+//! Run one target with `cargo fuzz run wire_tcp`, and all targets with `cargo xtask soak`.
 
 #![forbid(unsafe_code)]
 

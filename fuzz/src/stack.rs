@@ -1,10 +1,11 @@
-//! A whole stack, driven by a script of frames, time and calls.
+//! Checks of a whole stack, with a script (the fuzzer's input) of frames, times and calls.
 //!
-//! The one rule: whatever the script says, nothing panics, nothing is allocated
-//! after construction, every frame that leaves is sound, and when all is closed
-//! and all timers have run out, every block is back in the pool.
+//! The one rule: with every script, the stack does not panic, allocates nothing after construction,
+//! and sends only valid frames. After everything was closed and all timers have expired, every
+//! block is back in the pool.
 //!
-//! Whether bytes arrive in order is for the simulator to check: here the peer lies.
+//! The order of received bytes is not checked here, because the peer sends arbitrary bytes; the
+//! simulator checks it.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -21,13 +22,15 @@ use crate::device::Wire;
 use crate::frames::{self, Frame, LISTENING_PORT, OUR_IP, OUR_MAC, PEER_IP};
 use crate::script::Script;
 
-/// Handles that the script can name.
+/// Most connections that the application has at once.
 const HANDLES: usize = 4;
 
-/// Deadlines after which a stack that was told to end must have nothing left to do.
+/// After everything was closed, the stack must have no timer left after this many timers have
+/// expired.
 const MOST_DEADLINES: u32 = 2_000;
 
-/// Lets a stack live through the script and come to an end.
+/// Runs a stack with the script `bytes`, closes everything, and checks that all memory was
+/// returned.
 pub fn live(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let Some(first) = script.byte() else { return };
@@ -45,7 +48,8 @@ pub fn live(bytes: &[u8]) {
     host.check_all_returned();
 }
 
-/// One of two small configurations: the nuttx preset, and one with fragments.
+/// Returns one of two small configurations: the preset `nuttx`, or that preset with reassembly of
+/// fragments.
 fn config(first: u8) -> Config {
     let preset = presets::find("nuttx").expect("the preset exists");
     let mut config = preset.config();
@@ -101,7 +105,7 @@ impl Host {
         }
     }
 
-    /// Does what the script says next; `None` at its end.
+    /// Performs the next step of the script. Returns `None` at the end of the script.
     fn step(&mut self, script: &mut Script<'_>) -> Option<()> {
         match script.byte()? % 8 {
             0 => {
@@ -129,7 +133,8 @@ impl Host {
         Some(())
     }
 
-    /// Hands the stack the frame just made; its transport checksum is vouched for.
+    /// Delivers the frame in `self.frame` to the stack, as a device that has verified the transport
+    /// checksum.
     fn receive(&mut self, len: usize) {
         let meta = RxMeta {
             checksum_verified: true,
@@ -140,7 +145,7 @@ impl Host {
             .receive(&self.frame[..len], meta);
     }
 
-    /// Time passes: from 1 microsecond to some hours, by powers of two.
+    /// Advances the clock by a power of two of microseconds, up to some hours.
     fn pass(&mut self, exponent: u8) {
         self.now += Duration::from_micros(1 << (exponent % 34));
         self.stack.on_timeouts(self.now);
@@ -151,7 +156,7 @@ impl Host {
         self.stack.transmit(&mut self.wire, self.now, 64);
     }
 
-    /// A call of the application. Refusals are fine: the script knows no better.
+    /// Makes a call of the application. The stack may refuse the call.
     fn call(&mut self, script: &mut Script<'_>) -> Option<()> {
         let (call, number) = (script.byte()?, script.byte()?);
         let place = usize::from(call >> 4) % HANDLES;
@@ -233,7 +238,8 @@ impl Host {
         }
     }
 
-    /// Closes everything and waits until every timer has run out; nobody answers.
+    /// Closes everything, and advances the clock until every timer has expired. No frame is
+    /// answered.
     fn end(&mut self) {
         for id in self.connections.iter_mut().filter_map(Option::take) {
             self.stack
@@ -244,8 +250,8 @@ impl Host {
             .tcp_close_listener(self.listener, self.now)
             .expect("it was open");
         self.stack.udp_close(self.udp).expect("it was open");
-        // From deadline to deadline; the longest story left is a few dozen
-        // retransmissions on each connection, to a neighbour that is silent.
+        // Advance the clock from timer to timer. The stack at most retransmits a few dozen segments
+        // on each connection, to a neighbour that does not answer.
         for _ in 0..MOST_DEADLINES {
             self.wire.room = 64;
             let turn = fullpipe::turn(&mut self.stack, &mut self.wire, self.now);

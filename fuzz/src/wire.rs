@@ -1,9 +1,9 @@
-//! Properties that each parser of the wire keeps for any bytes.
+//! Checks of the packet parsers with arbitrary bytes.
 //!
-//! The one rule: what a parser accepts, its writer can write again, and the
-//! parser then reads the same. A panic anywhere is a failure of its own.
+//! The one rule: if a parser accepts a packet, the packet can be written, and parsing the written
+//! packet gives the same values. No parser panics.
 //!
-//! Whether a parser agrees with other implementations is tested in its crate.
+//! The tests of `fullpipe-wire` compare the parsers with other implementations.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -15,7 +15,7 @@ use fullpipe_wire::{
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
-/// Ethernet II: the header is written back byte for byte.
+/// Checks that an Ethernet II header is written with the same bytes.
 pub fn ethernet(bytes: &[u8]) {
     let Ok((header, payload)) = EthernetHeader::parse(bytes) else {
         return;
@@ -25,7 +25,7 @@ pub fn ethernet(bytes: &[u8]) {
     assert_eq!([&written, payload].concat(), bytes);
 }
 
-/// ARP: the packet is written back byte for byte, without what follows it.
+/// Checks that an ARP packet is written with the same bytes. Bytes after the packet are ignored.
 pub fn arp(bytes: &[u8]) {
     let Ok(packet) = ArpPacket::parse(bytes) else {
         return;
@@ -35,7 +35,7 @@ pub fn arp(bytes: &[u8]) {
     assert_eq!(written, bytes[..ArpPacket::LEN]);
 }
 
-/// IPv4: what is read, options aside, is read again from what is written.
+/// Checks that an IPv4 packet that was written is parsed with the same values. Options are omitted.
 pub fn ipv4(bytes: &[u8]) {
     let _quoted = Ipv4Header::parse_quoted(bytes);
     let _verified = Ipv4Header::parse(bytes, ChecksumPolicy::Verify);
@@ -54,7 +54,8 @@ pub fn ipv4(bytes: &[u8]) {
     assert_eq!(again, Ok((without_options, payload)));
 }
 
-/// ICMPv4: message and payload are read again, now with a good checksum.
+/// Checks that an ICMPv4 message that was written is parsed with the same values and has a valid
+/// checksum.
 pub fn icmpv4(bytes: &[u8]) {
     let _verified = Icmpv4Message::parse(bytes, ChecksumPolicy::Verify);
     let Ok((message, payload)) = Icmpv4Message::parse(bytes, ChecksumPolicy::Trust) else {
@@ -69,7 +70,8 @@ pub fn icmpv4(bytes: &[u8]) {
     );
 }
 
-/// UDP: header and payload are read again, now with a good checksum.
+/// Checks that a UDP datagram that was written is parsed with the same values and has a valid
+/// checksum.
 pub fn udp(bytes: &[u8]) {
     let _quoted = UdpHeader::parse_quoted(bytes);
     let _verified = udp::verify_checksum(bytes, HERE, THERE);
@@ -84,10 +86,11 @@ pub fn udp(bytes: &[u8]) {
     assert_eq!(UdpHeader::parse(&written), Ok((header, payload)));
 }
 
-/// TCP: header, options and text are read again, now with a good checksum.
+/// Checks that a TCP segment that was written is parsed with the same values and has a valid
+/// checksum.
 ///
-/// Unknown options are lost, and so is a SACK block that has no room once the
-/// other options are aligned.
+/// Two values are lost: unknown options, and a SACK block that does not fit beside the aligned
+/// other options.
 pub fn tcp(bytes: &[u8]) {
     let _quoted = tcp::QuotedTcp::parse(bytes);
     let _verified = tcp::verify_checksum(bytes, HERE, THERE);

@@ -1,7 +1,9 @@
-//! The application of a world: it accepts, connects, reads, writes and lets go.
+//! The application above the stack: it accepts and opens connections, reads, writes, closes and
+//! aborts.
 //!
-//! The one rule: a refusal is fine, because the script knows no better; every byte that is read
-//! is checked, and every byte that is written is announced to the model.
+//! The one rule: the stack may refuse a call, because the script (the fuzzer's input) selects calls
+//! at random. Every byte that is read is checked, and the model (`flows`) learns of every byte that
+//! is written.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -17,11 +19,11 @@ use super::tuple::{Tuple, byte_of};
 use super::{Held, PORT, World};
 use crate::script::Script;
 
-/// Connections that the application holds at most.
+/// Most connections that the application has at once.
 const MOST_HELD: usize = 6;
 
 impl World {
-    /// A call that the script chooses.
+    /// Makes a call that the script selects. Returns `None` at the end of the script.
     pub fn call(&mut self, script: &mut Script<'_>) -> Option<()> {
         let call = script.byte()?;
         let held = match self.held.len() {
@@ -47,9 +49,9 @@ impl World {
         Some(())
     }
 
-    /// Returns what the stack says of an open connection that the application holds.
+    /// Returns the stack's information about the application's open connection `tuple`.
     pub fn info(&mut self, tuple: Tuple) -> Option<Info> {
-        // One that has ended may be held beside its successor.
+        // Ignore closed connections: the application may still have one with the same tuple.
         (0..self.held.len()).find_map(|at| {
             let Held { id, tuple: its, .. } = self.held[at];
             let info = self.quiet(|stack, now| stack.tcp_info(id, now)).ok();
@@ -57,7 +59,7 @@ impl World {
         })
     }
 
-    /// Holds a connection, unless there are enough.
+    /// Adds a connection to those of the application.
     fn hold(&mut self, id: ConnectionId) {
         let (local, remote) = self.stack.tcp_ends(id).expect("it was just opened");
         let IpAddr::V4(peer) = remote.ip() else {
@@ -77,14 +79,14 @@ impl World {
         self.learn(tuple);
     }
 
-    /// Tells the model what was agreed.
+    /// Passes the options that both ends of a connection agreed on to the model.
     pub fn learn(&mut self, tuple: Tuple) {
         if let Some(info) = self.info(tuple) {
             self.flows.agreed(tuple, &info);
         }
     }
 
-    /// Accepts a connection, if one waits and there is room for it.
+    /// Accepts a connection, if one waits and the application has fewer than [`MOST_HELD`].
     pub fn accept(&mut self) {
         if self.held.len() == MOST_HELD {
             let over = (0..MOST_HELD).find(|&at| self.is_over(at));
@@ -111,7 +113,8 @@ impl World {
         }
     }
 
-    /// Reads up to `most` bytes and checks them.
+    /// Reads up to `most` bytes from the application's connection with the index `at`, and checks
+    /// them.
     pub fn read(&mut self, at: usize, most: usize) {
         let Held { id, tuple, .. } = self.held[at];
         let mut out = core::mem::take(&mut self.buffer);
@@ -125,7 +128,7 @@ impl World {
         self.buffer = out;
     }
 
-    /// Checks bytes that the next read would return.
+    /// Checks bytes that the next read would return, without reading them.
     fn peek(&mut self, at: usize) {
         let Held {
             id, tuple, read, ..
@@ -138,7 +141,8 @@ impl World {
         }
     }
 
-    /// Writes up to `len` bytes, copied or in place.
+    /// Writes up to `len` bytes, either from a buffer or directly into the stack's memory
+    /// (`in_place`).
     pub fn write(&mut self, at: usize, len: usize, in_place: bool) {
         let Held {
             id, tuple, written, ..
@@ -165,7 +169,8 @@ impl World {
             self.quiet(|stack, now| stack.tcp_write(id, &payload[..len], now))
         };
         self.buffer = payload;
-        // One that has ended takes nothing, and its successor may have its number.
+        // Inform the model only if the stack accepted bytes: a closed connection accepts none, and
+        // a later connection may have the same initial sequence number.
         if let Ok(taken) = taken {
             let written = written + taken as u32;
             self.held[at].written = written;
@@ -256,7 +261,7 @@ impl World {
         Some(())
     }
 
-    /// Opens or closes the listener.
+    /// Closes the listener for some values of `choice`, or opens it if it is closed.
     pub fn call_listener(&mut self, choice: u8) {
         match self.listener {
             Some(listener) if choice.is_multiple_of(8) => {
@@ -272,7 +277,7 @@ impl World {
                     backlog,
                     ..ListenOptions::default()
                 };
-                // Handshakes of the last one may still hold it.
+                // Ignore an error: handshakes of the previous listener may still use the port.
                 self.listener = self.stack.tcp_listen(local, options).ok();
             }
         }
@@ -298,14 +303,14 @@ impl World {
         Some(())
     }
 
-    /// Reads every datagram that waits.
+    /// Reads every datagram in the receive queue.
     pub fn read_datagrams(&mut self) {
         let udp = self.udp;
         let mut out = [0; 64];
         while let Ok(Some(_)) = self.quiet(|stack, _| stack.udp_receive(udp, &mut out)) {}
     }
 
-    /// Lets go of every connection: held, or waiting to be accepted.
+    /// Closes or aborts every connection, including those that wait to be accepted.
     pub fn let_all_go(&mut self, abort: bool) {
         loop {
             while !self.held.is_empty() {
@@ -318,7 +323,7 @@ impl World {
         }
     }
 
-    /// Returns true if the connection is over and everything was read.
+    /// Returns true if the connection is closed and all its payload was read.
     fn is_over(&mut self, at: usize) -> bool {
         let id = self.held[at].id;
         let info = self.quiet(|stack, now| stack.tcp_info(id, now));

@@ -1,11 +1,13 @@
-//! The model of every connection: what peers sent, and what the stack may say of it.
+//! The model of every connection: the bytes that its peer sent, and the segments that the stack may
+//! send.
 //!
-//! The one rule: the model believes frames and the application's calls alone. It tells of each
-//! byte whether a true peer could have sent it at that moment; of each segment of the stack
-//! whether it acknowledges, promises or sends more than is true.
+//! The one rule: the model is computed only from frames and the application's calls. Each byte that
+//! the application reads must be one that a true peer (one that follows the protocol) could have
+//! sent at that time. No segment of the stack may acknowledge a byte that did not arrive, shrink
+//! the window, or carry a byte that was not written.
 //!
-//! A true peer's payload is a function of its sequence number, so the model stores only
-//! what others sent and a true peer might have.
+//! The payload of a true peer is a function of the sequence number, so the model stores only bytes
+//! that differ from it.
 
 use std::collections::HashMap;
 
@@ -15,10 +17,10 @@ use fullpipe_wire::{TcpFlags, TcpHeader};
 use super::streams::Stream;
 use super::tuple::{Tuple, byte_of};
 
-/// The newest connection of a tuple, as its segments show it.
+/// A connection of a tuple (addresses and ports), as its segments show it.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Its ends.
+    /// Addresses and ports of the connection.
     pub tuple: Tuple,
     /// Initial sequence number of the stack.
     pub iss: u32,
@@ -26,57 +28,59 @@ pub struct Flow {
     pub irs: Option<u32>,
     /// Window scale of the stack.
     pub scale: u8,
-    /// The options came back in a SYN cookie, and the stack has not said yet which: no edge
-    /// is known.
+    /// True while the right edge of the window is unknown: the options came back in a SYN cookie,
+    /// and the stack has not reported them yet.
     is_returned: bool,
-    /// It was opened by a SYN cookie: SYN-ACKs with cookies may still be queued.
+    /// True if a SYN cookie opened the connection, so that SYN-ACKs with cookies may still be
+    /// queued.
     is_of_cookie: bool,
     /// Largest window scale that the peer offered.
     peer_scale: u8,
     /// Last acknowledgment number of the stack.
     pub acked: Option<u32>,
-    /// Right edge of its window.
+    /// Right edge of the window that the stack advertised.
     pub edge: Option<u32>,
-    /// Sequence number behind everything it sent.
+    /// Sequence number after the last byte that the stack sent.
     pub sent_end: u32,
     /// Right edge of the largest window that the peer can have advertised.
     peer_edge: Option<u32>,
     /// Last timestamp of the stack.
     pub timestamp: Option<u32>,
-    /// Bytes that the stack had received when the application let go of it.
+    /// Bytes that the stack had received when the application closed the connection.
     received: u32,
-    /// It has sent more than a SYN.
+    /// True if the stack has sent a segment other than a SYN.
     is_open: bool,
-    /// A reset has arrived that the stack may have believed, the stack has sent one, or the
-    /// application has let go.
+    /// True if the connection may have ended: the stack may have accepted a reset or has sent one,
+    /// or the application has closed the connection.
     may_be_over: bool,
-    /// Number of a SYN that arrived after that.
+    /// Sequence number of a SYN that arrived when the connection may have ended.
     next_irs: Option<u32>,
-    /// Its first segment was a SYN.
+    /// True if the stack opened the connection.
     is_active: bool,
 }
 
-/// The model.
+/// The model of all connections.
 #[derive(Default)]
 pub struct Flows {
     flows: Vec<Flow>,
     streams: HashMap<(Tuple, u32), Stream>,
     written: HashMap<(Tuple, u32), Written>,
-    /// A segment that the stack has sent may wait, or be lost, until ARP finds the neighbour: only the
-    /// application knows its windows.
+    /// True if a segment of the stack may wait for ARP, or be lost there. The model then does not
+    /// see every window that the stack advertises.
     hides_answers: bool,
-    /// Bytes of packet memory: what a connection holds that no application reads.
+    /// Bytes of packet memory: the most that a connection can receive without a read.
     memory: u32,
 }
 
-/// The application's side of the direction to the peer.
+/// Payload that the application has written to a connection, and true if it has closed its
+/// direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Written {
     bytes: u32,
     ended: bool,
 }
 
-/// Bytes that a segment of the stack takes of the sequence space.
+/// Returns the length of a segment in the sequence space: its payload, SYN and FIN.
 fn len_of(header: &TcpHeader, payload: &[u8]) -> u32 {
     let marks = [TcpFlags::SYN, TcpFlags::FIN];
     let marks = marks.iter().filter(|&&mark| header.flags.contains(mark));
@@ -106,14 +110,14 @@ impl Flow {
         }
     }
 
-    /// The next byte that the stack expects, as far as it has said so.
+    /// Returns the sequence number that the stack expects next, as far as its segments show.
     pub fn expected(&self) -> u32 {
         self.acked
             .or(self.irs.map(|irs| irs.wrapping_add(1)))
             .unwrap_or(0)
     }
 
-    /// Returns true if a true peer may acknowledge `ack`.
+    /// Returns true if the stack has sent everything below `ack`.
     fn has_sent(&self, ack: u32) -> bool {
         ack.wrapping_sub(self.iss) <= self.sent_end.wrapping_sub(self.iss)
     }
@@ -124,23 +128,24 @@ impl Flow {
             .is_some_and(|acked| (ack.wrapping_sub(acked) as i32) < 0)
     }
 
-    /// The sequence numbers at which the stack takes payload: first, and how many. `hidden`
-    /// is given where the edges are not known: bytes that the stack can hold, all of which
-    /// may have arrived without an answer.
+    /// Returns the window in which the stack accepts payload: its first sequence number and its
+    /// length. If the model does not see the window, `hidden` is the number of bytes that the stack
+    /// can store; all of them may have arrived without an answer.
     fn window(&self, info: Option<&Info>, hidden: Option<u32>) -> Option<(u32, u32)> {
         match (info, hidden) {
             (Some(info), _) if Some(info.irs) == self.irs => Some((info.rcv_nxt, info.rcv_wnd)),
             (_, Some(bytes)) => Some((self.irs?.wrapping_add(1), self.received + bytes)),
             (_, None) => {
                 let (acked, edge) = (self.acked?, self.edge?);
-                // The field leaves out less than a unit of the scale.
+                // Add one unit of the scale, because the window field is rounded down.
                 Some((acked, edge.wrapping_sub(acked) + (1 << self.scale)))
             }
         }
     }
 
-    /// Sequence number behind all that the stack may have sent, FIN included. `most` is given where
-    /// segments may be lost before they are seen: bytes that the application wrote.
+    /// Returns the sequence number after the last byte or FIN that the stack may have sent. If
+    /// segments may be lost before the model sees them, `most` is the number of bytes that the
+    /// application wrote.
     fn last_sent(&self, info: Option<&Info>, most: Option<u32>) -> u32 {
         match (info, most) {
             (Some(info), _) if Some(info.irs) == self.irs => info.snd_nxt,
@@ -149,7 +154,7 @@ impl Flow {
         }
     }
 
-    /// Returns true if the stack must believe an acknowledgment (RFC 5961 §5).
+    /// Returns true if the stack must accept the acknowledgment number `ack` (RFC 5961 §5).
     fn believes(&self, ack: u32, info: Option<&Info>) -> bool {
         let Some(info) = info else {
             return true;
@@ -160,8 +165,8 @@ impl Flow {
 }
 
 impl Flows {
-    /// The model before any segment. `hides_answers`: a neighbour may have to be found first.
-    /// `memory`: bytes of the pool.
+    /// Creates a model without connections. `hides_answers` is true if segments may wait for ARP;
+    /// `memory` is the size of the pool in bytes.
     pub fn new(hides_answers: bool, memory: u32) -> Flows {
         Flows {
             hides_answers,
@@ -170,12 +175,12 @@ impl Flows {
         }
     }
 
-    /// Every flow, oldest first.
+    /// Returns every connection, the oldest first.
     pub fn all(&self) -> &[Flow] {
         &self.flows
     }
 
-    /// The newest connection of `tuple`.
+    /// Returns the newest connection of `tuple`.
     pub fn find(&self, tuple: Tuple) -> Option<&Flow> {
         self.flows.iter().rfind(|flow| flow.tuple == tuple)
     }
@@ -184,7 +189,8 @@ impl Flows {
         self.flows.iter_mut().rfind(|flow| flow.tuple == tuple)
     }
 
-    /// Adds a connection. The one before it is kept: an answer of it may still be queued.
+    /// Adds a connection. Keeps the previous connection of the same tuple, because one of its
+    /// segments may still be queued.
     fn start(&mut self, tuple: Tuple, iss: u32) -> &mut Flow {
         if self
             .flows
@@ -195,7 +201,8 @@ impl Flows {
         }
         if let Some(at) = self.flows.iter().rposition(|flow| flow.tuple == tuple) {
             let last = self.flows.remove(at);
-            // A replayed cookie may open one of the same number later.
+            // Forget the bytes written to older connections, except those with these initial
+            // sequence numbers: a repeated cookie may later open a connection with the same number.
             for old in self.flows.extract_if(.., |flow| flow.tuple == tuple) {
                 if old.iss != last.iss && old.iss != iss {
                     self.written.remove(&(tuple, old.iss));
@@ -205,14 +212,15 @@ impl Flows {
         }
         let mut flow = Flow::new(tuple, iss);
         if let Some(last) = self.find(tuple).filter(|last| last.iss == iss) {
-            // Segments of the peer may have reached this connection before it sent any.
+            // Take over the peer's window: segments of the peer may have reached this connection
+            // before it sent one.
             (flow.peer_edge, flow.peer_scale) = (last.peer_edge, last.peer_scale);
         }
         self.flows.push(flow);
         self.flows.last_mut().expect("it was just added")
     }
 
-    /// Makes the connection to which a segment of the stack belongs the newest.
+    /// Finds the connection to which a segment of the stack belongs, and makes it the newest.
     fn choose(&mut self, tuple: Tuple, header: &TcpHeader) {
         let newest = self.flows.iter().rposition(|flow| flow.tuple == tuple);
         let newest = newest.filter(|&at| self.may_send(&self.flows[at], header));
@@ -230,8 +238,8 @@ impl Flows {
         }
     }
 
-    /// Returns true if this is the first segment of a handshake after a reset: it may be a
-    /// challenge ACK.
+    /// Returns true if the segment is the first one of a new connection after a reset. Such a
+    /// segment may be a challenge ACK.
     fn starts_next(&self, tuple: Tuple, header: &TcpHeader) -> bool {
         let irs = header.ack.wrapping_sub(1);
         let is_fin = header.flags.contains(TcpFlags::FIN);
@@ -243,8 +251,9 @@ impl Flows {
         self.find(tuple).is_some_and(is_next) && !self.flows.iter().any(is_known)
     }
 
-    /// Returns true if a connection may say this, had no reset ended it: it acknowledges what
-    /// arrived, no less than before, at a number up to the end of what was written.
+    /// Returns true if `flow` may send a segment with this header, provided that no reset has ended
+    /// it. The segment must acknowledge only bytes that arrived, and no less than earlier segments.
+    /// Its sequence number must not exceed the end of the written bytes.
     fn may_send(&self, flow: &Flow, header: &TcpHeader) -> bool {
         let Flow { tuple, iss, .. } = *flow;
         let written = self.written.get(&(tuple, iss)).copied().unwrap_or_default();
@@ -260,8 +269,8 @@ impl Flows {
         self.streams.entry((tuple, irs)).or_insert_with(stream)
     }
 
-    /// A segment is about to reach the stack, which would say `info` of the connection if the
-    /// application holds it.
+    /// Records a segment that the stack will receive next. `info` is the stack's information about
+    /// the connection, if it is one of the application's.
     pub fn arrives(
         &mut self,
         tuple: Tuple,
@@ -271,7 +280,7 @@ impl Flows {
     ) {
         let has = |flag| header.flags.contains(flag);
         if has(TcpFlags::SYN) && !has(TcpFlags::RST) {
-            // Whoever sends a SYN decides on the stream that follows.
+            // Record a new stream: every SYN may begin one.
             let stream = self.stream(tuple, header.seq);
             stream.arrives(header.seq.wrapping_add(1), payload, has(TcpFlags::FIN));
             stream.offer(header.options.window_scale);
@@ -280,7 +289,8 @@ impl Flows {
             return;
         };
         let flow = &mut self.flows[at];
-        // A connection may be accepted and closed before a segment shows its window.
+        // The window is unknown before the first segment: a connection may be accepted and closed
+        // without one.
         let is_hidden = self.hides_answers || flow.edge.is_none();
         let hidden = is_hidden.then_some(self.memory);
         let written = self.written.get(&(tuple, flow.iss)).copied();
@@ -310,7 +320,8 @@ impl Flows {
         let (window, irs, next) = (flow.window(info, hidden), flow.irs, flow.next_irs);
         let (seq, fin) = (header.seq, has(TcpFlags::FIN));
         if let Some(next) = next {
-            // At the moment of a reset the next connection has the same number.
+            // Also record the payload for the next connection. If it begins at the same time as the
+            // reset arrives, it has the same initial sequence number.
             let window = (next.wrapping_add(1), self.memory);
             let stream = self.stream(tuple, next);
             stream.arrives_within(seq, payload, fin, window);
@@ -321,9 +332,10 @@ impl Flows {
         }
     }
 
-    /// The stack has taken the segment that returned one of its SYN cookies.
+    /// Records that the stack has accepted a segment that returned one of its SYN cookies.
     pub fn on_cookie(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
-        // A keepalive probe, which repeats the last number, returns a cookie too.
+        // Find the peer's number by the cookie, if possible: the segment may be a keepalive probe,
+        // whose sequence number is less by one.
         let iss = header.ack.wrapping_sub(1);
         let answered = self
             .flows
@@ -333,7 +345,8 @@ impl Flows {
         let irs = irs.unwrap_or(header.seq.wrapping_sub(1));
         let stream = self.stream(tuple, irs);
         stream.arrives(header.seq, payload, header.flags.contains(TcpFlags::FIN));
-        // Its options came back in the cookie; the model allows the largest scale.
+        // Assume the largest window scale, because the model does not know the options in the
+        // cookie.
         let flow = self.start(tuple, iss);
         (flow.irs, flow.acked) = (Some(irs), Some(irs.wrapping_add(1)));
         (flow.is_returned, flow.is_of_cookie) = (true, true);
@@ -342,9 +355,10 @@ impl Flows {
         flow.peer_edge = Some(header.ack.wrapping_add(u32::from(header.window) << 14));
     }
 
-    /// The stack says of a connection what was agreed.
+    /// Records the options of a connection, as the stack reports them.
     pub fn agreed(&mut self, tuple: Tuple, info: &Info) {
-        // A late SYN-ACK with another cookie may look newer.
+        // Make this connection the newest: a late SYN-ACK with another cookie may have seemed
+        // newer.
         let is_it = |flow: &Flow| flow.tuple == tuple && flow.iss == info.iss;
         if let Some(at) = self.flows.iter().rposition(is_it)
             && !matches!(info.state, TcpState::SynSent | TcpState::Closed)
@@ -355,7 +369,7 @@ impl Flows {
             }
             let flow = self.find_mut(tuple).expect("it was just there");
             if flow.irs == Some(info.irs) {
-                // It lives, so the stack has believed no reset.
+                // The connection is open, so the stack has not accepted a reset.
                 (flow.may_be_over, flow.next_irs) = (false, None);
             }
             flow.irs = Some(info.irs);
@@ -365,14 +379,14 @@ impl Flows {
         }
     }
 
-    /// The application has written `bytes` in all.
+    /// Records that the application has written `bytes` in total.
     pub fn wrote(&mut self, tuple: Tuple, iss: u32, bytes: u32) {
         let written = self.written.entry((tuple, iss)).or_default();
         written.bytes = written.bytes.max(bytes);
     }
 
-    /// The application lets go of a connection, of which the stack says `info`: nobody reads
-    /// what arrives from now on.
+    /// Records that the application closes a connection and reads nothing that arrives later.
+    /// `info` is the stack's information about the connection.
     pub fn let_go(&mut self, tuple: Tuple, info: &Info) {
         let of_it = |flow: &&mut Flow| flow.tuple == tuple && flow.iss == info.iss;
         if let Some(flow) = self.flows.iter_mut().rfind(of_it) {
@@ -381,7 +395,7 @@ impl Flows {
         }
     }
 
-    /// The application has closed its direction.
+    /// Records that the application has closed its direction.
     pub fn ended(&mut self, tuple: Tuple, iss: u32) {
         self.written.entry((tuple, iss)).or_default().ended = true;
     }
@@ -389,7 +403,7 @@ impl Flows {
     /// Checks bytes that the application read from offset `at` of the peer's stream.
     ///
     /// # Panics
-    /// If no true peer can have sent one of them.
+    /// If no true peer can have sent one of these bytes.
     pub fn check_read(&mut self, tuple: Tuple, irs: u32, at: u32, bytes: &[u8]) {
         let first = irs.wrapping_add(1).wrapping_add(at);
         self.stream(tuple, irs).check_read(first, bytes);
@@ -398,10 +412,11 @@ impl Flows {
     /// Checks a segment that the stack sent.
     ///
     /// # Panics
-    /// If it is not true.
+    /// If the segment breaks the rule of this file.
     pub fn leaves(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
         if header.flags.contains(TcpFlags::RST) {
-            // With ACK and its next number it ends the connection; others answer strays.
+            // A reset with ACK and the connection's next sequence number ends the connection. Other
+            // resets answer segments without a connection.
             if header.flags.contains(TcpFlags::ACK)
                 && let Some(flow) = self.find_mut(tuple)
             {
@@ -440,7 +455,7 @@ impl Flows {
         }
     }
 
-    /// Returns true for a SYN-ACK that was queued before its cookie came back.
+    /// Returns true for a SYN-ACK that was queued before its cookie returned.
     fn repeats_cookie(&self, tuple: Tuple, header: &TcpHeader) -> bool {
         self.find(tuple).is_some_and(|flow| {
             let repeats = flow.iss == header.seq && flow.irs == Some(header.ack.wrapping_sub(1));
@@ -451,10 +466,10 @@ impl Flows {
     fn on_syn(&mut self, tuple: Tuple, header: &TcpHeader) {
         let irs = header.ack.wrapping_sub(1);
         let answers = header.flags.contains(TcpFlags::ACK);
-        // A SYN repeated after a reset is answered by a new connection, at the same
-        // moment with the same number.
+        // A SYN that is repeated after a reset opens a new connection. If the clock has not
+        // advanced since, the new connection has the same initial sequence number.
         let is_known = self.find(tuple).is_some_and(|flow| {
-            // Payload of a SYN that crossed ours is acknowledged with it.
+            // In a simultaneous open, the SYN-ACK may also acknowledge payload of the peer's SYN.
             let reach = if flow.is_active { 1 << 16 } else { 1 };
             let same_peer =
                 !answers || flow.irs.is_none_or(|known| irs.wrapping_sub(known) < reach);
@@ -473,13 +488,14 @@ impl Flows {
         }
     }
 
-    /// The stack sends what was written, inside the peer's window, and FIN at its end.
+    /// Checks that the stack sends only written bytes, within the peer's window, and a FIN only
+    /// after the last of them.
     fn check_sent(&self, flow: &Flow, header: &TcpHeader, payload: &[u8]) {
         let Flow { tuple, iss, .. } = *flow;
         let written = self.written.get(&(tuple, iss)).copied().unwrap_or_default();
         let first = iss.wrapping_add(1);
         let end = header.seq.wrapping_add(payload.len() as u32);
-        // Before the first byte lies the SYN; probes of a silent peer repeat it.
+        // Also accept the sequence number of the SYN, which probes of a silent peer repeat.
         let reach = end.wrapping_sub(first) as i32;
         assert!(
             reach <= written.bytes as i32 + i32::from(written.ended) && reach >= -1,
@@ -489,7 +505,8 @@ impl Flows {
         for (at, &byte) in payload.iter().enumerate() {
             let seq = header.seq.wrapping_add(at as u32);
             let offset = seq.wrapping_sub(first);
-            // The probe of a keepalive may carry a byte that was acknowledged.
+            // Do not check that the byte is unacknowledged: a keepalive probe may carry an
+            // acknowledged byte.
             let known = offset < written.bytes;
             assert!(
                 known && byte == byte_of(tuple, iss, seq, false),
@@ -509,7 +526,8 @@ impl Flows {
         }
     }
 
-    /// The stack acknowledges what arrived, and takes no promise back.
+    /// Checks that the stack acknowledges only bytes that arrived, and that neither the
+    /// acknowledgment number nor the right edge of the window decreases.
     fn check_acknowledged(&mut self, flow: &Flow, header: &TcpHeader) {
         let Some(irs) = flow.irs else {
             panic!("it acknowledges a peer that it does not know: {header:?} of {flow:?}");

@@ -1,7 +1,7 @@
-//! An honest client: a stack of the same kind, which comes after the others.
+//! An honest client: another instance of the stack, which connects after the script has ended.
 //!
-//! The one rule: whatever happened before, it is served: its request arrives, and the answer
-//! comes back, in a time that its own retransmissions explain.
+//! The one rule: whatever the script did, the stack under test receives the client's request, and
+//! the client receives the answer within [`PATIENCE`].
 
 use core::net::{Ipv4Addr, SocketAddr};
 
@@ -15,15 +15,16 @@ use super::port::Port;
 use super::tuple::{Tuple, byte_of};
 use super::{PORT, World};
 
-/// Its address.
+/// Address of the client.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 77);
 
-/// Bytes that it sends, and that it gets in return.
+/// Bytes of the client's request.
 const REQUEST: u32 = 700;
+/// Bytes of the answer to the client.
 const ANSWER: u32 = 500;
-/// Time within which it is served.
+/// Longest time until the client has its answer.
 const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
-/// Turns after which it is taken for one that is never served.
+/// Most turns of both stacks until the client has its answer.
 const MOST_TURNS: u32 = 100_000;
 
 struct Friend {
@@ -40,9 +41,11 @@ impl Friend {
         let capabilities = Capabilities::plain(world.medium, world.mtu);
         let mut config = Config::default();
         (config.pool.blocks, config.pool.block_size) = (64, 1_024);
-        // The knobs may let a connection end when a probe 10 ms after another has no answer.
+        // Answer every probe: some configurations end a connection if two probes within 10 ms have
+        // no answer.
         config.tcp.challenge_ack_interval = Duration::ZERO;
-        // An overcommitted pool may take a few bytes of each retransmission.
+        // Retransmit often: an overcommitted pool may accept only a few bytes of each
+        // retransmission.
         config.tcp.rto_max = Duration::from_secs(4);
         (config.tcp.retries2, config.tcp.syn_retries) = (255, 255);
         let interface = Interface {
@@ -74,7 +77,7 @@ impl Friend {
         }
     }
 
-    /// Writes what is left of the request, and reads the answer.
+    /// Writes the remaining bytes of the request, and reads the answer.
     fn act(&mut self, now: Instant) {
         let info = self.stack.tcp_info(self.id, now).expect("it is held");
         if let Some(reason) = info.close_reason {
@@ -103,7 +106,7 @@ impl Friend {
         }
     }
 
-    /// Sends what is due; returns the frames.
+    /// Runs the client's timers, and returns the frames that the client sends.
     fn turn(&mut self, now: Instant) -> Vec<Vec<u8>> {
         self.stack.on_timeouts(now);
         self.port.room = 64;
@@ -114,10 +117,11 @@ impl Friend {
 }
 
 impl World {
-    /// An honest client comes, and again when it is turned away, and must be served.
+    /// Connects an honest client, which must receive its answer. If its connection ends early,
+    /// another client connects.
     ///
     /// # Panics
-    /// If it is not.
+    /// If no client receives its answer in time.
     pub fn serve_friend(&mut self, secret: u8) {
         if self.listener.is_none() {
             self.call_listener(0);
@@ -143,7 +147,7 @@ impl World {
         self.report_waiting(&friend, &info)
     }
 
-    /// Panics with what both sides know of a connection that does not end.
+    /// Panics with the state of both ends of a connection that has not received its answer in time.
     fn report_waiting(&mut self, friend: &Friend, info: &Info) -> ! {
         let its = self.held.iter().find(|held| held.tuple == friend.tuple);
         let its = its.map(|held| {
@@ -167,7 +171,7 @@ impl World {
         );
     }
 
-    /// Both sides act once, and time passes; returns true when the client has its answer.
+    /// Lets both ends act once, and advances the clock. Returns true if the client has its answer.
     fn pass_on(&mut self, friend: &mut Friend) -> bool {
         friend.act(self.now);
         let frames = friend.turn(self.now);
@@ -178,8 +182,9 @@ impl World {
         self.accept();
         if let Some(at) = self.held.iter().position(|held| held.tuple == friend.tuple) {
             self.read(at, 1_024);
-            // No more at a time than a writer always gets (knob `pool.send_floor`): with the
-            // knob `tcp.write_atomic` a write is taken whole or not at all.
+            // Write at most the bytes that every writer is guaranteed (knob `pool.send_floor`),
+            // because with the knob `tcp.write_atomic` the stack accepts a write either whole or
+            // not at all.
             let left = ANSWER - self.held[at].written;
             let piece = left.min(self.piece);
             if piece > 0 {
@@ -194,7 +199,7 @@ impl World {
         self.asked.clear();
         for frame in core::mem::take(&mut self.to_friend) {
             busy = true;
-            // The device would have completed the checksum.
+            // Mark the checksum as verified, because a real device would have completed it.
             let meta = RxMeta {
                 checksum_verified: true,
                 merged: 0,

@@ -1,12 +1,13 @@
-//! A whole stack among peers that know its connections and lie about them.
+//! Checks of a whole stack whose peers know the state of its connections and send false segments.
 //!
-//! The one rule: after each step the stack's own invariants hold, every frame that left was
-//! sound and true, and every byte that the application read is one that a true peer could
-//! have sent; at the end an honest client is served and every block is back.
+//! The one rule: after each step, the stack's invariants hold, every frame that it sent was valid
+//! and agrees with the model (`flows`), and a true peer (one that follows the protocol) could have
+//! sent every byte that the application read. At the end, an honest client receives its answer, and
+//! every block is back in the pool.
 //!
-//! [`stack`](crate::stack) hands a stack arbitrary bytes; here the peers are in step with it, so
-//! that a script reaches open connections. The network loses, reorders and repeats, but
-//! whether a transfer is fast is for the simulator.
+//! In [`stack`](crate::stack), a stack receives arbitrary bytes. Here the peers know the sequence
+//! numbers, so that their segments reach open connections. The network loses, reorders and repeats
+//! frames. Speed is not checked here, but by the simulator.
 
 mod calls;
 mod flows;
@@ -36,13 +37,13 @@ use tuple::Tuple;
 
 /// The port on which the stack listens.
 const PORT: u16 = 7;
-/// Frames that may be replayed.
+/// Most stored frames that may arrive again.
 const REMEMBERED: usize = 16;
-/// Deadlines after which a stack that was told to end must have nothing left to do: an hour
-/// of retransmissions, with an ARP request each millisecond.
+/// After everything was closed, the stack must have no timer left after this many timers have
+/// expired. An hour of retransmissions with an ARP request in each millisecond takes 3.6 million.
 const MOST_DEADLINES: u32 = 4_000_000;
 
-/// A connection that the application holds.
+/// A connection of the application.
 #[derive(Clone, Copy)]
 struct Held {
     id: ConnectionId,
@@ -59,17 +60,17 @@ struct World {
     medium: Medium,
     mtu: usize,
     now: Instant,
-    /// Bytes of the blocks that only writers get, at most 64.
+    /// Bytes that every writer is guaranteed (knob `pool.send_floor`), at most 64.
     piece: u32,
     listener: Option<ListenerId>,
     udp: UdpId,
     held: Vec<Held>,
     flows: Flows,
-    /// Frames that arrived before, newest last.
+    /// Frames that have arrived, the newest last.
     history: VecDeque<(Vec<u8>, bool)>,
-    /// Neighbours that the stack has asked for.
+    /// Neighbours for which the stack has sent an ARP request.
     asked: Vec<Ipv4Addr>,
-    /// The last IP packet that left.
+    /// Beginning of the last IP packet that the stack sent.
     last_packet: Vec<u8>,
     /// Bytes handed to the device.
     sent: u64,
@@ -79,10 +80,11 @@ struct World {
     to_friend: Vec<Vec<u8>>,
 }
 
-/// Lets a world live through a script and come to an end.
+/// Runs a stack and its peers with the script `bytes`, and checks them at the end. A script is the
+/// fuzzer's input.
 ///
 /// # Panics
-/// If a rule is broken.
+/// If a check fails.
 pub fn live(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let Some(setup) = setup::draw(&mut script) else {
@@ -98,7 +100,7 @@ pub fn live(bytes: &[u8]) {
     world.end(is_kind, serves);
 }
 
-/// A random script: the same for the same seed, on every machine.
+/// Returns a random script. Equal seeds give equal scripts on every machine.
 pub fn script_of(seed: u64) -> Vec<u8> {
     let mut rng = Rng::seeded(seed);
     let len = rng.between(200, 12_000);
@@ -141,7 +143,7 @@ impl World {
         })
     }
 
-    /// Calls the stack, which may not allocate.
+    /// Calls the stack, and checks that the call allocates no memory.
     fn quiet<R>(&mut self, call: impl FnOnce(&mut Stack, Instant) -> R) -> R {
         let (stack, now) = (&mut self.stack, self.now);
         let mut answer = None;
@@ -150,7 +152,7 @@ impl World {
         answer.expect("it was called")
     }
 
-    /// Does what the script says next; `None` at its end.
+    /// Performs the next step of the script. Returns `None` at the end of the script.
     fn step(&mut self, script: &mut Script<'_>) -> Option<()> {
         let what = script.byte()?;
         match what % 16 {
@@ -171,7 +173,7 @@ impl World {
         Some(())
     }
 
-    /// A peer sends a segment.
+    /// Lets a peer send a segment that the script describes.
     fn segment(&mut self, script: &mut Script<'_>) -> Option<()> {
         let whose = script.byte()?;
         let now_ms = self.now.as_millis() as u32;
@@ -184,7 +186,7 @@ impl World {
             };
             (tuple, segments::syn(script, tuple, now_ms)?)
         } else {
-            // The newest are the likeliest to be open.
+            // Select one of the newest connections, because these are most likely open.
             let back = usize::from(whose) % count.min(6);
             let flow = self.flows.all()[count - 1 - back].clone();
             let info = self.info(flow.tuple);
@@ -194,7 +196,7 @@ impl World {
         self.send_segment(script, tuple.peer, &header, &payload)
     }
 
-    /// Delivers a segment: whole, in fragments, damaged or twice.
+    /// Delivers a segment to the stack: whole, in fragments, damaged or twice.
     fn send_segment(
         &mut self,
         script: &mut Script<'_>,
@@ -242,7 +244,7 @@ impl World {
         Some(())
     }
 
-    /// A frame arrives, and may arrive again later.
+    /// Delivers a frame to the stack, and stores it, so that it may arrive again later.
     fn deliver_frame(&mut self, frame: Vec<u8>, vouched: bool) {
         let packet = frame.get(self.port.header_len()..).unwrap_or_default();
         self.deliver(&frame, packet, vouched);
@@ -252,7 +254,8 @@ impl World {
         }
     }
 
-    /// A frame arrives that is, or completes, the IP packet `whole`: the model reads that first.
+    /// Delivers a frame that contains the IP packet `whole` or a fragment of it. The model reads
+    /// the packet before the stack receives the frame.
     fn deliver(&mut self, frame: &[u8], whole: &[u8], vouched: bool) {
         let cookies = self.stack.counters().mib.tcp_syncookies_recv;
         let seen = packets::read_segment(whole, vouched);
@@ -279,7 +282,7 @@ impl World {
         }
     }
 
-    /// A frame that arrived before arrives again.
+    /// Delivers a stored frame again.
     fn replay(&mut self, script: &mut Script<'_>) -> Option<()> {
         let which = usize::from(script.byte()?);
         if !self.history.is_empty() {
@@ -289,7 +292,7 @@ impl World {
         Some(())
     }
 
-    /// A packet that is no TCP segment, or not on purpose.
+    /// Delivers a packet that is not a TCP segment, except by chance.
     fn other_packet(&mut self, script: &mut Script<'_>) -> Option<()> {
         let (what, who) = (script.byte()?, script.byte()?);
         let from = peer_ip(who);
@@ -306,7 +309,7 @@ impl World {
                     0 => ArpOperation::Reply,
                     _ => ArpOperation::Request,
                 };
-                // Sometimes another station claims the address, or even ours.
+                // Sometimes let another station claim the address, or even the stack's own address.
                 let station = mac_of(peer_ip(who.wrapping_add(what >> 6)));
                 let claimed = if what & 48 == 48 { OUR_IP } else { from };
                 if let Medium::Ethernet = self.medium {
@@ -327,7 +330,8 @@ impl World {
         Some(())
     }
 
-    /// An ICMP message: it quotes what left last, perhaps with another sequence number.
+    /// Returns an ICMP message that quotes the stack's last packet, sometimes with another sequence
+    /// number.
     fn icmp(&mut self, script: &mut Script<'_>, from: Ipv4Addr) -> Option<Vec<u8>> {
         let (kind, code) = (script.byte()?, script.byte()?);
         let kind = [3, 3, 3, 11, 8, 4, 12, kind][usize::from(kind % 8)];
@@ -347,7 +351,8 @@ impl World {
         Some(packets::icmp(from, message, &quoted))
     }
 
-    /// Answers for the neighbours that the stack asked for; two of them never answer.
+    /// Answers the stack's ARP requests. One neighbour never answers; another one does not answer
+    /// if `silence` is odd.
     fn answer_arp(&mut self, silence: u8) {
         let asked = core::mem::take(&mut self.asked);
         for ip in asked {
@@ -359,7 +364,7 @@ impl World {
         }
     }
 
-    /// Time passes: to the next deadline, or by a jump.
+    /// Advances the clock to the next timer, or by a random time.
     fn pass(&mut self, how: u8) {
         match self.stack.next_timeout() {
             Some(at) if how < 128 => self.now = self.now.max(at),
@@ -368,7 +373,7 @@ impl World {
         self.quiet(|stack, now| stack.on_timeouts(now));
     }
 
-    /// The device takes up to `room` frames, and has completed all but `late` bytes.
+    /// Lets the device accept up to `room` frames, and complete all but the last `late` bytes.
     fn turn(&mut self, room: usize, late: u64) {
         self.port.room = room;
         self.port.completed = self.port.completed.max(self.sent.saturating_sub(late));
@@ -383,7 +388,7 @@ impl World {
         }
     }
 
-    /// A frame left: the model and the neighbours read it.
+    /// Passes a frame from the stack to the model and to the neighbours.
     fn leaves(&mut self, frame: Vec<u8>, meta: TxMeta) {
         let at = self.port.header_len();
         let packet = &frame[at..];
@@ -414,7 +419,8 @@ impl World {
         }
     }
 
-    /// The network falls silent; then an honest client comes, and everything is closed.
+    /// Ends the run: aborts all connections, serves honest clients, closes everything, and checks
+    /// that all memory was returned.
     fn end(&mut self, is_kind: bool, serves: bool) {
         self.let_all_go(true);
         self.read_datagrams();
@@ -439,7 +445,7 @@ impl World {
         self.check_all_returned();
     }
 
-    /// Goes from deadline to deadline until nothing is left to do; nobody answers.
+    /// Advances the clock from timer to timer until no timer is left. No frame is answered.
     fn run_out(&mut self) {
         for _ in 0..MOST_DEADLINES {
             self.quiet(|stack, now| stack.on_timeouts(now));

@@ -1,7 +1,7 @@
-//! Frames around segments, and packets of every other kind.
+//! Writes frames: those of TCP segments, and those of all other packets.
 //!
-//! The one rule: each function writes one whole frame or packet; what is in it and when it
-//! arrives is decided by the caller.
+//! The one rule: each function writes one whole frame or packet. The caller determines its contents
+//! and the time of its arrival.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -20,12 +20,12 @@ pub const OUR_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 /// Address of the router.
 pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 254);
 
-/// The station address of a neighbour.
+/// Returns the MAC address of a neighbour.
 pub fn mac_of(ip: Ipv4Addr) -> MacAddress {
     MacAddress([2, 0, 0, 0, 1, ip.octets()[3]])
 }
 
-/// Puts a packet of `from` into a frame.
+/// Returns a frame with the packet of `from`.
 pub fn frame(medium: Medium, from: Ipv4Addr, packet: &[u8]) -> Vec<u8> {
     match medium {
         Medium::Ip => packet.to_vec(),
@@ -49,7 +49,7 @@ fn ethernet(src: MacAddress, dst: MacAddress, ether_type: EtherType, payload: &[
     frame
 }
 
-/// An ARP packet in a frame.
+/// Returns a frame with an ARP packet.
 pub fn arp(operation: ArpOperation, sender: (MacAddress, Ipv4Addr), target: Ipv4Addr) -> Vec<u8> {
     let mut payload = vec![0; ArpPacket::LEN];
     let packet = ArpPacket {
@@ -63,7 +63,7 @@ pub fn arp(operation: ArpOperation, sender: (MacAddress, Ipv4Addr), target: Ipv4
     ethernet(sender.0, OUR_MAC, EtherType::Arp, &payload)
 }
 
-/// An IPv4 packet to the stack.
+/// Returns an IPv4 packet to the stack.
 pub fn ip(from: Ipv4Addr, protocol: Protocol, payload: &[u8]) -> Vec<u8> {
     packet(
         Ipv4Header::new(from, OUR_IP, protocol, payload.len()),
@@ -78,7 +78,7 @@ fn packet(header: Ipv4Header, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A TCP segment with its checksum, in a packet.
+/// Returns a packet with a TCP segment and its checksum.
 pub fn segment(from: Ipv4Addr, header: &TcpHeader, payload: &[u8], ecn: Ecn) -> Vec<u8> {
     let mut bytes = vec![0; TcpHeader::MAX_LEN];
     let len = header.write(&mut bytes);
@@ -93,7 +93,7 @@ pub fn segment(from: Ipv4Addr, header: &TcpHeader, payload: &[u8], ecn: Ecn) -> 
     packet(header, &bytes)
 }
 
-/// A UDP datagram in a packet.
+/// Returns a packet with a UDP datagram.
 pub fn datagram(from: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; UdpHeader::LEN];
     let header = UdpHeader {
@@ -108,7 +108,7 @@ pub fn datagram(from: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
     ip(from, Protocol::Udp, &bytes)
 }
 
-/// An ICMP message in a packet.
+/// Returns a packet with an ICMP message.
 pub fn icmp(from: Ipv4Addr, message: Icmpv4Message, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; Icmpv4Message::LEN];
     message.write(&mut bytes, Checksum::of(payload));
@@ -116,7 +116,8 @@ pub fn icmp(from: Ipv4Addr, message: Icmpv4Message, payload: &[u8]) -> Vec<u8> {
     ip(from, Protocol::Icmp, &bytes)
 }
 
-/// The packet in fragments of `size` bytes, rounded to eight, with the identification `id`.
+/// Returns the packet in fragments of `size` bytes, rounded to a multiple of eight, with the
+/// identification `id`.
 pub fn fragments(whole: &[u8], size: usize, id: u16) -> Vec<Vec<u8>> {
     let (header, payload) = Ipv4Header::parse_quoted(whole).expect("it was just written");
     let size = (size / 8).max(1) * 8;
@@ -136,8 +137,8 @@ pub fn fragments(whole: &[u8], size: usize, id: u16) -> Vec<Vec<u8>> {
     pieces.collect()
 }
 
-/// A fragment with fields and payload of the script's. It shares no identification with
-/// those of [`fragments`], so whatever it completes is its own.
+/// Returns a fragment with fields and payload from the script (the fuzzer's input). Its
+/// identification differs from those of [`fragments`], so it never becomes a part of their packets.
 pub fn any_fragment(script: &mut Script<'_>, from: Ipv4Addr) -> Option<Vec<u8>> {
     let protocol = [Protocol::Tcp, Protocol::Udp, Protocol::Icmp][usize::from(script.byte()? % 3)];
     let fields = script.number()?;
@@ -154,7 +155,8 @@ pub fn any_fragment(script: &mut Script<'_>, from: Ipv4Addr) -> Option<Vec<u8>> 
     Some(packet(header, payload))
 }
 
-/// The parts of a frame that the model reads, if the stack may read them too.
+/// Returns the sender and the TCP segment of a packet for the model; `None` if the stack must
+/// discard the packet or if it is no segment.
 pub fn read_segment(packet: &[u8], vouched: bool) -> Option<(Ipv4Addr, TcpHeader, &[u8])> {
     let policy = fullpipe_wire::ChecksumPolicy::Verify;
     let (header, payload) = Ipv4Header::parse(packet, policy).ok()?;

@@ -1,9 +1,10 @@
-//! The device below the stack: keeps each frame and reads it as a stranger would.
+//! The device below the stack. It stores each frame and checks it, without knowing the stack's
+//! state.
 //!
-//! The one rule: what leaves the stack is sound and no longer than the device said, whatever
-//! came in.
+//! The one rule: every frame from the stack is valid and within the device's MTU, whatever frames
+//! the stack received.
 //!
-//! Memory for frames is allocated once, so that the stack can be held to allocating none.
+//! Memory for frames is allocated once, so that a later allocation must be one of the stack.
 
 use core::net::IpAddr;
 
@@ -13,22 +14,22 @@ use fullpipe_wire::{
     Protocol, TcpHeader, UdpHeader, tcp, udp,
 };
 
-/// Bytes of all frames that the device holds.
+/// Most bytes of all frames that the device stores.
 const ARENA: usize = 1 << 19;
 
-/// A device that takes a limited number of frames.
+/// A device that accepts a limited number of frames.
 pub struct Port {
     capabilities: Capabilities,
-    /// Frames it still takes before it is full.
+    /// Number of frames that the device accepts before it is full.
     pub room: usize,
-    /// Bytes of frames completed, if it reports that.
+    /// Bytes of frames that were completed, if the device reports completions.
     pub completed: u64,
     arena: Vec<u8>,
     used: usize,
     frames: Vec<(usize, usize, TxMeta)>,
 }
 
-/// A frame that left, taken apart.
+/// The parsed contents of a frame from the stack.
 pub enum Seen {
     /// An ARP packet.
     Arp(ArpPacket),
@@ -39,7 +40,7 @@ pub enum Seen {
 }
 
 impl Port {
-    /// A device that is full until `room` is set.
+    /// Creates a device that is full until `room` is set.
     pub fn new(capabilities: Capabilities) -> Port {
         Port {
             capabilities,
@@ -51,7 +52,7 @@ impl Port {
         }
     }
 
-    /// The bytes of a link header.
+    /// Returns the length of the link header, in bytes.
     pub fn header_len(&self) -> usize {
         match self.capabilities.medium {
             Medium::Ethernet => EthernetHeader::LEN,
@@ -59,7 +60,7 @@ impl Port {
         }
     }
 
-    /// Takes the frames that left since the last call.
+    /// Returns the frames that the stack sent since the last call.
     pub fn take(&mut self) -> Vec<(Vec<u8>, TxMeta)> {
         self.used = 0;
         let arena = &self.arena;
@@ -67,10 +68,10 @@ impl Port {
         self.frames.drain(..).map(frame).collect()
     }
 
-    /// Takes a frame apart.
+    /// Parses and checks a frame.
     ///
     /// # Panics
-    /// If it is not sound.
+    /// If the frame is not valid.
     pub fn read(&self, mut frame: Vec<u8>, meta: TxMeta) -> Seen {
         let at = self.header_len();
         if let Medium::Ethernet = self.capabilities.medium {
@@ -120,7 +121,8 @@ impl Port {
         Seen::Other
     }
 
-    /// A packet, or each one that the device cuts from it, fits the MTU.
+    /// Checks that a packet fits the MTU. For a super-segment, checks the packets into which the
+    /// device divides it.
     fn check_sizes(&self, packet_len: usize, meta: TxMeta) {
         let mtu = self.capabilities.mtu;
         let longest = match meta.segment_size {
@@ -135,7 +137,7 @@ impl Port {
     }
 }
 
-/// Completes a checksum as a device does, after looking at what was prepared.
+/// Completes a checksum as a device does, after a check of its start.
 fn complete(frame: &mut [u8], start: usize, offset: usize, at: usize) {
     assert_eq!(
         start,
@@ -144,7 +146,7 @@ fn complete(frame: &mut [u8], start: usize, offset: usize, at: usize) {
     );
     let covered = &mut frame[start..];
     let sum = Checksum::of(covered).finish();
-    // A UDP checksum of 0 would mean that there is none (RFC 768).
+    // Replace a checksum of 0, which would mean that a UDP datagram has none (RFC 768).
     let sum = if sum == 0 { u16::MAX } else { sum };
     covered[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
 }

@@ -1,8 +1,8 @@
-//! Segments of peers: in step with the connection, a little off, or from anywhere on the
-//! circle of sequence numbers.
+//! Segments of peers: with the expected sequence numbers, with numbers near these, or with any
+//! numbers.
 //!
-//! The one rule: every number that the stack compares is drawn relative to the one it is
-//! compared with: near it, a window away, 2^31 away, anywhere.
+//! The one rule: every number that the stack compares is drawn relative to the number with which
+//! the stack compares it: near that number, a window away, 2^31 away, or anywhere.
 
 use fullpipe::Info;
 use fullpipe_wire::{SackBlock, TcpFlags, TcpHeader, TcpOptions, Timestamps};
@@ -11,12 +11,12 @@ use super::flows::Flow;
 use super::tuple::{Tuple, byte_of};
 use crate::script::Script;
 
-/// Sizes that peers offer as MSS.
+/// Values of the MSS option of peers.
 const SIZES: [u16; 8] = [0, 1, 47, 48, 536, 1460, 8960, 65_535];
 /// Windows of peers, before scaling.
 const WINDOWS: [u16; 8] = [0, 1, 100, 536, 4_096, 16_384, 65_534, 65_535];
 
-/// Draws a number relative to `base`, of a window of `window`.
+/// Draws a number relative to `base`, the first number of a window of length `window`.
 pub fn near(script: &mut Script<'_>, base: u32, window: u32) -> Option<u32> {
     let kind = script.byte()?;
     let small = i32::from(script.byte()? as i8);
@@ -70,8 +70,8 @@ fn between(tuple: Tuple) -> TcpHeader {
     }
 }
 
-/// Draws a segment of an open connection. `info` is what the stack says of it, if the
-/// application holds it.
+/// Draws a segment of an open connection. `info` is the stack's information about it, if it is one
+/// of the application's.
 pub fn of_flow(
     script: &mut Script<'_>,
     flow: &Flow,
@@ -114,7 +114,7 @@ pub fn of_flow(
     Some((header, payload))
 }
 
-/// Control bits: mostly ACK, sometimes an end, rarely anything.
+/// Draws control bits: mostly ACK, sometimes FIN or RST, rarely any others.
 fn flags(script: &mut Script<'_>) -> Option<TcpFlags> {
     let ack = TcpFlags::ACK;
     Some(match script.byte()? {
@@ -132,7 +132,8 @@ fn flags(script: &mut Script<'_>) -> Option<TcpFlags> {
     })
 }
 
-/// Payload: none, the true peer's from `seq` on, or what a true peer would not send.
+/// Draws payload from `seq` on: none, the bytes of a true peer (one that follows the protocol), or
+/// other bytes.
 fn payload(script: &mut Script<'_>, flow: &Flow, seq: u32) -> Option<Vec<u8>> {
     let len = usize::from(script.byte()?);
     let len = match len {

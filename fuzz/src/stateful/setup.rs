@@ -1,7 +1,7 @@
-//! The beginning of a world: knobs, device and clock, drawn from the script.
+//! Draws the conditions of a run from the script (the fuzzer's input): knobs, device and clock.
 //!
-//! The one rule: every configuration drawn here is legal, so whatever follows is the
-//! stack's to survive.
+//! The one rule: every configuration that is drawn here is legal, so a failure with it is a fault
+//! of the stack.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -14,24 +14,25 @@ use fullpipe_pool::Rng;
 use super::packets::{GATEWAY, OUR_IP, OUR_MAC};
 use crate::script::Script;
 
-/// MTUs of the device, the smallest legal one and its neighbours first.
+/// MTUs of the device. The first is the smallest legal one.
 const MTUS: [usize; 12] = [68, 69, 72, 80, 88, 128, 296, 576, 1006, 1492, 1500, 9000];
 /// Sizes of super-segments in bytes.
 const SUPER_SEGMENTS: [usize; 4] = [0, 1, 4_000, 65_535];
-/// ARP requests while a connection retransmits for as long as its knobs let it.
+/// Most ARP requests during the longest retransmission that the knobs allow.
 const MOST_REQUESTS: u32 = 250_000;
 
-/// The conditions of one world.
+/// The conditions of one run.
 pub struct Setup {
     /// Knobs of the stack.
     pub config: Config,
-    /// Its interface.
+    /// Interface of the stack.
     pub interface: Interface,
-    /// Its first moment.
+    /// Time at which the run starts.
     pub start: Instant,
-    /// The knobs promise service to an honest client at any time, even during the rest.
+    /// True if the knobs guarantee that an honest client is served even while other connections
+    /// exist.
     pub is_kind: bool,
-    /// The knobs allow a listener.
+    /// True if the knobs allow a listener.
     pub serves: bool,
 }
 
@@ -44,7 +45,8 @@ pub fn draw(script: &mut Script<'_>) -> Option<Setup> {
     let start = match script.byte()? % 6 {
         0 => Instant::ZERO,
         1 => Instant::from_secs(1),
-        // The timestamp clock counts milliseconds in 32 bits.
+        // Start shortly before the timestamp clock, which counts milliseconds in 32 bits, changes
+        // its sign or wraps around.
         2 => Instant::from_millis((1 << 31) - 5_000),
         3 => Instant::from_millis((1 << 32) - 5_000),
         4 => Instant::from_millis((1 << 32) * 50),
@@ -66,7 +68,8 @@ pub fn draw(script: &mut Script<'_>) -> Option<Setup> {
     })
 }
 
-/// Knobs: random, of a preset, at the ends of their ranges, or of a tiny pool.
+/// Draws knobs: random ones, those of a preset, some at the ends of their ranges, or those of a
+/// tiny pool.
 fn config(kind: u8, rng: &Rng) -> Config {
     let mut config = Config::default();
     let draw = &mut rng.fork_named("choices");
@@ -85,7 +88,7 @@ fn config(kind: u8, rng: &Rng) -> Config {
             }
         }
     }
-    // A world is made many times a second.
+    // Limit the sizes of tables, because a stack is created many times a second.
     config.pool.blocks = config.pool.blocks.min(1_024);
     config.pool.send_floor = config.pool.send_floor.min(config.pool.blocks / 2);
     config.pool.receive_floor = config.pool.receive_floor.min(config.pool.blocks / 2);
@@ -99,8 +102,9 @@ fn config(kind: u8, rng: &Rng) -> Config {
     config
 }
 
-/// Bounds the ARP requests for a neighbour that never answers. A world must end: 255
-/// retransmissions an hour apart would be 900 million requests a millisecond apart.
+/// Limits the number of ARP requests for a neighbour that never answers, because a run must end:
+/// 255 retransmissions at intervals of an hour, with a request in each millisecond, would take 900
+/// million requests.
 fn bound_requests(config: &mut Config) {
     let tcp = &config.tcp;
     let retries = [
@@ -115,8 +119,9 @@ fn bound_requests(config: &mut Config) {
     *interval = (*interval).max(longest / MOST_REQUESTS);
 }
 
-/// Sets an eighth of the knobs to an end of their ranges, one by one, where the others
-/// allow it. A knob that sizes a table goes no further than the simulator takes it.
+/// Sets an eighth of the knobs to an end of their ranges, one by one, if the other knobs allow it.
+/// The upper end of a knob outside `tcp` is the largest value that the simulator draws, so that
+/// tables stay small.
 fn set_to_ends(config: &mut Config, draw: &mut Rng) {
     for row in Config::rows() {
         if row.name.starts_with("pool.") || !draw.chance(0.125) {
@@ -139,7 +144,7 @@ fn set_to_ends(config: &mut Config, draw: &mut Rng) {
     }
 }
 
-/// Leaves a few small blocks, perhaps promised many times over.
+/// Reduces the pool to a few small blocks, which may be overcommitted many times.
 fn shrink_pool(config: &mut Config, draw: &mut Rng) {
     let pool = &mut config.pool;
     pool.blocks = draw.between(2, 24) as u32;
@@ -149,7 +154,7 @@ fn shrink_pool(config: &mut Config, draw: &mut Rng) {
     if draw.chance(0.5) {
         pool.overcommit_percent = draw.between(100, 10_000) as u32;
     }
-    // A window needs two blocks beside the one of writers.
+    // Require three blocks: two for a window, and one for writers.
     if u64::from(pool.blocks) * u64::from(pool.overcommit_percent) < 300 {
         pool.blocks = 3;
     }
@@ -173,12 +178,13 @@ fn capabilities(size: u8, offers: u8) -> Capabilities {
     }
 }
 
-/// The time by which a clock jumps: microseconds to weeks, by powers of two.
+/// Returns a power of two of microseconds, up to weeks.
 pub fn jump(exponent: u8) -> Duration {
     Duration::from_micros(1 << (exponent % 42))
 }
 
-/// The address of peer number `n`: most are neighbours, the others behind the gateway.
+/// Returns the address of peer number `n`. Most peers are neighbours, the others are behind the
+/// gateway.
 pub fn peer_ip(n: u8) -> Ipv4Addr {
     match n % 6 {
         near @ 0..=3 => Ipv4Addr::new(10, 0, 0, 2 + near),

@@ -1,8 +1,8 @@
-//! The payload of one peer: what arrived that the stack may have taken.
+//! The bytes of one peer that have arrived and that the stack may have accepted.
 //!
-//! The one rule: a byte counts from the moment at which it lay in the window of the stack,
-//! whoever sent it; a byte that is not the true peer's is stored, because a true peer could
-//! have sent that one instead.
+//! The one rule: a byte counts as arrived if it was in the stack's window when it arrived. A byte
+//! that differs from the true peer's (that of a peer that follows the protocol) is stored, because
+//! the stack cannot distinguish the two.
 
 use std::collections::HashSet;
 
@@ -14,14 +14,14 @@ pub struct Stream {
     irs: u32,
     /// Largest window scale that a SYN of this stream offered.
     pub scale: u8,
-    /// Offsets that arrived in the window, sorted and separate.
+    /// Ranges of offsets that have arrived in the window, sorted and disjoint.
     arrived: Vec<(u32, u32)>,
-    /// Bytes that are not the true peer's: sequence number and value.
+    /// Bytes that differ from the true peer's: sequence number and value.
     forged: HashSet<(u32, u8)>,
 }
 
 impl Stream {
-    /// The stream that the SYN with the number `irs` begins.
+    /// Creates the stream that begins with the SYN with sequence number `irs`.
     pub fn new(tuple: Tuple, irs: u32) -> Stream {
         Stream {
             tuple,
@@ -32,18 +32,18 @@ impl Stream {
         }
     }
 
-    /// Notes the window scale of a SYN.
+    /// Records the window scale of a SYN.
     pub fn offer(&mut self, scale: Option<u8>) {
         self.scale = self.scale.max(scale.unwrap_or(0).min(14));
     }
 
-    /// Payload arrives that the stack may take whole.
+    /// Records payload of which the stack may accept every byte.
     pub fn arrives(&mut self, seq: u32, payload: &[u8], fin: bool) {
         self.arrives_within(seq, payload, fin, (seq, payload.len() as u32 + 1));
     }
 
-    /// Payload arrives of which the stack may take what lies in its window: `first` and the
-    /// sequence numbers from there.
+    /// Records payload of which the stack may accept the bytes in its window. The window is given
+    /// by its first sequence number and its length.
     pub fn arrives_within(
         &mut self,
         seq: u32,
@@ -62,7 +62,7 @@ impl Stream {
             }
         }
         let end = seq.wrapping_add(payload.len() as u32);
-        // A FIN needs no window.
+        // Also accept a FIN directly after the window, because a FIN needs no window.
         if fin && end.wrapping_sub(first) <= window {
             self.note(end);
         }
@@ -71,7 +71,7 @@ impl Stream {
     fn note(&mut self, seq: u32) {
         let offset = seq.wrapping_sub(self.irs).wrapping_sub(1);
         if offset >= 1 << 31 {
-            return; // a number before that of the SYN
+            return; // a number before the SYN
         }
         let at = self.arrived.partition_point(|range| range.1 < offset);
         match self.arrived.get_mut(at) {
@@ -88,7 +88,7 @@ impl Stream {
         }
     }
 
-    /// Bytes from the first one on of which none is missing.
+    /// Returns the number of bytes that have arrived without a hole, from the first byte on.
     fn in_order(&self) -> u32 {
         match self.arrived.first() {
             Some(&(0, end)) => end,
@@ -104,7 +104,7 @@ impl Stream {
     /// Checks an acknowledgment number.
     ///
     /// # Panics
-    /// If a byte before it never arrived in the window.
+    /// If a byte below the acknowledgment number never arrived in the window.
     pub fn check_ack(&self, ack: u32) {
         let acked = ack.wrapping_sub(self.irs).wrapping_sub(1);
         let arrived = self.in_order();
@@ -119,7 +119,7 @@ impl Stream {
     /// Checks a SACK block above the acknowledgment number.
     ///
     /// # Panics
-    /// If a byte of it never arrived in the window.
+    /// If a byte of the block never arrived in the window.
     pub fn check_sack(&self, left: u32, right: u32) {
         let offset = |seq: u32| seq.wrapping_sub(self.irs).wrapping_sub(1);
         let (from, to) = (offset(left), offset(right));
@@ -133,10 +133,10 @@ impl Stream {
         );
     }
 
-    /// Checks bytes that the application read, the first of them number `first`.
+    /// Checks bytes that the application read. `first` is the sequence number of the first byte.
     ///
     /// # Panics
-    /// If no true peer can have sent one of them.
+    /// If no true peer can have sent one of these bytes.
     pub fn check_read(&self, first: u32, bytes: &[u8]) {
         for (at, &byte) in bytes.iter().enumerate() {
             let seq = first.wrapping_add(at as u32);

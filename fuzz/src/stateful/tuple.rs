@@ -1,11 +1,12 @@
-//! The name of a connection, and the payload that its true ends send.
+//! Addresses and ports of a connection, and the payload that its true ends (those that follow the
+//! protocol) send.
 //!
-//! The one rule: payload is a function of the connection and the sequence number, so that no
-//! byte has to be stored to be checked.
+//! The one rule: payload is a function of the connection and the sequence number, so that it can be
+//! checked without being stored.
 
 use core::net::Ipv4Addr;
 
-/// The ends of a connection, seen from the stack.
+/// Addresses and ports of a connection, as the stack sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuple {
     /// Address of the peer.
@@ -16,7 +17,8 @@ pub struct Tuple {
     pub port: u16,
 }
 
-/// A byte of a true stream. The two directions of a connection differ.
+/// Returns the byte with sequence number `seq` of a true stream. The two directions of a connection
+/// have different bytes.
 pub fn byte_of(tuple: Tuple, initial: u32, seq: u32, from_peer: bool) -> u8 {
     let ports = u32::from(tuple.peer_port) << 16 | u32::from(tuple.port);
     let salt = initial ^ ports ^ u32::from(tuple.peer) ^ u32::from(from_peer) << 31;
