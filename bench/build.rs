@@ -1,7 +1,7 @@
 //! Compiles lwIP from the folder that the environment variable `LWIP_SOURCE` names.
 //!
-//! Rule: nothing is compiled without the feature `lwip`, and nothing without `LWIP_SOURCE`. The
-//! Rust code can therefore be checked on a machine without lwIP.
+//! Rule: lwIP is compiled only with the feature `lwip` and with `LWIP_SOURCE` set. The Rust code
+//! can therefore be checked on a machine without lwIP.
 
 fn main() {
     println!("cargo::rerun-if-env-changed=LWIP_SOURCE");

@@ -1,8 +1,8 @@
 //! Counts the instructions of one unit of work with `valgrind --tool=callgrind`.
 //!
-//! Rule: the program runs itself twice, with a small and a large number of units. The difference
-//! of the instructions is divided by the difference of the units, so that work done once per run
-//! is not counted: allocation, the handshake, slow start.
+//! Rule: the program runs itself twice, with a small and a large number of units. The difference of
+//! the instructions is divided by the difference of the units. Work that is done once per run, such
+//! as allocation, the handshake and slow start, thus does not count.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,8 @@ fn units(case: Case) -> [u64; 2] {
 
 /// Settings of glibc. Without ERMS and FSRM, `memcpy` and `memset` use no `rep movsb` and `rep
 /// stosb`, for which callgrind counts one instruction for each byte. Without the other features,
-/// every x86-64 processor runs the same code with SSE2 only, as the portable checksums do.
+/// glibc uses only SSE2, so that every x86-64 processor runs the same code. The portable checksums
+/// also use only SSE2.
 const TUNABLES: &str = if cfg!(feature = "simd") {
     "glibc.cpu.hwcaps=-ERMS,-FSRM"
 } else {
@@ -113,7 +114,7 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // The file may not exist, which is no error.
+        // Ignore an error: the file may not exist.
         let _ = fs::remove_file(&self.file);
     }
 }
@@ -148,7 +149,7 @@ struct Pair {
 impl Pair {
     fn record(stack: StackName, case: Case) -> Result<Self> {
         let [small, large] = units(case);
-        // Both runs are started at once: other work of the machine does not change the counts.
+        // Start both runs at once: running in parallel does not change the counts.
         let small = Running::start(stack, case, small)?;
         let large = Running::start(stack, case, large)?;
         Ok(Self {

@@ -14,8 +14,8 @@ use crate::{
     stack::{End, Read, Setup, Stack},
 };
 
-/// Payload of a full TCP segment without options, which is the unit of bulk transfers. A stack
-/// that sends smaller segments thus does the same work for each unit.
+/// Unit of work of bulk transfers, in bytes: the payload of a full TCP segment without options. A
+/// stack that sends smaller segments must carry the same payload for each unit.
 pub const SEGMENT: u64 = 1460;
 
 /// Number of datagrams that the client sends before the server reads.
@@ -68,7 +68,7 @@ impl Case {
     /// Size of each buffer of a connection, in bytes.
     fn buffer(self) -> usize {
         match self {
-            // Small buffers, because smoltcp allocates and clears buffers for each connection.
+            // Use small buffers, because smoltcp allocates and clears buffers for each connection.
             Self::Crr => 4 << 10,
             Self::Bulk16k => 16 << 10,
             Self::Bulk64k | Self::Rr | Self::Udp1472 | Self::Udp64 => 64 << 10,
@@ -192,7 +192,7 @@ impl<S: Stack> Bench<S> {
                 self.hosts.turn(End::Client);
             }
             self.hosts.stack.close(server.0, server.1);
-            // The last ACK arrives in the first turn of the next connection.
+            // Send the last ACK now. It arrives in the first turn of the next connection.
             self.hosts.turn(End::Server);
         }
     }

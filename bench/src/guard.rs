@@ -1,11 +1,11 @@
 //! The guard: compares fullpipe's instructions with the committed figures.
 //!
-//! Rule: the same code has the same figures on every x86-64 machine. Callgrind executes the
-//! program, but the program chooses some code at run time by the features of the processor, and
-//! that code needs fewer instructions with AVX2 than without. The guard is therefore built without
-//! the feature `simd`, and uses variants of `memcpy` that every processor supports
-//! ([`crate::callgrind`]). The figures still depend on the version of the compiler, which is noted
-//! beside them, and of the C library.
+//! Rule: the same code has the same figures on every x86-64 machine. Normally, the program chooses
+//! some code at run time by the features of the processor; with AVX2, that code needs fewer
+//! instructions. The guard is therefore built without the feature `simd`, and uses variants of
+//! `memcpy` that every processor supports ([`crate::callgrind`]). The figures still depend on the
+//! versions of the compiler and of the C library. The version of the compiler is noted beside the
+//! figures.
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Two hosts with their clock, and the work of the applications in every case.
 //!
-//! Rule: both applications are part of the cost, and each byte read is verified by its position.
+//! Rule: the work of both applications is part of the measured cost. Each byte that is read is
+//! compared with the byte expected at its position.
 //!
 //! The clock is virtual and advances by [`TURN`] in each turn, so that a run does the same work on
 //! every machine.
@@ -15,7 +16,7 @@ use crate::{
 /// Virtual time of one turn of both ends.
 const TURN: Duration = Duration::from_micros(20);
 
-/// Number of turns without a frame after which a run has failed.
+/// A run has failed after this many turns without a frame.
 const STALLED: u32 = 1_000;
 
 /// Two hosts, their clock, and the memory of the applications.

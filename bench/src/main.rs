@@ -1,7 +1,7 @@
 //! Benchmarks of fullpipe and of other TCP/IP stacks, in one process and without I/O.
 //!
-//! Rule: every stack does the same work, with the same applications, on the same link. Figures
-//! that are compared are measured in the same run.
+//! Rule: every stack does the same work, with the same applications, on the same link. Only figures
+//! of the same run are compared.
 //!
 //! This file contains the command line and the tables; the modules measure.
 

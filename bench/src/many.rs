@@ -1,7 +1,8 @@
-//! Cost of many connections, if each carries payload in turn, and if all but one are idle.
+//! Cost of many connections in two cases: each connection carries payload in turn, or all but one
+//! are idle.
 //!
-//! Rule: the same work is done with any number of connections, so that a difference is the cost of
-//! their number: caches, tables and timers.
+//! Rule: the same work is done with any number of connections, so that a difference comes from
+//! their number: it is the cost of caches, tables and timers.
 
 use std::fs;
 
@@ -16,7 +17,8 @@ use crate::{
 /// Bytes that are written to a connection in each step.
 const WRITE: usize = 8 << 10;
 
-/// Fewest writes in a step. With fewer connections than this, each connection gets several writes.
+/// Fewest writes in a step. If there are fewer connections than this, the application writes
+/// several times to each.
 const WRITES: usize = 8;
 
 /// Buffer size of a connection, enough for all writes of a step.
@@ -70,8 +72,8 @@ impl<S: Stack> Active<S> {
                 flow.written += stack.write(End::Client, flow.ends.0, payload) as u64;
             }
         }
-        // The connections are not read in between: the cost of asking each would grow with their
-        // number.
+        // Do not read between the turns: the cost of asking every connection would grow with the
+        // number of connections.
         self.hosts.until_quiet(End::Client);
         let mut total = 0;
         for flow in &mut self.connections {
@@ -145,7 +147,7 @@ fn transaction<S: Stack>(hosts: &mut Hosts<S>, ends: Ends<S>, position: u64) {
 /// Memory that this process occupies, in bytes.
 ///
 /// # Errors
-/// If the kernel does not report it, as on systems other than Linux.
+/// If the operating system does not report the memory in `/proc`; only Linux does.
 pub fn resident_bytes() -> Result<u64> {
     let text = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -110,7 +110,8 @@ pub fn measure(many: Many, stack: StackName, numbers: &[u32], rounds: u32) -> Re
         connections,
         ns,
         ratio,
-        // The memory of one connection, with tables of any size, is subtracted.
+        // Subtract the memory of the run with one connection, and divide by the number of further
+        // ends.
         bytes: bytes.saturating_sub(memory[0]) / (2 * u64::from(connections.max(2) - 1)),
     };
     Ok(rows.map(row).collect())

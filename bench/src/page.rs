@@ -24,14 +24,14 @@ use crate::{
 /// Length of the bar of the baseline's CPU time, in characters.
 const BAR: f64 = 16.0;
 
-/// Longest bar, in characters; longer ones are cut off.
+/// Longest bar, in characters; a longer bar is cut off.
 const LONGEST_BAR: usize = 64;
 
 /// The goal of a case.
 struct Goal {
     /// Instructions of one unit; `None` without a goal.
     instructions: Option<u32>,
-    /// CPU time, as a multiple of the baseline's; `None` without a goal.
+    /// CPU time, as a multiple of the baseline's CPU time; `None` without a goal.
     ratio: Option<f64>,
 }
 
@@ -80,7 +80,8 @@ impl CaseResults {
 /// If valgrind is missing, a run fails or the page can't be written.
 pub fn write(rounds: u32) -> Result<()> {
     let stacks = StackName::value_variants();
-    // Measured first, because memory that an earlier case freed would be reused and not counted.
+    // Measure many connections first: memory that an earlier case freed would be reused, and thus
+    // not counted.
     let many_connections = many_connections(rounds)?;
     let mut results = Vec::new();
     for case in Case::value_variants() {
@@ -136,7 +137,7 @@ fn peers() -> String {
     let smoltcp = lock.split_once("name = \"smoltcp\"\nversion = \"");
     let smoltcp = smoltcp.and_then(|(_, rest)| rest.split('"').next());
     let smoltcp = format!("smoltcp {}", smoltcp.unwrap_or("of an unknown version"));
-    // The name of the source's folder contains the version.
+    // Take the version from the name of the source's folder.
     match option_env!("LWIP_SOURCE")
         .map(Path::new)
         .and_then(Path::file_name)

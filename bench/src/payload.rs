@@ -1,8 +1,8 @@
 //! Payload in which the position in the stream determines every byte.
 //!
-//! Rule: bytes are compared, not summed, so that a missing, repeated or displaced byte is found at
-//! its place. The pattern repeats after a prime number of bytes, so that the period never fits a
-//! multiple of the segment size.
+//! Rule: every byte is compared, so that a missing, repeated or displaced byte is found at its
+//! place. The pattern repeats after a prime number of bytes, so that a displacement by whole
+//! segments is also found.
 
 /// Length after which the pattern repeats; a prime number.
 const PERIOD: usize = 4093;
@@ -10,7 +10,7 @@ const PERIOD: usize = 4093;
 /// Longest part of the pattern that [`Payload::at`] returns, in bytes.
 pub const LONGEST: usize = 16 << 10;
 
-/// The pattern, long enough that each part of it is one slice.
+/// The pattern, repeated far enough that [`Payload::at`] can return one slice for each position.
 pub struct Payload {
     bytes: Vec<u8>,
 }
@@ -32,10 +32,10 @@ impl Payload {
         &self.bytes[start..start + len]
     }
 
-    /// Compares received bytes with those at `position` of the stream.
+    /// Compares received bytes with the pattern at `position` of the stream.
     ///
     /// # Panics
-    /// If they differ.
+    /// If the bytes differ.
     pub fn verify(&self, position: u64, received: &[u8]) {
         assert!(
             self.at(position, received.len()) == received,

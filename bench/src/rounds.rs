@@ -1,4 +1,5 @@
-//! Measures the CPU time of one unit of work, for several works in turn.
+//! Measures the CPU time of one unit of work, for several works in turn. A work is a benchmark case
+//! on one stack.
 //!
 //! Rule: in each round, every work runs for the same number of units, one work after another. Only
 //! times of the same round are compared, so that changes of the machine's speed that are slower
@@ -16,7 +17,7 @@ use crate::{
 /// Smallest CPU time of the baseline in a round.
 const SLICE: Duration = Duration::from_millis(10);
 
-/// Number of rounds before the first one that counts.
+/// Number of rounds before the first round that counts.
 const WARM_UP: u32 = 3;
 
 /// CPU time of one stack in one case.
@@ -25,7 +26,7 @@ pub struct Timing {
     pub stack: StackName,
     /// Median time of one unit in nanoseconds, for both ends together.
     pub ns: f64,
-    /// Median ratio of this stack's time to the baseline's in the same round.
+    /// Median ratio of this stack's time to the baseline's time in the same round.
     pub ratio: f64,
 }
 
@@ -80,7 +81,7 @@ pub fn compare(works: &mut [Box<dyn Work>], baseline: usize, rounds: u32) -> Vec
     let units = units_of_slice(works[baseline].as_mut());
     let mut times = vec![Vec::new(); works.len()];
     for round in 0..WARM_UP + rounds {
-        // The order rotates, because each work leaves its own memory in the caches.
+        // Rotate the order, because each work leaves its own memory in the caches.
         for turn in 0..works.len() {
             let index = (round as usize + turn) % works.len();
             let ns = unit_ns(works[index].as_mut(), units);

@@ -4,15 +4,15 @@
 //! with an MTU of 1500 bytes and without offloads. Each checksum is computed and verified, and
 //! payload is copied from and to the caller's memory. The caller passes the time.
 //!
-//! Payload is not verified here; the cases verify it.
+//! Implementations do not verify payload; the cases do.
 
 use std::time::Duration;
 
 /// Largest IP packet of the link in bytes.
 pub const MTU: usize = 1500;
 
-/// Number of frames that the link queues in each direction before a stack must wait, as in the
-/// transmit ring of a common network card.
+/// Number of frames that the link queues in each direction before a stack must wait. The transmit
+/// rings of common network cards have this size.
 pub const LINK_FRAMES: usize = 1024;
 
 /// One of the two hosts.
@@ -76,7 +76,7 @@ pub trait Stack {
     /// Copies received payload to `out`.
     fn read(&mut self, end: End, stream: Self::Stream, out: &mut [u8]) -> Read;
 
-    /// Closes one end of a connection. The caller must not use the stream afterwards.
+    /// Closes one end of a connection. The caller must not use `stream` afterwards.
     fn close(&mut self, end: End, stream: Self::Stream);
 
     /// Queues a datagram from the client to the server. Returns false if there is no space.

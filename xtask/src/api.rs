@@ -1,12 +1,11 @@
 //! Lists the public API of the crates that other programs use.
 //!
-//! The one rule: each name that an outside program can write has one line with its signature. The
-//! lines are sorted, so that a change of the API is a change of the listing.
+//! The one rule: each name that other programs can use has one line with its signature. The lines
+//! are sorted, so that the listing changes only if the API changes.
 //!
 //! The listing is made from syntax, without types: macro expansions and automatic traits are not
 //! listed. A name is looked up in the crate that a `pub use` names; type names are unique in a
 //! crate (`cargo xtask tidy` checks that).
-//! crate (`cargo xtask tidy`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -136,7 +135,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Lists the public items of a module that other crates see as `shown`.
+    /// Lists the public items of a module. Other crates see the module as `shown`.
     fn module(&mut self, shown: &str, path: &[String], items: &[Item]) {
         for item in items {
             match item {
@@ -195,7 +194,8 @@ impl Listing<'_> {
             None => self.own.folder,
         };
         let parent = before.last().map(String::as_str);
-        // The named crate may itself re-export the item from another one.
+        // Also search the other crates, because the named crate may itself re-export the item from
+        // one of them.
         let crates = self.crates;
         let order = crates.iter().filter(|one| one.folder == folder);
         let order = order.chain(crates.iter().filter(|one| one.folder != folder));
@@ -284,7 +284,8 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists a path with its signature or type, without the item's own `name`.
+    /// Lists a path with the signature or type of the item. The item's own `name` is left out of
+    /// the signature.
     fn add(&mut self, kind: &str, path: &str, of: &impl ToTokens, name: &str) {
         let text = tokens(of);
         let line = match name {

@@ -70,8 +70,8 @@ enum BesideStacks {
 pub const PROGRAM: &str =
     "--release --locked --manifest-path bench/Cargo.toml --target-dir target/bench";
 
-/// Arguments for the part of the program that the guard needs, compiled to code that every
-/// processor can run.
+/// Arguments for a build with only what the guard (the comparison with committed instruction
+/// counts) needs, for every x86-64 processor.
 pub const PORTABLE: &str = "--no-default-features";
 
 /// Arguments for the program in `bench/`, which parses them itself.
@@ -102,7 +102,7 @@ impl BesideStacks {
             Self::Guard(_) => {
                 command.arg(PORTABLE);
             }
-            // lwIP supports only few connections, so it is not built.
+            // Do not build lwIP, which supports only few connections.
             Self::Active(_) | Self::Idle(_) => {}
             Self::Stacks(_) | Self::Callgrind(_) | Self::Performance(_) => match lwip::source() {
                 Ok(source) => {
@@ -135,8 +135,8 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
     command.current_dir(repository::root()).arg("bench");
     match (&arguments.package, arguments.filter.as_deref()) {
         (Some(package), _) => command.args(["-p", package, "--benches"]),
-        // The kernel benchmark takes minutes and has its own arguments, so only its crate is
-        // built.
+        // Build only the crate of the kernel benchmark, which takes minutes and has its own
+        // arguments.
         (None, Some("kernel")) => command.args(["-p", "fullpipe-perf", "--bench", "kernel"]),
         (None, Some("page")) => command.args(["-p", "fullpipe-report", "--bench", "page"]),
         (None, Some(_) | None) => command.args(["--workspace", "--benches"]),

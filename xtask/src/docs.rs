@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: writes the pages that are generated from tables in the code.
 //!
-//! The one rule: a page contains only text from a table; to change a page, change the row of the
+//! The one rule: a page contains only text from tables in the code; to change a page, change the
 //! table.
 //!
 //! The crate with the table generates the text of the page.

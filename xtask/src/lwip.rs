@@ -1,7 +1,7 @@
 //! Fetches the source of lwIP from Debian's source package.
 //!
-//! The one rule: apt fetches the source from the archive that this machine uses, and stores its
-//! package lists in the same folder, so that nothing outside `target/` changes.
+//! The one rule: nothing outside `target/` changes. apt fetches the source from the archive that
+//! this machine uses, and stores its package lists beside the source.
 //!
 //! The source is compiled by `bench/build.rs`.
 
@@ -82,7 +82,7 @@ fn apt(folder: &Path, arguments: &[&str]) -> Result<()> {
             "Dir::State::lists={}",
             folder.join("lists").display()
         ))
-        // By default, apt reads as an unprivileged user, which may not write to the folder.
+        // Let apt run as root: its default, an unprivileged user, may not write to the folder.
         .args(["-o", "APT::Sandbox::User=root"])
         .args(arguments)
         .stdin(Stdio::null())

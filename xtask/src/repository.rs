@@ -3,7 +3,7 @@
 //! The one rule: returned paths are relative to the root and use `/`, so that messages and lists
 //! of exceptions are the same on every machine.
 //!
-//! Git is not used, so that a source archive without history can be checked too.
+//! Git is not used, so that a source archive without history can also be checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub struct ScreenshotsArguments {}
 
 /// Folder for the pictures.
 const FOLDER: &str = "docs/images";
-/// Virtual time in which the page must have drawn itself, in milliseconds.
+/// Virtual time that the browser gives the page to draw itself, in milliseconds.
 const DRAWN_WITHIN_MS: u32 = 20_000;
 
 struct Picture {

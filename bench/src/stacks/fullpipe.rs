@@ -71,11 +71,11 @@ fn config(setup: Setup) -> Config {
     let bytes = u32::try_from(setup.buffer).expect("a buffer of less than 4 GiB");
     config.tcp.send_buffer = bytes;
     config.tcp.receive_buffer = bytes;
-    // Memory for both buffers, and the same amount for everything else.
+    // Provide memory for both buffers of each connection, and as much again for everything else.
     let blocks = setup.active * (4 * bytes / config.pool.block_size);
     config.pool.blocks = config.pool.blocks.max(blocks);
     if setup.connections > setup.active {
-        // The windows of idle connections together exceed this pool, so the pool is overcommitted.
+        // Overcommit the pool, because the windows of all idle connections together exceed it.
         config.pool.block_size = 256;
         config.pool.overcommit_percent = 100_000;
     }
@@ -112,8 +112,8 @@ impl Fullpipe {
         }
     }
 
-    /// Index of the listener for a new connection. Each listener gets [`PER_PORT`] connections
-    /// before the next one; the first follows the last.
+    /// Index of the listener for a new connection. The listeners take turns, each for [`PER_PORT`]
+    /// connections.
     fn listener(&self) -> usize {
         (self.opened / u64::from(PER_PORT)) as usize % self.listeners.len()
     }

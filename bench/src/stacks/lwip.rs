@@ -1,8 +1,8 @@
 //! lwIP, compiled from source. `lwip/glue.c` contains the calls and `lwip/lwipopts.h` the options.
 //!
 //! lwIP has one set of global variables, so only one [`Lwip`] exists at a time, and both ends are
-//! network interfaces of the same lwIP. A lookup at one end therefore also searches the
-//! connections of the other end, which has one.
+//! network interfaces of the same lwIP. A lookup at one end therefore also searches the connections
+//! of the other end, which in these cases has one.
 
 use std::{ffi::c_void, ptr, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     stack::{End, Read, Setup, Stack},
 };
 
-/// A connection, which belongs to `glue.c`.
+/// A connection. Its memory belongs to `glue.c`.
 #[repr(C)]
 pub struct Opaque {
     _private: [u8; 0],
@@ -31,7 +31,7 @@ unsafe extern "C" {
     fn bench_sleep_ms() -> u32;
 }
 
-/// Frames that leave each end, and their number since the last turn.
+/// Frames that leave each end, and the number of frames sent since the last turn.
 struct Links {
     from: [Link; 2],
     sent: usize,
@@ -81,8 +81,8 @@ impl Stack for Lwip {
         }));
         // SAFETY: the links live until `Lwip` is dropped.
         unsafe { bench_start(links.cast(), setup.buffer as u32) };
-        // An end of the previous case may have sent a reset, which is discarded.
-        // SAFETY: lwIP does not run.
+        // Discard the frames so far: an end of the previous case may have sent a reset. SAFETY:
+        // lwIP does not run.
         unsafe { (*links).from = [Link::new(), Link::new()] };
         Self {
             links,

@@ -62,7 +62,7 @@ impl StackName {
         }
     }
 
-    /// Returns true if the stack can run `case`: `null` has no connections to open.
+    /// Returns true if the stack can run `case`. `null` cannot run a case that opens connections.
     pub fn runs(self, case: Case) -> bool {
         self != Self::Null || !matches!(case, Case::Crr)
     }

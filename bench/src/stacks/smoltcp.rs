@@ -1,8 +1,8 @@
 //! smoltcp with its default settings, except for the buffer sizes of the case.
 //!
-//! smoltcp has no listener: a connection needs a socket that was created for it, so
-//! [`Smoltcp::connect`] creates one at each end. A socket in TIME-WAIT occupies its buffers, so it
-//! is removed at once, which saves smoltcp some work.
+//! smoltcp has no listener: each connection needs a socket of its own, so [`Smoltcp::connect`]
+//! creates one at each end. A socket in TIME-WAIT is removed at once, because it would occupy its
+//! buffers. This saves smoltcp some work.
 
 use std::time::Duration;
 

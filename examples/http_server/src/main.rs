@@ -1,6 +1,6 @@
-//! An HTTP server on a TAP device: tokio and hyper over fullpipe, with its own congestion control
-//! algorithm. Run it as root with `cargo run`; `curl 10.9.0.2` then prints all that the stack
-//! knows about curl's connection.
+//! An HTTP server on a TAP device: tokio and hyper over fullpipe, with a congestion control
+//! algorithm that this file defines. Run it as root with `cargo run`; `curl 10.9.0.2` then prints
+//! everything that the stack knows about curl's connection.
 use std::{error::Error, sync::Arc};
 
 use fullpipe::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionStart, FastestSample};
@@ -38,8 +38,7 @@ impl CongestionControl for Halving {
     fn on_idle(&mut self, restart_window: u32) { self.cwnd = self.cwnd.min(restart_window); }
 }
 
-/// Prints every field of `Info`. All fields are named here, so that the compiler reports a new
-/// one.
+/// Prints every field of `Info`. All fields are named here, so the compiler reports a missing one.
 fn page(info: Info) -> String {
     let Info { state, close_reason, born, at, last_received_at, tuning, agreed, mss, iss, snd_una, snd_nxt, in_flight,
         retransmitted, sacked, lost, snd_wnd, max_snd_wnd, irs, rcv_nxt, rcv_wnd, send_queue, unsent, receive_queue, holes, urgent_left, send_buffer,

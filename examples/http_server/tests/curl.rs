@@ -42,7 +42,8 @@ fn hyper_serves_curl_over_a_tap_device() {
         let answer = curl(&["http://10.9.0.2/"]);
         assert!(answer.contains("Established"), "{answer}");
         assert!(answer.contains("app_limited"), "{answer}");
-        // One hundred requests over one connection, then twenty requests with a connection each.
+        // Send one hundred requests over one connection, then twenty requests over one connection
+        // each.
         let one = curl(&["http://10.9.0.2/[1-100]"]);
         assert_eq!(one.matches("app_limited").count(), 100, "{one}");
         for _ in 0..20 {

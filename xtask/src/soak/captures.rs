@@ -1,7 +1,8 @@
-//! Judges accounts that were inferred from captures, by comparing them with the stack's own limit
-//! clock.
+//! Judges accounts (the time for each limit of a sender) that were inferred from captures, by
+//! comparing them with the stack's own limit clock.
 //!
-//! The one rule: every wrong answer is printed in one line, with the number that repeats the case.
+//! The one rule: every wrong account is printed in one line, with the number of the case (a random
+//! transfer), which repeats it.
 //!
 //! `fullpipe-judge` draws and judges the cases.
 
@@ -73,7 +74,8 @@ pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Judges one case; prints its settings, the three answers and the three twins.
+/// Judges one case; prints its settings, its three inferred accounts and its three twins (simulated
+/// copies of the transfer).
 ///
 /// # Errors
 /// If the case fails.

@@ -66,20 +66,20 @@ fn write_seeds(target: &str) -> Result<PathBuf> {
 
 /// Returns the arguments of `cargo fuzz` for `target`.
 fn arguments(target: &str, seconds: u64, seeds: Option<&Path>) -> Vec<OsString> {
-    // The core has no unsafe code, so the address sanitizer would find nothing; without the
-    // sanitizer the fuzzer is twice as fast.
+    // Use no address sanitizer: it would find nothing, because the core has no unsafe code, and it
+    // would halve the fuzzer's speed.
     let mut arguments = ["run", "--sanitizer=none", target]
         .map(OsString::from)
         .to_vec();
     if let Some(seeds) = seeds {
-        // The fuzzer adds new inputs to the first folder.
+        // Name the corpus folder first, because the fuzzer adds new inputs to the first folder.
         arguments.push(Path::new("corpus").join(target).into());
         arguments.push(seeds.into());
     }
     arguments.push("--".into());
     arguments.push(format!("-max_total_time={seconds}").into());
     arguments.push(format!("-max_len={MAX_LEN}").into());
-    // Allows inputs of every length from the start, because a script of a few bytes opens no
+    // Allow inputs of every length from the start, because a script of a few bytes opens no
     // connection.
     arguments.push("-len_control=0".into());
     arguments.extend(["-timeout=20", "-print_final_stats=1"].map(OsString::from));
@@ -88,7 +88,7 @@ fn arguments(target: &str, seconds: u64, seeds: Option<&Path>) -> Vec<OsString> 
 
 fn fuzz(cargo_fuzz: &Path, target: &str, seconds: u64, seeds: Option<&Path>) -> Result<()> {
     println!("fuzzing {target} for {seconds} s");
-    // cargo-fuzz creates only its own default folder, so the corpus folder is created here.
+    // Create the corpus folder, because cargo-fuzz creates only its own default folder.
     let corpus = repository::root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| corpus.display().to_string())?;
     let output = command(cargo_fuzz)
@@ -140,7 +140,8 @@ fn command(cargo_fuzz: &Path) -> Command {
     command
         .arg("fuzz")
         .current_dir(repository::root().join("fuzz"))
-        // The code itself is stable; only the compiler's coverage flags are unstable.
+        // Allow unstable compiler flags with a stable compiler: the flags for coverage are
+        // unstable.
         .env("RUSTC_BOOTSTRAP", "1");
     command
 }

@@ -1,4 +1,5 @@
-//! Tests of the order of worlds, and of the files of failed worlds.
+//! Tests of the order of worlds (random networks, settings and traffic), and of the files of failed
+//! worlds.
 
 use std::path::PathBuf;
 

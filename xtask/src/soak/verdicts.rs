@@ -1,7 +1,7 @@
 //! Judges explanations of random transfers.
 //!
-//! The one rule: every promised figure is checked here. For each of the worst worlds, the command
-//! that repeats it is printed.
+//! The one rule: every promised figure is checked here. For each of the worst worlds (random
+//! transfers, drawn from a number), the command that repeats the world is printed.
 //!
 //! `fullpipe-judge` draws and judges the worlds.
 
@@ -76,7 +76,7 @@ fn processor_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Time that all workers spent, in microseconds.
+/// Time that all workers spent, in total and in the engine of explanations, in microseconds.
 #[derive(Default)]
 struct Clock {
     all: AtomicU64,
@@ -114,7 +114,7 @@ fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
     }
 }
 
-/// Runs the engine that is judged.
+/// Returns the explanation of the engine that is judged.
 fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
     let found = explain(setup, seed).map_err(|error| error.to_string())?;
     Ok(Answer {

@@ -1,7 +1,8 @@
-//! The folder of worlds that once failed. Each world is a file that describes it completely.
+//! The folder of worlds that once failed. A world is a random network with settings and traffic;
+//! its file describes it completely.
 //!
-//! The one rule: every `cargo xtask test` runs each world of the folder again. A file does not
-//! depend on the way in which worlds are drawn from seeds. Its first lines name the bug against
+//! The one rule: every `cargo xtask test` runs each world of the folder again. A file remains valid
+//! if the drawing of worlds from seeds changes. The first lines of the file name the bug against
 //! which it guards.
 //!
 //! The simulator defines the format of a file (`fullpipe_sim::WorldPlan`).

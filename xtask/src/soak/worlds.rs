@@ -1,7 +1,8 @@
-//! Runs many worlds on all cores, with a progress bar.
+//! Runs many worlds (random networks, settings and traffic, each drawn from a seed) on all cores,
+//! with a progress bar.
 //!
-//! The one rule: a world that panics or fails a check is reported, and the other worlds continue.
-//! A world that never ends is reported too, and ends the program.
+//! The one rule: a world that panics or fails a check is reported, and the other worlds continue. A
+//! world that never ends is also reported, and ends the program.
 //!
 //! The simulator checks the worlds; this file does not depend on their contents.
 
@@ -61,7 +62,8 @@ pub struct Failure {
 /// Checks that this program was built with debug assertions and overflow checks.
 ///
 /// # Errors
-/// If one of the two is off, because a world could then break a rule unnoticed.
+/// If debug assertions or overflow checks are off, because a world could then break a rule
+/// unnoticed.
 pub fn check_build() -> Result<()> {
     ensure!(
         cfg!(debug_assertions) && overflow_panics(),
@@ -138,7 +140,7 @@ thread_local! {
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Numbers of worlds in which each checker had something to judge.
+/// For each checker, the number of worlds in which it had something to check.
 #[derive(Default)]
 struct JudgedIn {
     repeats: u64,
@@ -154,13 +156,14 @@ impl JudgedIn {
     }
 }
 
-/// One in this many worlds is also run without bursts, and the frames of both runs are compared.
+/// One in this many worlds is run twice, with and without bursts, and the frames of the two runs
+/// are compared.
 const COMPARED: u64 = 4;
 
 /// Runs one world. Returns its summary, or the reason that it failed.
 ///
-/// The simulator catches failed assertions of the stack. Failed assertions of the simulator are
-/// caught here.
+/// The simulator catches failed assertions of the stack. This function catches those of the
+/// simulator.
 pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
     caught(|| match plan.seed % COMPARED {
         0 => fullpipe_sim::soak_bursts(plan),

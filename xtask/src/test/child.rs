@@ -66,8 +66,8 @@ impl Child {
             println!("{line}");
             outcome.read_line(line.trim_end());
         });
-        // A failing exit code after a failed test is explained by the test. Without a failed test,
-        // the build or the test program itself failed.
+        // Add an error only if no test failed, because a failed test explains the exit code.
+        // Without a failed test, the build or the test program itself failed.
         if let Err(error) = result
             && (outcome.failed.is_empty() || error.is::<TookTooLong>())
         {

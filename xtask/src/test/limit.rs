@@ -48,7 +48,7 @@ fn kill_tree(root: u32) {
     for id in tree(root, &parents()) {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // The process may have ended in the meantime, so an error is ignored.
+            // Ignore an error: the process may have ended in the meantime.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
@@ -66,8 +66,8 @@ fn parents() -> BTreeMap<u32, u32> {
         .collect()
 }
 
-/// Returns the parent from the text of a `stat` file. The process name before it is in parentheses
-/// and may contain any character, also parentheses.
+/// Returns the parent from the text of a file `/proc/PID/stat`. The process name, which precedes
+/// the parent, is in parentheses and may contain parentheses itself.
 pub fn parent(stat: &str) -> Option<u32> {
     let (_, after) = stat.rsplit_once(')')?;
     after.split_whitespace().nth(1)?.parse().ok()

@@ -145,7 +145,7 @@ impl Step {
         }
     }
 
-    /// Counts instructions. First runs the tests of the program that counts them.
+    /// Counts instructions, after the tests of the program that counts them.
     fn instructions(self) -> Outcome {
         if !cfg!(target_arch = "x86_64") {
             return Outcome::left_out(vec!["the figures are those of x86-64".to_owned()]);
@@ -161,8 +161,8 @@ impl Step {
         )
     }
 
-    /// Runs the tests of the page. The browser that they need can fail by itself, so failing tests
-    /// are repeated once.
+    /// Runs the tests of the page. Repeats failing tests once, because the browser that they need
+    /// sometimes fails.
     fn page(self) -> Outcome {
         let missing = tools::prepare_browser();
         if !missing.is_empty() {
@@ -203,24 +203,26 @@ impl Step {
 /// an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
 
-/// Test of the example impairment of CONTRIBUTING.md, which exists only with a feature.
+/// Test of the example impairment of CONTRIBUTING.md. The impairment exists only with the feature
+/// `recipes`.
 const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipes";
 
-/// Tests of the sockets for tokio. They run separately, because their feature would cause every
-/// crate that uses `fullpipe-host` to be compiled a second time.
+/// Tests of the sockets for tokio. They run separately, because every crate that uses
+/// `fullpipe-host` must be compiled a second time with their feature.
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
 
-/// Checks the program that compares fullpipe with other stacks, outside the workspace.
+/// Checks the program `bench/`, which compares fullpipe with other stacks and is not in the
+/// workspace.
 const CLIPPY_OF_BENCH: &str = "clippy --quiet --all-targets --all-features --locked \
     --manifest-path bench/Cargo.toml --target-dir target/bench -- -D warnings";
 
-/// Checks the program that uses the published crates from outside the workspace.
+/// Arguments for the example that uses fullpipe as other programs do, outside the workspace.
 const OUTSIDE: &str =
     "--locked --manifest-path examples/http_server/Cargo.toml --target-dir target/outside";
 
 /// Runs the steps, and prints the table and the last line `N passed, N failed`.
 ///
-/// The output ends with that line, so that it is easy to find in a log.
+/// That line is last, so that it is easy to find in a log.
 pub fn run(arguments: &TestArguments) -> ExitCode {
     let strict = arguments.strict || std::env::var("CI").is_ok_and(|value| value == "true");
     let steps: Vec<Step> = Step::value_variants()
@@ -228,8 +230,8 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         .copied()
         .filter(|step| arguments.only.is_empty() || arguments.only.contains(step))
         .collect();
-    // Tools are prepared before the first test, because some tests without root also use other
-    // programs.
+    // Prepare the tools before the first test, because some tests that do not need root also use
+    // them.
     let against_strangers = [Step::Tests, Step::Interop];
     let missing = match steps.iter().any(|step| against_strangers.contains(step)) {
         true => tools::prepare(),

@@ -1,7 +1,7 @@
 //! The result of each step, and the table of all results.
 //!
-//! The one rule: a test that did not run never counts as passed. A test that one step ignores and
-//! a later step runs does not count as left out.
+//! The one rule: a test that did not run never counts as passed. If one step ignores a test and a
+//! later step runs it, the test does not count as left out.
 //!
 //! This file starts no process and chooses no exit code.
 
@@ -52,13 +52,14 @@ impl Outcome {
         }
     }
 
-    /// Returns the failed tests if every failure belongs to a test that ran; otherwise none.
+    /// Returns the failed tests. Returns no test if a failure is not that of a test that ran,
+    /// because a repetition would not help.
     pub fn to_try_again(&self) -> Vec<String> {
         let ran = self.failed.iter().all(|name| self.ran.contains(name));
         if ran { self.failed.clone() } else { Vec::new() }
     }
 
-    /// Counts tests that passed when repeated as passed.
+    /// Counts failed tests as passed if they passed in `second`, a repetition.
     pub fn with_second_try(mut self, second: Outcome) -> Outcome {
         self.failed
             .retain(|name| !second.ran.contains(name) || second.failed.contains(name));
@@ -125,7 +126,8 @@ impl Summary {
             .sum()
     }
 
-    /// Number of tests and checks that failed; with `strict`, also of those that were left out.
+    /// Number of tests and checks that failed. With `strict`, those that were left out are
+    /// included.
     pub fn failed(&self) -> usize {
         let failed: usize = self
             .steps

@@ -100,7 +100,8 @@ fn a_tree_of_processes_has_children_of_children_and_no_others() {
     assert_eq!(limit::parent(stat), Some(4));
 }
 
-/// If the grandchild survived, it would keep the output open, and the step would wait for it.
+/// The step must end soon: a grandchild that survived would keep the output open, and the step
+/// would wait for the grandchild.
 #[test]
 fn a_step_that_exceeds_its_limit_is_killed_with_its_children_and_has_failed() {
     let started = Instant::now();

@@ -83,7 +83,7 @@ fn named(missing: &[Tool]) -> Vec<String> {
         .collect()
 }
 
-/// Searches the folders in which a shell searches, and Debian's folders of programs for root.
+/// Searches for a program in the folders of `PATH`, and in Debian's folders of programs for root.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -111,19 +111,18 @@ fn apt(arguments: &[&str]) -> bool {
     let status = Command::new("apt-get")
         .arg("-o")
         .arg(format!("DPkg::Lock::Timeout={APT_LOCK_S}"))
-        // No progress bar, because the output goes to a log.
+        // Print no progress bar, because the output goes to a log.
         .args(["-qq", "-o", "Dpkg::Use-Pty=0"])
         .args(arguments)
-        // The installation of tshark's package asks who may capture; nobody could answer the
-        // question here.
+        // Ask no question: the installation of tshark's package would ask who may capture.
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdin(Stdio::null())
         .status();
     status.is_ok_and(|status| status.success())
 }
 
-/// Checks that network namespaces with TAP devices are permitted by creating and removing one:
-/// root in a container may lack the privilege.
+/// Checks that network namespaces with TAP devices are permitted, by creating and removing one.
+/// Root in a container may lack the privilege.
 fn namespace_with_tap() -> Result<(), String> {
     let name = format!("fullpipe-probe-{}", std::process::id());
     ip(&["netns", "add", &name]).map_err(|why| format!("no network namespaces here: {why}"))?;

@@ -16,7 +16,7 @@ type ModulePath = Vec<String>;
 
 /// A name that a `use` brings into a module; `*` for all names.
 struct Import {
-    /// The path as written.
+    /// The path of the imported item as written.
     path: Vec<String>,
     /// The name under which the module uses the item.
     binds: String,
@@ -108,8 +108,8 @@ impl<'a> Modules<'a> {
             if here.defines.contains(name) || depth > 20 {
                 return Some(here.file);
             }
-            // If the module imports the name, continues at the path of the import. The import may
-            // rename an item or a module.
+            // If the module imports the name, continue at the path of the import, which may rename
+            // an item or a module.
             for import in &here.imports {
                 let mut onwards = import.path.clone();
                 if import.binds == *name {
@@ -162,7 +162,8 @@ impl<'a> Modules<'a> {
             child => {
                 let mut path = at.clone();
                 path.push(child.to_owned());
-                // A name that is neither a child nor an item of this module is another crate.
+                // Stop at a name that is neither a child nor an item nor an import of this module:
+                // it is another crate.
                 let here = self.of.get(&at)?;
                 let bound = here.imports.iter().any(|i| i.binds == child);
                 if !self.of.contains_key(&path) && !here.defines.contains(child) && !bound {

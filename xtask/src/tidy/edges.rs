@@ -1,7 +1,7 @@
 //! Compares the dependencies between crates with the drawing in ARCHITECTURE.md.
 //!
-//! The one rule: dependencies point down. The table below contains the drawing; it is compared
-//! with cargo's metadata.
+//! The one rule: a crate depends only on crates below it in the drawing. The table below contains
+//! the drawing, and is compared with cargo's metadata.
 //!
 //! Dev-dependencies are not restricted: a test may use its crate together with any other crate.
 

@@ -1,10 +1,10 @@
 //! The files and functions that exceed the limits of length.
 //!
-//! The one rule: this list only shrinks. An entry states the present length. Tidy fails if the
-//! length has grown; if it has shrunk, so that the number must be lowered; and if the item is
-//! within the limit or gone, so that the entry must be deleted.
+//! The one rule: this list only shrinks. An entry states the present length. `cargo xtask tidy`
+//! fails if the length has changed: a longer item must be shortened, and for a shorter one the
+//! number must be lowered. If the item is within the limit or gone, the entry must be deleted.
 //!
-//! New code must not be added here; it must be written shorter.
+//! New code must not be added here.
 
 /// An item that may exceed the limit, with the reason.
 pub struct Exception {

@@ -1,9 +1,9 @@
 //! Finds words that `docs/glossary.md` replaces.
 //!
-//! The one rule: the glossary is the list. A word in `code style` in its column "instead of" may
-//! not occur in any other file, in upper or lower case.
+//! The one rule: the words are those in `code style` in the glossary's column "instead of". They
+//! may not occur in any other file, in upper or lower case.
 //!
-//! A phrase is also found if a line end or comment markers divide it.
+//! A phrase is also found if the end of a line or a comment marker divides it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn replaced(glossary: &str) -> Vec<String> {
         let [_, _, instead_of] = cells[..] else {
             continue;
         };
-        // Every second part is between two backticks.
+        // Take every second part, because these parts are between backticks.
         let phrases = instead_of.split('`').skip(1).step_by(2);
         replaced.extend(phrases.map(str::to_lowercase));
     }
@@ -81,7 +81,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Returns true if only the end of the line, or a `\` before it, follows the word.
+/// Returns true if the word is the last one in its line; a `\` may follow it.
 fn ends_open(last: Option<&Word<'_>>, text: &str) -> bool {
     last.is_some_and(|word| {
         let end = word.text.as_ptr() as usize - text.as_ptr() as usize + word.text.len();

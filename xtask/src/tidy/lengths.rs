@@ -20,8 +20,7 @@ pub const FUNCTION_LINES: usize = 70;
 
 /// Lengths of all files and functions in the tree.
 pub struct Lengths {
-    /// Lengths by key, with keys as in [`Exception::what`]: first line, length, and the limit that
-    /// applies.
+    /// Lengths by key. The keys have the form of [`Exception::what`].
     of: BTreeMap<String, Length>,
 }
 
@@ -131,8 +130,7 @@ impl Functions<'_> {
             lines,
             limit: FUNCTION_LINES,
         };
-        // If a file has two methods with the same name (of different types), only the longer one
-        // is kept.
+        // Keep only the longer one of two methods with the same name in a file.
         match self.found.get(&name) {
             Some(other) if other.lines >= lines => {}
             Some(_) | None => {

@@ -3,7 +3,7 @@
 //! The one rule: a finding names the file, the line and the remedy. There are no warnings: a rule
 //! is either met or broken.
 //!
-//! Only properties that a program can count are judged; the quality of a name is not.
+//! Only properties that a program can count are checked, not for example the quality of a name.
 
 mod circles;
 mod edges;
@@ -145,7 +145,7 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
 /// Checks every rule, and prints the findings or the number of files and functions.
 ///
 /// # Errors
-/// If there are findings: they were printed, and the error is one line that counts them.
+/// If there are findings. The findings were printed; the error is one line with their number.
 pub fn run(arguments: &TidyArguments) -> Result<()> {
     let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
     let glossary = texts.iter().find(|file| file.path == glossary::FILE);

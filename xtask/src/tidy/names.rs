@@ -54,7 +54,8 @@ const PRELUDE: [&str; 33] = [
 struct Place<'a> {
     path: &'a str,
     line: usize,
-    /// True for an item with `cfg`: alternatives for platforms or features may share a name.
+    /// True for an item with `cfg`, because alternatives for platforms or features may share a
+    /// name.
     is_conditional: bool,
 }
 

@@ -3,7 +3,7 @@
 //! The one rule: a doc comment begins with a noun or a verb: "Bytes in flight", "Returns the …".
 //! It does not begin with a question word, as in "How many …".
 //!
-//! Lines are read instead of syntax, so that macros are checked too.
+//! Lines are read instead of syntax, so that comments in macros are also checked.
 
 use super::Finding;
 

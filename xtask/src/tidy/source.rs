@@ -13,8 +13,8 @@ use super::{Finding, RustFile};
 /// The crates that run on any platform: no standard library, no unsafe code.
 pub const CORE: [&str; 4] = ["wire", "pool", "tcp", "stack"];
 
-/// Parts that may use `unsafe`: system calls, the interface to C, and the calls of a stack written
-/// in C. Clippy requires a reason for each unsafe block.
+/// Folders and files that may use `unsafe`: for system calls, for the interface to C, and for the
+/// calls of a stack written in C. Clippy requires a reason for each unsafe block.
 const UNSAFE_ALLOWED: [&str; 3] = ["crates/host/", "crates/capi/", "bench/src/stacks/lwip.rs"];
 
 /// Checks one Rust file against all rules of this module.
@@ -31,7 +31,7 @@ pub fn check(file: &RustFile) -> Vec<Finding> {
     findings
 }
 
-/// Checks that the file begins with `//!`. The text after it is not checked.
+/// Checks that the file begins with `//!`. The text of that comment is not checked.
 fn header(file: &RustFile) -> Option<Finding> {
     let opens = file
         .text

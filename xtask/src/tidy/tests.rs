@@ -182,7 +182,7 @@ fn a_doc_comment_that_opens_with_a_question_word_is_found() {
 
 #[test]
 fn a_word_that_the_glossary_replaces_is_found_across_lines_and_in_any_case() {
-    // These words are not in the glossary, so that this file passes the check too.
+    // The words of this table are not in the glossary, so that this file passes the check.
     let table = "\
 | word | meaning | instead of |
 | --- | --- | --- |

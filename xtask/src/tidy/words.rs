@@ -1,8 +1,8 @@
 //! Finds words that may not occur in any file of the tree.
 //!
-//! The one rule: work that a word marks as unfinished must be finished, or the mark deleted.
+//! The one rule: if a word marks work as unfinished, the work must be finished or the word deleted.
 //!
-//! The words are composed of halves here, so that this file passes the check too.
+//! The words are composed of halves here, so that this file passes the check.
 
 use super::Finding;
 
