@@ -31,8 +31,8 @@ use crate::{
     wakers::{Handle, Interest, WakerTable},
 };
 
-/// Interval between tries to send to a full device. While a connection waits for the device's
-/// completions, they are read at the same interval.
+/// Interval between tries to send to a full device. While a connection waits for completions of the
+/// device, the driver reads them at the same interval.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
 /// Batches that a caller sends before it leaves the remaining ones to the driver's thread.
 const CALLER_BATCHES: u32 = 4;

@@ -1,7 +1,7 @@
 //! Errors of devices, with the failed action, the kernel's reason and a remedy.
 //!
-//! Rule: an error is one line that names the device and a remedy. If no remedy is known, it gives
-//! the kernel's message.
+//! Rule: an error is one line that names the device and a remedy. If no remedy is known, the error
+//! gives the kernel's message.
 
 use std::{fmt, io};
 

@@ -169,7 +169,7 @@ impl Drop for Tap {
     }
 }
 
-/// Refuses an address that another interface has, because replies would go there.
+/// Refuses an address that another interface has, because replies would go to that interface.
 fn check_free(prefix: &Prefix, name: &str) -> Result<(), DeviceError> {
     let failed = |source| DeviceError::new("cannot list this machine's addresses", source);
     match interface::holder_of(prefix.address).map_err(failed)? {

@@ -66,8 +66,8 @@ impl DatagramAccount {
 pub struct Overflow {
     /// Time of the first drop.
     pub from: Instant,
-    /// Time at which there was room again after the last drop; `None` if there is none
-    /// yet.
+    /// Time at which there was room again after the last drop; `None` if there has been no room
+    /// since.
     pub until: Option<Instant>,
     /// Number of drops.
     pub lost: u64,

@@ -1,9 +1,9 @@
 //! Counts of entries by source address.
 //!
 //! Rule: the counts show when an address has reached its bound. The caller then refuses a new
-//! entry, or removes an old one of that address, so that one sender cannot use up a shared table.
-//! A count takes constant time; an address without entries takes no memory. The caller decides
-//! what an entry is.
+//! entry, or removes an old entry of that address, so that one sender cannot use up a shared table.
+//! A count takes constant time; an address without entries takes no memory. The caller decides what
+//! an entry is.
 
 use core::net::IpAddr;
 

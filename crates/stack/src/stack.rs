@@ -362,9 +362,9 @@ const MIN_MTU: usize = 68;
 
 impl Interface {
     /// Checks that `address` can be the address of a host in its network of `prefix_len` bits.
-    /// Returns [`ConfigError::Interface`] with the reason: an IPv6 address, the network's own or
-    /// its broadcast address, a reserved address (0.0.0.0/8, 240.0.0.0/4), a multicast or loopback
-    /// address, or a prefix of more than 32 bits.
+    /// Otherwise returns [`ConfigError::Interface`] with the reason: an IPv6 address, the network's
+    /// own or its broadcast address, a reserved address (0.0.0.0/8, 240.0.0.0/4), a multicast or
+    /// loopback address, or a prefix of more than 32 bits.
     pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
         let refused = |why| Err(ConfigError::Interface(why));
         match address {

@@ -1,9 +1,9 @@
 //! A hierarchical timer wheel.
 //!
-//! Rule: each index has at most one deadline. Setting, cancelling and finding the next
-//! take constant time. A timer never expires early, and at most one tick (1.024 µs) late.
-//! Timers of the same tick expire in an unspecified order, which is the same for the same
-//! calls. The caller decides what a timer is for.
+//! Rule: each index has at most one deadline. Setting, cancelling and finding the next take
+//! constant time. A timer never expires early, and expires at most one tick (1.024 µs) late. Timers
+//! of the same tick expire in an unspecified order, which is the same for the same calls. The
+//! caller decides what a timer is for.
 //!
 //! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the highest group of six
 //! bits in which its deadline differs from the wheel's time, so each timer on a lower level is due

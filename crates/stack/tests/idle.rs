@@ -154,7 +154,8 @@ impl Crowd {
         }
     }
 
-    /// Checks that every promise of B is backed and that no payload in a window was refused.
+    /// Checks that memory backs every window that B has promised, and that no payload in a window
+    /// was refused.
     fn check(&self) {
         self.pair.verify();
         let stack = &self.pair.b.stack;

@@ -35,8 +35,7 @@ pub trait Socket {
     /// Closes the sending direction; everything written is still delivered.
     fn shutdown(&mut self);
 
-    /// Closes the connection. Unread payload is lost, and the peer then gets a
-    /// reset.
+    /// Closes the connection. If payload is unread, it is lost, and the peer gets a reset.
     fn close(&mut self);
 
     /// Resets the connection.

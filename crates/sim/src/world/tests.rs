@@ -345,8 +345,8 @@ fn an_answer_is_measured_like_any_stream_once_the_facts_are_turned() {
 }
 
 /// A reader stalls while every packet towards its peer is lost. The window closes, no probe is
-/// answered, and the sender aborts without a segment. It answers the reader's later segments with
-/// a reset.
+/// answered, and the sender aborts without a segment. The sender answers the reader's later
+/// segments with a reset.
 #[test]
 fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_later() {
     let mut world = World::new(Seed(9));

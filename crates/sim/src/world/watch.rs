@@ -40,8 +40,8 @@ impl World {
         if host.device.waiting() == waiting {
             return Ok(());
         }
-        // A stack that had too few ranges has merged some of its sent ranges. It has then lost a
-        // part of what ACKs reported and counts more bytes as in flight, so the start of an
+        // A stack that had too few ranges has merged some of its sent ranges. The stack has then
+        // lost a part of what ACKs reported and counts more bytes as in flight, so the start of an
         // unpaced flight cannot be observed from outside.
         let knows_all =
             host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;

@@ -33,8 +33,7 @@ pub(super) struct FrameTemplate {
 }
 
 impl FrameTemplate {
-    /// Copies the headers of `frame`, a whole frame with its metadata, whose TCP header is
-    /// at `tcp_at`.
+    /// Copies the headers of `frame`. Its TCP header is at `tcp_at`, and `meta` is its metadata.
     pub(super) fn of(
         frame: &[u8],
         meta: TxMeta,

@@ -91,7 +91,7 @@ impl Stack {
         self.udp.take_error(id)
     }
 
-    /// Closes the socket. Queued datagrams are still sent, unread ones are lost.
+    /// Closes the socket. Queued datagrams are still sent; unread datagrams are lost.
     ///
     /// # Errors
     /// [`UdpError::NoSuchSocket`].

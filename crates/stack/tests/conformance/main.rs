@@ -1,4 +1,5 @@
-//! Conformance scripts: segments in, segments out, in virtual time, each line checked against an RFC.
+//! Conformance scripts. Each script sends segments to the stack, in virtual time, and states the
+//! segments that an RFC requires in answer.
 //!
 //! Rule: a script states what the RFC requires, and is written without looking at the stack's
 //! output. Each file below `scripts/` is one test; its first line cites the section that it

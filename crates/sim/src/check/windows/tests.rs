@@ -29,8 +29,8 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, payload_len: u32) -
     }
 }
 
-/// A connection whose client starts at 100 and whose server at u32::MAX,
-/// both with windows of 1,000 bytes.
+/// A connection whose client's sequence numbers start at 100 and whose server's start at u32::MAX.
+/// Both ends have windows of 1,000 bytes.
 fn established() -> WindowChecker {
     let mut watch = WindowChecker::default();
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);

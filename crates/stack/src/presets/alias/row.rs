@@ -21,7 +21,7 @@ pub enum Meaning {
         /// Value that turns it off.
         off: &'static str,
     },
-    /// Words in place of others: pairs of the alias's word and the knob's.
+    /// Other words for the knob's values: pairs of the alias's word and the knob's word.
     Words(&'static [(&'static str, &'static str)]),
     /// "least default most" in bytes. The knob is the default, and the knob named here is the
     /// maximum. The minimum is always met, because no buffer shrinks below its default.
