@@ -9,6 +9,9 @@ const STEP: usize = 64;
 /// Lanes of 64 bits in a step.
 const LANES: usize = STEP / 8;
 
+/// Shortest slice, in bytes, that is added in lanes.
+const WORTH_IT: usize = 4 * STEP;
+
 /// Two sums for each lane: its 64-bit words modulo 2⁶⁴ (`whole`), and the upper halves of
 /// these words (`high`).
 ///
@@ -46,42 +49,43 @@ impl Lanes {
 
 /// Returns the sum of `bytes`. If their number is odd, a 0 completes the last word.
 pub fn sum_words(bytes: &[u8]) -> u64 {
-    let (steps, tail) = bytes.as_chunks::<STEP>();
-    if steps.is_empty() {
-        return sum_tail(tail);
+    if bytes.len() < WORTH_IT {
+        return sum_short(bytes);
     }
+    let (steps, tail) = bytes.as_chunks::<STEP>();
     let mut lanes = Lanes::ZERO;
     for step in steps {
         lanes.add(step);
     }
-    lanes.total() + sum_tail(tail)
+    lanes.total() + sum_short(tail)
 }
 
 /// Copies `src` to `dst`, which has the same length, and returns the sum.
 pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
+    if src.len() < WORTH_IT {
+        dst.copy_from_slice(src);
+        return sum_short(src);
+    }
     let (src_steps, src_tail) = src.as_chunks::<STEP>();
     let (dst_steps, dst_tail) = dst.as_chunks_mut::<STEP>();
     dst_tail.copy_from_slice(src_tail);
-    if src_steps.is_empty() {
-        return sum_tail(src_tail);
-    }
     let mut lanes = Lanes::ZERO;
     for (dst, src) in dst_steps.iter_mut().zip(src_steps) {
         lanes.add(src);
         *dst = *src;
     }
-    lanes.total() + sum_tail(src_tail)
+    lanes.total() + sum_short(src_tail)
 }
 
-/// Returns the sum of `bytes`, which are fewer than a step of 64 bytes.
+/// Returns the sum of a short slice: lanes would cost more to add up than they save.
 ///
 /// Reads pieces of 32, 16, 8, 4, 2 and 1 bytes by value: a loop over so few words costs
 /// more to set up than it saves, and a copy into a padded buffer makes the loads wait for
 /// the stores.
-#[inline(always)]
-pub fn sum_tail(bytes: &[u8]) -> u64 {
+#[inline]
+pub fn sum_short(bytes: &[u8]) -> u64 {
     let (mut sum, mut rest) = (0, bytes);
-    if let Some((piece, after)) = rest.split_first_chunk::<32>() {
+    while let Some((piece, after)) = rest.split_first_chunk::<32>() {
         sum += sum_piece(piece);
         rest = after;
     }
@@ -94,25 +98,27 @@ pub fn sum_tail(bytes: &[u8]) -> u64 {
         rest = after;
     }
     if let Some((&word, after)) = rest.split_first_chunk::<4>() {
-        sum += u64::from(u32::from_ne_bytes(word));
+        sum += u128::from(u32::from_ne_bytes(word));
         rest = after;
     }
     if let Some((&word, after)) = rest.split_first_chunk::<2>() {
-        sum += u64::from(u16::from_ne_bytes(word));
+        sum += u128::from(u16::from_ne_bytes(word));
         rest = after;
     }
-    match rest.first() {
-        Some(&byte) => sum + u64::from(u16::from_ne_bytes([byte, 0])),
-        None => sum,
+    if let Some(&byte) = rest.first() {
+        sum += u128::from(u16::from_ne_bytes([byte, 0]));
     }
+    // 2⁶⁴ is 1 modulo 0xffff.
+    fold_once(sum as u64) + (sum >> 64) as u64
 }
 
+/// Returns the sum of the 64-bit words of `piece`, which cannot overflow.
 #[inline(always)]
-fn sum_piece<const N: usize>(piece: &[u8; N]) -> u64 {
+fn sum_piece<const N: usize>(piece: &[u8; N]) -> u128 {
     let (words, _none) = piece.as_chunks::<8>();
     words
         .iter()
-        .map(|&word| fold_once(u64::from_ne_bytes(word)))
+        .map(|&word| u128::from(u64::from_ne_bytes(word)))
         .sum()
 }
 

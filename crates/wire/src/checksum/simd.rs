@@ -7,7 +7,7 @@
 use pulp::x86::V3;
 use pulp::{cast, u64x4};
 
-use super::portable::{self, sum_tail};
+use super::portable::{self, sum_short};
 
 /// Bytes of a vector.
 const VECTOR: usize = 32;
@@ -103,7 +103,7 @@ impl pulp::NullaryFnOnce for Sum<'_> {
         for &vector in vectors {
             lanes.add(self.v3, 0, vector);
         }
-        lanes.total(self.v3) + sum_tail(tail)
+        lanes.total(self.v3) + sum_short(tail)
     }
 }
 
@@ -136,6 +136,6 @@ impl pulp::NullaryFnOnce for Copy<'_> {
             lanes.add(self.v3, 0, src);
             *dst = src;
         }
-        lanes.total(self.v3) + sum_tail(src_tail)
+        lanes.total(self.v3) + sum_short(src_tail)
     }
 }
