@@ -35,16 +35,12 @@ impl Secret {
     /// Returns a keyed pseudo-random function of `bytes` (SipHash-2-4), for
     /// values that a peer sees and must not predict.
     pub(crate) fn prf(&self, bytes: &[u8]) -> u64 {
-        let mut hasher = SipHasher24::new_with_key(&self.0);
-        hasher.write(bytes);
-        hasher.finish()
+        SipHasher24::new_with_key(&self.0).hash(bytes)
     }
 
     /// Returns a keyed hash of `bytes` (SipHash-1-3), for table buckets.
     pub(crate) fn table_hash(&self, bytes: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_key(&self.0);
-        hasher.write(bytes);
-        hasher.finish()
+        SipHasher13::new_with_key(&self.0).hash(bytes)
     }
 }
 

@@ -6,12 +6,14 @@
 //! between (CVE-2020-36516). Datagrams that cannot be fragmented carry 0 instead (RFC 6864 §4.1)
 //! and use up no value.
 
+use alloc::boxed::Box;
+
 use fullpipe_pool::Rng;
 
 use crate::secret::Secret;
 
 /// Rounds of the Feistel network, which is a permutation for any round function.
-const ROUNDS: u8 = 4;
+const ROUNDS: usize = 4;
 
 /// The identifications of datagrams that may be fragmented.
 #[derive(Clone, Debug)]
@@ -20,6 +22,36 @@ pub(crate) struct Identifications {
     /// Number of datagrams so far. The low 16 bits are the position in a permutation, the other
     /// bits the number of the permutation.
     taken: u64,
+    /// Functions of the present permutation.
+    functions: Box<[RoundFunction; ROUNDS]>,
+}
+
+/// The function of a round: a keyed hash of its argument, computed when it is first
+/// needed.
+#[derive(Clone, Copy, Debug)]
+struct RoundFunction {
+    values: [u8; 256],
+    /// Bit mask of the arguments whose values are known.
+    known: [u64; 4],
+}
+
+impl RoundFunction {
+    const UNKNOWN: Self = Self {
+        values: [0; 256],
+        known: [0; 4],
+    };
+
+    /// Returns the value of `argument`, which `compute` returns if it is not known.
+    fn value(&mut self, argument: u8, compute: impl FnOnce() -> u8) -> u8 {
+        let value = &mut self.values[usize::from(argument)];
+        let known = &mut self.known[usize::from(argument / 64)];
+        let bit = 1 << (argument % 64);
+        if *known & bit == 0 {
+            *known |= bit;
+            *value = compute();
+        }
+        *value
+    }
 }
 
 impl Identifications {
@@ -32,18 +64,23 @@ impl Identifications {
         Self {
             secret: Secret(key),
             taken: 0,
+            functions: Box::new([RoundFunction::UNKNOWN; ROUNDS]),
         }
     }
 
     /// Returns the identification of the next datagram.
     pub(crate) fn take(&mut self) -> u16 {
-        let [.., left, right] = self.taken.to_be_bytes();
+        let [.., mut left, mut right] = self.taken.to_be_bytes();
         let permutation = self.taken >> 16;
+        if self.taken as u16 == 0 {
+            self.functions.fill(RoundFunction::UNKNOWN);
+        }
         self.taken = self.taken.wrapping_add(1);
-        let (mut left, mut right) = (left, right);
-        for round in 0..ROUNDS {
-            let input = permutation << 16 | u64::from(round) << 8 | u64::from(right);
-            let mixed = self.secret.prf(&input.to_be_bytes()) as u8;
+        for (round, function) in self.functions.iter_mut().enumerate() {
+            let mixed = function.value(right, || {
+                let input = permutation << 16 | (round as u64) << 8 | u64::from(right);
+                self.secret.prf(&input.to_be_bytes()) as u8
+            });
             (left, right) = (right, left ^ mixed);
         }
         u16::from_be_bytes([left, right])

@@ -141,3 +141,12 @@ fn addresses_that_no_host_has_are_neither_sources_nor_own_addresses() {
     }
     assert!(can_be_host(ends, 32, ends));
 }
+
+/// Values are computed once and kept, which does not change their order.
+#[test]
+fn identifications_come_in_the_same_order_as_ever() {
+    let mut identifications = Identifications::new(Rng::seeded(7));
+    let fold = |all: u64, next: u16| all.wrapping_mul(0x0100_0000_01b3) ^ u64::from(next);
+    let all = (0..200_000).fold(0, |all, _| fold(all, identifications.take()));
+    assert_eq!(all, 0x8375_4868_9ae2_c3ce);
+}
