@@ -115,23 +115,23 @@ impl Stream {
         );
         let start = self.start + n;
         let size = u64::from(pool.block_size());
-        let stays_in_block = start < self.end && start / size == self.start / size;
-        if stays_in_block || self.is_in_cell() {
+        let (first_block, block) = (self.start / size, start / size);
+        let empties = start == self.end;
+        if self.is_in_cell() || (block == first_block && !empties) {
             self.start = start;
             return;
         }
-        let promised = self.promised_blocks(pool);
-        let held = self.held_blocks(pool);
+        let (held, dropped) = (self.held_blocks(pool), (block - first_block) as u32);
         self.start = start;
-        // `held_blocks` is computed from the offsets: it falls by the number of blocks
-        // to give back.
-        let kept = self.held_blocks(pool);
-        self.drop_front(pool, held - kept, kept);
-        let still_promised = self.promised_blocks(pool);
+        if !empties {
+            return self.drop_front(pool, dropped, held - dropped);
+        }
+        self.drop_front(pool, held, 0);
         // Needs no check of the room: a held block becomes a promised one only if the stream
         // becomes empty inside a block whose later bytes are reserved, and that block was just
         // freed.
-        pool.promise(self.holder, still_promised - promised);
+        let is_reserved = self.reserved > start && held > dropped;
+        pool.promise(self.holder, u32::from(is_reserved));
     }
 
     /// Moves an empty stream to `offset`.
