@@ -2,7 +2,7 @@
 //! arbitrary packets.
 //!
 //! Rule: the attacker is on the host's network; the client is 5 ms away. The link is Ethernet only
-//! in attacks that involve ARP; in all others it carries bare IP packets. Work is counted in
+//! in attacks that involve ARP; in all other attacks it carries bare IP packets. Work is counted in
 //! visited nodes of lists and trees, not in time, so an attack gives the same results on every
 //! machine. `attackers` and `forge` make the IP packets of an attack.
 

@@ -190,8 +190,8 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
     })
 }
 
-/// Peers that send single bytes with holes between them, spread over the whole window, on `count`
-/// connections of one address.
+/// Peers of one address with `count` connections. Each peer sends single bytes with holes between
+/// them, spread over the whole window.
 pub fn one_byte_segments(count: u16) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
     Box::new(move |arena, tick| {

@@ -87,7 +87,7 @@ fn run_captured(
     Ok((world, outcome))
 }
 
-/// Runs the world as [`soak`] does, once with bursts on every host and once on none (knob
+/// Runs the world as [`soak`] does, once with bursts on every host and once without bursts (knob
 /// `stack.bursts`). Both runs must have the same frames at the same times.
 ///
 /// # Errors

@@ -13,8 +13,8 @@ use crate::app::{ReadOutcome, Socket};
 use crate::check::Violation;
 use crate::flow::{AppProgress, Stage};
 
-/// Bytes of the pattern computed last. They are kept because a write that was cut short
-/// continues with them.
+/// The bytes of the pattern that were computed last. They are kept because a write that was cut
+/// short continues with them.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     out: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Transfers over paths whose MTU is between 68 bytes, the smallest of RFC 791, and 120:
 //! with timestamps, SACK, window scaling, ECN and losses.
 //!
-//! Rule: the path drops every longer packet that may not be fragmented, so a transfer that ends has
-//! needed no longer packet. Each transfer ends.
+//! Rule: the path drops every packet that is longer than its MTU and may not be fragmented. A
+//! transfer can therefore end only if it needs no such packet. Each transfer ends.
 
 use std::sync::{
     Arc,

@@ -36,7 +36,7 @@ fn config(connections: u32) -> Config {
     config
 }
 
-/// Opens a pair with `connections`, of which the first is active.
+/// Opens a pair of stacks with `connections` connections, of which the first is active.
 fn crowd(connections: u32) -> (Pair, ConnectionId, ConnectionId) {
     let config = config(connections);
     let mut pair = Pair::with(&config, &config, ethernet());

@@ -162,7 +162,7 @@ discards! {
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
-    /// The sender of an ARP packet has no MAC or IP address of one other host.
+    /// A sender address of an ARP packet, MAC or IP, is not that of one other host.
     ArpBadSender,
     /// An ARP sender is outside the local network.
     ArpOffLink,

@@ -395,8 +395,8 @@ fn answers_to_unknown_hosts_ask_for_no_neighbour() {
     assert_eq!(lan.requests, 0);
 }
 
-/// A connection to station 0, which sent `window` and fell silent long ago: the host has forgotten
-/// its MAC address.
+/// A connection to station 0, which advertised `window` and fell silent long ago: the host has
+/// forgotten its MAC address.
 fn to_a_vanished_neighbour(knobs: &[(&str, &str)], window: u16) -> (Lan, ConnectionId) {
     let mut all = vec![
         ("arp.reachable_time", "10ms"),

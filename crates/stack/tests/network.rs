@@ -17,8 +17,8 @@ use fullpipe_wire::{
 };
 use pair::{A, B, PORT, Pair, Side, config, ethernet, interface};
 
-/// Builds an ICMP error of a router to A that quotes a segment of A with these
-/// ports and sequence number.
+/// Builds an ICMP error that a router sends to A. The error quotes a segment of A with these ports
+/// and sequence number.
 fn icmp_error(code: UnreachableCode, next_hop_mtu: u16, quoted: &TcpHeader) -> Vec<u8> {
     let mut quote = vec![0; 28];
     Ipv4Header::new(A, B, Protocol::Tcp, 1_000).write(&mut quote);

@@ -47,8 +47,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) enum Asker {
     /// A connection that waits for the outcome, or a connection in TIME-WAIT.
     Connection,
-    /// A datagram. A connection's lookup may evict its entry, because unknown hosts can make an
-    /// application send datagrams to any address.
+    /// A datagram. A connection's lookup may evict the datagram's entry, because unknown hosts can
+    /// make an application send datagrams to any address.
     Datagram,
 }
 

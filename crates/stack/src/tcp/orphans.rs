@@ -1,11 +1,10 @@
 //! Orphans: connections that the application has closed and that finish by
 //! themselves.
 //!
-//! Rule: an orphan may not starve other connections. If there are too many, the oldest is
-//! aborted. If stalled orphans hold more than their share of memory while others are
-//! refused it, the longest stalled is aborted. Age and memory are kept up to date, so no
-//! table is searched. The knob `tcp.orphan_retries` bounds the retransmissions of an
-//! orphan.
+//! Rule: an orphan may not starve other connections. If there are too many, the oldest is aborted.
+//! If stalled orphans hold more than their share of memory while other connections are refused
+//! memory, the orphan that has stalled longest is aborted. Age and memory are kept up to date, so
+//! no table is searched. The knob `tcp.orphan_retries` bounds the retransmissions of an orphan.
 
 use alloc::vec::Vec;
 

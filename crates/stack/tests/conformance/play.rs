@@ -541,7 +541,7 @@ impl Player {
         self.inject_packet((src, &segment.ip_options), Protocol::Tcp, ecn, &bytes);
     }
 
-    /// Puts an ICMP error on the wire that quotes the stack's segment at `seq`.
+    /// Puts on the wire an ICMP error that quotes the stack's segment at `seq`.
     fn inject_icmp(&mut self, kind: IcmpKind, seq: u32) {
         let message = match kind {
             IcmpKind::TooBig(mtu) => Icmpv4Message::Unreachable {

@@ -162,9 +162,9 @@ fn only_who_forgets_may_begin_again_after_the_end() {
     }
 }
 
-/// A listener with SYN cookies answers a SYN without window scale, and the repeated SYN with
-/// window scale. The client's acknowledgment number shows which answer it accepted, before the
-/// listener has sent more.
+/// A listener with SYN cookies answers one SYN twice: first without the window scale option, then
+/// with it. The client's acknowledgment number shows which answer it accepted, before the listener
+/// has sent more.
 #[test]
 fn a_window_is_read_by_the_answer_that_it_acknowledges() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);

@@ -60,8 +60,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Returns a table with the route to the network of `subnet` and room for
-    /// `most` more.
+    /// Returns a table with the route to the network of `subnet` and room for `most` more routes.
     pub(crate) fn new(subnet: Subnet, most: u32) -> Self {
         let most = most as usize;
         Self {
