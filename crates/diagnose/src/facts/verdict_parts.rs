@@ -35,7 +35,7 @@ pub struct ChangeLine {
     pub paste: String,
     /// Present value of the setting, in the unit of `paste`.
     pub from: String,
-    /// How the value was computed, and its risks, one sentence each.
+    /// Computation of the value, and its risks, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

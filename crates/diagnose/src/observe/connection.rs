@@ -1,7 +1,7 @@
 //! Analyses one connection, segment by segment.
 //!
-//! Rule: a segment goes first to the handshake, then to both directions: to its sender's direction
-//! as payload, and to the other direction as ACK. This file decides nothing.
+//! Rule: this file decides nothing. It passes each segment first to the handshake and then to both
+//! directions: to its sender's direction as payload, and to the other direction as ACK.
 
 use std::mem;
 
@@ -26,6 +26,7 @@ pub struct ConnectionObserver {
     begin_ns: Option<i64>,
     /// Time of the last segment.
     now: u64,
+    /// The handshake that was seen so far.
     handshake: Handshake,
     /// Segments that arrived before the directions could start.
     waiting: Vec<(u64, Segment)>,
@@ -36,7 +37,7 @@ pub struct ConnectionObserver {
     has_reset: bool,
     lacks: Lacks,
     turns: Turns,
-    /// The account from the segments of one end, used until the other end sends.
+    /// The account from the segments of one end. It is used until the other end sends.
     one_sided: Option<Box<OneSided>>,
 }
 
@@ -76,8 +77,8 @@ impl ConnectionObserver {
         }
     }
 
-    /// Returns the result. `end_ns` is the end of the capture, in nanoseconds since the Unix epoch:
-    /// the end of a connection that is still open.
+    /// Returns the result. `end_ns` is the end of the capture, in nanoseconds since the Unix epoch.
+    /// A connection that is still open ends at this time.
     pub fn finish(mut self, end_ns: i64) -> ObservedConnection {
         self.start();
         let begin_ns = self.begin_ns.unwrap_or(end_ns);
@@ -95,7 +96,7 @@ impl ConnectionObserver {
         for direction in &mut directions {
             direction.finish(lifetime_ns, is_closed);
         }
-        // If a direction was not captured, the ACKs of the other one give its payload.
+        // If a direction was not captured, take its payload from the ACKs of the other direction.
         let [a, b] = directions.each_ref().map(|one| match &self.one_sided {
             Some(_) => one.seen.payload_bytes.max(one.seen.acknowledged_bytes),
             None => one.seen.payload_bytes,
@@ -131,7 +132,7 @@ impl ConnectionObserver {
         }
         let (mut episodes, episodes_omitted) = log.finish();
         if only.is_some() {
-            // Without ACKs, the end of a recovery is unknown.
+            // Drop recoveries, because their end is unknown without ACKs.
             episodes.retain(|episode| episode.kind != EpisodeKind::FastRecovery);
         }
         let mut seen = directions.map(|direction| direction.seen);
@@ -166,7 +167,8 @@ impl ConnectionObserver {
         }
     }
 
-    /// Starts both directions with the known values, and gives them the waiting segments.
+    /// Starts both directions with the values that are known, and passes the waiting segments to
+    /// them.
     fn start(&mut self) {
         if self.directions.is_some() {
             return;
@@ -193,7 +195,8 @@ impl ConnectionObserver {
         }
     }
 
-    /// Ends the handshake for both senders, each at the time at which that sender saw the end.
+    /// Ends the handshake for both senders. For each, the handshake ends at the time at which that
+    /// sender saw its end.
     fn establish(&mut self) {
         let Some(directions) = &mut self.directions else {
             return;
@@ -217,7 +220,8 @@ impl ConnectionObserver {
     }
 
     fn complete(&self, seen: &mut [DirectionSeen; 2]) {
-        // Each direction recorded the windows of its receiver; `DirectionSeen` lists an end's own.
+        // Swap the windows: each direction recorded those of its receiver, and `DirectionSeen`
+        // lists an end's own.
         let [a, b] = seen;
         mem::swap(&mut a.largest_window_bytes, &mut b.largest_window_bytes);
         mem::swap(&mut a.smallest_window_bytes, &mut b.smallest_window_bytes);

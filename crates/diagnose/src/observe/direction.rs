@@ -1,8 +1,8 @@
-//! The payload of one end, at the tap (the point of the capture) and at its sender.
+//! The payload of one end, at the tap (the place of the capture) and at its sender.
 //!
-//! Rule: the scoreboard uses the tap's times, the waits use the sender's. An ACK waits here until
-//! the sender has received it; at most [`ACKS`] ACKs wait, and beyond that the oldest is handed
-//! over early.
+//! Rule: the scoreboard uses the tap's times, and `waits` uses the sender's times. An ACK is kept
+//! here until the sender has received it. At most [`ACKS`] ACKs are kept; if there are more, the
+//! oldest is passed on early.
 
 use std::collections::VecDeque;
 
@@ -22,16 +22,16 @@ use crate::{
     facts::{ranges::Ranges, unwrap::Unwrap},
 };
 
-/// Most ACKs on the path between tap and sender.
+/// Most ACKs that may be between tap and sender.
 const ACKS: usize = 65_536;
 /// Largest number of ranges from SACK blocks.
 const SACKED: usize = 1_024;
-/// Time after which a filled hole counts as a retransmission and no longer as reordering, while no
-/// round-trip time is known.
+/// While no round-trip time is known, a hole that is filled within this time counts as reordering,
+/// later as a retransmission.
 const REORDERING: u64 = 3_000_000;
-/// Error of a time that was computed from a timestamp.
+/// Error of a time that was computed from a timestamp, in nanoseconds.
 const TICK: u64 = 1_100_000;
-/// Sequence space reserved before the first segment, for retransmissions of earlier bytes.
+/// Sequence space that is reserved before the first segment, for retransmissions of earlier bytes.
 const BEFORE: u32 = 1 << 20;
 
 /// One direction of a connection.
@@ -44,8 +44,8 @@ pub struct Direction {
     board: Scoreboard,
     view: SenderView,
     acks: VecDeque<AckIn>,
-    /// Longest times between an ACK and a segment that it released: with the tap's times, and with
-    /// times computed from timestamps.
+    /// Longest times between an ACK and a segment that it released. The first applies to the tap's
+    /// times, the second to times computed from timestamps.
     reactions: [u64; 2],
     spacing: Spacing,
     shift: Option<u8>,
@@ -69,10 +69,11 @@ impl Direction {
         let to_sender = sender.round_trip.unwrap_or(0);
         let to_receiver = receiver.round_trip.unwrap_or(0);
         let all = to_sender + to_receiver;
-        // Below 2 % of the round trip, the tap's distance to the sender needs no correction.
+        // Ignore a distance between tap and sender of less than 2 % of the round trip.
         let to_sender = if to_sender * 50 < all { 0 } else { to_sender };
         let mut waits = Waits::new(position, u64::from(sender.mss.max(1)));
-        // A program that waits for room in its send buffer wakes about 0.1 ms after the ACK.
+        // Allow for a program that waits for room in its send buffer: it wakes about 0.1 ms after
+        // the ACK.
         waits.reaction = (all / 100).clamp(30_000, 200_000);
         waits.sees_no_sender = to_sender > 0;
         let reactions = [waits.reaction, TICK.min(all / 4).max(waits.reaction)];
@@ -144,7 +145,8 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // If segments never arrive in runs, the sender fills no queue before the tap.
+        // Times of sending are uncertain only if the sender may have filled a queue before the
+        // tap. Segments in runs show this.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
@@ -205,8 +207,8 @@ impl Direction {
         };
     }
 
-    /// Returns true if segments at the least spacing waited for the path: a run has shown the
-    /// path's spacing, or there is a queue.
+    /// Returns true if segments that follow each other at the least spacing waited for the path.
+    /// Either a run of segments has shown the path's spacing, or the path has a queue.
     fn path_passes_trains(&self, waited: u64) -> bool {
         let base = self.waits.base_rtt();
         let has_queue = waited > 0 || self.waits.rounds.recent_rtt() > base + base / 10;
@@ -284,19 +286,19 @@ impl Direction {
         }
     }
 
-    /// Records the SACK blocks of an ACK. Returns the number of bytes beyond `ack` that have
-    /// arrived.
+    /// Records the SACK blocks of an ACK. Returns the number of bytes beyond `ack` that the blocks
+    /// report.
     fn note_sacks(&mut self, ack: u64, segment: &Segment, dsack: bool) -> u64 {
         let blocks = segment.options.sack.as_slice();
         let blocks = &blocks[usize::from(dsack)..];
         if blocks.is_empty() && self.sacked.count() == 0 {
             return 0;
         }
-        // Works on a copy of `space`, so a damaged block cannot move it.
+        // Work on a copy of `space`, so that a damaged block cannot move it.
         if let Some(mut space) = self.space {
             for block in blocks {
                 let [left, right] = [block.left, block.right].map(|seq| space.count(seq));
-                // A block beyond the bytes sent is ignored.
+                // Ignore a block beyond the bytes sent.
                 if left < right && right <= self.board.max && self.sacked.count() < SACKED {
                     self.sacked.add(left, right);
                 }
@@ -314,15 +316,15 @@ impl Direction {
         self.seen.largest_flight_bytes = self.waits.largest_flight;
     }
 
-    /// Hands over the ACKs that the sender had received at `at`.
+    /// Passes on the ACKs that the sender had received at `at`.
     fn take_acks(&mut self, at: u64) {
         while let Some(ack) = self.acks.pop_front_if(|ack| ack.at <= at) {
             self.waits.on_ack(&ack);
         }
     }
 
-    /// Takes a round-trip time. With fewer than two segments in flight, the ACK may have been
-    /// delayed, so a long time does not show a queue.
+    /// Takes a round-trip time. If fewer than two segments were in flight, the ACK may have been
+    /// delayed, so a long time shows no queue.
     fn sample(&mut self, sample: u64, may_be_delayed: bool) {
         let RttSeen {
             samples,
@@ -355,8 +357,8 @@ impl Direction {
         self.waits.on_needless(left);
     }
 
-    /// Returns true for a window probe: a byte beyond the window, or a segment before the
-    /// first unacknowledged byte.
+    /// Returns true for a window probe: a byte beyond the window, or a segment that begins before
+    /// the first unacknowledged byte.
     fn is_probe(&mut self, start: u64, end: u64, segment: &Segment) -> bool {
         if segment.flags.contains(TcpFlags::SYN) || segment.flags.contains(TcpFlags::FIN) {
             return false;

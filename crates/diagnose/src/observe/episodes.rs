@@ -1,11 +1,11 @@
 //! The episodes of one direction.
 //!
-//! Rule: an episode is open until its end is known. Beyond [`ObservedConnection::EPISODES`] episodes are
-//! counted and not kept.
+//! Rule: an episode is open until its end is known. At most [`ObservedConnection::EPISODES`]
+//! episodes are kept; later ones are only counted.
 
 use super::observed::{EpisodeKind, ObservedConnection, SeenEpisode};
 
-/// Episodes in the order of their begin.
+/// Episodes in the order of their beginning.
 #[derive(Clone, Debug, Default)]
 pub struct SeenEpisodes {
     episodes: Vec<SeenEpisode>,
@@ -16,7 +16,7 @@ pub struct SeenEpisodes {
 pub type Place = Option<usize>;
 
 impl SeenEpisodes {
-    /// Adds an episode from `at_ns` on.
+    /// Adds an episode that begins at `at_ns`.
     pub fn begin(&mut self, at_ns: u64, kind: EpisodeKind, count: u64) -> Place {
         if self.episodes.len() >= ObservedConnection::EPISODES {
             self.omitted += 1;

@@ -1,7 +1,9 @@
-//! The handshake: its options, and the round trips from the tap to both ends.
+//! The handshake: its options, and the round trips from the tap (the place of the capture) to both
+//! ends.
 //!
-//! Rule: if segments were retransmitted, the last SYN before the first SYN-ACK and the first ACK
-//! after the last SYN-ACK are used, because only these answer each other.
+//! Rule: if segments were retransmitted, round trips are taken only from segments that surely
+//! answer each other: the last SYN before the first SYN-ACK, and the first ACK after the last
+//! SYN-ACK.
 
 use fullpipe_wire::TcpFlags;
 
@@ -19,14 +21,17 @@ pub struct Offer {
 /// The handshake of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handshake {
-    /// The end that opened the connection: it sent a SYN without ACK, or received a SYN-ACK.
+    /// The end that opened the connection. It sent a SYN without ACK, or received a SYN-ACK.
     pub client: Option<End>,
     /// SYN options of both ends, by [`End::index`].
     pub offers: [Option<Offer>; 2],
     /// Time of the first SYN.
     first_syn: Option<u64>,
+    /// Time of the last SYN before the first SYN-ACK.
     syn: Option<u64>,
+    /// Time of the first SYN-ACK.
     syn_ack: Option<u64>,
+    /// Time of the last SYN-ACK.
     last_syn_ack: Option<u64>,
     /// Time of the ACK that ended the handshake.
     pub done: Option<u64>,
@@ -87,7 +92,8 @@ impl Handshake {
         self.offers[0].is_some() && self.offers[1].is_some()
     }
 
-    /// Shift of the windows of `end`; `None` unless both SYNs were seen. RFC 7323 §2.3: at most 14.
+    /// Shift of the windows of `end`, at most 14 (RFC 7323 §2.3); `None` unless both SYNs were
+    /// seen.
     pub fn shift(&self, end: End) -> Option<u8> {
         let [a, b] = self.offers;
         let (a, b) = (a?, b?);
@@ -96,7 +102,7 @@ impl Handshake {
         Some(if both { own.scale?.min(14) } else { 0 })
     }
 
-    /// Begin, end and number of the handshake's retransmissions; `None` if there were none.
+    /// Beginning, end and number of the handshake's retransmissions; `None` if there were none.
     pub fn lost(&self) -> Option<(u64, u64, u64)> {
         let count = self.retransmissions[0] + self.retransmissions[1];
         let begin = self.first_syn.or(self.syn_ack)?;

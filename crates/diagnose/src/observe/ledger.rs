@@ -1,8 +1,9 @@
-//! The sender's time and bytes by limit, and the bands: the limits one after the other.
+//! The sender's time and bytes by limit, and the bands (periods with one limit) in the order of
+//! time.
 //!
-//! Rule: spans are added in the order of time without gaps, so the times add up to the end of the
-//! last span. Beyond [`ObservedConnection::BANDS`] bands, a new span joins the last band, whose
-//! limit is then the limit of its longest part.
+//! Rule: spans of time are added in order and without gaps, so the times add up to the end of the
+//! last span. At most [`ObservedConnection::BANDS`] bands are kept. Later spans join the last
+//! band, whose limit is then that of its longest part.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::limit::Reason;
@@ -25,7 +26,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Charges the time up to `until`, and `bytes`, to `limit`.
+    /// Charges the time from the last span until `until`, and `bytes`, to `limit`.
     pub fn charge(&mut self, until: u64, limit: SeenLimit, is_sure: bool, bytes: u64) {
         let at_ns = self.until;
         let until = until.max(at_ns);
@@ -56,7 +57,7 @@ impl Ledger {
         }
     }
 
-    /// The account, its sure part, and the bands.
+    /// The account, the part of it that is certain, and the bands.
     pub fn finish(self) -> (Times<SeenLimit>, Times<SeenLimit>, Vec<Band>) {
         let times = |times: [u64; SeenLimit::COUNT], bytes: [u64; SeenLimit::COUNT]| {
             let parts = SeenLimit::ALL.iter().map(|&limit| {

@@ -1,4 +1,5 @@
-//! The segments of one connection, kept for a fit, for graphs, and for a merge of two captures.
+//! The segments of one connection, kept to fit a simulation, to draw graphs, and to merge two
+//! captures.
 //!
 //! Rule: only the first [`SegmentLog::SEGMENTS`] segments are kept. The account of the connection
 //! covers all segments.
@@ -11,7 +12,7 @@ use crate::capture::{Analysis, End, Segment};
 /// Most SYNs whose options are kept.
 const SYNS: usize = 16;
 
-/// A segment, reduced to the values that a fit and a graph need.
+/// A segment, reduced to the values that these uses need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Time of the capture, in nanoseconds since the Unix epoch.
@@ -52,17 +53,19 @@ pub struct NotedSack {
 pub struct SegmentLog {
     segments: Vec<Noted>,
     sacks: Vec<NotedSack>,
-    /// Options of the SYNs, at most [`SYNS`], with the SYNs' indices in the log.
+    /// Options of the SYNs, each with the SYN's index in the log; at most [`SYNS`].
     syns: Vec<(u32, TcpOptions)>,
+    /// Number of segments that were not kept.
     omitted: u64,
-    /// True if a SYN lacks the option SACK-permitted.
+    /// True if a SYN was seen without the option SACK-permitted.
     refuses_sack: bool,
-    /// True if a SYN lacks the window scale option.
+    /// True if a SYN was seen without the window scale option.
     refuses_scaling: bool,
 }
 
 impl SegmentLog {
-    /// Largest number of segments: they take 12 MiB, and their SACK blocks up to 12 MiB.
+    /// Largest number of segments. They take 12 MiB, and their SACK blocks take up to 12 MiB
+    /// more.
     pub const SEGMENTS: usize = 1 << 18;
 
     /// Creates a log without segments.
@@ -109,7 +112,7 @@ impl SegmentLog {
         &self.segments
     }
 
-    /// The segments' SACK blocks, in the same order.
+    /// The SACK blocks of the segments, in the order of the segments.
     pub fn sacks(&self) -> &[NotedSack] {
         &self.sacks
     }
@@ -122,7 +125,7 @@ impl SegmentLog {
         })
     }
 
-    /// The segments as a capture has them, with those values that the log keeps.
+    /// The segments as a capture returns them. Values that the log does not keep are missing.
     pub fn captured(&self) -> impl Iterator<Item = Segment> + '_ {
         let mut sacks = self.sacks.iter().peekable();
         let mut syns = self.syns.iter().peekable();
@@ -164,7 +167,7 @@ impl SegmentLog {
         log
     }
 
-    /// Number of segments after those kept.
+    /// Number of segments that were not kept because the log was full.
     pub const fn omitted(&self) -> u64 {
         self.omitted
     }
@@ -197,7 +200,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Creates the analysis of a connection; `keeps_segments` keeps its segments.
+    /// Creates the analysis of a connection. If `keeps_segments` is true, it keeps the segments.
     pub fn new(keeps_segments: bool) -> Self {
         Self {
             observer: ConnectionObserver::new(),

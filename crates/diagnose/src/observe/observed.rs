@@ -1,7 +1,7 @@
 //! The result: a connection, as a capture at one point (the tap) shows it.
 //!
-//! Rule: plain values that own their memory. Times are nanoseconds from the connection's first
-//! segment in the capture. A value that the capture does not show is `None`.
+//! Rule: the result consists of plain values that own their memory. Times are nanoseconds from the
+//! connection's first segment in the capture. A value that the capture does not show is `None`.
 
 use serde::{Serialize, Serializer};
 
@@ -17,10 +17,10 @@ use crate::{
 pub struct ObservedConnection {
     /// Time of the first segment, in nanoseconds since the Unix epoch.
     pub begin_ns: i64,
-    /// Time from the first segment to the last one, or to the end of the capture if the
-    /// connection was still open.
+    /// Time from the first segment to the last one. If the connection was still open, time from the
+    /// first segment to the end of the capture.
     pub lifetime_ns: u64,
-    /// The end that sent more payload. The account describes its sender.
+    /// The end that sent more payload than the other. The account is that of this sender.
     #[serde(serialize_with = "end_name")]
     pub sender: End,
     /// The end that sent the first SYN; `None` if the capture has none.
@@ -33,25 +33,25 @@ pub struct ObservedConnection {
     pub only: Option<End>,
     /// Number of requests and responses, if the ends send payload in turns.
     pub exchange: Option<Exchange>,
-    /// True if a FIN of each end, or a reset, was seen.
+    /// True if a FIN of each end, or a reset, was captured.
     pub is_closed: bool,
     /// Both directions: the segments sent by end A, then those sent by end B.
     pub directions: [DirectionSeen; 2],
-    /// Position of the capture.
+    /// Position of the tap.
     pub vantage: Vantage,
-    /// Time and bytes of the sender by limit. The times add up to `lifetime_ns`, the bytes to the
-    /// payload without retransmissions.
+    /// Time and bytes of the sender by limit. The times add up to `lifetime_ns`. The bytes add up
+    /// to the payload without retransmissions.
     pub account: Times<SeenLimit>,
     /// The part of `account` that has high confidence.
     pub sure: Times<SeenLimit>,
-    /// Limits one after the other, at most [`ObservedConnection::BANDS`]; further ones join the
-    /// last.
+    /// Periods with one limit, in the order of time; at most [`ObservedConnection::BANDS`]. Later
+    /// periods join the last one.
     pub bands: Vec<Band>,
-    /// Episodes in the order of their begin; at most [`ObservedConnection::EPISODES`].
+    /// Episodes in the order of their beginning; at most [`ObservedConnection::EPISODES`].
     pub episodes: Vec<SeenEpisode>,
     /// Number of episodes that were not kept.
     pub episodes_omitted: u64,
-    /// Waits of small writes.
+    /// Waits of small writes (Nagle's algorithm).
     pub small_writes: SmallWrites,
     /// The path.
     pub path: PathSeen,
@@ -70,8 +70,8 @@ impl ObservedConnection {
         Shares::of(self.account.times())
     }
 
-    /// The limit with the longest time, its share, and the confidence in it. Handshake and closing
-    /// are returned only if there is no other limit.
+    /// The limit with the longest time, its share, and the confidence in it. The handshake or the
+    /// closing is returned only if there is no other limit.
     pub fn main_limit(&self) -> Option<(SeenLimit, f64, Confidence)> {
         let is_transfer = |limit: SeenLimit| {
             use fullpipe_tcp::Limit::{Closing, Handshake};
@@ -127,15 +127,16 @@ pub struct DirectionSeen {
     pub missing_bytes: u64,
     /// Retransmissions by kind.
     pub retransmissions: Retransmissions,
-    /// Segments that reached the tap after segments sent later, without having been lost.
+    /// Segments that reached the tap after segments that were sent later, without having been lost.
     pub reordered: u64,
     /// Segments that the network duplicated before the tap.
     pub duplicated: u64,
     /// Segments lost before the tap.
     pub lost_before_tap: u64,
-    /// Segments that passed the tap and were retransmitted, without spurious retransmissions.
+    /// Segments that passed the tap and were retransmitted; spurious retransmissions are not
+    /// counted.
     pub lost_after_tap: u64,
-    /// Shift of this end's windows: seen in its SYN, inferred, or unknown.
+    /// Shift of the windows that this end advertises: seen in its SYN, inferred, or unknown.
     pub window_scale: WindowScale,
     /// Largest window that this end advertised, in bytes; `None` while the scale is unknown.
     pub largest_window_bytes: Option<u64>,
@@ -143,17 +144,17 @@ pub struct DirectionSeen {
     pub smallest_window_bytes: Option<u64>,
     /// MSS option of this end's SYN.
     pub offered_mss: Option<u16>,
-    /// Largest payload of this end's segments on the wire, in bytes; above offloads, the most
-    /// frequent.
+    /// Largest payload of this end's segments on the wire, in bytes. If the tap is above
+    /// segmentation offload and no SYN was seen, the most frequent payload.
     pub segment_bytes: u32,
-    /// True if segments are longer than the MSS: the tap is above segmentation offload.
+    /// True if segments are longer than the MSS, so the tap is above segmentation offload.
     pub has_super_segments: bool,
     /// Zero windows of the receiver, and their probes.
     pub zero_windows: ZeroWindows,
-    /// Round-trip times from the tap to the receiver of this direction and back.
+    /// Round-trip times from the tap to the receiver of this direction and back to the tap.
     pub rtt_beyond_tap: RttSeen,
-    /// Largest number of bytes in flight at the sender: sent, neither acknowledged nor reported by
-    /// a SACK block; 0 if the capture has no ACKs.
+    /// Largest number of bytes in flight at the sender: sent, and neither acknowledged nor reported
+    /// by a SACK block; 0 if the capture has no ACKs.
     pub largest_flight_bytes: u64,
 }
 
@@ -168,7 +169,7 @@ pub struct Retransmissions {
     pub tail_probe: u64,
     /// Retransmissions of SYN and SYN-ACK.
     pub handshake: u64,
-    /// Retransmissions, among all of these, that a DSACK block or a timestamp proves spurious.
+    /// Retransmissions of any kind that a DSACK block or a timestamp proves spurious.
     pub spurious: u64,
 }
 
@@ -185,8 +186,8 @@ impl Retransmissions {
 pub enum WindowScale {
     /// Both SYNs were seen.
     Seen(u8),
-    /// No SYN was seen. The value is the smallest shift with which bytes in flight never exceed the
-    /// window; bytes in flight came close to that window.
+    /// No SYN was seen, and bytes in flight came close to a window. The value is the smallest shift
+    /// with which bytes in flight never exceed the window.
     Inferred(u8),
     /// No SYN was seen, and bytes in flight never came close to a window.
     #[default]
@@ -215,14 +216,15 @@ pub struct ZeroWindows {
     /// Probes without an answer.
     pub probes_lost: u64,
     /// Largest number of consecutive probes without an answer. A Linux sender gives up after
-    /// `net.ipv4.tcp_retries2`, 15 by default.
+    /// `net.ipv4.tcp_retries2` of them, 15 by default.
     pub probes_lost_in_a_row: u64,
 }
 
 /// Round-trip times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RttSeen {
-    /// Number of samples: from a segment sent once to the ACK that covers it.
+    /// Number of samples. A sample is the time from a segment that was sent once to the ACK that
+    /// covers it.
     pub samples: u64,
     /// Smallest sample.
     pub min_ns: Option<u64>,
@@ -236,11 +238,11 @@ pub struct RttSeen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// At the sender, or within 10 % of the round trip from it.
+    /// At the sender, or so near that the round trip to it is at most 10 % of the whole one.
     Sender,
     /// On the path.
     Middle,
-    /// At the receiver, or within 10 % of the round trip from it.
+    /// At the receiver, or so near that the round trip to it is at most 10 % of the whole one.
     Receiver,
     /// The position is unknown.
     Unknown,
@@ -251,9 +253,9 @@ pub enum Side {
 pub struct Vantage {
     /// Side of the capture.
     pub side: Side,
-    /// Smallest time from the tap to the sender and back, in nanoseconds.
+    /// Smallest round-trip time from the tap to the sender and back, in nanoseconds.
     pub to_sender_ns: Option<u64>,
-    /// Smallest time from the tap to the receiver and back, in nanoseconds.
+    /// Smallest round-trip time from the tap to the receiver and back, in nanoseconds.
     pub to_receiver_ns: Option<u64>,
     /// True if the handshake was captured.
     pub has_handshake: bool,
@@ -270,9 +272,9 @@ pub struct Band {
     pub end_ns: u64,
     /// The limit.
     pub limit: SeenLimit,
-    /// True for high confidence.
+    /// True if the confidence in the limit is high.
     pub is_sure: bool,
-    /// New payload sent at the end of this band's waits, in bytes.
+    /// New payload in bytes, sent at the end of the waits in this period.
     pub bytes: u64,
 }
 
@@ -282,12 +284,13 @@ pub struct Band {
 pub enum EpisodeKind {
     /// A SYN or a SYN-ACK was retransmitted. The count is the number of retransmissions.
     LostHandshake,
-    /// From the silence before a retransmission timeout until everything outstanding at the timeout
-    /// was acknowledged. The count is the number of timeouts.
+    /// A retransmission timeout. The episode lasts from the silence before it until everything that
+    /// was outstanding at the timeout was acknowledged. The count is the number of timeouts.
     Timeout,
     /// Fast recovery. The count is the number of segments retransmitted.
     FastRecovery,
-    /// A tail loss probe: from the silence before it to the next progress. The count is 1.
+    /// A tail loss probe. The episode lasts from the silence before it to the next progress. The
+    /// count is 1.
     TailProbe,
     /// A retransmission proved spurious. The count is 1.
     Spurious,
@@ -295,12 +298,12 @@ pub enum EpisodeKind {
     ZeroWindow,
     /// Probes of a zero window had no answer. The count is the number of such probes.
     ProbesLost,
-    /// Nothing was in flight for longer than a retransmission timeout; after such a pause a sender
+    /// Nothing was in flight for longer than a retransmission timeout. After such a pause a sender
     /// may reduce its congestion window (RFC 5681 §4.1). The count is 0.
     IdleRestart,
-    /// Segments overtook each other before the tap. The count is their number.
+    /// Segments were reordered before the tap. The count is the number of reordered segments.
     Reordering,
-    /// Long segments were lost and shorter ones of the same bytes arrived. The count is the
+    /// Long segments were lost, and shorter segments with the same bytes arrived. The count is the
     /// length of the longest segment that arrived afterwards.
     MtuHole,
 }
@@ -341,13 +344,13 @@ pub struct SeenEpisode {
 pub struct SmallWrites {
     /// Number of waits that Nagle's algorithm explains.
     pub waits: u64,
-    /// Round-trip part of these waits, in nanoseconds.
+    /// Part of these waits that is round trips, in nanoseconds.
     pub nagle_ns: u64,
-    /// Time that delayed ACKs added to these waits, in nanoseconds.
+    /// Part of these waits that delayed ACKs added, in nanoseconds.
     pub delayed_ack_ns: u64,
 }
 
-/// The path of the account's direction, as input for a model of the path.
+/// The path of the sender's payload, as input for a model of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PathSeen {
     /// Smallest round-trip time of the whole path, in nanoseconds.
@@ -361,23 +364,23 @@ pub struct PathSeen {
     /// Rate of the bottleneck, inferred from the spacing of consecutive segments or ACKs, in bits
     /// of payload per second.
     pub dispersion_bps: Option<f64>,
-    /// Share of the lifetime in which the path was full: payload was delivered near the highest
-    /// rate, and the round-trip time was above the smallest one.
+    /// Share of the lifetime in which the path was full: payload was delivered at nearly the
+    /// highest rate, and the round-trip time was above the smallest one.
     pub full_share: f64,
-    /// Largest queue, in bytes: the rise of the round-trip time above its minimum, times the
+    /// Largest queue in bytes. It is the rise of the round-trip time above its minimum, times the
     /// highest rate.
     pub queue_bytes: Option<u64>,
     /// Share of data segments that were lost, before and after the tap.
     pub loss_share: f64,
-    /// Losses without another loss within a round trip.
+    /// Number of losses without another loss within a round trip.
     pub losses_alone: u64,
-    /// Losses with another loss within a round trip.
+    /// Number of losses with another loss within a round trip.
     pub losses_in_groups: u64,
     /// Share of data segments that were reordered.
     pub reordered_share: f64,
     /// Data segments with a congestion mark (CE). RFC 3168.
     pub marked: u64,
-    /// Data segments for each ACK of the receiver.
+    /// Number of data segments for each ACK of the receiver.
     pub segments_per_ack: f64,
 }
 

@@ -1,9 +1,10 @@
 //! The account of a capture that contains only one direction of a connection.
 //!
-//! Without ACKs the event that ended a wait is unknown; without payload the time of sending is.
+//! Without ACKs, it is unknown which event ended a wait. Without payload, it is unknown when the
+//! sender sent.
 //!
-//! Rule: time gets a limit only if the segments of one end prove it or make it likely. The
-//! remaining time is `unknown`, with low confidence.
+//! Rule: a period gets a limit only if the segments of one end prove the limit or make it likely.
+//! All other time is `unknown`, with low confidence.
 
 use fullpipe_tcp::Limit;
 use fullpipe_wire::TcpFlags;
@@ -12,29 +13,32 @@ use super::{ledger::Ledger, seen_limit::SeenLimit};
 use crate::{capture::Segment, facts::unwrap::Unwrap};
 
 /// A long silence in nanoseconds: the shortest retransmission timeout of Linux. A retransmission
-/// after it was due to a timeout; after a write with PSH, it means that the sender had no more to
-/// send.
+/// after such a silence is due to a timeout. After a write with PSH, such a silence means that
+/// the sender had no more to send.
 const SILENCE: u64 = 200_000_000;
 
 /// Follows the segments of one end.
 #[derive(Debug, Default)]
 pub struct OneSided {
-    /// Two ledgers of the same times: with the bytes that the end sent, and with those it
-    /// acknowledged.
+    /// Two ledgers with the same times. The first has the bytes that the end sent, the second the
+    /// bytes that it acknowledged.
     ledgers: [Ledger; 2],
     now: u64,
-    /// Sequence space of the end's own payload, and of the payload that the end acknowledges.
+    /// Sequence space of the end's own payload.
     own: Option<Unwrap>,
+    /// Sequence space of the payload that the end acknowledges.
     peer: Option<Unwrap>,
-    /// Position after the end's highest byte, and highest position that it acknowledged.
+    /// Position after the end's highest byte.
     max: u64,
+    /// Highest position that the end acknowledged.
     acked: u64,
     /// Highest position in the end's SACK blocks.
     sacked: u64,
+    /// True if the end's last payload has PSH.
     has_push: bool,
     has_fin: bool,
     is_closed_window: bool,
-    /// The end has sent a segment without SYN.
+    /// True if the end has sent a segment without SYN.
     has_begun: bool,
     payload_bytes: u64,
     acknowledged_bytes: u64,
@@ -77,12 +81,13 @@ impl OneSided {
         self.has_begun |= !is_syn;
     }
 
-    /// The limit of the period that ends with a segment at `at`.
+    /// The limit of the period that ends with a segment at `at`, and true if the limit is
+    /// certain.
     fn limit(&self, at: u64, is_again: bool) -> (SeenLimit, bool) {
         let gap = at.saturating_sub(self.now);
         let has_hole = self.sacked > self.acked;
-        // By default the limit is unknown: the other end may have sent everything, or waited for
-        // anything.
+        // Without one of these signs the limit is unknown, because the other end may have sent
+        // everything, or waited for anything.
         let (limit, is_sure) = match () {
             () if !self.has_begun => (Limit::Handshake, true),
             () if self.has_fin => (Limit::Closing, true),
@@ -97,7 +102,8 @@ impl OneSided {
         (limit.into(), is_sure)
     }
 
-    /// Returns the times until `end`, with the bytes of the direction that carried more payload.
+    /// Returns the times until `end`. The bytes are those of the direction that carried more
+    /// payload.
     pub fn finish(self, end: u64) -> Ledger {
         let (limit, is_sure) = self.limit(end, false);
         let [sent, acknowledged] = self.ledgers;

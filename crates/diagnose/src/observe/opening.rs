@@ -1,11 +1,11 @@
-//! Values that the analysis needs before it divides time: the position of the tap, the shift of the
-//! windows, and the segment size.
+//! Values that the analysis needs before it divides time: the position of the tap (the place of the
+//! capture), the shift of the windows, and the segment size.
 //!
-//! With a handshake, all of them are known at the third segment. Without one, the first
-//! [`SEGMENTS`] segments are kept and the values are inferred from them.
+//! With a handshake, all of these values are known at the third segment. Without a handshake, the
+//! first [`SEGMENTS`] segments are kept and the values are inferred from them.
 //!
 //! Rule: without SYNs, a shift is inferred only if bytes in flight come close to the window that
-//! results from it; otherwise windows are unknown.
+//! this shift gives. Otherwise windows are unknown.
 
 use fullpipe_wire::TcpFlags;
 
@@ -15,13 +15,13 @@ use crate::{
     facts::unwrap::Unwrap,
 };
 
-/// Segments that are kept if no handshake was seen.
+/// Number of segments that are kept if no handshake was seen.
 pub const SEGMENTS: usize = 1_024;
 
 /// An end, as the first segments of the capture show it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeenEnd {
-    /// Smallest time from the tap to this end and back; `None` if unknown.
+    /// Smallest round-trip time from the tap to this end and back; `None` if it is unknown.
     pub round_trip: Option<u64>,
     /// Shift of the windows that this end advertises.
     pub scale: WindowScale,
@@ -44,7 +44,7 @@ pub fn sides(handshake: &Handshake, segments: &[(u64, Segment)]) -> [SeenEnd; 2]
     })
 }
 
-/// Payload of the full segments of `end`, and true if longer segments occur.
+/// Payload of the full segments of `end`, and true if some segments are longer.
 fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> (u32, bool) {
     let of_end = segments.iter().filter(|(_, segment)| segment.from == end);
     let lens: Vec<u32> = of_end
@@ -59,7 +59,7 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
     match agreed {
         Some(agreed) => (agreed.max(1), longest > agreed + 12),
         None => {
-            // The most frequent length, among lengths that a path MTU allows.
+            // Take the most frequent length, among lengths that a path MTU allows.
             let mut sorted: Vec<u32> = lens.into_iter().filter(|len| *len <= 9_000).collect();
             sorted.sort_unstable();
             let runs = sorted.chunk_by(|a, b| a == b);
@@ -70,7 +70,7 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
     }
 }
 
-/// Time from an ACK to the payload of `end` that it may have released: nearly the smallest.
+/// Nearly the smallest time from an ACK to the payload of `end` that the ACK may have released.
 fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
     let mut acked: Option<(u64, u32)> = None;
     let mut least: Option<u64> = None;
@@ -89,7 +89,7 @@ fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
         }
     }
     trips.sort_unstable();
-    // Sends that no ACK released come late, or by chance early: the tenth percentile is used.
+    // Take the tenth percentile: payload that no ACK released comes late, or by chance early.
     if let Some(&low) = trips.get(trips.len() / 10) {
         least = Some(low);
     }
@@ -103,7 +103,7 @@ fn scale(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> Window
     }
     let mut sent: Option<Unwrap> = None;
     let (mut max, mut una) = (0, 0);
-    // Ratios of bytes in flight to the unscaled window.
+    // Ratios of bytes in flight to the unscaled window, one for each segment.
     let mut ratios: Vec<f64> = Vec::new();
     let mut window = 0_u64;
     for (_, segment) in segments {

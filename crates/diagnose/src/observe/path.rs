@@ -7,12 +7,13 @@ use fullpipe_wire::Ecn;
 use super::observed::{DirectionSeen, PathSeen};
 use crate::capture::Segment;
 
-/// Consecutive ACKs from which a rate is computed.
+/// Number of consecutive ACKs (a train) from which a rate is computed.
 const TRAIN: usize = 4;
-/// Share of the rate by spacing above which the path may be full.
+/// The path may be full if a round trip's rate is above this share of the rate by spacing.
 const OF_SPACING: f64 = 0.8;
-/// Share of the highest rate of a train above which the path may be full. ACKs that queued behind
-/// each other make trains faster than the path.
+/// Without a rate by spacing, the path may be full if a round trip's rate is above this share of
+/// the highest rate of a train. The share is low, because ACKs that queued behind each other make
+/// trains faster than the path.
 const OF_TRAIN: f64 = 0.5;
 /// Number of rate classes for each doubling of the rate.
 const CLASSES_PER_DOUBLING: f64 = 16.0;
@@ -22,7 +23,7 @@ const CLASSES: usize = 16 * 44;
 /// Sums about the path of one direction.
 #[derive(Clone, Debug)]
 pub struct PathLog {
-    /// Bytes acknowledged since `round_at`.
+    /// Bytes acknowledged since `round_at`, the beginning of the round trip.
     acked: u64,
     round_at: u64,
     best_bps: f64,
@@ -36,16 +37,18 @@ pub struct PathLog {
     alone: u64,
     grouped: u64,
     last_loss: Option<(u64, bool)>,
-    /// Number of ACKs in each class of rate, computed from the time since the ACK before.
+    /// Number of ACKs in each class of rate. The rate of an ACK follows from the time since the
+    /// previous ACK.
     spacing: Vec<u32>,
     last_ack_at: u64,
-    /// The last ACKs. The highest rate of such a train is a rate that the path can carry.
+    /// Times and bytes of the last ACKs.
     train: [(u64, u64); TRAIN],
+    /// Highest rate of a train of ACKs, in bits per second.
     train_bps: f64,
-    /// An ACK of this round trip ended a recovery: part of its bytes had arrived earlier.
+    /// True if an ACK of this round trip ended a recovery. Part of its bytes had arrived earlier.
     is_repaired: bool,
-    /// Length, rate and largest RTT of the last round trips, for the share of time with a full
-    /// path.
+    /// Length, rate and largest RTT of the last round trips. The share of time with a full path
+    /// follows from them.
     rounds: Vec<(u64, f64, u64)>,
 }
 
@@ -75,7 +78,8 @@ impl Default for PathLog {
     }
 }
 
-/// Most round trips for which rate and delay are kept; beyond it, every second one is removed.
+/// Most round trips for which rate and delay are kept. When there are more, every second one is
+/// removed.
 const ROUNDS: usize = 4_096;
 
 impl PathLog {
@@ -155,7 +159,7 @@ impl PathLog {
     pub fn finish(&self, seen: &DirectionSeen, lifetime: u64) -> PathSeen {
         let base = self.base.unwrap_or(0);
         let dispersion = self.dispersion();
-        // Without a rate by spacing, the highest rates of round trips and trains are used.
+        // Without a rate by spacing, use the highest rates of round trips and trains.
         let least = dispersion.map_or(
             (0.9 * self.best_bps).max(OF_TRAIN * self.train_bps),
             |rate| OF_SPACING * rate,
@@ -194,8 +198,8 @@ impl PathLog {
         }
     }
 
-    /// Adds an ACK to the train. Returns true if it acknowledges more than the rest of the train:
-    /// then it ends a recovery.
+    /// Adds an ACK to the train. Returns true if the ACK acknowledges more bytes than the other
+    /// ACKs of the train together: it then ended a recovery.
     fn note_train(&mut self, at: u64, bytes: u64) -> bool {
         let first = self.train[0].0;
         let sum: u64 = self.train[1..].iter().map(|(_, bytes)| bytes).sum();
@@ -218,7 +222,7 @@ impl PathLog {
         }
     }
 
-    /// The rate that more than a third of the ACKs agree on.
+    /// The rate of more than a third of the ACKs; `None` if no rate is so frequent.
     fn dispersion(&self) -> Option<f64> {
         let near = |place: usize| -> u32 {
             let low = place.saturating_sub(1);

@@ -1,7 +1,8 @@
-//! Ranges of one direction that passed the tap and are unacknowledged, and holes between them.
+//! Ranges of one direction that passed the tap (the place of the capture) and are not acknowledged,
+//! and holes between them.
 //!
-//! Rule: at most [`RANGES`] ranges and [`HOLES`] holes are kept. Beyond these limits, the two
-//! oldest ranges are joined, and the oldest hole is forgotten.
+//! Rule: at most [`RANGES`] ranges and [`HOLES`] holes are kept. If there are more, the two oldest
+//! ranges are joined, and the oldest hole is forgotten.
 
 use std::collections::VecDeque;
 
@@ -10,13 +11,14 @@ const RANGES: usize = 32_768;
 /// Largest number of holes.
 const HOLES: usize = 1_024;
 
-/// A range in flight beyond the tap.
+/// A range of bytes that passed the tap and is not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     start: u64,
     end: u64,
     /// Time at which a segment with this range last passed the tap.
     at: u64,
+    /// Number of segments with this range that passed the tap.
     sends: u32,
     /// TSval of its first retransmission.
     again_ts: Option<u32>,
@@ -54,11 +56,13 @@ pub enum Arrival {
 pub struct Progress {
     /// Bytes newly acknowledged.
     pub bytes: u64,
-    /// RTT sample: time since a segment that was sent once and is now acknowledged passed the tap.
+    /// RTT sample of a segment that was sent once and is now acknowledged: the time since it passed
+    /// the tap.
     pub sample: Option<u64>,
     /// Acknowledged bytes that never passed the tap.
     pub missing: u64,
-    /// Retransmitted ranges whose first transmission had arrived, as the ACK's timestamp proves.
+    /// Number of retransmitted ranges whose first transmission had arrived, as the ACK's timestamp
+    /// proves.
     pub needless: u64,
 }
 
@@ -169,8 +173,8 @@ impl Scoreboard {
         self.holes.push_back(Hole { start, end, at });
     }
 
-    /// Removes the range from the hole that contains it. Returns the time at which the hole
-    /// appeared.
+    /// Removes the bytes from `start` to `end` from the hole that contains them. Returns the time
+    /// at which the hole appeared.
     fn fill(&mut self, at: u64, start: u64, end: u64) -> Option<u64> {
         let is_in = |hole: &Hole| hole.start <= start && start < hole.end;
         let place = self.holes.iter().position(is_in)?;
@@ -191,8 +195,8 @@ impl Scoreboard {
             start,
             end: end.min(hole.end),
             at,
-            // The first transmission may have been lost before the tap, so the range gives no RTT
-            // sample.
+            // Let the range give no RTT sample, because its first transmission may have been lost
+            // before the tap.
             sends: 2,
             again_ts: None,
         };

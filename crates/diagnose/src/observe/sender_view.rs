@@ -1,40 +1,43 @@
-//! Times at which the sender sent a segment and received an ACK, computed from the tap's times.
+//! Times at which the sender sent a segment and received an ACK, computed from times at the tap
+//! (the place of the capture).
 //!
-//! All these times include the constant time from the sender to the tap, which cancels in every
-//! difference. The time of sending is the time at the tap minus the wait in queues before the tap.
-//! The time of receiving an ACK is the time at the tap plus the round-trip time between tap and
-//! sender.
+//! All these times are later by the same constant, the time from the sender to the tap, which
+//! cancels in every difference. The time of sending is the time at the tap minus the wait in queues
+//! before the tap. The time of receiving an ACK is the time at the tap plus the round-trip time
+//! between tap and sender.
 //!
-//! Rule: a wait before the tap is known only from the sender's timestamps, with the resolution of a
-//! tick, about a millisecond. Without timestamps, segments keep the tap's times.
+//! Rule: only the sender's timestamps show a wait before the tap, with the resolution of a tick,
+//! about a millisecond. Without timestamps, segments keep the tap's times.
 
-/// Nanoseconds of a timestamp tick; clocks with another tick are ignored.
+/// Nanoseconds of a timestamp tick. Clocks with another tick are ignored.
 const TICK: i64 = 1_000_000;
-/// Ticks of capture time after which the timestamp clock's rate is checked.
+/// Number of ticks after which the rate of the timestamp clock is checked.
 const CHECKED_AFTER: i64 = 20;
-/// Factor by which the clock's rate may seem to differ, because queues stretch or compress times.
+/// Queues stretch or compress times, so the rate of the clock may seem to differ by up to this
+/// factor.
 const MOST_FASTER: i64 = 4;
 
-/// The clock of a sender's timestamps, as the tap sees it.
+/// The clock of a sender's timestamps, as it appears at the tap.
 #[derive(Clone, Copy, Debug, Default)]
 struct TickClock {
     first: Option<(i64, u32)>,
-    /// Smallest difference between the time at the tap and the TSval.
+    /// Smallest difference between the time at the tap and the time of the TSval.
     least: i64,
+    /// True if the clock's ticks are not milliseconds.
     is_other_rate: bool,
 }
 
 /// The times at which the sender of one direction sent and received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderView {
-    /// Smallest time from the tap to the sender and back.
+    /// Smallest round-trip time from the tap to the sender and back.
     pub to_sender: u64,
     clock: TickClock,
     last_sent: u64,
 }
 
 impl SenderView {
-    /// Creates the view from a tap whose round-trip time to the sender is `to_sender` nanoseconds.
+    /// Creates the times for a tap whose round-trip time to the sender is `to_sender` nanoseconds.
     pub fn new(to_sender: u64) -> Self {
         Self {
             to_sender,
@@ -47,7 +50,7 @@ impl SenderView {
         at + self.to_sender
     }
 
-    /// Time at which the sender sent a segment that passed the tap at `at` with `tsval`.
+    /// Time at which the sender sent a segment that passed the tap at `at` and has this `tsval`.
     pub fn sent_at(&mut self, at: u64, tsval: Option<u32>) -> u64 {
         let mut sent = at;
         if let Some(tsval) = tsval.filter(|_| self.to_sender > 0) {
@@ -57,7 +60,8 @@ impl SenderView {
         self.last_sent
     }
 
-    /// Returns true if segments that waited before the tap keep the tap's times.
+    /// Returns true if the time of sending is unknown for segments that waited before the tap, so
+    /// they keep the tap's times.
     pub const fn is_blurred(&self) -> bool {
         self.to_sender > 0 && (self.clock.first.is_none() || self.clock.is_other_rate)
     }

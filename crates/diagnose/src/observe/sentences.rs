@@ -1,11 +1,11 @@
 //! Sentences about the facts that a capture cannot show.
 //!
-//! Rule: one sentence for each missing observation, with its consequence.
+//! Rule: each missing observation gives one sentence, which includes the consequence.
 
 use super::observed::{DirectionSeen, Side, Vantage, WindowScale};
 use crate::capture::End;
 
-/// Further observations that the capture lacks.
+/// Observations that the capture lacks, in addition to those of its directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lacks {
     pub cut_options: u64,

@@ -1,17 +1,17 @@
-//! The time for which a segment occupies the path before the tap.
+//! The time for which a segment occupies the path before the tap (the place of the capture).
 //!
-//! It is the least time between segments that passed the tap in a row. A segment that follows the
-//! previous one within this time waited for the path, not at the sender.
+//! It is the least time between consecutive segments at the tap. A segment that follows the
+//! previous one within this time waited for the path, and not at the sender.
 //!
 //! Rule: the time is averaged over [`TRAIN`] consecutive segments, so a single short gap does not
 //! count. If all segments follow each other at equal times, an application or a pacer may cause the
-//! spacing. Only a run of [`RUN`] segments next to a long gap proves that the path causes it.
+//! spacing. Only a run of [`RUN`] segments that a long gap follows proves that the path causes it.
 
-/// Consecutive segments over which the spacing is averaged.
+/// Number of consecutive segments over which the spacing is averaged.
 const TRAIN: usize = 3;
-/// Fewest segments of a run, which left their sender at once.
+/// Fewest segments of a run. The sender sent the segments of a run at once.
 const RUN: usize = 4;
-/// Least ratio of the gap after a run to the spacing inside it.
+/// The gap after a run is long if it is at least this many times the spacing inside the run.
 const LONG: u64 = 4;
 
 /// Spacing of segments at a tap.
@@ -22,11 +22,11 @@ pub struct Spacing {
     /// Bytes of the last segments.
     bytes: [u32; TRAIN],
     seen: usize,
-    /// Least time per byte, in nanoseconds.
+    /// Smallest time per byte, in nanoseconds.
     per_byte: f64,
-    /// Segments of the current run.
+    /// Number of segments in the current run.
     run: usize,
-    /// True if a run ended with a long gap: the path causes the spacing.
+    /// True if a run ended with a long gap, so the path causes the spacing.
     pub is_shown: bool,
 }
 
@@ -52,8 +52,8 @@ impl Spacing {
         }
     }
 
-    /// Takes new payload at `at`. Returns true if it followed the previous segment within the time
-    /// for which the path was occupied.
+    /// Takes new payload at `at`. Returns true if it followed the previous segment so closely that
+    /// it waited for the path.
     pub fn on_data(&mut self, at: u64, payload: u32) -> bool {
         let newest = self.last[TRAIN - 1];
         let gap = at.saturating_sub(newest);

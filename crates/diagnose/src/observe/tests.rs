@@ -28,7 +28,7 @@ fn a_lost_syn_makes_a_handshake_of_the_whole_lifetime() {
     assert_eq!(observed.episodes[0].count, 2);
 }
 
-/// A connection opened by end A over a path with an RTT of 20 ms, captured at A.
+/// A connection that end A opened, over a path with an RTT of 20 ms. The capture was made at A.
 struct Script {
     connection: ConnectionObserver,
     ns: i64,
@@ -153,7 +153,8 @@ fn an_mtu_hole_is_an_episode_with_the_size_that_passes() {
     assert_eq!(limit, SeenLimit::Known(Limit::Recovery));
 }
 
-/// Three duplicate ACKs and one retransmission. Times and bytes of the account add up.
+/// A lost segment causes three duplicate ACKs and one retransmission. Times and bytes of the
+/// account add up.
 #[test]
 fn a_lost_segment_is_a_fast_retransmission_after_the_tap() {
     let mut script = Script::new(65_535);
@@ -195,8 +196,8 @@ fn a_constant_flight_is_a_send_buffer() {
     assert_eq!(observed.data().largest_flight_bytes, 4 * 1_460);
 }
 
-/// The kernel wakes the sender whenever a third of its buffer is free; each time, the sender writes
-/// a burst of eleven segments, a microsecond apart.
+/// The kernel wakes the sender whenever a third of its buffer is free. The sender then writes a
+/// burst of eleven segments, each a microsecond after the previous one.
 #[test]
 fn bursts_of_a_small_send_buffer_are_no_pacing() {
     let mut script = Script::new(65_535);
@@ -223,7 +224,7 @@ fn bursts_of_a_small_send_buffer_are_no_pacing() {
     assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer), "{share}");
 }
 
-/// The window has room for four segments, and the sender uses all of it.
+/// The window has room for four segments, and the sender always fills it.
 #[test]
 fn a_filled_window_is_the_receive_window() {
     let mut script = Script::new(4 * 1_460);
@@ -247,11 +248,12 @@ fn a_filled_window_is_the_receive_window() {
     assert_eq!(confidence, Confidence::High);
 }
 
-/// A blocked writer wakes when a third of its buffer is free, and writes a third. The host needs a
-/// microsecond for each segment, and each write ends in a partial segment.
+/// A blocked writer wakes when a third of its buffer is free, and writes that third. The host takes
+/// a microsecond for each segment, and each write ends in a partial segment.
 #[test]
 fn bursts_of_a_blocked_writer_with_partial_segments_are_no_nagle() {
-    // A program that waits for room wakes later than the kernel responds to an ACK.
+    // Try long times to wake: a program that waits for room wakes later than the kernel responds to
+    // an ACK.
     for wake_ns in [60_000, 150_000] {
         blocked_writer_is_limited_by_its_buffer(wake_ns);
     }
@@ -262,13 +264,14 @@ fn blocked_writer_is_limited_by_its_buffer(wake_ns: i64) {
     const MSS: u32 = 1_460;
     /// Number of writes in flight.
     const FLIGHT: u32 = 3;
+    /// Time between two ACKs in nanoseconds.
     const ACK_GAP: i64 = 250_000;
     let mut script = Script::new(65_535);
     let mut seq = 1;
     let mut at = 40_000_000;
     for write in 0..300 {
         if write >= FLIGHT {
-            // The ACKs of the oldest write, one for two segments, and the time to wake.
+            // Acknowledge the oldest write, with one ACK for two segments, and let the writer wake.
             let oldest = seq - FLIGHT * WRITE;
             for place in (2 * MSS..WRITE).step_by(2 * MSS as usize) {
                 script.ack_at(at, oldest + place, 65_535);
@@ -300,14 +303,15 @@ fn blocked_writer_is_limited_by_its_buffer(wake_ns: i64) {
         at += 20_000_000 / i64::from(FLIGHT) - if write < FLIGHT { 0 } else { 5 * ACK_GAP };
     }
     let seen = script.finish();
-    // The first partial segments do not yet show that Nagle's algorithm is off.
+    // Allow a small share: the first partial segments do not yet show that Nagle's algorithm is
+    // off.
     let share = seen.shares().share(Limit::Nagle.into());
     assert!(share < 0.01, "{wake_ns} ns: {share}");
     let (limit, ..) = seen.main_limit().expect("time has passed");
     assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer));
 }
 
-/// Only one end is captured: a request, silence, a retransmission, and FIN.
+/// Only one end is captured. Its segments are a request, a retransmission after a silence, and FIN.
 #[test]
 fn one_direction_of_a_capture_gets_only_what_its_segments_show() {
     let payload = |at_ms: i64, seq: u32, flags: TcpFlags| Segment {
@@ -356,7 +360,7 @@ fn one_direction_of_a_capture_gets_only_what_its_segments_show() {
     assert!(observed.cannot_tell[0].contains("only the segments of the sender"));
 }
 
-/// Only the ACKs of one end are captured: progress, a closed window, and progress.
+/// Only the ACKs of one end are captured. They show progress, a closed window, and progress again.
 #[test]
 fn acks_alone_count_the_payload_and_show_closed_windows() {
     let ack = |at_ms: i64, ack: u32, window: u16| Segment {
@@ -386,7 +390,8 @@ fn acks_alone_count_the_payload_and_show_closed_windows() {
     assert_eq!(observed.data().acknowledged_bytes, 8_000);
 }
 
-/// Bytes in a SACK block are not in flight; a request and its response are an exchange.
+/// Bytes that a SACK block reports are not in flight. A request and its response count as an
+/// exchange.
 #[test]
 fn sacked_bytes_are_not_in_flight_and_answers_are_counted() {
     let mut connection = ConnectionObserver::new();

@@ -1,14 +1,15 @@
-//! Requests and responses: payload in one direction after payload in the other direction.
+//! Requests and responses: the ends send payload in turns.
 //!
-//! Rule: a run is consecutive payload of one end. It answers the previous run if its first segment
-//! acknowledges all of that run. Two simultaneous streams do not.
+//! Rule: a run is consecutive payload of one end. It answers the previous run (of the other end)
+//! if its first segment acknowledges all of that run. The runs of two simultaneous streams do not
+//! answer each other.
 
 use fullpipe_wire::TcpFlags;
 
 use super::observed::Exchange;
 use crate::capture::{End, Segment};
 
-/// Fewest runs, out of ten, that must answer the run before.
+/// The ends send in turns if at least this many of ten runs answer the previous run.
 const OF_TEN: u64 = 9;
 
 /// Counts the runs of both ends.
@@ -18,6 +19,7 @@ pub struct Turns {
     first: Option<End>,
     /// Sequence number after the highest byte of each end.
     next: [Option<u32>; 2],
+    /// Number of runs of each end.
     runs: [u64; 2],
     answers: u64,
 }
@@ -46,7 +48,7 @@ impl Turns {
         }
     }
 
-    /// Returns the exchange; `None` if the runs do not answer each other.
+    /// Returns the exchange; `None` if too few runs answer the previous run.
     pub fn exchange(&self) -> Option<Exchange> {
         let asker = self.first?;
         let [requests, responses] = [asker, asker.other()].map(|end| self.runs[end.index()]);

@@ -1,10 +1,11 @@
 //! The account of a socket: time and bytes by limit, from consecutive observations.
 //!
-//! Rule: the time of an interval is charged once. First, the kernel's counters decide as far as
-//! they are reliable: the time without payload to send, the time limited by the peer's window, and
-//! the time that the kernel did count for the send buffer. The remaining time is charged half each
-//! to the limits seen at both ends of the interval. It is not called "limited by the network",
-//! because a program that writes little is busy all the time, too.
+//! Rule: the time of an interval is charged once. First, the kernel's counters decide where they
+//! are reliable: the time without payload to send, the time limited by the peer's window, and the
+//! time that the kernel counted for the send buffer. Half of the remaining time is charged to the
+//! limit at the beginning of the interval, and half to the limit at its end. The remaining time is
+//! not called "limited by the network", because a program that writes little is busy all the time,
+//! too.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::{Limit, ReceiveLimit};
@@ -15,11 +16,11 @@ use super::{
 };
 use crate::{account::Times, inferred::Confidence, observe::SeenLimit};
 
-/// Most microseconds of a counter that are carried into the next interval. A counter's granularity
-/// is a jiffy, so it may be ahead of the clock by up to two jiffies.
+/// Most microseconds of a counter that are carried into the next interval. A counter advances by
+/// jiffies, so it may be ahead of the clock by up to two jiffies.
 const CARRIED_US: u64 = 20_000;
 
-/// Microseconds and bytes by limit. The last entry is for unknown limits.
+/// Microseconds and bytes by limit. The last entry is for the time without a known limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitTimes {
     micros: [u64; Limit::COUNT + 1],
@@ -42,7 +43,7 @@ impl LimitTimes {
         self.micros[Self::place(limit)] += micros;
     }
 
-    /// Microseconds charged to `limit`; `None` stands for unknown.
+    /// Microseconds charged to `limit`; `None` stands for an unknown limit.
     pub fn micros(&self, limit: Option<Limit>) -> u64 {
         self.micros[Self::place(limit)]
     }
@@ -72,7 +73,7 @@ impl LimitTimes {
         self.micros(limit) as f64 / self.total_micros().max(1) as f64
     }
 
-    /// Every limit with its microseconds, the unknown ones last.
+    /// Every limit with its microseconds. The unknown limit comes last.
     pub fn iter(&self) -> impl Iterator<Item = (Option<Limit>, u64)> + '_ {
         let limits = Limit::ALL.iter().map(|&limit| Some(limit));
         limits
@@ -98,13 +99,13 @@ impl LimitTimes {
 pub struct SocketAccount {
     /// Limits of the sender.
     pub times: LimitTimes,
-    /// Microseconds for each limit that this end set to its peer.
+    /// For each limit of the receiver, the microseconds in which this end limited its peer by it.
     pub receiver: [u64; ReceiveLimit::COUNT],
     /// The limit of the latest interval.
     pub now: LimitNow,
     /// Microseconds in intervals of high confidence.
     pub certain_us: u64,
-    /// Microseconds in which the send buffer was full and the kernel did not count it.
+    /// Microseconds in which the send buffer was full although the kernel did not count them.
     pub uncounted_us: u64,
     /// Microseconds that the kernel counts as busy although the program wrote nothing.
     pub idle_busy_us: u64,
@@ -113,8 +114,8 @@ pub struct SocketAccount {
     /// Payload acknowledged and received in the latest interval, in bytes per second.
     pub rates: [f64; 2],
     memo: SocketMemo,
-    /// Microseconds by which the counters are ahead of the clock: busy, receive window, send
-    /// buffer.
+    /// For each counter, the microseconds by which it is ahead of the clock: busy, receive window,
+    /// send buffer.
     carried: [u64; 3],
 }
 
@@ -137,7 +138,7 @@ impl SocketAccount {
         }
     }
 
-    /// Returns true from a full send buffer until a third of it is free again.
+    /// Returns true if the send buffer was full and a third of it is not yet free again.
     pub fn is_blocked(&self) -> bool {
         self.memo.is_blocked
     }
@@ -187,8 +188,8 @@ impl SocketAccount {
             .all(|end| end.limit == main && end.confidence == Confidence::High);
         let is_certain = main.is_some() && (is_agreed || counted * 2 > elapsed);
         self.now = LimitNow {
-            // If counters advance by jiffies, the limits of a short interval may be split at any
-            // point.
+            // Name the main limit only; if counters advance by jiffies, the order of the limits
+            // within a short interval is unknown.
             limit: main,
             confidence: if is_certain {
                 Confidence::High
@@ -208,7 +209,7 @@ impl SocketAccount {
     }
 
     /// Times of the interval by the kernel's counters: busy, limited by the peer's window, limited
-    /// by the send buffer. Without counters, the whole interval is busy.
+    /// by the send buffer. If the kernel has no counters, the whole interval is busy.
     fn counted(
         &mut self,
         before: &SocketObservation,
@@ -276,8 +277,8 @@ impl SocketAccount {
         self.certain_us as f64 / self.times.total_micros().max(1) as f64
     }
 
-    /// The limit that this end set to its peer for the longest time, and its share of the time;
-    /// `None` if this end set no limit.
+    /// The limit of the receiver by which this end limited its peer for the longest time, and its
+    /// share of the time; `None` if this end did not limit its peer.
     pub fn main_receive_limit(&self) -> Option<(ReceiveLimit, f64)> {
         let total: u64 = self.receiver.iter().sum();
         let limits = ReceiveLimit::ALL.iter().skip(1);
@@ -287,7 +288,7 @@ impl SocketAccount {
     }
 }
 
-/// The limit of a time with nothing unsent and nothing in flight.
+/// The limit if nothing is unsent and nothing is in flight.
 fn idle_limit(now: &SocketObservation) -> Limit {
     match now.state {
         SocketState::SynSent | SocketState::SynReceived => Limit::Handshake,

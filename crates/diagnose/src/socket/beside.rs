@@ -1,8 +1,8 @@
 //! Compares the account of a capture with the account of the kernel's socket.
 //!
-//! Rule: the accounts are compared over the time that both cover, by the host's clock. Limits of
-//! the congestion window that differ only in the cause of its size count as equal, because the
-//! kernel does not report the cause.
+//! Rule: the accounts are compared over the time that both cover, by the host's clock. Some
+//! limits of the congestion window differ only in the cause of its size. They count as equal,
+//! because the kernel does not report the cause.
 
 use fullpipe_tcp::Limit;
 use serde::Serialize;
@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::replay::{ReplayedSocket, SocketBand};
 use crate::observe::{Band, ObservedConnection, SeenLimit};
 
-/// Most differences that are kept; the longest ones are.
+/// Most differences that are kept, the longest ones.
 const DIFFERENCES: usize = 20;
 
 /// A period in which the two accounts have different limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AccountDifference {
-    /// Begin, in nanoseconds from the first segment of the connection.
+    /// Beginning, in nanoseconds from the first segment of the connection.
     pub at_ns: u64,
     /// End, in nanoseconds from the first segment of the connection.
     pub end_ns: u64,
@@ -31,9 +31,9 @@ pub struct AccountDifference {
 pub struct LimitBeside {
     /// The limit.
     pub limit: SeenLimit,
-    /// Seconds from the capture.
+    /// Seconds charged to the limit in the capture's account.
     pub capture_s: f64,
-    /// Seconds from the kernel.
+    /// Seconds charged to the limit in the account of the kernel's socket.
     pub kernel_s: f64,
 }
 
@@ -42,15 +42,16 @@ pub struct LimitBeside {
 pub struct AccountsBeside {
     /// Time that both accounts cover, in seconds.
     pub seconds: f64,
-    /// Each limit in this time, the longest first.
+    /// Each limit in the time that both accounts cover, the longest first.
     pub limits: Vec<LimitBeside>,
-    /// Share of this time in which both accounts have the same limit.
+    /// Share of that time in which both accounts have the same limit.
     pub agreed_share: f64,
     /// The longest differences, in the order of time.
     pub differences: Vec<AccountDifference>,
 }
 
-/// Returns true if the limits are equal, apart from the cause of the congestion window's size.
+/// Returns true if the limits are equal, or if they differ only in the cause of the congestion
+/// window's size.
 fn is_same(one: SeenLimit, other: SeenLimit) -> bool {
     let is_cwnd = |limit: SeenLimit| {
         matches!(
@@ -69,7 +70,8 @@ fn is_same(one: SeenLimit, other: SeenLimit) -> bool {
 
 impl AccountsBeside {
     /// Compares `observed` with `socket`, the socket of its sender. `began_ns` is time 0 of the
-    /// recording, in nanoseconds since the Unix epoch. `None` if they have no time in common.
+    /// recording, in nanoseconds since the Unix epoch. Returns `None` if they have no time in
+    /// common.
     pub fn of(
         observed: &ObservedConnection,
         socket: &ReplayedSocket,
@@ -115,7 +117,8 @@ impl AccountsBeside {
         Some(beside)
     }
 
-    /// Compares the part of `band`, a band of the capture, that overlaps a band of the kernel.
+    /// Compares a part of `band`, a period of the capture, with the limit `kernel` of the socket
+    /// in that time.
     fn add(&mut self, band: &Band, from: u64, until: u64, kernel: SeenLimit) {
         let (at_ns, end_ns) = (band.at_ns.max(from), band.end_ns.min(until));
         if at_ns >= end_ns {

@@ -1,9 +1,10 @@
-//! Follows sockets from one answer of the kernel to the next, and finds events between answers.
+//! Follows sockets from one answer of the kernel to the next, and finds events that happened in
+//! between.
 //!
-//! Rule: a round is one answer about all sockets. A socket that is missing in two consecutive
-//! rounds is gone; one round is not enough, because the kernel's list may change while it is read.
-//! A round allocates nothing for a socket that is already followed. Time is an argument, in
-//! microseconds from any fixed moment.
+//! Rule: a round is one answer about all sockets. A socket is gone if it is missing in two
+//! consecutive rounds. One round does not suffice, because the kernel's list may change while it
+//! is read. A round allocates nothing for a socket that is already followed. Time is an argument,
+//! in microseconds from any fixed moment.
 
 use std::{collections::HashMap, net::SocketAddr};
 
@@ -15,22 +16,22 @@ use super::{
     observation::{SocketId, SocketObservation},
 };
 
-/// Rounds without a socket after which the socket is gone.
+/// A socket is gone if it is missing in this number of consecutive rounds.
 const MISSED_ROUNDS: u32 = 2;
 
 /// A change between two observations of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketChange {
-    /// The socket was first seen, after the first round.
+    /// The socket was first seen, in a round after the first one.
     Opened,
-    /// The send buffer is full: a program that writes now blocks.
+    /// The send buffer is full, so a program that writes now blocks.
     WriterBlocked {
         /// Bytes of the send buffer in use.
         queued: u32,
         /// Size of the send buffer in bytes.
         sndbuf: u32,
     },
-    /// A third of the send buffer is free again: the kernel woke the writer.
+    /// A third of the send buffer is free again, so the kernel woke the writer.
     WriterReleased {
         /// Microseconds for which the writer was blocked, by the times of the observations.
         after_us: u64,
@@ -39,7 +40,7 @@ pub enum SocketChange {
     PeerWindowClosed,
     /// The peer's window opened again.
     PeerWindowOpened {
-        /// Microseconds for which it was closed.
+        /// Microseconds for which the window was closed.
         after_us: u64,
         /// Unanswered probes at the last observation before the window opened.
         probes: u8,
@@ -59,7 +60,7 @@ pub enum SocketChange {
 }
 
 impl SocketChange {
-    /// The name in lines and JSON, the same as in the lab's events if the lab has the event.
+    /// Name of the change in lines and JSON. The lab's events have the same names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Opened => "opened",
@@ -258,12 +259,12 @@ impl FollowedSocket {
 pub struct SocketTable {
     sockets: Vec<FollowedSocket>,
     by_cookie: HashMap<u64, usize>,
-    /// Cookie of a socket by its own address and its peer's.
+    /// Cookie of each socket, by the socket's own address and its peer's.
     by_ends: HashMap<(SocketAddr, SocketAddr), u64>,
     round: u64,
-    /// Number of changes to the list of sockets.
+    /// Number of changes to the list of sockets so far.
     changes: u64,
-    /// Times of the sockets that are gone.
+    /// Sums over the sockets that are gone.
     ended: LimitSums,
 }
 
@@ -303,8 +304,8 @@ impl SocketTable {
         self.round += 1;
     }
 
-    /// Records an observation of this round. Further observations of the same socket in this round
-    /// are ignored.
+    /// Records an observation of this round. If a socket is observed again in the same round, the
+    /// second observation is ignored.
     pub fn observe(
         &mut self,
         at_us: u64,
@@ -335,16 +336,15 @@ impl SocketTable {
         }
     }
 
-    /// Records that the kernel no longer has the socket with this cookie; the end of this round
-    /// removes it.
+    /// Records that the kernel no longer has the socket with this cookie. The socket is removed at
+    /// the end of this round.
     pub fn lose(&mut self, cookie: u64) {
         if let Some(&place) = self.by_cookie.get(&cookie) {
             self.sockets[place].round = self.round.saturating_sub(u64::from(MISSED_ROUNDS));
         }
     }
 
-    /// Ends a round at `at_us`: sockets that were missing in two rounds are passed to `gone` and
-    /// removed.
+    /// Ends a round at `at_us`. Sockets that are gone are passed to `gone` and removed.
     pub fn end_round(
         &mut self,
         at_us: u64,
@@ -384,7 +384,7 @@ impl SocketTable {
         &self.sockets
     }
 
-    /// A number that changes whenever the list of sockets or their order does.
+    /// A number that changes whenever sockets are added, removed or reordered.
     pub fn changes(&self) -> u64 {
         self.changes
     }
@@ -396,7 +396,7 @@ impl SocketTable {
             .map(|&place| &self.sockets[place])
     }
 
-    /// The other end of the connection of `id`, if it is among the followed sockets.
+    /// The other end of the connection of `id`, if that end is among the followed sockets.
     pub fn other_end(&self, id: &SocketId) -> Option<&FollowedSocket> {
         let cookie = self.by_ends.get(&(id.peer, id.local))?;
         self.find(*cookie).filter(|_| *cookie != id.cookie)

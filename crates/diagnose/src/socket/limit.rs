@@ -1,9 +1,9 @@
 //! The limit of a socket at one moment.
 //!
-//! Rule: the kernel's direct statements come first (its recovery state, its probe timer), then the
-//! tightest bound on unsent payload, as in the stack's own decision. With nothing unsent, the use
-//! of the send buffer decides, because `tcpi_sndbuf_limited` often stays 0. An observation that
-//! fits no limit is unknown. This file does not charge time.
+//! Rule: the kernel's direct statements, its recovery state and its probe timer, come first. Then
+//! comes the tightest bound on unsent payload, as in the stack's own decision. If nothing is
+//! unsent, the use of the send buffer decides, because `tcpi_sndbuf_limited` often stays 0. If no
+//! limit fits the observation, the limit is unknown. This file does not charge time.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -13,19 +13,21 @@ use super::{
 };
 use crate::inferred::Confidence;
 
-/// Values of the kernel's `ca_state`.
+/// Value of the kernel's `ca_state` in fast recovery.
 const CA_RECOVERY: u8 = 3;
+/// Value of the kernel's `ca_state` after a retransmission timeout.
 const CA_LOSS: u8 = 4;
-/// Pacing gain from which BBR is in startup: 2.77 or 2.89, times 256, less rounding.
+/// BBR is in startup if its pacing gain is at least this. The gain is 2.77 or 2.89 times 256, less
+/// rounding.
 const BBR_STARTUP_GAIN: u32 = 700;
-/// Memory that the kernel uses for a segment with 1,448 bytes of payload, in bytes.
+/// Memory in bytes that the kernel uses for a segment with 1,448 bytes of payload.
 const SEGMENT_MEMORY: u32 = 2_304;
 /// Longest delay of an ACK, in microseconds.
 const DELAYED_ACK_US: u64 = 200_000;
-/// Rounding of the kernel's times in milliseconds, in microseconds: two jiffies at 100 Hz.
+/// Error of the kernel's times in milliseconds: two jiffies at 100 Hz, in microseconds.
 const ROUNDING_US: u64 = 20_000;
 
-/// A limit with its confidence, or unknown.
+/// A limit with the confidence in it, or an unknown limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitNow {
     /// The limit; `None` if no limit fits the observation.
@@ -69,16 +71,17 @@ impl LimitNow {
     }
 }
 
-/// Facts from earlier observations of a socket that the present one does not show.
+/// Facts from earlier observations of a socket that the present observation does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketMemo {
     /// The limit that applies when the congestion window is full.
     pub window_cause: Limit,
-    /// True if a change of the window was seen, so the cause of its size is known.
+    /// True if a change of the congestion window was seen, so the cause of its size is known.
     pub saw_cause: bool,
-    /// Congestion window in segments before an idle time reduced it; 0 if none was reduced.
+    /// Congestion window in segments before an idle time reduced it; 0 if no idle time reduced it.
     pub before_idle: u32,
-    /// True from a full send buffer until a third of it is free, when the kernel wakes the writer.
+    /// True if the send buffer was full and a third of it is not yet free again. The kernel wakes
+    /// the writer when a third is free.
     pub is_blocked: bool,
 }
 
@@ -154,15 +157,16 @@ impl Default for SocketMemo {
 }
 
 /// Returns true if the kernel refuses to write a segment (`sk_stream_memory_free`). The kernel
-/// compares before it adds a segment, and later returns memory that the segment did not use. A full
-/// buffer may therefore be short of its size by two segments, or by a sixteenth if that is more.
+/// compares before it adds a segment, and later takes back memory that the segment did not use. The
+/// memory of a full buffer may therefore be below its size by up to two segments, or by up to a
+/// sixteenth of the size if that is more.
 pub fn is_full(memory: &SocketMemory) -> bool {
     let short = (memory.sndbuf / 16).max(2 * SEGMENT_MEMORY);
     memory.queued > 0 && memory.queued >= memory.sndbuf.saturating_sub(short)
 }
 
-/// Returns true if the kernel would wake a blocked writer (`sk_stream_is_writeable`): a third of
-/// the send buffer is free.
+/// Returns true if the kernel would wake a blocked writer (`sk_stream_is_writeable`), because a
+/// third of the send buffer is free.
 pub fn is_writable(memory: &SocketMemory) -> bool {
     u64::from(memory.queued) * 3 <= u64::from(memory.sndbuf) * 2
 }
@@ -197,15 +201,15 @@ pub fn limit_at(now: &SocketObservation, memo: &SocketMemo) -> LimitNow {
     }
     let is_closing = !matches!(now.state, SocketState::Established | SocketState::CloseWait);
     match unsent {
-        // The FIN counts as one byte.
+        // One unsent byte may be the FIN, which counts as a byte.
         0 | 1 if is_closing => LimitNow::high(Limit::Closing),
         0 => without_unsent(now, info, memo),
         _ => with_unsent(now, info, memo, unsent),
     }
 }
 
-/// Returns true if the oldest segment has waited for its ACK for longer than the timeout of a tail
-/// loss probe (RFC 8985 §7.2) and the rounding of the kernel's times.
+/// Returns true if the oldest segment has waited too long for its ACK: longer than the timeout of a
+/// tail loss probe (RFC 8985 §7.2) plus the error of the kernel's times.
 fn is_overdue(info: &TcpInfo) -> bool {
     let quiet_us = u64::from(info.last_ack_recv.min(info.last_data_sent)) * 1_000;
     let delayed = if info.unacked < 2 { DELAYED_ACK_US } else { 0 };
@@ -217,7 +221,8 @@ fn is_overdue(info: &TcpInfo) -> bool {
 fn without_unsent(now: &SocketObservation, info: &TcpInfo, memo: &SocketMemo) -> LimitNow {
     match &now.memory {
         Some(memory) if is_full(memory) || memo.is_blocked => LimitNow::high(Limit::SendBuffer),
-        // More than two thirds of the buffer are used, but no observation shows that it was full.
+        // The send buffer is the likely limit: more than two thirds of it are used, although no
+        // observation shows that it was full.
         Some(memory) if !is_writable(memory) => LimitNow::low(Limit::SendBuffer),
         Some(_) => LimitNow::when(
             Limit::Application,
@@ -231,8 +236,8 @@ fn without_unsent(now: &SocketObservation, info: &TcpInfo, memo: &SocketMemo) ->
 struct Rooms {
     peer: Option<u64>,
     congestion: u64,
-    /// Part of the smaller window below which the kernel defers a segment, to keep super-segments
-    /// large (`tcp_tso_win_divisor`).
+    /// If less than this is free in the smaller window, the kernel defers a segment to keep
+    /// super-segments large (`tcp_tso_win_divisor`).
     deferred: u64,
 }
 
@@ -248,7 +253,7 @@ impl Rooms {
         }
     }
 
-    /// The smaller room, and true if the peer's window leaves it.
+    /// The smaller room, and true if it is that of the peer's window.
     fn tightest(&self) -> (u64, bool) {
         match self.peer {
             Some(peer) if peer < self.congestion => (peer, true),
@@ -276,8 +281,8 @@ fn with_unsent(
     }
     let memory = now.memory.unwrap_or_default();
     if unsent < mss {
-        // The last segment is not full. Either the send buffer took no more payload, or Nagle's
-        // algorithm or a cork waits for more.
+        // The last segment is partial. Either the send buffer took no more payload, or Nagle's
+        // algorithm or a cork delays the segment.
         return match now.memory {
             Some(memory) if is_full(&memory) || memo.is_blocked => {
                 LimitNow::high(Limit::SendBuffer)
@@ -292,7 +297,8 @@ fn with_unsent(
     if info.pacing_limit().is_some() || matches!(now.model, Some(CongestionModel::Bbr { .. })) {
         return LimitNow::high(Limit::Pacing);
     }
-    // The kernel keeps about a millisecond of the pacing rate in queues below the socket.
+    // The device is the likely limit if more than a millisecond of payload at the pacing rate is in
+    // queues below the socket.
     let below = info.pacing_rate.unwrap_or(u64::MAX) >> 10;
     if u64::from(memory.wmem) > below.max(2 * u64::from(mss)) {
         return LimitNow::low(Limit::Device);
@@ -321,7 +327,7 @@ fn congestion_limit(
         return LimitNow::when(Limit::CwndSlowStart, is_certain);
     };
     match memo.window_cause {
-        // The kernel remembered the threshold from an earlier connection.
+        // Name slow start: the kernel remembered the threshold from an earlier connection.
         Limit::CwndSteady if info.snd_cwnd < ssthresh => {
             LimitNow::when(Limit::CwndSlowStart, is_certain)
         }
@@ -329,8 +335,8 @@ fn congestion_limit(
     }
 }
 
-/// The limit that this end set to its peer between `before` and `now`, `elapsed_us` apart; `None`
-/// if the kernel's values do not show it.
+/// The limit by which this end limited its peer between `before` and `now`, which are `elapsed_us`
+/// apart; `None` if the kernel's values do not show it.
 pub fn receive_limit_at(
     before: &SocketObservation,
     now: &SocketObservation,
@@ -352,7 +358,7 @@ pub fn receive_limit_at(
     if out_of_order(info) > out_of_order(old) {
         return Some(ReceiveLimit::Hole);
     }
-    // A sender that is limited by the window sends one window per round trip.
+    // Compare with the window: a sender that the window limits sends one window per round trip.
     let window = info.rcv_wnd.or(Some(info.rcv_ssthresh)).map(u64::from)?;
     let in_round_trip = received * u64::from(info.rcv_rtt) / elapsed_us.max(1);
     if info.rcv_rtt > 0 && received > 0 && in_round_trip * 5 >= window * 4 {

@@ -1,4 +1,4 @@
-//! Live sockets of a Linux kernel: the limits of each, and the time by limit.
+//! Live sockets of a Linux kernel: the limits of each socket, and the time by limit.
 //!
 //! [`SocketObservation`] parses the kernel's answer to a [`SocketFilter::request`]. A
 //! [`SocketTable`] follows the sockets from round to round and keeps a [`SocketAccount`] of each:
@@ -7,8 +7,8 @@
 //! a file and [`SocketRecording`] reads it; [`Replay`] computes accounts from such a file, and
 //! [`AccountsBeside`] compares an account with a capture.
 //!
-//! Rule: nothing here talks to a kernel or reads a clock. Bytes, settings and times are arguments,
-//! so an old kernel's answer can be analysed on any machine.
+//! Rule: nothing here asks a kernel or reads a clock. Bytes, settings and times are arguments, so
+//! an old kernel's answer can be analysed on any machine.
 
 mod account;
 mod beside;

@@ -1,8 +1,8 @@
 //! One socket at one moment, from an answer of the kernel's `sock_diag`.
 //!
 //! Rule: this file names the values and does not interpret them. An attribute that is shorter than
-//! expected counts as absent, and an unknown one is skipped, so answers of all kernels can be read.
-//! Reading allocates nothing.
+//! expected counts as absent. An unknown attribute is skipped, so answers of all kernels can be
+//! read. Reading allocates nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -28,25 +28,25 @@ mod attribute {
 /// State of the connection, with the kernel's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SocketState {
-    /// Open.
+    /// The connection is open.
     Established = 1,
     /// The SYN was sent.
     SynSent = 2,
     /// A SYN was received.
     SynReceived = 3,
-    /// This end closed; the FIN is not acknowledged.
+    /// This end closed, and its FIN is not acknowledged yet.
     FinWait1 = 4,
-    /// This end closed; the FIN is acknowledged.
+    /// This end closed, and its FIN is acknowledged.
     FinWait2 = 5,
-    /// Both ends closed.
+    /// Both ends closed, and this end waits for late segments.
     TimeWait = 6,
-    /// No connection.
+    /// There is no connection.
     Closed = 7,
     /// The peer closed.
     CloseWait = 8,
-    /// The peer closed, then this end.
+    /// The peer closed first, then this end.
     LastAck = 9,
-    /// Waits for connections.
+    /// The socket waits for connections.
     Listen = 10,
     /// Both ends closed at the same time.
     Closing = 11,
@@ -58,7 +58,7 @@ impl SocketState {
         Some(match number {
             1 => Self::Established,
             2 => Self::SynSent,
-            // 12 is a connection request that does not have a socket yet.
+            // State 12 is a connection request that does not have a socket yet.
             3 | 12 => Self::SynReceived,
             4 => Self::FinWait1,
             5 => Self::FinWait2,
@@ -110,7 +110,7 @@ impl DiagFamily {
     }
 }
 
-/// Identity of a socket. Until the next boot, the cookie alone is unique.
+/// Identity of a socket. The cookie alone is unique until the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SocketId {
     /// The socket's own address.
@@ -124,21 +124,21 @@ pub struct SocketId {
 /// Memory of a socket in bytes, as in `skmem:(…)` of `ss`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketMemory {
-    /// Memory of data received and not read, with overhead.
+    /// Memory of data that was received and not read, with overhead.
     pub rmem: u32,
     /// Receive buffer.
     pub rcvbuf: u32,
-    /// Memory of data handed to the transmit queue of the device.
+    /// Memory of data that was passed to the device's transmit queue.
     pub wmem: u32,
     /// Send buffer.
     pub sndbuf: u32,
-    /// Memory reserved and not used.
+    /// Memory that is reserved and not used.
     pub forward: u32,
-    /// Memory of data written and not acknowledged, with overhead.
+    /// Memory of data that was written and not acknowledged, with overhead.
     pub queued: u32,
     /// Memory of options.
     pub options: u32,
-    /// Memory of segments in the backlog, which grows while the program uses the socket.
+    /// Memory of segments in the backlog. The backlog grows while the program uses the socket.
     pub backlog: u32,
     /// Number of segments dropped.
     pub drops: u32,
@@ -190,7 +190,7 @@ impl SocketMemory {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        // `drops` came with Linux 4.7.
+        // The last value may be missing: `drops` came with Linux 4.7.
         let mut values = [0; 9];
         for (place, value) in values.iter_mut().enumerate() {
             match read!(u32, bytes, 4 * place) {
@@ -246,9 +246,9 @@ pub enum CongestionModel {
     },
     /// Vegas, and algorithms with the same report (Illinois, Westwood, YeAH).
     Vegas {
-        /// False while the algorithm does not measure.
+        /// False while the algorithm does no measurements.
         enabled: bool,
-        /// Round trips measured.
+        /// Number of round trips measured.
         rtt_count: u32,
         /// Round-trip time in microseconds.
         rtt: u32,
@@ -257,7 +257,7 @@ pub enum CongestionModel {
     },
     /// DCTCP.
     Dctcp {
-        /// True if DCTCP itself is in use, not its fallback.
+        /// True if DCTCP itself is in use, and not its fallback.
         enabled: bool,
         /// True if the last packet had a congestion mark.
         ce_state: bool,
@@ -308,9 +308,9 @@ pub enum SocketTimer {
     /// No timer.
     #[default]
     Off = 0,
-    /// Retransmission, tail loss probe or reordering.
+    /// Timer for retransmissions, tail loss probes or reordering.
     Retransmission = 1,
-    /// Keep-alive, or a timer that has no number of its own.
+    /// Timer for keep-alive, or a timer without a number of its own.
     KeepAlive = 2,
     /// The end of TIME-WAIT.
     TimeWait = 3,
@@ -336,7 +336,7 @@ impl SocketTimer {
 pub struct SocketObservation {
     /// Identity of the socket.
     pub id: SocketId,
-    /// Address family of the socket. An IPv6 socket may have IPv4 addresses.
+    /// Address family of the socket. A socket of the IPv6 family may have IPv4 addresses.
     pub family: DiagFamily,
     /// State of the socket.
     pub state: SocketState,
@@ -350,9 +350,9 @@ pub struct SocketObservation {
     pub send_queue: u32,
     /// User ID of the owner.
     pub uid: u32,
-    /// Inode, which identifies the processes of the socket; 0 once no process has it open.
+    /// Inode, by which the socket's processes can be found; 0 once no process has the socket open.
     pub inode: u32,
-    /// Interface number to which the socket is bound; 0 if to none.
+    /// Number of the interface to which the socket is bound; 0 if it is bound to none.
     pub interface: u32,
     /// Directions that were shut down, as bits: 1 receiving, 2 sending.
     pub shutdown: u8,
@@ -362,9 +362,9 @@ pub struct SocketObservation {
     pub info: Option<TcpInfo>,
     /// Memory of the socket.
     pub memory: Option<SocketMemory>,
-    /// Name of its congestion control.
+    /// Name of the socket's congestion control.
     pub congestion: CongestionName,
-    /// State of its congestion control.
+    /// State of the socket's congestion control.
     pub model: Option<CongestionModel>,
 }
 
@@ -426,8 +426,8 @@ impl SocketObservation {
         }
     }
 
-    /// Bytes written and not sent. Kernels before 4.6 do not report them; then they are computed
-    /// from the segments in flight.
+    /// Bytes written and not sent. Kernels before 4.6 do not report them. The number is then
+    /// computed from the segments in flight.
     pub fn unsent(&self) -> u32 {
         match &self.info {
             Some(info) => info.notsent_bytes.unwrap_or_else(|| {
@@ -456,7 +456,7 @@ impl<'a> Iterator for Attributes<'a> {
         let value = self.0.get(ATTRIBUTE_HEADER_LEN..len)?;
         let padded = len.next_multiple_of(4).min(self.0.len());
         self.0 = &self.0[padded..];
-        // The two highest bits mark nested values and values in network byte order.
+        // Remove the two highest bits, which mark nested values and values in network byte order.
         Some((kind & 0x3fff, value))
     }
 }

@@ -1,9 +1,9 @@
 //! A file of observations, for later analysis.
 //!
-//! Rule: each line is JSON. The first line names the columns and the settings of the host; each
-//! later line is a round. A round has only the values that changed: a socket without a change takes
-//! no space, and its last values remain valid. All values are the kernel's own, so a better
-//! analysis needs no new recording. `docs/watch.md` describes the format.
+//! Rule: each line is JSON. The first line names the columns and the settings of the host. Each
+//! later line is a round and has only the values that changed. A socket without a change takes no
+//! space, and its last values remain valid. All values are the kernel's own, so a better analysis
+//! needs no new recording. `docs/watch.md` describes the format.
 
 use std::{
     collections::HashMap,
@@ -25,14 +25,14 @@ use super::{
 
 /// Version of the format.
 const VERSION: u32 = 1;
-/// Value of `kind` in the first line.
+/// Value of `kind` in the first line of a recording.
 const KIND: &str = "fullpipe-sockets";
-/// Columns before those of memory and `tcp_info`: the other fields of an observation.
+/// Names of the first columns. The columns of memory and of `tcp_info` follow.
 const OWN: [&str; 11] = [
     "sk_state", "timer", "expires", "recv_q", "send_q", "uid", "ino", "if", "shutdown", "cgroup",
     "family",
 ];
-/// Columns for the state of a congestion control: its kind and five values.
+/// Columns for the state of a congestion control: its kind, then five values.
 const MODEL: [&str; 6] = [
     "model", "model_1", "model_2", "model_3", "model_4", "model_5",
 ];
@@ -60,8 +60,8 @@ struct NewSocket {
     congestion: String,
 }
 
-/// A later line: time, new sockets, gone sockets, and changed values. A row is the socket's number,
-/// followed by pairs of column and value.
+/// A later line: time, new sockets, sockets that are gone, and changed values. A row has the
+/// socket's number, followed by pairs of column and value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Line {
     t_us: u64,
@@ -80,7 +80,7 @@ fn columns() -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns true for a column that is a clock: it changes although nothing happens.
+/// Returns true for a column that is a clock: it changes even if nothing happens.
 fn is_clock(name: &str) -> bool {
     name == "expires" || name.starts_with("last_")
 }
@@ -197,17 +197,17 @@ fn model_of(values: &[Option<u64>]) -> Option<CongestionModel> {
 #[derive(Debug)]
 pub struct SocketWriter<W: Write> {
     out: W,
-    /// Last values of each socket.
+    /// Last values of each socket, by its cookie.
     last: HashMap<u64, Vec<Option<u64>>>,
     scratch: Vec<Option<u64>>,
-    /// True for each column that is a clock.
+    /// For each column, true if it is a clock.
     clocks: Vec<bool>,
     line: Line,
 }
 
 impl<W: Write> SocketWriter<W> {
-    /// Writes the first line. `unix_time_s` is time 0 of the recording; `kernel` is the kernel's
-    /// release.
+    /// Writes the first line. `unix_time_s` is time 0 of the recording, and `kernel` is the
+    /// kernel's release.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -303,7 +303,7 @@ impl<W: Write> SocketWriter<W> {
 pub enum RecordError {
     /// Reading the input failed.
     Input(io::Error),
-    /// Number of an invalid line, from 1, and the reason.
+    /// A line is invalid. Contains its number, from 1, and the reason.
     Line(u64, String),
 }
 
@@ -341,17 +341,18 @@ pub struct SocketRecording<R: BufRead> {
     input: R,
     header: Header,
     number: u64,
-    /// For each column of the file, its index in [`columns`].
+    /// For each column of the file, its index in [`columns`]; `None` for an unknown column.
     places: Vec<Option<usize>>,
+    /// The sockets so far, by their number.
     sockets: HashMap<u64, RecordedSocket>,
 }
 
-/// A socket while a recording is read.
+/// State of a socket while a recording is read.
 #[derive(Debug)]
 struct RecordedSocket {
     new: NewSocket,
     values: Vec<Option<u64>>,
-    /// Time of the last row about this socket.
+    /// Time of the last row about this socket, in microseconds.
     at_us: u64,
 }
 
@@ -400,7 +401,8 @@ impl<R: BufRead> SocketRecording<R> {
         &self.header.kernel
     }
 
-    /// Returns the next round; `None` at the end. An incomplete last line counts as the end.
+    /// Returns the next round, or `None` at the end of the recording. An incomplete last line
+    /// counts as the end.
     ///
     /// # Errors
     /// If the input fails, or a line is invalid.
@@ -463,7 +465,7 @@ impl<R: BufRead> SocketRecording<R> {
 }
 
 impl RecordedSocket {
-    /// The socket at `at_us`. Clock columns advance with time, without rows.
+    /// The socket at `at_us`. Columns that are clocks advance with time, without a row in the file.
     fn observation(&self, at_us: u64) -> Option<SocketObservation> {
         let value = |place: usize| self.values[place].unwrap_or(0);
         let word = |place: usize| value(place) as u32;

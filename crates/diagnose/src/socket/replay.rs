@@ -1,8 +1,9 @@
 //! A recording, analysed: each socket with its account, and its limits over time.
 //!
-//! Rule: the account is computed as for live sockets, round by round. Memory is bounded: of the
+//! Rule: the account is computed round by round, as for live sockets. Memory is bounded. Of the
 //! sockets that are gone, the [`Replay::SOCKETS`] with the most payload are kept. Each socket has
-//! at most [`Replay::BANDS`] bands; then its last band is extended.
+//! at most [`Replay::BANDS`] bands (periods with one limit); when there are more, the last band
+//! is extended.
 
 use std::{collections::HashMap, io::BufRead};
 
@@ -16,11 +17,11 @@ use super::{
 /// A period with one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketBand {
-    /// Begin, in microseconds since time 0 of the recording.
+    /// Beginning, in microseconds since time 0 of the recording.
     pub at_us: u64,
-    /// End.
+    /// End, in microseconds since time 0 of the recording.
     pub end_us: u64,
-    /// The main limit of each interval of the period; `None` if unknown.
+    /// The main limit in this period; `None` if it is unknown.
     pub limit: Option<Limit>,
 }
 
@@ -29,7 +30,7 @@ pub struct SocketBand {
 pub struct ReplayedSocket {
     /// The socket at its last observation, with its account.
     pub socket: FollowedSocket,
-    /// Limits of the socket, one after the other.
+    /// Periods with one limit, in the order of time.
     pub bands: Vec<SocketBand>,
 }
 
@@ -47,7 +48,7 @@ pub struct Replay {
     pub rounds: u64,
     /// Time of the last round, in microseconds since time 0.
     pub last_us: u64,
-    /// The sockets, first the one with the most payload.
+    /// The sockets. The one with the most payload comes first.
     pub sockets: Vec<ReplayedSocket>,
     /// Number of sockets that were not kept.
     pub omitted: u64,
@@ -55,13 +56,13 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Most sockets kept after they are gone.
+    /// Most sockets that are kept after they are gone.
     pub const SOCKETS: usize = 10_000;
     /// Most bands of a socket.
     pub const BANDS: usize = 1_024;
 
     /// Reads `recording` to its end, or until `goes_on` returns false. The second value is the
-    /// error that ended the reading, if any.
+    /// error that ended the reading, if there was one.
     pub fn of<R: BufRead>(
         recording: &mut SocketRecording<R>,
         goes_on: &mut impl FnMut() -> bool,
@@ -86,7 +87,7 @@ impl Replay {
         (replay, error)
     }
 
-    /// The other end of the connection of `socket`, if it was recorded at the same time.
+    /// The other end of the connection of `socket`, if both were recorded at the same time.
     pub fn other_end(&self, socket: &FollowedSocket) -> Option<&FollowedSocket> {
         let id = &socket.latest.id;
         let others = self.sockets.iter().map(|one| &one.socket);

@@ -1,8 +1,8 @@
 //! The netlink request for the kernel's sockets, with a filter that the kernel applies.
 //!
-//! Rule: the filter is compiled to the kernel's byte code, so the kernel sends no answer for a
-//! socket that does not match. Only conditions that every kernel since 2.6 has are used. The
-//! request asks for everything that [`SocketObservation`](super::SocketObservation) reads.
+//! Rule: the filter is compiled to the kernel's byte code, so the kernel sends answers only for
+//! sockets that match. The filter uses only conditions that every kernel since 2.6 has. The request
+//! asks for everything that [`SocketObservation`](super::SocketObservation) reads.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -24,15 +24,15 @@ const DUMP: u16 = 0x301;
 const ANY_STATE: u32 = u32::MAX;
 /// Netlink attribute that contains the filter.
 const BYTECODE: u16 = 1;
-/// Extensions 2, 3, 4, 7 and 8 (`tcp_info`, congestion control and its state, memory,
-/// shutdown), as bits from 0.
+/// Extensions 2, 3, 4, 7 and 8: `tcp_info`, congestion control and its state, memory, and shutdown.
+/// Extension n is bit n - 1.
 const EXTENSIONS: u8 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 6 | 1 << 7;
 const IPPROTO_TCP: u8 = 6;
 const JUMP: u8 = 1;
 const LOCAL_CONDITION: u8 = 7;
 const PEER_CONDITION: u8 = 8;
 
-/// An address prefix and a port. Each part may be missing.
+/// A filter for one end of a connection: an address prefix and a port. Each part may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndFilter {
     /// The address, and the number of its leading bits that are compared.
@@ -102,11 +102,11 @@ impl std::str::FromStr for EndFilter {
 /// The sockets to observe. An empty list matches every socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketFilter {
-    /// Ports of either end.
+    /// Ports, each of which may be that of either end.
     pub ports: Vec<u16>,
-    /// Addresses of the peer.
+    /// Addresses and ports of the peer.
     pub peers: Vec<EndFilter>,
-    /// The socket's own addresses.
+    /// The socket's own addresses and ports.
     pub locals: Vec<EndFilter>,
 }
 
@@ -143,7 +143,7 @@ impl SocketFilter {
                 .map(|filter| condition(LOCAL_CONDITION, filter))
                 .collect(),
         ];
-        // The code is built from the end, because a jump needs the length of everything after it.
+        // Build the code from its end, because a jump needs the length of everything after it.
         let mut code = Vec::new();
         for clause in clauses.iter().rev().filter(|clause| !clause.is_empty()) {
             code = all_of(any_of(clause), code);
@@ -159,8 +159,8 @@ impl SocketFilter {
         self.dump(SOCK_DIAG_BY_FAMILY, &body)
     }
 
-    /// Returns the request for all families at once: the kernel then walks its table of connections
-    /// only once.
+    /// Returns the request for all families at once, for which the kernel walks its table of
+    /// connections only once.
     pub fn request_all(&self, states: &[SocketState]) -> Vec<u8> {
         let mut body = vec![0, 0, 0, EXTENSIONS];
         body.extend([0; 48]);
@@ -184,7 +184,7 @@ impl SocketFilter {
     }
 }
 
-/// Appends the request for one known socket. The answer repeats `sequence`. The kernel finds the
+/// Appends the request for one known socket. The answer contains `sequence`. The kernel finds the
 /// socket without walking its table.
 pub fn request_one(out: &mut Vec<u8>, socket: &SocketObservation, sequence: u32) {
     header(out, SOCK_DIAG_BY_FAMILY, REQUEST, REQUEST_LEN, sequence);
@@ -228,7 +228,7 @@ fn bits_of(states: &[SocketState]) -> u32 {
 }
 
 /// Returns one condition about an end: an operation, then `struct inet_diag_hostcond`. The caller
-/// sets the jump for a socket that does not match.
+/// sets the jump that is taken for a socket that does not match.
 fn condition(code: u8, filter: &EndFilter) -> Vec<u8> {
     let (family, octets, bits) = match filter.prefix {
         None => (0, Vec::new(), 0),
@@ -247,15 +247,16 @@ fn condition(code: u8, filter: &EndFilter) -> Vec<u8> {
     condition
 }
 
-/// Returns code that continues at its end if one of `conditions` is true; otherwise it jumps 4
-/// bytes beyond its end.
+/// Returns code that continues at its end if at least one of `conditions` is true. Otherwise the
+/// code jumps to 4 bytes beyond its end.
 fn any_of(conditions: &[Vec<u8>]) -> Vec<u8> {
     let Some((last, before)) = conditions.split_last() else {
         return Vec::new();
     };
     let mut code = with_no(last, last.len() + 4);
     for condition in before.iter().rev() {
-        // If true, jump to the end. If false, skip that jump and continue with the next condition.
+        // If the condition is true, jump to the end. If it is false, skip that jump and continue
+        // with the next condition.
         let mut first = with_no(condition, condition.len() + 4);
         let to_end = (4 + code.len()) as u16;
         first.extend([JUMP, 4]);
@@ -266,8 +267,8 @@ fn any_of(conditions: &[Vec<u8>]) -> Vec<u8> {
     code
 }
 
-/// Returns code that accepts a socket if both `first` and `rest` do. Each jump of `first` to 4
-/// bytes beyond its own end is redirected to 4 bytes beyond the end of both.
+/// Returns code that accepts a socket if both `first` and `rest` accept it. Jumps of `first` to 4
+/// bytes beyond its own end are redirected to 4 bytes beyond the end of the whole code.
 fn all_of(mut first: Vec<u8>, rest: Vec<u8>) -> Vec<u8> {
     let len = first.len();
     let mut at = 0;

@@ -1,8 +1,8 @@
 //! A socket in the format of `ss -tinm`.
 //!
-//! Rule: names, order, rounding and omitted values are those of `ss` (iproute2), so two lines can
-//! be compared as text. The keys of [`SsFields`] are the same names with their unit, as in the
-//! lab's output for sockets.
+//! Rule: names, order, rounding and omitted values are those of `ss` (iproute2), so a line can be
+//! compared with one of `ss` as text. The keys of [`SsFields`] are the names of `ss` with the
+//! unit, as in the lab's output for sockets.
 
 use std::fmt::Write;
 
@@ -44,7 +44,7 @@ impl From<&SocketMemory> for SkMem {
     }
 }
 
-/// A socket's values under the names of `ss`, with their units, for JSON. A value that the kernel
+/// A socket's values for JSON, under the names of `ss` with their units. A value that the kernel
 /// does not report is absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct SsFields<'a> {
@@ -255,7 +255,7 @@ fn whole(line: &mut String, name: &str, value: impl Into<Option<u64>>) {
     }
 }
 
-/// Appends ` name:value` with the time in milliseconds, if it is not 0.
+/// Appends ` name:value`, in milliseconds, if the time is not 0.
 fn millis(line: &mut String, name: &str, micros: u32) {
     if micros > 0 {
         let _ = write!(line, " {name}:{}", six_digits(f64::from(micros) / 1e3));
@@ -285,7 +285,7 @@ fn options(line: &mut String, socket: &SocketObservation, info: &TcpInfo) {
 }
 
 fn windows(line: &mut String, info: &TcpInfo) {
-    /// The timeout before the first measurement, in microseconds.
+    /// The retransmission timeout before the first measurement, in microseconds.
     const FIRST_RTO: u32 = 3_000_000;
     if info.rto != FIRST_RTO {
         millis(line, "rto", info.rto);
@@ -358,7 +358,7 @@ fn congestion(line: &mut String, model: &CongestionModel) {
             );
         }
         CongestionModel::Dctcp { enabled: false, .. } => line.push_str(" dctcp:fallback_mode"),
-        // `ss` uses only its round-trip time.
+        // Print nothing: `ss` uses only the round-trip time of this report.
         CongestionModel::Vegas { .. } => {}
     }
 }
@@ -415,7 +415,7 @@ fn waits(line: &mut String, info: &TcpInfo) {
 }
 
 fn losses(line: &mut String, info: &TcpInfo) {
-    /// The kernel's initial reordering, in segments.
+    /// The kernel's initial value of `reordering`, in segments.
     const REORDERING: u32 = 3;
     whole(line, "unacked", u64::from(info.unacked));
     if info.retrans > 0 || info.total_retrans > 0 {

@@ -1,16 +1,16 @@
 //! The kernel's `struct tcp_info`, read by offset.
 //!
-//! Rule: a field exists if all its bytes were sent. The struct only ever grew at its end, so the
-//! length of the kernel's answer determines the fields; bytes beyond this table are ignored.
-//! Nothing is interpreted here.
+//! Rule: a field exists if the kernel sent all its bytes. The struct has only grown at its end,
+//! so the length of the kernel's answer determines the fields. Bytes beyond this table are
+//! ignored. Nothing is interpreted here.
 
-/// Bytes of the oldest form (Linux 2.6), which ends with `tcpi_total_retrans`.
+/// Bytes of the oldest form of the struct (Linux 2.6), which ends with `tcpi_total_retrans`.
 pub const OLDEST_LEN: usize = 104;
-/// Value of `snd_ssthresh` while there is no slow-start threshold.
+/// Value of `snd_ssthresh` if there is no slow-start threshold.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// Declares the struct, its reader and its columns from one list: `first` has the fields of the
-/// oldest form, `later` those that newer kernels added.
+/// Declares the struct, its reader and its columns from one list. `first` has the fields of the
+/// oldest form; `later` has those that newer kernels added.
 macro_rules! tcp_info {
     (
         first { $( $(#[doc = $first_doc:literal])+ $first:ident: $first_type:ident = $first_at:literal, )+ }
@@ -30,7 +30,7 @@ macro_rules! tcp_info {
                 &[$( stringify!($first), )+ $( stringify!($later), )+];
 
             /// Reads the bytes of the attribute `INET_DIAG_INFO`, or of the socket option
-            /// `TCP_INFO`. Returns `None` if there are fewer than `OLDEST_LEN`.
+            /// `TCP_INFO`. Returns `None` if there are fewer than `OLDEST_LEN` bytes.
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 bytes.get(..OLDEST_LEN)?;
                 Some(Self {
@@ -48,8 +48,8 @@ macro_rules! tcp_info {
                 .into_iter()
             }
 
-            /// Creates the struct from the output of [`values`](Self::values). Values that are
-            /// too large for their field are truncated; missing ones are 0 or `None`.
+            /// Creates the struct from the output of [`values`](Self::values). A value that is
+            /// too large for its field is truncated. A missing value becomes 0 or `None`.
             pub fn from_values(mut values: impl Iterator<Item = Option<u64>>) -> Self {
                 Self {
                     $( $first: values.next().flatten().unwrap_or(0) as $first_type, )+
@@ -81,7 +81,7 @@ tcp_info! {
         retransmits: u8 = 2,
         /// Unanswered zero-window or keep-alive probes.
         probes: u8 = 3,
-        /// Doublings of the retransmission timeout.
+        /// Number of times that the retransmission timeout was doubled.
         backoff: u8 = 4,
         /// Bits: 1 timestamps, 2 SACK, 4 window scale, 8 ECN, 16 ECN seen, 32 data in the SYN.
         options: u8 = 5,
@@ -161,11 +161,12 @@ tcp_info! {
         data_segs_out: u32 = 156,
         /// Latest delivery rate in bytes a second. Linux 4.9.
         delivery_rate: u64 = 160,
-        /// Microseconds in which payload was unsent or unacknowledged. Linux 4.10.
+        /// Microseconds in which some payload was unsent or unacknowledged. Linux 4.10.
         busy_time: u64 = 168,
-        /// Part of the busy time limited by the peer's window. Linux 4.10.
+        /// Microseconds of the busy time in which the peer's window was the limit. Linux 4.10.
         rwnd_limited: u64 = 176,
-        /// Part of the busy time limited by the send buffer, as the kernel counts it. Linux 4.10.
+        /// Microseconds of the busy time in which the send buffer was the limit, as the kernel
+        /// counts them. Linux 4.10.
         sndbuf_limited: u64 = 184,
         /// Segments delivered. Linux 4.18.
         delivered: u32 = 192,
@@ -177,7 +178,7 @@ tcp_info! {
         bytes_retrans: u64 = 208,
         /// Duplicates reported by DSACK. Linux 4.19.
         dsack_dups: u32 = 216,
-        /// Reordering seen, in events. Linux 4.19.
+        /// Number of reordering events. Linux 4.19.
         reord_seen: u32 = 220,
         /// Segments received out of order. Linux 5.4.
         rcv_ooopack: u32 = 224,
@@ -224,7 +225,7 @@ impl TcpInfo {
     }
 
     /// Segments in flight as the kernel counts them: unacknowledged and retransmitted segments,
-    /// minus those SACKed or considered lost.
+    /// minus segments that are SACKed or considered lost.
     pub fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }

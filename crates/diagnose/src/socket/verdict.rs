@@ -1,9 +1,10 @@
-//! The verdict about a socket: main limit, figures, settings that change the limit, and misleading
-//! counters of the kernel.
+//! The verdict about a socket: main limit, figures, settings that change the limit, and counters
+//! of the kernel that mislead.
 //!
 //! Rule: a setting is named only if it changes the limit. It is printed with its present value and
-//! its cap, and never lowers the present value. A limit of the path or of the program says that no
-//! setting helps. Sizes are the least that follow from the observations; they are not predictions.
+//! its cap. The advice never lowers the present value. If the path or the program is the limit,
+//! the verdict says that no setting helps. Sizes are the least that follow from the observations;
+//! they are not predictions.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 use serde::{Deserialize, Serialize};
@@ -14,16 +15,17 @@ use super::{
     tcp_info::TcpInfo,
 };
 
-/// Share of a limit from which a contradicting counter of the kernel is noted.
+/// A counter of the kernel that contradicts the verdict is noted if the limit has at least this
+/// share.
 const NOTED_SHARE: f64 = 0.05;
-/// Ratio of the round-trip time to the smallest one, from which the path is said to have a queue.
+/// The path has a queue if the round-trip time is at least this many times the smallest one.
 const QUEUE_FACTOR: f64 = 1.25;
-/// Payload in flight for each byte of the `SO_SNDBUF` option: the kernel doubles the option's
-/// value, and a segment of 1,448 bytes takes about 2,300 bytes of memory.
+/// Bytes of payload in flight for each byte of the `SO_SNDBUF` option. The kernel doubles the
+/// option's value, and a segment with 1,448 bytes of payload takes about 2,300 bytes of memory.
 const PAYLOAD_OF_SNDBUF: f64 = 1.26;
 /// Least memory of a segment in addition to its payload, in bytes.
 const SEGMENT_OVERHEAD: u64 = 256;
-/// Segments that fit in the kernel's first send buffer: twice the initial window.
+/// Number of segments for which the kernel's first send buffer has room: twice the initial window.
 const FIRST_SEGMENTS: u64 = 20;
 
 /// Settings of the host that bound its sockets. A setting that cannot be read is absent.
@@ -50,7 +52,7 @@ pub struct HostSettings {
     pub tcp_slow_start_after_idle: Option<bool>,
     /// `net.ipv4.tcp_retries2`: number of timeouts after which a connection is dropped.
     pub tcp_retries2: Option<u64>,
-    /// `net.ipv4.tcp_limit_output_bytes`: most bytes of a socket in queues below it.
+    /// `net.ipv4.tcp_limit_output_bytes`: most bytes of a socket that may be in queues below it.
     pub tcp_limit_output_bytes: Option<u64>,
 }
 
@@ -91,14 +93,14 @@ impl SocketStep {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum KernelNote {
-    /// `tcpi_sndbuf_limited` counted less than the time in which the send buffer was full.
+    /// `tcpi_sndbuf_limited` counts less than the time in which the send buffer was full.
     SendBufferUncounted {
         /// Seconds that the kernel counted.
         kernel_s: f64,
         /// Seconds in which the buffer was full or nearly full.
         seen_s: f64,
     },
-    /// `tcpi_busy_time` contains time in which the program wrote nothing.
+    /// `tcpi_busy_time` includes time in which the program wrote nothing.
     BusyWithoutBacklog {
         /// Seconds in which the program wrote nothing.
         seen_s: f64,
@@ -111,15 +113,15 @@ pub enum KernelNote {
         /// Size of the send buffer in bytes.
         sndbuf_bytes: u32,
     },
-    /// The program limited every sample of the delivery rate: the path may be faster.
+    /// The program limited every sample of the delivery rate, so the path may be faster.
     DeliveryRateOfProgram,
     /// The kernel is too old to report the peer's window (before Linux 5.4).
     NoPeerWindow,
-    /// Sockets use more memory than `tcp_mem` allows without pressure: buffers shrink.
+    /// Sockets use so much memory that `tcp_mem` puts them under pressure, and buffers shrink.
     MemoryPressure {
-        /// Pages in use.
+        /// Number of pages in use.
         pages: u64,
-        /// Pages from which on memory is under pressure.
+        /// Number of pages from which on memory is under pressure.
         pressure_pages: u64,
     },
 }
@@ -128,9 +130,9 @@ pub enum KernelNote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferOrigin {
-    /// A program set it, which turned autotuning off.
+    /// A program set the size, which turned autotuning off.
     Program,
-    /// Autotuning, which has reached its maximum.
+    /// Autotuning set the size, and has reached its maximum.
     AutotunedFull,
     /// The origin is not certain.
     Unclear,
@@ -139,18 +141,19 @@ pub enum BufferOrigin {
 /// The verdict about a socket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SocketVerdict {
-    /// True if the socket received more than it sent, so that the peer's sending matters.
+    /// True if the socket received more than it sent, so the limits of the peer's sender matter.
     pub receives: bool,
     /// Main limit of the socket's sender; `None` if unknown.
     pub limit: Option<Limit>,
     /// Share of the time with this limit.
     pub share: f64,
-    /// Limit that the socket sets to its peer, and the share of the time with it.
+    /// Limit by which the socket limits its peer, and the share of the time with this limit.
     pub receive_limit: Option<(ReceiveLimit, f64)>,
-    /// True if a full congestion window keeps a queue on the path, whose rate is then the limit.
+    /// True if a full congestion window keeps a queue on the path. The path's rate is then the
+    /// limit.
     pub is_path: bool,
-    /// Bytes per second that the limit allows at this round-trip time, if the limit is a number of
-    /// bytes.
+    /// If the limit is a number of bytes, the bytes per second that it allows at this round-trip
+    /// time.
     pub allows: Option<f64>,
     /// Origin of the send buffer's size, if the send buffer is the limit.
     pub sndbuf: Option<BufferOrigin>,
@@ -171,7 +174,7 @@ pub fn socket_verdict(
     let observed = account.times.total_micros() > 0;
     let (limit, share) = match observed {
         true => account.times.main(),
-        // A single observation has no time to compute a share from.
+        // Use the limit of the moment: a single observation covers no time.
         false => (account.now.limit, 1.0),
     };
     let receives = account.moved[1] > account.moved[0];
@@ -247,7 +250,7 @@ fn notes(socket: &FollowedSocket, settings: &HostSettings) -> Vec<KernelNote> {
     notes
 }
 
-/// A socket and its surroundings, for one verdict.
+/// A socket and the facts about its host and peer, for one verdict.
 struct Case<'a> {
     socket: &'a FollowedSocket,
     other: Option<&'a FollowedSocket>,
@@ -295,7 +298,7 @@ impl Case<'_> {
         }
     }
 
-    /// Bytes per second if `bytes` are sent in each round trip.
+    /// Goodput in bytes per second if `bytes` are sent in each round trip.
     fn rate_of(&self, bytes: u32) -> Option<f64> {
         let has_both = self.info.rtt > 0 && bytes > 0;
         has_both.then(|| f64::from(bytes) * 1e6 / f64::from(self.info.rtt))
@@ -307,7 +310,7 @@ impl Case<'_> {
         min_rtt > 0 && f64::from(self.info.rtt) > QUEUE_FACTOR * f64::from(min_rtt)
     }
 
-    /// Least memory of a full segment.
+    /// Smallest memory that a full segment takes.
     fn segment_memory(&self) -> u64 {
         u64::from(self.info.snd_mss) + SEGMENT_OVERHEAD
     }
@@ -318,8 +321,9 @@ impl Case<'_> {
         if sndbuf >= most {
             return BufferOrigin::AutotunedFull;
         }
-        // Autotuning starts at 20 segments and follows twice the congestion window. A program must
-        // have set a buffer below 20 segments, or a constant one below twice the window.
+        // Autotuning starts at 20 segments and follows twice the congestion window. A program has
+        // therefore set a buffer that is below 20 segments, or that stays constant below twice the
+        // window.
         let first = FIRST_SEGMENTS * self.segment_memory();
         let followed = 2 * u64::from(self.info.snd_cwnd) * self.segment_memory();
         let is_constant = self
@@ -381,7 +385,7 @@ impl Case<'_> {
         steps
     }
 
-    /// Changes at the peer, for a limit by the peer's window.
+    /// Changes at the peer, if the peer's window is the limit.
     fn peer_steps(&self, limit: Limit) -> Vec<SocketStep> {
         let window = u64::from(self.socket.peaks.snd_wnd);
         let unread = self.other.map(|other| other.latest.receive_queue);
@@ -428,9 +432,9 @@ impl Case<'_> {
     }
 
     /// Returns true if the peer's program leaves received payload unread for at least half of the
-    /// time that `limit` lasted; `window` is the largest window in bytes. The last observation
-    /// decides only if there is no account of the peer's receiver, because even a slow reader has
-    /// just read at times.
+    /// time that `limit` lasted. `window` is the largest window in bytes. The last observation
+    /// decides only if there is no account of the peer's receiver: even a slow reader has just
+    /// read at some moments.
     fn is_peer_reading_slowly(&self, limit: Limit, window: u64) -> bool {
         let Some(other) = self.other else {
             return false;
@@ -578,7 +582,7 @@ impl Case<'_> {
 }
 
 /// Changes of the caps of receive buffers, on the host with `settings`. `None` stands for another
-/// host, whose values are unknown.
+/// host whose settings are unknown.
 fn rmem_steps(settings: Option<&HostSettings>, asked: u64, place: &str) -> Vec<SocketStep> {
     let rmem_max = settings.and_then(|settings| settings.rmem_max);
     let tcp_rmem = settings.and_then(|settings| settings.tcp_rmem);

@@ -9,8 +9,8 @@
 //!   sent RST;
 //! - when a SYN opens the next connection between the same ports;
 //! - [`idle_ns`](FlowLimits::idle_ns) after its last segment;
-//! - when a new connection would exceed [`open_max`](FlowLimits::open_max) and its last segment
-//!   is the oldest of all closed connections, or of all open ones if none is closed;
+//! - when a new connection would exceed [`open_max`](FlowLimits::open_max) and this connection has
+//!   the oldest last segment of all closed connections, or of all open ones if none is closed;
 //! - when the capture ends.
 
 mod recency;

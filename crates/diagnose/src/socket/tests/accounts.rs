@@ -4,7 +4,7 @@ use fullpipe_tcp::Limit;
 
 use super::*;
 
-/// A round every 100 ms.
+/// Time between two rounds, in microseconds.
 const ROUND_US: u64 = 100_000;
 
 /// Follows one socket through `rounds` and returns it with its events.
@@ -64,8 +64,8 @@ fn a_full_send_buffer_is_charged_although_the_kernel_counts_none_of_it() {
 
 #[test]
 fn busy_time_without_backlog_is_the_programs() {
-    // A program that writes 10 KB every 20 ms: the kernel counts it as busy all the time and not
-    // limited.
+    // Observe a program that writes 10 KB every 20 ms. The kernel counts it as busy all the
+    // time, and not as limited.
     let little = with_info(sending(6, 0), |info| info.flags = 1);
     let rounds: Vec<_> = (0..=10)
         .map(|round| counted(little, round * 100, 0, 0))
@@ -89,7 +89,8 @@ fn the_kernels_counters_of_idle_time_and_of_the_peers_window_are_charged_as_they
 
 #[test]
 fn a_counter_that_advances_by_jiffies_loses_no_time() {
-    // Rounds of 10 ms; the busy counter advances by 8 or 12 ms, so the socket is always busy.
+    // Rounds take 10 ms. The busy counter advances by 8 or 12 ms in turn, so the socket is
+    // always busy.
     let mut socket = FollowedSocket::start(0, counted(sending(30, 90_000), 0, 0, 0));
     for round in 1..=100u64 {
         let jiffies = (round * 10).div_ceil(4) * 4;
@@ -191,7 +192,7 @@ fn a_blocked_writer_a_closed_window_and_a_timeout_are_events() {
     );
 }
 
-/// The lines to paste in the verdict about `socket`.
+/// The lines that the verdict about `socket` offers for pasting.
 fn pasted(socket: &FollowedSocket, settings: &HostSettings) -> Vec<String> {
     let verdict = socket_verdict(socket, None, settings);
     verdict
@@ -230,7 +231,7 @@ fn the_advice_names_the_option_the_cap_and_the_present_values() {
         ]
     );
     assert_eq!(verdict.steps[2].now.as_deref(), Some("32768"));
-    // 13 segments of 1,448 bytes in each round trip of 20 ms.
+    // The window allows 13 segments of 1,448 bytes in each round trip of 20 ms.
     assert_eq!(verdict.allows.map(f64::round), Some(941_200.0));
 }
 
@@ -284,7 +285,7 @@ fn a_slow_reader_at_the_peer_is_named_also_just_after_it_read() {
     let mut unread = [100_000; 11];
     unread[10] = 0;
     assert!(step(unread).starts_with(reader));
-    // In most observations the program has read everything.
+    // Let most observations show that the program has read everything.
     let mut unread = [0; 11];
     unread[10] = 100_000;
     assert!(!step(unread).starts_with(reader));
@@ -354,7 +355,8 @@ fn a_recording_gives_back_every_observation() {
     for (place, round) in rounds.iter().enumerate() {
         let mut expected = round.clone();
         for socket in &mut expected {
-            // The second socket has not changed since the first round; only its clocks advanced.
+            // The second socket has not changed since the first round, so only its clocks have
+            // advanced.
             if place == 1 && socket.id.cookie == rounds[0][1].id.cookie {
                 let info = socket.info.as_mut().unwrap();
                 info.last_ack_recv += 100;
@@ -368,7 +370,7 @@ fn a_recording_gives_back_every_observation() {
         assert_eq!(read.sockets, expected, "round {place}");
     }
     assert!(recording.next_round().unwrap().is_none());
-    // A further observation takes space only for what changed.
+    // A further observation takes space only for values that changed.
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.lines().nth(2).unwrap().len() < 60, "{text}");
 }

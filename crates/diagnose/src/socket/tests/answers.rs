@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The answer called `name` with `len` bytes of `tcp_info`: cut, or padded with other values, as a
-/// kernel with a struct of this length would answer.
+/// The answer called `name` as a kernel would send it whose `tcp_info` has `len` bytes: cut, or
+/// padded with other values.
 fn with_info_of(name: &str, len: usize) -> Vec<u8> {
     const INFO: u16 = 2;
     let whole = answer(name);
@@ -53,8 +53,8 @@ fn each_kernel_gives_the_fields_that_it_has() {
         let info = SocketObservation::parse(&bytes).unwrap().info?;
         Some(info.values().filter(Option::is_some).count())
     };
-    // Lengths of Linux 2.6.32, 3.15, 4.1, 4.2, 4.6, 4.9, 4.10, 4.18, 4.19, 5.4, 6.2, 6.7 and 6.18,
-    // and of a future kernel.
+    // Use the lengths of Linux 2.6.32, 3.15, 4.1, 4.2, 4.6, 4.9, 4.10, 4.18, 4.19, 5.4, 6.2, 6.7
+    // and 6.18, and of a future kernel.
     let lengths = [
         104, 120, 136, 144, 160, 168, 192, 200, 224, 232, 240, 248, 280, 320,
     ];
@@ -88,7 +88,7 @@ fn an_answer_cut_anywhere_is_read_as_far_as_it_goes() {
             assert_eq!(socket.is_some(), len >= HEADER_LEN, "{len}");
         }
     }
-    // Any byte may be changed.
+    // Change each byte in turn.
     let whole = answer("zero-window-receiver");
     for at in 0..whole.len() {
         for flip in [0xff, 0x80, 0x01] {
@@ -106,7 +106,8 @@ fn the_values_of_a_tcp_info_make_it_again() {
     assert_eq!(info.values().count(), TcpInfo::NAMES.len());
 }
 
-/// The kernel's interpreter of the byte code (`inet_diag_bc_run`), for host conditions.
+/// Runs the byte code as the kernel does (`inet_diag_bc_run`). Only conditions about addresses and
+/// ports are supported.
 fn accepts(code: &[u8], socket: &SocketObservation) -> bool {
     let mut left = code.len() as i64;
     let mut at = 0usize;
@@ -222,7 +223,7 @@ fn a_request_for_one_socket_has_the_identity_of_its_answer() {
         bytes[4..52],
         "ports, addresses, interface, cookie"
     );
-    // Filters compare an IPv6 socket with IPv4 addresses in mapped form.
+    // A filter compares the mapped IPv4 addresses of an IPv6 socket with IPv4 addresses.
     socket.family = DiagFamily::V6;
     request.clear();
     request_one(&mut request, &socket, 1);

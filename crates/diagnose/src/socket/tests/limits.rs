@@ -1,4 +1,5 @@
-//! Tests of the limit of a single observation: one signature of a kernel for each limit.
+//! Tests of the limit of a single observation. For each limit there are values that a kernel shows
+//! under it.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -29,15 +30,15 @@ fn the_program_the_send_buffer_and_nagle_are_named_with_nothing_or_little_unsent
     let queued = |bytes: u32| move |memory: &mut SocketMemory| memory.queued = bytes;
     assert_limits(&[
         ("idle", app_limited(idle()), Application, Confidence::High),
-        // Measured: `w` is 12 to 15 KB with `tb` 46080.
+        // Measured with a kernel: `w` is 12 to 15 KB while `tb` is 46080.
         (
             "little written",
             app_limited(with_memory(sending(6, 0), queued(13_680))),
             Application,
             Confidence::High,
         ),
-        // Measured with SO_SNDBUF 16384: `w` is 27 to 33 KB with `tb` 32768; cwnd 30, unacked 12 to
-        // 15.
+        // Measured with a kernel and SO_SNDBUF 16384: `w` is 27 to 33 KB while `tb` is 32768; cwnd
+        // is 30 and unacked 12 to 15.
         (
             "send buffer full",
             with_memory(sending(13, 0), |memory| {
@@ -62,7 +63,7 @@ fn the_program_the_send_buffer_and_nagle_are_named_with_nothing_or_little_unsent
             SendBuffer,
             Confidence::Low,
         ),
-        // Measured with writes of 100 bytes: unacked 1, notsent 100 to 400.
+        // Measured with a kernel and writes of 100 bytes: unacked is 1 and notsent 100 to 400.
         (
             "Nagle",
             with_memory(sending(1, 300), queued(2_200)),
@@ -159,7 +160,7 @@ fn a_full_congestion_window_is_named_by_the_cause_of_its_size() {
             CwndSteady,
             Confidence::High,
         ),
-        // Super-segments are deferred while a third of the window is missing.
+        // The kernel defers super-segments while less than a third of the window is free.
         (
             "cwnd nearly full",
             sending(25, 90_000),
@@ -185,8 +186,8 @@ fn the_ends_of_a_connection_are_named() {
 
 #[test]
 fn a_kernel_that_shows_no_reason_gives_no_limit() {
-    // Both windows have room, payload for many segments is unsent, nothing is paced, the device is
-    // idle.
+    // No limit fits: both windows have room, payload for many segments is unsent, nothing is paced,
+    // and the device is idle.
     assert_eq!(limit_of(&sending(5, 90_000)).0, None);
     let mut unknown = idle();
     unknown.info = None;
@@ -233,7 +234,7 @@ fn the_receiver_is_slow_if_its_payload_is_unread_and_its_window_small() {
     };
     assert_eq!(limit(&window(0)), Some(ReceiveLimit::Reader));
     assert_eq!(limit(&window(1 << 20)), Some(ReceiveLimit::None));
-    // Five windows of about 60 KB arrived in five round trips.
+    // Let five windows of about 60 KB arrive in five round trips.
     let full = limit(&|socket| {
         socket.receive_queue = 0;
         let info = socket.info.as_mut().unwrap();

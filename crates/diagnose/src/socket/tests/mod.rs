@@ -7,8 +7,9 @@ mod replays;
 
 use super::*;
 
-/// Answers of Linux 6.18, one per line: name and bytes. They are from pairs of sender and receiver
-/// over the loopback device: one with a reader that stopped, one with unread payload.
+/// Answers of Linux 6.18, one per line: name and bytes. They are from connections over the
+/// loopback device, each with an answer of the sender and one of the receiver. In one connection
+/// the reader had stopped, in the other payload was unread.
 const ANSWERS: &str = include_str!("linux-6.18.hex");
 /// Bytes of an answer before its attributes.
 const HEADER_LEN: usize = 72;
@@ -27,8 +28,8 @@ fn observation(name: &str) -> SocketObservation {
     SocketObservation::parse(&answer(name)).unwrap()
 }
 
-/// An established sender with nothing to send, over a path with an RTT of 20 ms. Tests change the
-/// values that they are about.
+/// An established sender with nothing to send, over a path with an RTT of 20 ms. Each test changes
+/// the values that matter to it.
 fn idle() -> SocketObservation {
     SocketObservation {
         state: SocketState::Established,
@@ -69,7 +70,8 @@ fn idle() -> SocketObservation {
     }
 }
 
-/// [`idle`] with `segments` in flight and `unsent` further bytes written.
+/// [`idle`] with `segments` segments in flight and `unsent` further bytes that were written and
+/// not sent.
 fn sending(segments: u32, unsent: u32) -> SocketObservation {
     let mut socket = idle();
     socket.send_queue = segments * 1_448 + unsent;

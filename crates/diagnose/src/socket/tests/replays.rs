@@ -42,7 +42,8 @@ fn replayed(rounds: &[SocketObservation]) -> Replay {
     replay
 }
 
-/// The replayed account equals the live one, and the bands cover its time without gaps.
+/// The account from a recording equals that of the live socket, and the bands cover the time of
+/// the account without gaps.
 #[test]
 fn a_replayed_socket_has_the_account_of_the_live_one() {
     let rounds = rounds();
@@ -71,8 +72,8 @@ fn a_replayed_socket_has_the_account_of_the_live_one() {
     assert_eq!(limits[2], Some(Limit::Application));
 }
 
-/// The accounts agree while their limits do, by the clock that both share; the remaining time is
-/// listed as differences.
+/// The accounts agree in the time in which their limits are equal. All other time that both
+/// cover is listed as differences.
 #[test]
 fn accounts_are_compared_over_the_time_that_both_saw() {
     let replay = replayed(&rounds());
@@ -91,7 +92,7 @@ fn accounts_are_compared_over_the_time_that_both_saw() {
         is_sure: true,
         bytes: 0,
     };
-    // The capture began 0.5 s after the socket.
+    // Let the capture begin 0.5 s after the socket.
     observed.bands = vec![
         band(0, 500_000_000, Limit::Application),
         band(500_000_000, 1_500_000_000, Limit::CwndSteady),
