@@ -15,7 +15,8 @@ use fullpipe_perf::{
 };
 use wire::{Breaker, wire};
 
-/// Output that cuts the cable when the first line is written, which shows that the server listens.
+/// Output that cuts the cable when the first line is written. The first line shows that the server
+/// listens.
 struct CutsWhenWritten(Breaker);
 
 impl Write for CutsWhenWritten {

@@ -150,7 +150,8 @@ fn flush(from: &UdpSocket, to: &UdpSocket, last: u32) -> std::io::Result<()> {
     let mut buffer = [0; 16];
     loop {
         from.send(&last.to_be_bytes())?;
-        // After an error, the datagram was lost or the machine is slow: it is sent again.
+        // After an error, end the loop and send the datagram again: it was lost, or the machine is
+        // slow.
         while let Ok(length) = to.recv(&mut buffer) {
             if buffer[..length] == last.to_be_bytes() {
                 return Ok(());

@@ -77,7 +77,8 @@ impl Path {
         let name = NAMES[side];
         let [a, b, c, d] = KERNEL[side];
         self.sides[side].enter(|| {
-            // Packets of neighbour discovery would consume some of the link's losses.
+            // Switch IPv6 off, because packets of neighbour discovery would consume some of the
+            // link's losses.
             fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
             ip("link set lo up")?;
             ip(&format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;

@@ -103,7 +103,7 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
 impl Stock {
     pub fn start(flags: &[&str]) -> Self {
         eprintln!("$ iperf {}", flags.join(" "));
-        // With line buffering, a killed server loses no complete line.
+        // Run with line buffering, so that a killed server loses no complete line.
         let mut child = Command::new("stdbuf")
             .args(["-oL", "iperf"])
             .args(flags)

@@ -346,14 +346,14 @@ enum Step {
     Fill(u64),
     Reserve(u64),
     Unreserve(u64),
-    /// Offset in the window (256ths), and length.
+    /// Offset in 256ths of the window, and length in 64ths of a block.
     Write(u64, u64),
-    /// Offset in the stream (256ths), and length.
+    /// Offset in 256ths of the bytes held, and length in 64ths of a block.
     Read(u64, u64),
     Advance(u64),
     Release(u64),
     EnterCell,
-    /// Blocks to be spared.
+    /// Blocks that must stay free in addition.
     LeaveCell(u32),
 }
 

@@ -197,7 +197,7 @@ fn a_timeout_marks_everything_lost_and_an_original_that_arrives_undoes_it() {
     rig.recovery
         .on_timeout(una, nxt, now, &mut rig.rate, &mut |_| {}, &mut rig.arena);
     assert_eq!(rig.recovery.board().lost(), 4 * MSS);
-    // Nothing was retransmitted, and yet two segments arrive.
+    // Two segments arrive although nothing was retransmitted.
     let out = rig.ack(401, 2, &[]);
     assert_eq!(out.change, RecoveryChange::Spurious);
     assert_eq!(rig.recovery.board().lost(), 0);

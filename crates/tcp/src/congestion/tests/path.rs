@@ -71,7 +71,7 @@ pub struct Flow {
     next: u64,
     highest_delivered: u64,
     recover: Option<u64>,
-    /// All losses of segments before this one have had their response.
+    /// Congestion control has responded to all losses of segments before this one.
     answered: u64,
     srtt_us: u32,
     min_rtt_us: u32,

@@ -41,7 +41,7 @@ fn run_to_recovery(pair: &mut Pair) {
 fn a_recovery_whose_retransmissions_are_paced_is_limited_by_pacing() {
     let mut pair = with_losses();
     run_to_recovery(&mut pair);
-    // The pacer sends a segment every 29 ms.
+    // At this rate the pacer sends a segment every 29 ms.
     pair.ends[CLIENT].config.pacing_rate_max = 50_000;
     let before = [Limit::Pacing, Limit::Recovery].map(|limit| time_at(&mut pair, limit));
     pair.run_for(Duration::from_millis(25));

@@ -46,7 +46,7 @@ fn a_segment_in_flight_proves_nothing() {
     let mut pair = Pair::established(client, TcpConfig::default());
     pair.write(CLIENT, &[7; 100]);
     pair.run_for(Duration::from_millis(100));
-    // The first of two segments arrives, and the larger one is lost.
+    // Of two segments, the first one (100 bytes) arrives and the second one (500 bytes) is lost.
     pair.lose = Box::new(|f| f.payload.len() > 100);
     pair.write(CLIENT, &[7; 100]);
     pair.write(CLIENT, &[7; 500]);

@@ -66,7 +66,7 @@ fn a_connection_is_stalled_while_its_window_probes_gain_nothing() {
     pair.write(CLIENT, &[5; 20_000]);
     pair.run_for(Duration::from_secs(30));
     assert!(stalled(&mut pair));
-    // The window opens; the segments sent then are lost.
+    // The window opens, and the segments sent into it are lost.
     pair.read(SERVER);
     pair.lose = Box::new(|f| !f.payload.is_empty());
     pair.run_for(Duration::from_millis(12));
@@ -76,7 +76,7 @@ fn a_connection_is_stalled_while_its_window_probes_gain_nothing() {
 #[test]
 fn a_stall_ends_when_the_peer_accepts_a_byte_of_a_window_that_stays_closed() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
-    // The server's window seems closed.
+    // Make the server's window appear closed.
     pair.change = Box::new(|f| {
         if f.to == CLIENT {
             f.window = 0;

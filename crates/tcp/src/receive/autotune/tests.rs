@@ -42,7 +42,7 @@ fn rounds_grow_with_the_echoes_but_a_pause_does_not_stretch_them_for_long() {
     sizing.on_payload(Some(RTT * 50));
     assert!(sizing.on_read(1, at(299), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(300), Some(RTT), 0).is_some());
-    // The next round is as long as the age of the shortest echo in the previous round.
+    // The next round is as long as the smallest echo age in the previous round.
     assert!(sizing.on_read(1, at(449), Some(RTT), 0).is_none());
     assert!(sizing.on_read(1, at(450), Some(RTT), 0).is_some());
 }

@@ -190,7 +190,7 @@ fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     }
     let (from, steps) = report(&mut receive, &pool, 4);
     assert_eq!((from, steps), (alloc::vec![4_000, 3_800, 3_600, 3_400], 0));
-    // The newest four become one range, so the search finds older ones again.
+    // The newest four ranges become one range, so the search finds older ranges again.
     for filler in [3_500, 3_700, 3_900] {
         take(&mut receive, &mut pool, filler, 100, limits);
     }

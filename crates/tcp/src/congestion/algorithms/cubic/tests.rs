@@ -91,7 +91,7 @@ fn the_window_follows_the_cubic_function() {
             ms = until_ms;
             let t = seconds as f64;
             let formula = 0.4 * (t - k).powi(3) + f64::from(w_max);
-            // The window is between W(t) and W(t + RTT), which is the target.
+            // The window is between W(t) and the target W(t + RTT).
             let next = 0.4 * (t + 0.1 - k).powi(3) + f64::from(w_max);
             let slack = 0.003 * formula;
             assert!(

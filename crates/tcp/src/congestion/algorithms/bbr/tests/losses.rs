@@ -305,7 +305,7 @@ fn an_ack_updates_the_model_then_the_rate_then_the_window() {
     // 2.77 · 100 kB/s; the margin is subtracted once the estimate rises.
     assert_eq!(bbr.pacing_rate(), Some(277_000));
     assert_eq!(bbr.cwnd(), 20_000);
-    // The second round trip delivers twice as much.
+    // The second round trip delivers twice as many bytes as the first.
     let mut sample = rate_of(acked(1_100, 20 * KB), 20_000, 100_000);
     sample.rate.prior_delivered = 10_000;
     sample.rate.total_delivered = 30_000;

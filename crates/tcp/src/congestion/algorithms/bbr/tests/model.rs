@@ -87,7 +87,7 @@ fn aggregate(model: &mut Model, us: u64, bytes: u32, cwnd: u32) -> u32 {
 fn bytes_acknowledged_beyond_the_bandwidth_are_the_aggregation() {
     let mut model = model(1_000_000);
     assert_eq!(aggregate(&mut model, 1_000_000, 5 * KB, 90_000), 5_000);
-    // 9,000 bytes in 2 ms, of which 2,000 were expected.
+    // 9,000 bytes are acknowledged in 2 ms, and 2,000 were expected.
     assert_eq!(aggregate(&mut model, 1_002_000, 4 * KB, 90_000), 7_000);
     assert_eq!(aggregate(&mut model, 1_002_000, 4 * KB, 8_000), 8_000);
     assert_eq!(aggregate(&mut model, 1_002_000, 0, 90_000), 8_000);
@@ -102,7 +102,7 @@ fn an_interval_ends_when_no_more_was_delivered_than_expected() {
     // here.
     aggregate(&mut model, 1_005_000, 5 * KB, 90_000);
     model.bound(500_000);
-    // 10,000 bytes in 2 ms at half the bandwidth.
+    // 10,000 bytes are acknowledged in 2 ms, and 1,000 were expected at half the bandwidth.
     assert_eq!(aggregate(&mut model, 1_007_000, 5 * KB, 90_000), 9_000);
     model.restart_aggregation(Instant::from_micros(1_010_000));
     assert_eq!(aggregate(&mut model, 1_010_000, 9_500, 90_000), 9_500);
