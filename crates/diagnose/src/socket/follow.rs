@@ -60,7 +60,7 @@ pub enum SocketChange {
 }
 
 impl SocketChange {
-    /// Name of the change in lines and JSON. The lab's events have the same names.
+    /// Name of the change in lines and JSON. If the lab has the event, too, it has the same name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Opened => "opened",

@@ -1,4 +1,4 @@
-//! One transfer, as segments in an Ethernet frame each.
+//! A transfer between a client and a server, as segments in an Ethernet frame each.
 
 use fullpipe_wire::{SackBlock, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
@@ -6,9 +6,10 @@ use super::written::{CLIENT, Captured, SERVER, ethernet, ipv4, segment};
 
 /// Time of the first frame, in nanoseconds since the Unix epoch.
 pub const BEGAN_NS: u64 = 1_700_000_000_000_000_000;
+/// Payload of a full segment, in bytes.
 pub const MSS: usize = 1_448;
 
-/// A segment, true if the client sends it, and its payload in bytes.
+/// A segment: its header, true if the client sends it, and its payload in bytes.
 pub type Sent = (TcpHeader, bool, usize);
 
 fn header(from_client: bool, seq: u32, ack: u32, flags: TcpFlags) -> TcpHeader {

@@ -1,5 +1,5 @@
 //! Captures that are cut, changed at random, or full of absurd numbers. Each gives an answer or an
-//! error; none makes the reader panic or allocate without bound.
+//! error. No capture makes the reader panic or allocate without bound.
 
 use fullpipe_diagnose::capture::CaptureError;
 use fullpipe_pool::Rng;
@@ -11,9 +11,10 @@ use super::{
     written::{Blocks, Captured, Order, Variant, pcap},
 };
 
-/// Captures that are tried for each kind of damage.
+/// Number of captures that are tried for each kind of damage.
 const EACH: u64 = 60;
-/// Most bytes allocated at one time: the buffer of 2 MiB, and everything else.
+/// Most bytes that may be allocated at one time: the buffer of 2 MiB, and 2 MiB for everything
+/// else.
 const MEMORY_MAX: u64 = 4 << 20;
 
 /// A kind of damage: its name, and a function that makes a damaged file.
@@ -46,7 +47,7 @@ const DAMAGES: [Damage; 6] = [
     ("absurd headers", |rng| {
         let mut damaged = frames(30);
         for frame in &mut damaged {
-            // A byte inside the IP and TCP headers, or the options.
+            // Change a byte inside the IP header, the TCP header or the options.
             let at = rng.between(14, 65) as usize;
             frame.bytes[at] = rng.below(256) as u8;
             if rng.below(3) == 0 {
@@ -74,7 +75,7 @@ const DAMAGES: [Damage; 6] = [
     }),
 ];
 
-/// Writes the frames in one of the formats.
+/// Writes the frames in a format that is drawn at random.
 fn any_file(rng: &mut Rng, frames: &[Captured]) -> Vec<u8> {
     let order = match rng.below(2) {
         0 => Order::Little,
@@ -95,7 +96,8 @@ fn any_file(rng: &mut Rng, frames: &[Captured]) -> Vec<u8> {
     }
 }
 
-/// Reads a file. Returns the result, and the most bytes allocated at one time.
+/// Reads a file. Returns the result, and the largest number of bytes that were allocated at one
+/// time.
 fn measured(file: &[u8]) -> (Result<Everything, CaptureError>, u64) {
     let mut result = None;
     let info = allocation_counter::measure(|| result = Some(read(file)));
@@ -109,7 +111,7 @@ fn damaged_captures_give_a_partial_answer_or_a_reason() {
         for seed in 0..EACH {
             let file = make(&mut Rng::seeded(seed));
             let (result, held) = measured(&file);
-            // The test copies the file itself once.
+            // Allow for one copy of the file, which the test itself makes.
             assert!(
                 held < MEMORY_MAX + file.len() as u64,
                 "{name}, seed {seed}: {held} bytes"
@@ -133,7 +135,7 @@ fn damaged_captures_give_a_partial_answer_or_a_reason() {
     assert_eq!(partial + refused, DAMAGES.len() as u64 * EACH);
 }
 
-/// Sum of the frames over all outcomes.
+/// Sum of the frames over all outcomes, each of which has a counter.
 fn counted(read: &Everything) -> u64 {
     let counters = &read.counters;
     counters.segments

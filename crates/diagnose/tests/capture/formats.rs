@@ -1,4 +1,4 @@
-//! The same transfer in every file format.
+//! Tests that the same transfer is read from every file format.
 
 use std::io::Write;
 
@@ -80,7 +80,7 @@ fn pcapng_interfaces_have_their_own_time_units_and_offsets() {
             for frame in &frames {
                 let at_ns = frame.at_ns.wrapping_sub((offset * 1_000_000_000) as u64);
                 let ticks = match ticks {
-                    // Picoseconds of present times exceed 64 bits.
+                    // Skip picoseconds: the present time in picoseconds exceeds 64 bits.
                     0 => continue,
                     unit => at_ns / unit,
                 };
@@ -171,7 +171,7 @@ fn a_packets_direction_and_the_drops_of_an_interface_are_known() {
     for (frame, flags) in frames.iter().zip([1, 2, 1 | 0b100 << 2]) {
         file.enhanced(0, frame.at_ns, frame, flags);
     }
-    // Statistics count from the beginning, so the latest replace earlier ones.
+    // The latest statistics replace earlier ones, because they count from the beginning.
     file.statistics(0, 5).statistics(0, 12).statistics(1, 3);
     let everything = whole(&file.bytes);
     let passages = everything
@@ -185,12 +185,12 @@ fn a_packets_direction_and_the_drops_of_an_interface_are_known() {
 
 #[test]
 fn compressed_captures_are_recognised_by_their_first_bytes() {
-    // Several zstd blocks of at most 128 KiB each.
+    // Write enough frames for several zstd blocks, each of at most 128 KiB.
     let frames = frames(400);
     let file = plain(&frames);
     let reference = segments(&file);
     let (first, second) = file.split_at(file.len() / 3);
-    // A skippable zstd frame with 5 bytes that are not data.
+    // A skippable zstd frame: its 5 bytes are not part of the data.
     let skipped = [&[0x50, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"notes"].concat();
     for (name, packed) in [
         ("gzip", gzip(&file)),

@@ -1,4 +1,4 @@
-//! The same transfer behind every link header.
+//! Tests that the same transfer is read behind every link header.
 
 use fullpipe_diagnose::capture::{LinkType, Passage, Segment};
 

@@ -1,4 +1,4 @@
-//! Captures of every format and link type, complete, cut and damaged.
+//! Tests with captures of every format and link type: complete, cut and damaged.
 
 mod conversation;
 mod damaged;

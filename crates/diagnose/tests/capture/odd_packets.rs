@@ -1,4 +1,4 @@
-//! Packets with unusual lengths, fragments, extension headers or copies.
+//! Tests with packets of unusual lengths, fragments, extension headers and copies.
 
 use std::net::SocketAddr;
 
@@ -181,8 +181,8 @@ fn copies_of_a_mirror_port_are_dropped_and_retransmissions_are_kept() {
     for frame in &frames {
         let mut copy = frame.clone();
         copy.at_ns += 40_000;
-        copy.bytes[0] ^= 2; // the next hop's MAC address
-        copy.bytes[22] -= 1; // one hop later
+        copy.bytes[0] ^= 2; // changes the MAC address, as the next hop does
+        copy.bytes[22] -= 1; // decreases the time to live, as a hop does
         mirrored.extend([frame.clone(), copy]);
     }
     let file = |frames: &[Captured]| pcap(Order::Little, Variant::Nanoseconds, 1, frames);
@@ -194,7 +194,7 @@ fn copies_of_a_mirror_port_are_dropped_and_retransmissions_are_kept() {
     let packets = packets(5);
     let mut again = packets[3].clone();
     again.at_ns += 40_000;
-    again.bytes[4] ^= 1; // another identification
+    again.bytes[4] ^= 1; // changes the identification
     let (segments, counters) = raw(vec![packets[3].clone(), again]);
     assert_eq!((segments.len(), counters.duplicates), (2, 0));
     assert_eq!(segments[0].payload, MSS as u32);

@@ -1,6 +1,6 @@
-//! Captures made byte by byte: frames, pcap and pcapng files.
+//! Captures that a test writes byte by byte: frames, pcap and pcapng files.
 //!
-//! Rule: nothing here uses the reader, so that reader and test do not share a mistake.
+//! Rule: nothing here uses the reader, so that reader and test cannot share a mistake.
 // Each program that includes this file uses only a part of it.
 #![allow(dead_code)]
 
@@ -41,7 +41,7 @@ pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 pub const CLIENT_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2);
 pub const SERVER_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// A TCP header with its options, and `payload` zero bytes.
+/// A TCP header with its options, followed by `payload` zero bytes.
 pub fn segment(header: &TcpHeader, payload: usize, ends: (IpAddr, IpAddr)) -> Vec<u8> {
     let mut bytes = vec![0; TcpHeader::MAX_LEN];
     let len = header.write(&mut bytes);
@@ -218,8 +218,8 @@ impl Blocks {
         self.block(1, &body)
     }
 
-    /// Adds an enhanced packet; `ticks` is its time in the interface's unit. `flags` 0 adds no
-    /// option.
+    /// Adds an enhanced packet block. `ticks` is its time in the interface's unit. If `flags` is 0,
+    /// the block has no option.
     pub fn enhanced(
         &mut self,
         interface: u32,

@@ -1,4 +1,5 @@
-//! Frames of both ends of a simulated link, read from a capture of the world.
+//! Frames that passed the two hosts of a simulated link, read from a capture of the
+//! simulation.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -8,7 +9,8 @@ use fullpipe_sim::{HostId, World};
 
 /// Type of a pcapng block with a packet.
 const ENHANCED_PACKET: u32 = 6;
-/// Value of the lowest two bits of the packet's flags for an outbound packet; inbound is 1.
+/// Value of the lowest two bits of the packet's flags for an outbound packet. The value for
+/// an inbound packet is 1.
 const OUTBOUND: u32 = 2;
 
 /// A capture in memory.

@@ -1,4 +1,5 @@
-//! Worlds of one bulk transfer over a link with one known impairment.
+//! Random worlds (simulated networks with their traffic) with one bulk transfer over a link that
+//! has one known impairment.
 
 use fullpipe::Config;
 use fullpipe::config::CongestionAlgorithm;
@@ -57,7 +58,7 @@ pub const KINDS: [Kind; 17] = [
     Kind::Marks,
 ];
 
-/// A world that was run, and the frames that its ends saw.
+/// A world after its run, and the path that was inferred from its frames.
 pub struct Ran {
     pub seed: u64,
     pub kind: Kind,
@@ -120,7 +121,7 @@ fn link(kind: Kind, rng: &mut Rng) -> LinkModel {
     }
 }
 
-/// `plain` with a queue or a discipline that loses or marks frames.
+/// `plain` with a queue or a queue discipline that loses or marks frames.
 fn with_queue(kind: Kind, plain: LinkModel, rng: &mut Rng) -> LinkModel {
     let rate_bps = plain.rate_bps;
     let pipe = rate_bps * 2 * plain.delay_us / 8_000_000;
@@ -130,7 +131,8 @@ fn with_queue(kind: Kind, plain: LinkModel, rng: &mut Rng) -> LinkModel {
             ..plain
         },
         Kind::Policer => LinkModel {
-            // On a link with a rate, frames that wait for the wire would be dropped, too.
+            // Use a link without a rate: otherwise, frames that wait for the wire would be
+            // dropped, too.
             rate_bps: 0,
             token_bucket: Some(TokenBucket {
                 rate_bps,
@@ -212,7 +214,7 @@ fn ran((seed, kind): (u64, Kind), mut world: World, captured: &Captured, link: L
     while world.now().since(Instant::ZERO) < LONGEST && !world.is_reached(Goal::AllDone) {
         world.try_run_for(slice).expect("no rule is violated");
     }
-    // The additional time lets everything in flight arrive.
+    // Run for two more seconds, so that everything in flight arrives.
     let rest = world.try_run_for(Duration::from_secs(2));
     rest.expect("no rule is violated");
     let ends = captured.ends();
@@ -259,8 +261,8 @@ pub fn run(seed: u64) -> Ran {
     ran((seed, kind), world, &captured, link)
 }
 
-/// Runs a world in which two transfers share the bottleneck. Only the ends of the first transfer
-/// are observed.
+/// Runs a world in which two transfers share the bottleneck. Only the hosts of the first
+/// transfer are observed.
 pub fn run_shared(seed: u64) -> Ran {
     let mut rng = Rng::seeded(seed).fork_named("shared");
     let kind = [

@@ -1,6 +1,7 @@
-//! Compares the account that is inferred from both ends with the counters of the links.
+//! Compares the account of a path that is inferred from both ends with the counters of the
+//! simulated links.
 //!
-//! Rule: the inference gets only the frames that the two hosts sent and received; the counters of
+//! Rule: the inference gets only the frames that the two hosts sent and received. The counters of
 //! the links are the truth.
 
 mod capture;
@@ -18,15 +19,16 @@ use table::{Agreed, Table};
 
 /// Time for which a random world runs.
 const RUN: Duration = Duration::from_secs(30);
-/// Number of random worlds; those with two hosts are used.
+/// Number of random worlds (networks and traffic drawn from a seed). Only worlds with two hosts are
+/// used.
 const WORLDS: u64 = 150;
 /// Number of worlds in which two transfers share the bottleneck.
 const SHARED: u64 = 40;
 /// Number of worlds for each impairment.
 const OF_EACH: u64 = 4;
 
-/// A world of two hosts as the soak test draws it. It has no rules, because they drop frames
-/// outside links, and no ends that vanish.
+/// A random world of two hosts, as the soak test draws it; `None` if the world has more links or an
+/// end that vanishes. The rules of the world are removed, because they drop frames outside links.
 fn pair(seed: u64) -> Option<WorldPlan> {
     let mut plan = WorldPlan::draw(Seed(seed));
     plan.rules.clear();
@@ -61,13 +63,14 @@ fn counts_of_frames_by_direction_are_exact_in_random_worlds() {
             let sent = (frames.sent, frames.sent_bytes);
             assert_eq!(sent, (truth.offered, truth.offered_bytes), "{case}");
             let all = truth.lost.all();
-            // A copy is indistinguishable from another equal frame, but the difference of both
-            // counts is known.
+            // Compare the difference of losses and copies: a copy cannot be distinguished from
+            // another equal frame, but the difference of both counts is known.
             let net = |lost: u64, copies: u64| lost as i64 - copies as i64;
             let off = net(frames.lost, frames.duplicated) - net(all, truth.duplicated);
             assert!(off.unsigned_abs() <= frames.undecided, "{case}");
             if truth.duplicated == 0 {
-                // A damaged frame may equal another frame.
+                // Allow one error if frames were damaged, because a damaged frame may equal another
+                // frame.
                 let mistaken = u64::from(frames.damaged > 0 && frames.alike > 0);
                 let off = frames.lost.abs_diff(all);
                 assert!(off <= frames.undecided + mistaken, "{case}");
@@ -97,8 +100,8 @@ fn counts_of_frames_by_direction_are_exact_in_random_worlds() {
     assert!((least..=overtaken).contains(&overtaken_inferred));
 }
 
-/// The true reason of a direction's losses, if at least twenty frames were lost and nine of ten for
-/// this reason.
+/// The true reason of a direction's losses. Returns `None` if fewer than twenty frames were lost,
+/// or if fewer than nine of ten were lost for the same reason.
 fn main_reason(truth: &LinkCounters) -> Option<FrameLoss> {
     let all = truth.lost.all();
     let most = truth.lost.iter().max_by_key(|(_, frames, _)| *frames)?;
@@ -127,8 +130,8 @@ fn expected(truth: FrameLoss, kind: Kind) -> Option<LossReason> {
     })
 }
 
-/// Compares the queue delay of a direction, in milliseconds, with the truth. Returns true if it is
-/// within 10 % or 1 ms.
+/// Compares a queue delay in milliseconds with the truth. Returns true if the difference is at most
+/// 10 % or 1 ms.
 fn is_near(own: f64, truth: Duration) -> bool {
     let truth = truth.as_secs_f64() * 1e3;
     (own - truth).abs() <= (truth * 0.1).max(1.0)
@@ -170,7 +173,8 @@ fn outages_agree(ran: &Ran) -> bool {
         ([outage], Some(truth)) => {
             let [from, until] = [outage.from_ns / 1_000, outage.until_ns / 1_000];
             let overlap = from <= truth.after_us + truth.length_us && truth.after_us <= until;
-            // A single lost frame is not a run of losses.
+            // Compare directions with at least two lost frames; a single lost frame is not a run of
+            // losses.
             let same = |way: usize| (outage.lost[way] > 1) == (lost[way] > 1);
             overlap && same(0) && same(1)
         }
@@ -194,7 +198,7 @@ fn compare(table: &mut Table, ran: &Ran, way: usize) {
             println!("{case}: {reason:?} is {found:?}, {:?}", own.confidence);
         }
     }
-    // The waits of frames that were lost in an outage are unknown.
+    // Leave out outages, because the waits of frames that were lost in them are unknown.
     if let Inferred::Known(delay, Confidence::High) = own.queue_delay
         && ran.kind != Kind::Outage
     {
@@ -204,11 +208,11 @@ fn compare(table: &mut Table, ran: &Ran, way: usize) {
             println!("{case}: {delay:?} is {}", truth.mean_wait());
         }
     }
-    // A policed direction hardly uses its wire.
+    // Leave out policers, because a policed direction hardly uses its wire.
     if let Inferred::Known(share, Confidence::High) = own.busy_share
         && ran.kind != Kind::Policer
     {
-        // On a radio, a direction also waits for the other direction.
+        // Add the time of the other direction on a radio, because a direction also waits for it.
         let other = match ran.kind {
             Kind::Radio => ran.truth[1 - way].busy,
             _ => Duration::ZERO,
@@ -279,7 +283,8 @@ fn other_traffic_in_the_same_queue_does_not_hide_the_reasons() {
                 println!("seed {seed}, {:?}: {reason:?} is {found:?}", ran.kind);
             }
         }
-        // The frames of one transfer wait for different times than all frames together.
+        // Compare the largest wait only: the mean wait of one transfer's frames differs from that
+        // of all frames.
         if let Inferred::Known(delay, _) = own.queue_delay {
             let (own, truth) = (delay.largest_ms, truth.longest_wait.as_secs_f64() * 1e3);
             delays.add((own - truth).abs() <= (truth * 0.2).max(2.0));

@@ -42,15 +42,19 @@ impl fmt::Display for Agreed {
 pub struct Line {
     /// Frames that were really lost.
     pub lost: u64,
-    /// Difference between that number and the inferred one.
+    /// Sum of the differences between true and inferred numbers of lost frames.
     pub lost_off: u64,
-    /// Directions whose losses have one main reason; right if inference names it.
+    /// Directions whose losses have one main reason. A comparison is right if the inference names
+    /// this reason.
     pub reasons: Agreed,
-    /// Directions with a queue delay of high confidence; right if its mean is within 10 % or 1 ms.
+    /// Directions with a queue delay of high confidence. A comparison is right if its mean is
+    /// within 10 % or 1 ms.
     pub delays: Agreed,
-    /// Directions with a busy share of high confidence; right within two percentage points.
+    /// Directions with a busy share of high confidence. A comparison is right within two
+    /// percentage points.
     pub shares: Agreed,
-    /// MTU holes, policers and outages; right if presence, size, rate and time agree.
+    /// MTU holes, policers and outages. A comparison is right if presence, size, rate and time
+    /// agree.
     pub events: Agreed,
 }
 

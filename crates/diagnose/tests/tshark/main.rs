@@ -1,7 +1,7 @@
 //! Captures of the simulator, read both by tshark and by this crate.
 //!
 //! Rule: every TCP segment is compared field by field, in the order of the file. Retransmissions
-//! are compared in captures at the sender, where no frame has been reordered yet.
+//! are compared in captures at the sender, because no frame has been reordered there yet.
 
 use std::{
     fs::{self, File},

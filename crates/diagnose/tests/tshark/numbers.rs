@@ -1,7 +1,7 @@
 //! Compares the numbers of whole connections with those of tshark and tcptrace.
 //!
-//! Rule: `docs/diagnosis.md` explains each difference that the test allows; this test prints the
-//! table there.
+//! Rule: `docs/diagnosis.md` explains each difference that this test allows. The test prints the
+//! table on that page.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use super::{Capture, captured, link, observed, reader, tshark};
 struct Numbers {
     bytes: u64,
     again: u64,
-    /// Segments of the receiver with a zero window.
+    /// Number of the receiver's segments with a zero window.
     zero: u64,
     /// Smallest and mean round trip, in milliseconds.
     rtt_ms: [f64; 2],
@@ -40,7 +40,7 @@ fn of_kernels() -> Capture {
     Capture(path)
 }
 
-/// Segments of `from` with a zero window, without SYN and RST.
+/// Number of segments of `from` with a zero window; segments with SYN or RST are not counted.
 fn zero_windows(path: &Path, from: End) -> u64 {
     let all = reader(path).filter(|(_, segment)| {
         let ends = fullpipe_wire::TcpFlags::SYN | fullpipe_wire::TcpFlags::RST;
@@ -95,7 +95,7 @@ fn of_tcptrace(path: &Path) -> Numbers {
         .output()
         .expect("tcptrace is installed");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Each line has a value for both directions; the end with more payload is the sender.
+    // Take the direction with more payload. Each line has a value for both directions.
     let pair = |name: &str| -> [f64; 2] {
         let lines = text.lines().map(str::trim_start);
         let line = lines.clone().find(|line| line.starts_with(name));
