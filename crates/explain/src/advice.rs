@@ -121,7 +121,7 @@ fn left_to_tuning(
     Ok(best)
 }
 
-/// The hosts that a lever changes.
+/// The hosts that a lever (a thing that could be changed) changes.
 fn hosts_of<'a>(setup: &'a Setup, lever: &'a Lever) -> impl Iterator<Item = &'a HostPlan> {
     let places = match &lever.place {
         Place::Hosts(places) => places.as_slice(),

@@ -11,7 +11,7 @@ use fullpipe_sim::{Pace, app::ReadPlan};
 /// Numbers of connections that are tried in place of one.
 const CONNECTIONS: [u32; 2] = [2, 4];
 
-/// Factor by which the tried rate of datagrams exceeds the present one.
+/// Factor by which the tried rate of datagrams exceeds the present rate.
 const OFFERED: u64 = 4;
 
 /// Returns the levers of both applications and both processors.

@@ -1,7 +1,8 @@
 //! The causes of a limit, by name.
 //!
-//! Rule: a cause names something that somebody could change. Each row of the table of levers names
-//! its cause; an impairment of a link is a cause under its own name.
+//! Rule: a cause names something that somebody could change. Each row of the table of levers
+//! (things that could be changed) names its cause; an impairment of a link is a cause under its own
+//! name.
 
 use fullpipe_scenario::experiment::RELIEFS;
 use serde::{Serialize, Serializer};

@@ -1,8 +1,8 @@
 //! The steps from a transfer to its explanation.
 //!
 //! Rule: every statement about a change comes from a run with that change. The account of the
-//! unchanged run only suggests the levers to try, and states how long the sender waited for which
-//! limit.
+//! unchanged run only suggests the levers (things that could be changed) to try, and states how
+//! long the sender waited for which limit.
 
 use std::{ops::ControlFlow, sync::Arc};
 

@@ -35,8 +35,7 @@ pub struct Found {
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
-    /// A run in which many resources are ample, and those resources that have no effect in that
-    /// run.
+    /// A run with many ample resources, and the indices of those that have no effect in it.
     pub idle: Option<(Gain, Vec<usize>)>,
 }
 
@@ -190,7 +189,8 @@ pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
     let own = own.map(|gain| gain.places[0]);
     let idle = found.idle.iter().filter(|_| search.twin.seeds() == 1);
     let idle = idle.flat_map(|(_, places)| places.iter().copied());
-    // A lever of the best combination is not useless, although it does not help alone.
+    // Omit the levers of the best combination: they are not useless, although they do not help
+    // alone.
     let named = |place: &usize| {
         let best = found.best.iter().flat_map(|best| &best.places);
         best.into_iter().any(|known| known == place)

@@ -1,9 +1,9 @@
 //! Peers that have vanished, and the memory that their connections hold.
 //!
-//! Rule: silent peers are the cause if another connection waited for the memory that they occupy,
-//! or if their silence is at least half of all connections' time. A peer that had closed its
-//! window counts as a slow reader, even if it answers no probe. A user timeout ends the wait for a
-//! silent peer; a buffer size cannot end it.
+//! Rule: silent peers are the cause if another connection waited for the memory that the silent
+//! peers' connections occupy, or if the silence is at least half of all connections' time. A peer
+//! that had closed its window counts as a slow reader, even if it answers no probe. A user timeout
+//! ends the wait for a silent peer; a buffer size cannot end it.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;
@@ -95,8 +95,9 @@ pub fn of(
     Ok(Some(found))
 }
 
-/// Returns the explanation if a connection was given up while its reader left the window closed.
-/// No lever demonstrates this cause: even without the reader's pause, nothing on the path answers.
+/// Returns the explanation if a connection was given up while its reader left the window closed. No
+/// change of a setting demonstrates this cause: even without the reader's pause, nothing on the
+/// path answers.
 fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
     let silence = played.silence.as_ref()?;
     let share = Shares::of(played.receiver.times()).share(ReceiveLimit::Reader);

@@ -33,8 +33,7 @@ pub struct Hosts {
     /// Levers that together gain clearly more than each of them alone, and the same levers
     /// extended by further ones. The last gain is the largest.
     pub together: Vec<Gain>,
-    /// A run in which many resources are ample, and those resources that have no effect in that
-    /// run.
+    /// A run with many ample resources, and the indices of those that have no effect in it.
     pub idle: Option<(Gain, Vec<usize>)>,
 }
 

@@ -1,8 +1,8 @@
 //! A setting named as its host's system names it.
 //!
-//! Rule: if the host's preset has an alias for the knob, verdicts print the alias, `--set` takes
-//! it, and the text to paste contains it; otherwise they use fullpipe's own knob. Names, units and
-//! the text to paste are columns of the alias table.
+//! Rule: if the host's preset has an alias for the knob, verdicts, `--set` and the text to paste
+//! use the alias; otherwise they use fullpipe's own name. Names, units and the text to paste are
+//! columns of the alias table.
 
 use fullpipe::presets::alias::{self, Alias, Meaning};
 use fullpipe_scenario::experiment::{HostPlan, other_names};

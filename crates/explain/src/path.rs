@@ -46,8 +46,9 @@ fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
         .collect()
 }
 
-/// Returns the levers of one impairment: one for each direction that has the impairment, or one
-/// for both directions if they share the air or if either direction alone can stop a transfer.
+/// Returns the levers of one impairment: one for each direction that has the impairment. If the
+/// directions share the air, or if either direction alone can stop a transfer, returns one lever
+/// for both.
 fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     let ways = DIRECTIONS.iter().filter_map(|(word, way)| {
         let values = (relief.values)(&link.link(*way))?;

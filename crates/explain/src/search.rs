@@ -86,7 +86,8 @@ impl Gain {
         gains.iter().find(|gain| gain.is_worth())
     }
 
-    /// Sort key: transfers that complete only with the change rank first, then the faster ones.
+    /// Sort key. Changes that make an incomplete transfer complete rank highest; the others rank by
+    /// completeness, then by goodput.
     fn rank(&self) -> (bool, bool, f64) {
         (self.ends, self.is_complete, self.ratio)
     }
@@ -251,7 +252,7 @@ impl<'a> Search<'a> {
         let Some(twice) = lever.twice.as_ref().filter(|_| is_amount) else {
             return Ok(ample);
         };
-        // If the ample amount leaves the run identical, the smaller amount need not be run.
+        // Do not run the smaller amount if the ample amount left the run identical.
         let is_same = |gain: &Gain| {
             let is_same_run = gain.speed.first.steps == self.base.first.steps;
             is_same_run && (gain.ratio - 1.0).abs() < SAME
@@ -567,7 +568,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns true if, by `account`, the direction that `lever` changes was busy all the time.
+/// Returns true if the direction that `lever` changes was busy all the time, according to
+/// `account`.
 fn is_full(lever: &Lever, account: &PathAccount) -> bool {
     let Place::Link(link, Some(direction)) = lever.place else {
         return false;

@@ -1,4 +1,4 @@
-//! Tests of the levers and of the matrix.
+//! Tests of the levers and of the matrix (every lever with its gain).
 //!
 //! Rule: each simulated network has one known limit. Each table of levers (things that could be
 //! changed) covers its table of settings.
@@ -394,7 +394,8 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
     let found = explained("near.tcp.send_buffer = 8K");
     assert_eq!(found.limit, Cause::SEND_BUFFER);
     assert_eq!(found.knob.as_deref(), Some("tcp.send_buffer"));
-    // The bandwidth-delay product is 50,000 bytes; the segment that is being sent is added to it.
+    // The buffer must hold the bandwidth-delay product of 50,000 bytes and the segment that is
+    // being sent.
     let needed: u64 = found
         .needed
         .as_deref()

@@ -1,4 +1,5 @@
-//! Runs the row, the transfer that is explained, with changed settings. [`Twin`] keeps the results.
+//! Runs the row, the transfer that is explained, with changed settings. A [`Twin`] is a simulated
+//! copy of the row, and stores the results of its runs.
 //!
 //! Rule: every run uses the row's own seeds, so that a gain is the effect of the change. Equal
 //! setups are run once. The number of runs depends only on counts of events, never on time, so an
@@ -135,7 +136,7 @@ impl Speed {
         }
     }
 
-    /// Ratio of the mean goodputs over the seeds that this and `base` have in common.
+    /// Mean goodput divided by the mean goodput of `base`, over the seeds with which both ran.
     pub fn over(&self, base: &Self) -> f64 {
         let count = self.mbps.len().min(base.mbps.len());
         let [own, base] = [self, base].map(|speed| speed.mbps[..count].iter().sum::<f64>());
@@ -152,7 +153,7 @@ impl Speed {
         self.mbps[..count].iter().sum::<f64>() / count as f64
     }
 
-    /// Standard error of [`over`](Self::over), the ratio of sums over pairs of equal seeds.
+    /// Standard error of [`over`](Self::over), from the pairs of runs with equal seeds.
     pub fn error(&self, base: &Self) -> f64 {
         let count = self.mbps.len().min(base.mbps.len()) as f64;
         let mean = base.mbps.iter().take(count as usize).sum::<f64>() / count;
@@ -213,7 +214,8 @@ impl<'a> Twin<'a> {
         .begun(SEEDS)
     }
 
-    /// Returns the twin of another setup or of another part; it shares all results and the budget.
+    /// Returns the twin of another setup or of another part of the transfer. The new twin shares
+    /// all results and the budget with this one.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -257,7 +259,8 @@ impl<'a> Twin<'a> {
         self.seeds
     }
 
-    /// Number of seeds of a run that only selects the levers for further runs.
+    /// Number of seeds of a run that only selects the levers (things that could be changed) for
+    /// further runs.
     pub fn few_seeds(&self) -> usize {
         self.seeds.min(2)
     }

@@ -71,8 +71,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     text
 }
 
-/// Returns the cause of a lever in words. If the lever makes a buffer smaller, the words say that
-/// the buffer is too large.
+/// Returns the cause of a lever (a thing that could be changed) in words. If the lever makes a
+/// buffer smaller, the words say that the buffer is too large.
 fn words_of(lever: &Lever) -> &'static str {
     let is_less = lever.kind == LeverKind::Rule;
     match lever.field {

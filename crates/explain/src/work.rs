@@ -22,7 +22,7 @@ const WORLD: u64 = 1_000;
 pub const FOUND: f64 = 0.65;
 /// Share of all work after which the search for the smallest values ends.
 pub const ADVISED: f64 = 0.92;
-/// Share of a search at which the runs of single levers end.
+/// Share of a search at which the runs of single levers (things that could be changed) end.
 pub const SINGLES: f64 = 0.35;
 /// Share of a search at which the runs of combinations end.
 pub const COMBINED: f64 = 0.6;
@@ -113,7 +113,8 @@ impl<'a> Work<'a> {
         self.done() >= self.limit.load(Ordering::Relaxed)
     }
 
-    /// Adds the `steps` events of a run, and the events that building its world costs.
+    /// Adds the `steps` events of a run, and the `WORLD` events that building its hosts and links
+    /// costs.
     pub fn add(&self, steps: u64) {
         self.done.fetch_add(steps + WORLD, Ordering::Relaxed);
     }

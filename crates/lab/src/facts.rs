@@ -9,8 +9,8 @@ use fullpipe_scenario::{measured::Quantity, units::Amount};
 
 use crate::report::{Report, RowReport};
 
-/// Returns the facts of `report`, and moves the observations out of `report`. Only rows that were
-/// observed ([`RunOptions::observe`](crate::RunOptions)) have series.
+/// Returns the facts of `report`, and moves the observations out of `report`. Only rows (scenarios)
+/// that were observed ([`RunOptions::observe`](crate::RunOptions)) have series.
 pub fn facts(report: &mut Report) -> Run {
     Run {
         experiment: report.experiment.clone(),

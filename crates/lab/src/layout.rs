@@ -29,7 +29,7 @@ pub struct Layout {
 /// Meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// A row's label, a heading.
+    /// A heading, or the label of a row (scenario).
     Heading,
     /// The name of a limit.
     Limit,

@@ -1,5 +1,6 @@
-//! The published figures of an experiment, compared with its results. Figures are of three kinds:
-//! fitted ones, ones that settings imply, and predictions with their deviations.
+//! The published figures of an experiment, compared with its results. There are three kinds of
+//! figures: those to which a parameter was fitted, those that settings imply, and predictions,
+//! which have a deviation.
 //!
 //! Rule: a figure is a prediction unless the file's [`Origins`] classify it as fitted or implied.
 //! All counts come from the file and the results; the sentences contain no other number.
@@ -46,7 +47,7 @@ pub struct Reference {
     pub stated_settings: Vec<OwnSetting>,
 }
 
-/// A row's published figures and its results.
+/// The published figures of a row (scenario), and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct PublishedRow<'a> {
     /// The row's label.

@@ -209,8 +209,8 @@ fn of_published(report: &Report, quantity: &str) -> Vec<(String, f64)> {
     .collect()
 }
 
-/// Reference system 2: with a send buffer of less than two segments, goodput follows
-/// the peer's delayed-ACK timer, four orders of magnitude below the wire.
+/// Reference system 2: with a send buffer of less than two segments, goodput follows the peer's
+/// delayed-ACK timer, and is four orders of magnitude below the rate of the wire.
 #[test]
 fn unet3_waits_for_delayed_acks_as_delivered_and_is_as_fast_as_published_when_tuned() {
     for seed in 1..=2 {

@@ -34,7 +34,7 @@ fn run_plain(experiment: &Experiment) -> Report {
     run(experiment, &RunOptions::quick(1)).unwrap()
 }
 
-/// Runs the rows `labels` of experiment `name` with `settings`.
+/// Runs the rows (scenarios) `labels` of experiment `name` with `settings`.
 fn measured(name: &str, labels: &[&str], settings: &[(&str, &str)]) -> Vec<Measured> {
     let mut experiment = catalogue::find(name, root()).unwrap().parse().unwrap();
     experiment

@@ -20,7 +20,7 @@ const SHORTEST: Duration = Duration::from_micros(100);
 /// Longest interval between two readings of the rings.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Collects the facts and the events of one world.
+/// Collects the facts and the events of one world (simulated network).
 #[derive(Debug)]
 pub struct Observer {
     assembly: Option<Assembly>,

@@ -226,8 +226,8 @@ fn knobs() -> Map<String, Value> {
     all
 }
 
-/// Adds other systems' names for those fields of devices and workloads for which `is_meant` is
-/// true.
+/// Adds those of other systems' names for fields of devices and workloads for which `is_meant`
+/// returns true.
 fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
         let doc = format!("Name in {} for {}.", known.preset, known.path);
@@ -235,8 +235,8 @@ fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     }
 }
 
-/// Returns the schema of a row's settings. A path that begins with the name of a host, link or
-/// flow may continue in any way.
+/// Returns the schema of the settings of a row (scenario). A path that begins with the name of a
+/// host, link or flow may continue in any way.
 fn settings() -> Value {
     let fields = |names: &mut dyn Iterator<Item = &'static str>| {
         let names = names.map(|name| (name, reference("scalar")));

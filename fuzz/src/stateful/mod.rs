@@ -40,7 +40,8 @@ const PORT: u16 = 7;
 /// Most stored frames that may arrive again.
 const REMEMBERED: usize = 16;
 /// After everything was closed, the stack must have no timer left after this many timers have
-/// expired. An hour of retransmissions with an ARP request in each millisecond takes 3.6 million.
+/// expired. An hour of retransmissions with an ARP request in each millisecond needs 3.6 million
+/// timers.
 const MOST_DEADLINES: u32 = 4_000_000;
 
 /// A connection of the application.

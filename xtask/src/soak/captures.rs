@@ -39,8 +39,8 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     Ok(())
 }
 
-/// Judges the twins of `cases` cases from `first` on, that is, the simulated copies of the
-/// captured transfers, and their advice.
+/// Judges the twins (simulated copies of the captured transfers) of `cases` cases from `first` on,
+/// and the advice that results from them.
 ///
 /// # Errors
 /// If a case fails, or an advice makes a transfer slower.

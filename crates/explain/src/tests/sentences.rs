@@ -138,7 +138,8 @@ fn datagrams_that_all_arrive_are_limited_by_their_sender() {
     assert_eq!(found.limit, Cause::APPLICATION, "{}", found.parts.line());
 }
 
-/// The receiver's processor is as slow as the link, so neither lever helps alone.
+/// The receiver's processor is as slow as the link, so neither a faster processor nor a faster link
+/// helps alone.
 #[test]
 fn a_full_link_is_named_where_nothing_helps_alone() {
     let full = "workload.bytes = 4M\nnear.tcp.send_buffer = 32K\nfar.tcp.receive_buffer = 32K\nfar.cpu.receive_packet = 1200us\npath.delay = 1ms";

@@ -99,7 +99,7 @@ const OVERFLOW: &[(&str, &str)] = &[
     ("workload.bytes", "40000000"),
 ];
 
-/// Returns the explanation of the row without following its advice.
+/// Returns the explanation of the row (scenario) without following its advice.
 fn explained(changes: &[(&str, &str)]) -> Explanation {
     let mut experiment = Experiment::parse("t", "t.toml", FILE).unwrap();
     for (path, value) in changes {
@@ -182,7 +182,7 @@ fn as_given(experiment: &Experiment, label: &str) -> f64 {
     report.rows[0].measured.goodput_mbps
 }
 
-/// Returns the goodput of a row as given, and at the end of its advice, in Mbit/s.
+/// Returns two goodputs of a row in Mbit/s: as given, and after all advised changes.
 fn at_the_end(experiment: &Experiment, label: &str) -> (f64, f64) {
     let row = row(experiment, label);
     let advice = advise(experiment, row, None, MOST_STEPS, &RunOptions::plain(1)).unwrap();

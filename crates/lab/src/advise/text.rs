@@ -27,8 +27,8 @@ const SETTINGS: (usize, usize) = (16, 48);
 /// Columns reserved for the name of the limit.
 const LIMIT: usize = 24;
 
-/// Returns the advice for each row, with one line for each step. `verbose` adds each step's
-/// verdict, and the limits of both ends in seconds and bytes.
+/// Returns the advice for each row (scenario), with one line for each step. `verbose` adds each
+/// step's verdict, and the limits of both ends in seconds and bytes.
 pub fn advice_text(advice: &[Advice], layout: Layout, verbose: bool) -> String {
     let mut text = String::new();
     for (place, advice) in advice.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tests of the page for a small experiment with a known limit in each row.
+//! Tests of the page for a small experiment with a known limit in each row (scenario).
 
 use fullpipe_scenario::Experiment;
 

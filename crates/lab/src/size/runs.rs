@@ -28,7 +28,7 @@ use super::error::SizeError;
 /// Largest reported progress before the search ends.
 const ALMOST: f64 = 0.99;
 
-/// Runs worlds and reports progress.
+/// Runs setups and reports progress.
 pub struct Runs<'a> {
     seed: u64,
     progress: &'a (dyn Fn(f64) + Sync),
@@ -48,7 +48,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Runs `rows` as one step and returns their reports.
+    /// Runs `rows` (scenarios) as one step and returns their reports.
     ///
     /// # Errors
     /// The error of the run that failed.

@@ -103,7 +103,7 @@ const GAIN_WITH_LOSSES: f64 = PRECISE;
 pub const PRECISE: f64 = 0.03;
 /// Fewest and most seeds of a value with losses. Each further step doubles their number.
 pub const SEEDS: (usize, usize) = (4, 128);
-/// When the runs of a knob's search have carried this many bytes, no value runs with further seeds.
+/// Bytes that the runs of a knob's search may carry. After that, no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
 /// Doubling resources ends after this many consecutive steps without gain. One step does not
 /// suffice, because a curve may have a flat part.

@@ -174,7 +174,7 @@ fn set(experiment: &mut Experiment, knob: &str, value: &str) -> Result<(), SizeE
     experiment.set(&path, value).map_err(SizeError::Setting)
 }
 
-/// Returns the only row of `experiment`.
+/// Returns the only row (scenario) of `experiment`.
 pub fn only(experiment: &Experiment) -> &Row {
     &experiment.rows[0]
 }

@@ -1,4 +1,4 @@
-//! Tests of the parsing of lists and ranges, and of the rows after a sweep.
+//! Tests of the parsing of lists and ranges, and of the rows (scenarios) after a sweep.
 
 use fullpipe_scenario::experiment::Experiment;
 

@@ -32,7 +32,7 @@ const ALL: Watch = Watch {
     counters: true,
 };
 
-/// Runs the template of `lab new`, with `settings` in every row.
+/// Runs the template of `lab new`, with `settings` in every row (scenario).
 fn report(settings: &[(&str, &str)]) -> Report {
     let mut experiment = Experiment::parse("t", "t.toml", &template("t")).unwrap();
     for (path, value) in settings {

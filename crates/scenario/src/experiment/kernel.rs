@@ -1,8 +1,8 @@
 //! Settings of hosts that this machine's kernel runs in real time.
 //!
 //! Rule: a run in virtual time ignores these settings and uses fullpipe's stack for every host.
-//! Therefore one row of an experiment can have two results: one of fullpipe's stack, and one of the
-//! kernel.
+//! Therefore one row (scenario) of an experiment can have two results: one of fullpipe's stack, and
+//! one of the kernel.
 
 use fullpipe_pool::knobs::parse_count;
 

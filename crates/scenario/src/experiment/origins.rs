@@ -20,8 +20,8 @@ pub struct Origins {
     pub chosen: Vec<Chosen>,
     /// Published figures that follow from settings.
     pub implied: Vec<Implied>,
-    /// Settings without an origin, made by the file or by those of its rows that have published
-    /// figures.
+    /// Settings without an origin, made by the file or by those of its rows (scenarios) that have
+    /// published figures.
     pub unexplained: Vec<String>,
 }
 

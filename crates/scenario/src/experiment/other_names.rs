@@ -79,7 +79,7 @@ impl OtherName {
     }
 }
 
-/// Returns the row called `name`.
+/// Returns the entry of the table that is called `name`.
 pub fn find(name: &str) -> Option<&'static OtherName> {
     OTHER_NAMES.iter().find(|known| known.name == name)
 }

@@ -437,7 +437,8 @@ rows = [{ label = "row" }]
     assert_eq!(flows[1], before);
 }
 
-/// The file of these tests, with origins of its values and a second row with published figures.
+/// The file of these tests, with origins of its values and a second row (scenario) with published
+/// figures.
 fn with_origins() -> Experiment {
     let origins = r#"
 [[fitted]]

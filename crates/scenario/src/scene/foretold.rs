@@ -1,7 +1,7 @@
 //! Runs part of a transfer, and predicts the goodput of the whole.
 //!
-//! Rule: the rate of the second half of the bytes carried so far is extrapolated. A row (scenario)
-//! with a one-time event, such as an outage, is run whole.
+//! Rule: the prediction extrapolates the rate at which the second half of the carried bytes
+//! arrived. A row (scenario) with a one-time event, such as an outage, is run whole.
 
 use std::ops::ControlFlow;
 
@@ -89,8 +89,8 @@ pub struct Foretold {
     pub is_whole: bool,
     /// The samples of the run; empty for a row that cannot be cut.
     pub looks: Vec<Look>,
-    /// True if the run ended early because its first half was identical, event by event, with that
-    /// of the known run.
+    /// True if the run ended early because its first half was identical to the first half of the
+    /// known run, event by event.
     pub is_known: bool,
 }
 

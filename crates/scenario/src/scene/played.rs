@@ -47,7 +47,7 @@ pub struct Played {
 }
 
 impl Played {
-    /// Summarises the worlds of a row, which differ only in their seeds.
+    /// Summarises the worlds of a row (scenario), which differ only in their seeds.
     ///
     /// # Panics
     /// If `runs` is empty.

@@ -1,6 +1,6 @@
 //! Records of a run other than its measured quantities.
 //!
-//! Rule: recording changes nothing in the world, and only requested records are made.
+//! Rule: recording changes nothing in the simulated network, and only requested records are made.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::{Duration, Instant};
@@ -139,7 +139,7 @@ impl Watching {
             .collect()
     }
 
-    /// Returns the facts, events, sockets and counters of a row that took `elapsed_s` seconds.
+    /// Returns the facts, events, sockets and counters of a run that took `elapsed_s` seconds.
     pub fn take(&mut self, built: &Built<'_>, elapsed_s: f64) -> (Option<Observed>, Watched) {
         let observer = self.observer.take();
         let seen = observer.map(|observer| observer.finish(&built.world));

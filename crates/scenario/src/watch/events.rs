@@ -19,7 +19,7 @@ use super::{seconds::seconds, sockets::state_name};
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchEvent {
-    /// Time, in nanoseconds from the start of the row.
+    /// Time, in nanoseconds from the start of the run.
     pub at_ns: u64,
     /// Name of the host at which the event happened.
     pub host: String,

@@ -14,7 +14,7 @@ use super::seconds::seconds;
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Socket {
-    /// Time, in nanoseconds from the start of the row.
+    /// Time, in nanoseconds from the start of the run.
     pub at_ns: u64,
     /// Name of the host.
     pub host: String,

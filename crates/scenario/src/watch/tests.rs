@@ -44,7 +44,7 @@ const ALL: Watch = Watch {
     counters: true,
 };
 
-/// Runs each row of `text` with seed 1.
+/// Runs each row (scenario) of the experiment `text` with seed 1.
 fn played(watch: Watch, text: &str) -> Vec<Played> {
     let experiment = Experiment::parse("t", "t.toml", text).unwrap();
     let rows = experiment.rows.iter().map(|row| {

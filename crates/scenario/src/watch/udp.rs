@@ -13,7 +13,7 @@ use super::sockets::{Memory, write_head};
 /// A UDP socket.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UdpSocket {
-    /// Time, in nanoseconds from the start of the row.
+    /// Time, in nanoseconds from the start of the run.
     pub at_ns: u64,
     /// Name of the host.
     pub host: String,

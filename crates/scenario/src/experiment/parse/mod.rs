@@ -1,8 +1,8 @@
 //! Reads an experiment file.
 //!
-//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no link reaches
-//! and a row that contradicts itself are each refused at their own line. `setup` lists the legal
-//! names and values.
+//! Rule: nothing is skipped and nothing is guessed. An unknown key, a host that no link reaches and
+//! a row (scenario) that contradicts itself are each refused at their own line. `setup` lists the
+//! legal names and values.
 
 use std::cell::RefCell;
 

@@ -1,7 +1,7 @@
 //! The origins of a file's values: `stated`, `[[fitted]]`, `[[chosen]]`, `[[implied]]`.
 //!
-//! Rule: an origin must name a setting that the file makes, and rows with published figures.
-//! Therefore removing the setting or the row makes the origin a mistake.
+//! Rule: an origin must name a setting that the file makes, and rows (scenarios) with published
+//! figures. Therefore removing the setting or the row makes the origin a mistake.
 
 use super::{
     super::{

@@ -1,5 +1,5 @@
-//! Parts that the readers of hosts, flows and rows share: names, texts, seeds, and tables of
-//! settings.
+//! Functions that the readers of hosts, flows and rows (scenarios) share: for names, texts, seeds,
+//! and tables of settings.
 
 use super::super::{
     link::LinkPlan,

@@ -6,7 +6,7 @@ use fullpipe_tcp::Limit;
 
 use crate::{Experiment, Measured, Played, Scene, Shares, watch::Watch};
 
-/// Runs the first row of `experiment` with seed 1.
+/// Runs the first row (scenario) of `experiment` with seed 1.
 fn first_row(experiment: &Experiment) -> Played {
     let mut scene = Scene::new(&experiment.rows[0].setup, 1, false, Watch::NONE);
     let played = scene.play(&|_share| ControlFlow::Continue(())).unwrap();
