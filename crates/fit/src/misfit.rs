@@ -14,8 +14,8 @@ use crate::trace::Trace;
 const GOODPUT: f64 = 0.2;
 /// A twin reproduces its capture only if their limits differ for at most this share of the time.
 const ACCOUNT: f64 = 0.3;
-/// A twin reproduces its capture only if neither median round trip is more than this many times the
-/// other.
+/// A twin reproduces its capture only if the larger of the two median round trips is at most this
+/// many times the smaller one.
 const ROUND_TRIPS: f64 = 1.5;
 
 /// Results of a connection, computed from segments at one place.

@@ -37,8 +37,8 @@ impl io::Write for Shared {
     }
 }
 
-/// The blocks of `file` without the packets of other interfaces than `interface`. Times are
-/// later by `ahead_ns`.
+/// The blocks of `file` with the packets of `interface` only. Their times are `ahead_ns`
+/// later.
 fn of_interface(file: &[u8], interface: u32, ahead_ns: u64) -> Vec<u8> {
     let word = |block: &[u8], at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
     let mut rest = file;

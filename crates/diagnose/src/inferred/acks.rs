@@ -5,8 +5,8 @@
 use super::frames::FrameKind;
 use super::matching::Matched;
 
-/// An ACK is compressed if, on arrival, its distance from the previous ACK is less than the
-/// distance at sending divided by this.
+/// An ACK counts as compressed if its distance from the previous ACK at arrival is less than the
+/// distance at sending, divided by this.
 const COMPRESSED: u64 = 4;
 
 /// The acknowledgments of one direction.

@@ -167,7 +167,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Number of frames, the latest ones sent, that may be the original of a damaged frame.
+/// Number of frames, the latest ones sent, among which the original of a damaged frame is searched.
 const DAMAGED_AMONG: usize = 10_000;
 
 /// Guesses the origin of two equal frames that arrive at the same time. Returns true if the path

@@ -103,7 +103,8 @@ impl Direction {
         }
     }
 
-    /// Smallest time from the tap to the sender and back; 0 if the tap is at the sender.
+    /// Smallest round-trip time from the tap to the sender and back; 0 if the tap is at the
+    /// sender.
     pub const fn to_sender(&self) -> u64 {
         self.view.to_sender
     }
@@ -145,8 +146,7 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // Times of sending are uncertain only if the sender may have filled a queue before the
-        // tap. Segments in runs show this.
+        // Without runs of segments, the sender filled no queue before the tap: times are known.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;

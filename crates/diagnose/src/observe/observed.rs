@@ -144,8 +144,8 @@ pub struct DirectionSeen {
     pub smallest_window_bytes: Option<u64>,
     /// MSS option of this end's SYN.
     pub offered_mss: Option<u16>,
-    /// Largest payload of this end's segments on the wire, in bytes. If the tap is above
-    /// segmentation offload and no SYN was seen, the most frequent payload.
+    /// Largest payload of this end's segments on the wire, in bytes. If no SYN was captured, the
+    /// most frequent payload.
     pub segment_bytes: u32,
     /// True if segments are longer than the MSS, so the tap is above segmentation offload.
     pub has_super_segments: bool,

@@ -25,9 +25,9 @@ use recency::Recency;
 /// Bounds of a [`FlowTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Time after its last segment for which a closed connection is kept, in nanoseconds.
+    /// Time for which a closed connection is kept after its last segment, in nanoseconds.
     pub linger_ns: i64,
-    /// Longest time for which an open connection is kept without a segment, in nanoseconds.
+    /// Time for which an open connection is kept after its last segment, in nanoseconds.
     pub idle_ns: i64,
     /// Most connections in the table at one time. At least 1.
     pub open_max: usize,

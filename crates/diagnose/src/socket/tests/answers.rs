@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The answer called `name` as a kernel would send it whose `tcp_info` has `len` bytes: cut, or
+/// The answer called `name`, as a kernel whose `tcp_info` has `len` bytes would send it: cut, or
 /// padded with other values.
 fn with_info_of(name: &str, len: usize) -> Vec<u8> {
     const INFO: u16 = 2;
