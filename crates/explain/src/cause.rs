@@ -84,7 +84,7 @@ causes! {
     /// The receiver delays its ACKs.
     DELAYED_ACK = "delayed_ack", "the receiver's delayed ACKs";
     /// A host's processor.
-    CPU = "host_cpu", "a host's processor";
+    CPU = "host_cpu", "the processor";
     /// A device that cuts no segments, or merges none.
     OFFLOAD = "offload", "the offloads of the device";
     /// The receiver's descriptors.
@@ -100,7 +100,7 @@ causes! {
     /// No connection was established.
     HANDSHAKE = "handshake", "the handshake";
     /// No affordable part of the transfer predicts the whole, so no lever was tried.
-    UNKNOWN = "unknown", "something that no short part of the transfer shows";
+    UNKNOWN = "unknown", "a cause that was not searched for";
     /// No lever that was tried helps.
     NOTHING = "none", "an unknown cause";
 }

@@ -74,7 +74,7 @@ pub fn of(
     };
     let after = play(&after, seed, &change, work)?;
     let free = three_digits(needed.as_secs_f64());
-    let mut gives = format!("the memory is free {free} s after the peers were last heard");
+    let mut gives = format!("the memory is free {free} s after the last segment of these peers");
     if after.measured.outcome == Outcome::Complete && !starved(silence).is_empty() {
         gives += &format!(
             ", and the last transfer ends after {} s (simulated)",
@@ -108,7 +108,7 @@ fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
         let reader = &setup.hosts[setup.flow().to].name;
         let because = vec![
             format!(
-                "The peer was last heard at {} s; {} after that had no answer.",
+                "The last segment of the peer arrived at {} s; then {} had no answer.",
                 three_digits(silence.heard_s[0]),
                 counted(silence.probes, "probe"),
             ),
@@ -123,7 +123,7 @@ fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
         ];
         let parts = VerdictParts {
             limited_by: format!(
-                "{}: `{reader}` did not read what had arrived {} of the time",
+                "{}: `{reader}` left received payload unread for {} of the time",
                 Cause::SLOW_READER.words,
                 percent(share)
             ),
@@ -171,12 +171,12 @@ fn needed(host: &HostPlan, silence: &Silence) -> (Duration, String) {
     let least_us = patience(silence.rto, tcp).as_micros();
     let answer = Duration::from_micros(least_us.next_multiple_of(STEP_US));
     if starved(silence).is_empty() && answer < LEAST {
-        let least = "RFC 9293 §3.8.3 asks for at least 100 s (R2)";
+        let least = "RFC 9293 §3.8.3 recommends at least 100 s (R2)";
         return (LEAST, least.to_string());
     }
     let formula = format!(
-        "{times} x {} s, the first retransmission timeout. Each timeout is twice the one before it, \
-         so {} retransmissions and the wait after the last of them take {times} times the first",
+        "{times} times the first retransmission timeout of {} s. Each timeout is twice the previous \
+         one, so {} retransmissions and the wait after the last of them take {times} times the first",
         three_digits(silence.rto.as_secs_f64()),
         tcp.retries1,
         times = timeouts_in_vain(tcp),
@@ -193,8 +193,8 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
         format!("{first} to {last} s")
     };
     let who = match (silence.connections, silence.of) {
-        (1, 1) => "the peer was".to_string(),
-        (gone, of) => format!("the peers of {gone} of {of} connections were"),
+        (1, 1) => "the last segment of the peer".to_string(),
+        (gone, of) => format!("the last segments of the peers of {gone} of {of} connections"),
     };
     let longest = three_digits(silence.longest_s);
     let until = if silence.given_up == silence.connections {
@@ -224,7 +224,7 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
     because.extend(starved.iter().map(|waiting| waited(setup, waiting)));
     VerdictParts {
         limited_by: format!(
-            "{}: {who} last heard {since} after the start",
+            "{}: {who} arrived {since} after the start",
             Cause::PEER_GONE.words
         ),
         because,

@@ -57,10 +57,14 @@ fn account(setup: &Setup, played: &Played) -> Option<String> {
     let waits = waits.filter(|(_, share)| *share >= WORTH_TELLING);
     let parts: Vec<_> = waits
         .take(MOST_TOLD)
-        .map(|(limit, share)| format!("{} {}", percent(share), waits_for(limit)))
+        .enumerate()
+        .map(|(place, (limit, share))| {
+            let of_time = if place == 0 { " of the time" } else { "" };
+            format!("{}{of_time} {}", percent(share), waits_for(limit))
+        })
         .collect();
     let sender = &setup.hosts[setup.flow().from].name;
-    (!parts.is_empty()).then(|| format!("`{sender}` waited: {}.", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("`{sender}` waited {}.", parts.join(", ")))
 }
 
 /// States the time for which the receiving application left payload unread.
@@ -69,7 +73,7 @@ fn reader(setup: &Setup, played: &Played) -> Option<String> {
     let receiver = &setup.hosts[setup.flow().to].name;
     (share >= WORTH_TELLING).then(|| {
         format!(
-            "The application on `{receiver}` did not read what had arrived {} of the time.",
+            "The application on `{receiver}` left received payload unread for {} of the time.",
             percent(share)
         )
     })
@@ -89,7 +93,7 @@ fn unanswered(setup: &Setup, played: &Played) -> Option<String> {
             ),
         };
         format!(
-            "The peer was last heard at {}; {} after that had no answer{dropped}.",
+            "The last segment of the peer arrived at {}; then {} had no answer{dropped}.",
             seconds_text(silence.heard_s[0]),
             counted(silence.probes, "probe"),
         )
@@ -107,7 +111,7 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
         Outcome::Complete => None,
         Outcome::Stalled => Some(format!("The transfer stalled after {bytes}.")),
         Outcome::Dropped => Some(format!(
-            "{who} was dropped; the application had read {bytes}."
+            "{who} was dropped after the application had read {bytes}."
         )),
     }
 }
@@ -134,11 +138,16 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
     let (link, marked) = along
         .map(|(link, direction)| (link, direction.counters.marked))
         .max_by_key(|(_, marked)| *marked)?;
-    (waited >= WORTH && marked > 0)
-        .then(|| format!("Link `{}` marked {}.", link.link, counted(marked, "frame")))
+    (waited >= WORTH && marked > 0).then(|| {
+        format!(
+            "Link `{}` put ECN marks on {}.",
+            link.link,
+            counted(marked, "frame")
+        )
+    })
 }
 
-/// States a change and its gain: `SO_SNDBUF = 65536: +830 %`.
+/// States a change and its gain: `SO_SNDBUF = 65536: goodput +830 %`.
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {
@@ -147,7 +156,7 @@ fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
         false if !gained.is_finite() => "payload arrives".to_string(),
         false if gain.ratio >= MANY => format!("{} times as fast", three_digits(gain.ratio)),
         false => format!(
-            "{}{} %",
+            "goodput {}{} %",
             if gained > 0.0 { "+" } else { "−" },
             three_digits(gained.abs() * 100.0)
         ),
@@ -163,7 +172,7 @@ fn changes(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<String> {
     match &lever.place {
         Place::Hosts(places) if lever.field == "cpu" => {
             let host = &setup.hosts[places[0]].name;
-            vec![format!("work of `{host}` that takes no time")]
+            vec![format!("an infinitely fast processor of `{host}`")]
         }
         Place::Link(..) | Place::Flow => {
             let all = gain.changes.iter();
@@ -213,7 +222,8 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
         (!own.is_empty()).then(|| format!("{} on `{}`", listed(&own), host.name))
     };
     let all: Vec<_> = setup.hosts.iter().enumerate().filter_map(of_host).collect();
-    (!all.is_empty()).then(|| format!("More of {} gains nothing.", all.join(", or of ")))
+    let comma = if all.len() > 1 { "," } else { "" };
+    (!all.is_empty()).then(|| format!("Raising {}{comma} gains nothing.", all.join(", or ")))
 }
 
 /// Returns `text` with a capital first letter.

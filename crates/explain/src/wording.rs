@@ -51,7 +51,7 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     if let Some(rival) = &found.rival {
         let other = &search.levers[rival.places[0]];
         text += &format!(
-            "; {}{} limits it as much",
+            "; {}{} limits the transfer as much",
             other.cause.words,
             place_words(setup, other)
         );
@@ -59,8 +59,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
         let most = match fault.saves_of(best) > 1.0 {
-            true => "the largest cost is on the path",
-            false => "the path costs time too",
+            true => "the path costs more time than this",
+            false => "the path costs time as well",
         };
         text += &format!(
             "; {most}: {}{}",
@@ -86,7 +86,7 @@ fn words_of(lever: &Lever) -> &'static str {
 fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(
-            "it sends {}, and all of that arrives",
+            "it sends about {}, and at least 99 % of its datagrams arrive",
             rate_text(search.base.mean_mbps() * 1e6)
         ),
         _ => lever.present.clone().unwrap_or_default(),
@@ -114,14 +114,14 @@ fn nothing(search: &Search<'_>) -> String {
     let shares = Shares::of(played.sender.times());
     if is_unopened(played) {
         return format!(
-            "{}: no connection came about, and nothing that was tried changes that",
+            "{}: no connection was established, and no change that was tried helps",
             Cause::HANDSHAKE.words
         );
     }
     let longest = shares.largest_first();
     match longest.first() {
         Some((limit, _)) => format!(
-            "{}: nothing that was tried helps; the sender mostly waits {}",
+            "{}: no change that was tried helps; in the unchanged run the sender waits longest {}",
             Cause::NOTHING.words,
             waits_for(*limit)
         ),
@@ -150,7 +150,7 @@ fn present(setup: &Setup, lever: &Lever) -> Option<String> {
 fn place_words(setup: &Setup, lever: &Lever) -> String {
     match &lever.place {
         Place::Hosts(places) if lever.field == "cpu" => {
-            format!(", that of `{}`", setup.hosts[places[0]].name)
+            format!(" of `{}`", setup.hosts[places[0]].name)
         }
         Place::Hosts(_) | Place::Flow => String::new(),
         Place::Link(number, direction) => {
@@ -179,19 +179,19 @@ pub fn waits_for(limit: Limit) -> &'static str {
         Limit::Application => "for its application to write",
         Limit::SendBuffer => "for room in the send buffer",
         Limit::ReceiveWindow => "for the receive window",
-        Limit::ZeroWindow => "for a closed receive window",
+        Limit::ZeroWindow => "for a closed receive window to open",
         Limit::CwndSlowStart => "for the congestion window in slow start",
         Limit::CwndSteady => "for the congestion window",
         Limit::CwndAfterLoss => "for the congestion window after a loss",
-        Limit::CwndAfterMark => "for the congestion window after a mark",
-        Limit::CwndAfterIdle => "for the congestion window after an idle time",
+        Limit::CwndAfterMark => "for the congestion window after an ECN mark",
+        Limit::CwndAfterIdle => "for the congestion window after an idle period",
         Limit::Pacing => "for the pacing rate",
-        Limit::Device => "for the device",
+        Limit::Device => "for room in the device's queue",
         Limit::Nagle => "for Nagle's algorithm or a cork",
-        Limit::Recovery => "for the repair of losses",
+        Limit::Recovery => "for loss recovery",
         Limit::Memory => "for packet memory",
         Limit::Handshake => "for the handshake",
-        Limit::Closing => "for the close",
+        Limit::Closing => "for the connection to close",
         Limit::Processor => "for the processor",
     }
 }
@@ -201,8 +201,9 @@ pub fn waits_for(limit: Limit) -> &'static str {
 pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(
-        "{}: a part that is cheap enough to run with many changes has {part}, and the whole has \
-         {whole}. `fullpipe lab explain --matrix` runs the whole with every lever",
+        "{}: the longest part of the transfer that can be run with many changes has {part}, the \
+         whole transfer {whole}. `fullpipe lab explain --matrix` runs the whole transfer with \
+         every lever",
         Cause::UNKNOWN.words
     )
 }

@@ -96,12 +96,12 @@ impl AdviceEnd {
     const fn words(self) -> &'static str {
         match self {
             Self::Path => "Nothing left to tune",
-            Self::Application => "The application is the limit",
+            Self::Application => "No setting of the hosts helps",
             Self::NoKnob => "Nothing is advised",
             Self::MemorySpent => "The next step would need more memory than --memory allows",
             Self::NoGain => "The last step gained less than 2 %",
             Self::Refused => "The next step is refused on this host",
-            Self::StepsSpent => "The most steps were taken",
+            Self::StepsSpent => "The maximum number of steps was reached",
         }
     }
 }

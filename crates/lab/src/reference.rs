@@ -175,7 +175,7 @@ impl Reference {
         );
         if let (Some(median), Some(worst)) = (self.median_deviation, &self.worst) {
             text.push_str(&format!(
-                " Predictions deviate by {:.1} % at the median, and at most by {}: {}.",
+                " The median deviation of the predictions is {:.1} %; the largest is {}, of {}.",
                 median * 100.0,
                 worst.deviation_text(),
                 worst.named(),
@@ -190,7 +190,7 @@ impl Reference {
             ));
         }
         text.push_str(&format!(
-            " {} by choice.",
+            " {} by judgement.",
             match self.chosen() {
                 1 => "1 setting was made".to_string(),
                 count => format!("{count} settings were made"),
@@ -210,7 +210,7 @@ impl Reference {
                 let reasons = reasons.into_iter().flatten();
                 let reasons: String = reasons.map(|reason| format!(" {reason}.")).collect();
                 format!(
-                    "{setting} = {value} (tried: {}) to {}.{reasons}",
+                    "{setting} = {value} (tried: {}), fitted to {}.{reasons}",
                     fitted.tried,
                     figures.join(" and "),
                 )

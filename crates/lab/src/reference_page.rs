@@ -16,13 +16,13 @@ const HEAD: &str = "\
 <!-- Generated; see crates/lab/tests/references.rs. -->
 
 Each of these experiments repeats a published document. A document states some settings and some results, and leaves other
-settings open. A setting that is left open was either *fitted*, which means that its value makes a published result come
-out, or *chosen* for the reason given. A published result is *fitted* if a parameter was fitted to it, and *implied* if a
-setting, or another published result, determines it. Every other published result is *predicted*: the simulation could
-have given another value. Only predictions show that the simulation behaves as the published system does.
+settings open. An open setting was either *fitted*, so that a published result comes out, or *chosen* for the reason
+given. A published result counts as *fitted* if a parameter was fitted to it, and as *implied* if a setting or another
+published result determines it. Every other published result is *predicted*: the simulation could have given another
+value. Only predictions show that the simulation behaves like the published system.
 
 `fullpipe lab run NAME` prints the same sentences below its results, and `--json` has them as `reference`. The test that
-keeps this page checks that each setting of these files is stated, fitted or chosen.
+compares this page with a run also checks that each setting of these files is stated, fitted or chosen.
 
 ## All experiments
 

@@ -134,12 +134,10 @@ impl RowReport {
         known.unwrap_or_else(|| {
             let longest = self.limits.sender.largest_first();
             let waited = longest.first().map_or_else(
-                || "no connection came about".to_string(),
-                |(limit, _)| format!("the sender mostly waited {}", waits_for(*limit)),
+                || "no connection was established".to_string(),
+                |(limit, _)| format!("the sender waited longest {}", waits_for(*limit)),
             );
-            VerdictParts::limited_by(format!(
-                "nothing known, because nothing was tried: {waited}"
-            ))
+            VerdictParts::limited_by(format!("unknown, because no change was tried: {waited}"))
         })
     }
 

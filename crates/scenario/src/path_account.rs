@@ -216,10 +216,10 @@ pub enum LossPlace<'a> {
 }
 
 impl fmt::Display for PathLoss<'_> {
-    /// Writes "42 frames lost in the full queue of `path` (forward)".
+    /// Writes "42 frames were lost in the full queue of `path` (forward)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.frames == 1 { "" } else { "s" };
-        write!(f, "{} frame{plural} lost ", self.frames)?;
+        let were = if self.frames == 1 { " was" } else { "s were" };
+        write!(f, "{} frame{were} lost ", self.frames)?;
         match self.place {
             LossPlace::Link {
                 link,

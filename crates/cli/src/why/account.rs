@@ -127,7 +127,7 @@ fn back_text(seen: &ObservedConnection, bytes: u64) -> String {
             several(exchange.requests, "request")
         ),
         Some(exchange) => format!(
-            "{}, to {} of {bytes} bytes",
+            "{} to {} of {bytes} bytes",
             several(exchange.responses, "answer"),
             several(exchange.requests, "request")
         ),

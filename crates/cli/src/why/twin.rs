@@ -166,7 +166,7 @@ impl TwinAnswer {
                 out += &verdict_text(&explanation.parts, layout);
                 let compared = twin.compared;
                 let how = format!(
-                    "an experiment fitted to this capture: goodput {:+.1} %, another limit for {:.0} % of the time. Changes were tried with it in the simulator.",
+                    "an experiment fitted to this capture. Its goodput differs by {:+.1} %, and its limit differs for {:.0} % of the time. The simulator ran it with the changes.",
                     compared.goodput_error * 100.0,
                     compared.account_error * 100.0
                 );

@@ -36,7 +36,7 @@ fn a_reader_that_stopped_is_named_although_a_larger_buffer_takes_the_transfer() 
     assert!(found.advice.is_empty());
     let said = found.parts.line();
     assert!(
-        said.contains("`far` did not read what had arrived"),
+        said.contains("`far` left received payload unread"),
         "{said}"
     );
 }
@@ -156,7 +156,7 @@ fn more_of_a_resource_is_said_with_the_name_of_its_host() {
         "workload.bytes = 2M\nnear.tcp.send_buffer = 256K\nfar.tcp.receive_buffer = 256K\nnear.cpu.send_packet = 1210us",
     );
     let said = found.parts.line();
-    let useless = said.split("More of ").nth(1);
+    let useless = said.split("Raising ").nth(1);
     let useless = useless.unwrap_or_else(|| panic!("{said}"));
     assert!(useless.contains(" on `far`"), "{said}");
 }

@@ -58,24 +58,24 @@ pub const RELIEFS: &[Relief] = &[
             ample: vec![("delay", micros(0))],
         })
     }),
-    random("jitter", "the varying delay", |link| {
+    random("jitter", "the jitter", |link| {
         let present = format!("up to {}", time(link.jitter_us));
         (link.jitter_us > 0).then(|| without(present, &[("jitter", "0us")]))
     }),
-    random("loss", "losses at random", |link| {
+    random("loss", "random losses", |link| {
         (link.loss > 0.0).then(|| ReliefValues {
             present: of_frames(link.loss),
             twice: Some(vec![("loss", (link.loss / 2.0).to_string())]),
             ample: vec![("loss", "0".into())],
         })
     }),
-    random("burst_loss", "losses in bursts", |link| {
+    random("burst_loss", "burst losses", |link| {
         let burst = link.burst_loss?;
         let present = format!("{} while the channel is bad", of_frames(burst.loss_bad));
         let none = [("burst_loss.loss_good", "0"), ("burst_loss.loss_bad", "0")];
         Some(without(present, &none))
     }),
-    random("reordering", "frames out of order", |link| {
+    random("reordering", "reordering", |link| {
         let present = of_frames(link.reordering?.chance);
         Some(without(present, &[("reordering.chance", "0")]))
     }),
@@ -110,7 +110,7 @@ pub const RELIEFS: &[Relief] = &[
             ample: vec![("queue", "unlimited".into())],
         })
     }),
-    relief("ecn_threshold", "congestion marks", |link| {
+    relief("ecn_threshold", "ECN marks", |link| {
         let (present, most, unit) = match link.ecn_threshold? {
             EcnThreshold::Packets(packets) => (packets.into(), u32::MAX.into(), "packets"),
             EcnThreshold::Bytes(bytes) => (bytes, u64::from(u32::MAX), "bytes"),
@@ -143,20 +143,20 @@ pub const RELIEFS: &[Relief] = &[
     }),
     Relief {
         is_of_both: true,
-        ..random("radio", "the access to the air", |link| {
-            let present = format!("{} a frame", time(link.radio?.access_us));
+        ..random("radio", "the channel access", |link| {
+            let present = format!("{} for each frame", time(link.radio?.access_us));
             let none = [("radio.access", "0us"), ("radio.backoff", "0us")];
             Some(without(present, &none))
         })
     },
     Relief {
         is_of_both: true,
-        ..relief("mtu", "the largest packet", |link| {
+        ..relief("mtu", "the MTU", |link| {
             let present = format!("{} bytes", link.mtu);
             (link.mtu < USUAL_MTU).then(|| without(present, &[("mtu", "1500")]))
         })
     },
-    relief("hop", "the largest packet of a hop", |link| {
+    relief("hop", "the MTU of a hop", |link| {
         let present = format!("{} bytes", link.hop?.mtu);
         Some(without(present, &[("hop.mtu", "65535")]))
     }),

@@ -97,7 +97,7 @@ fn thinned_acks_are_counted_where_they_were_dropped_and_no_payload_is_lost() {
     assert_eq!(played.measured.retransmitted_segments, 0);
     assert_eq!(
         played.path.losses()[0].to_string(),
-        format!("{thinned} frames lost as ACKs that were thinned out on `path` (back)")
+        format!("{thinned} frames were lost by ACK thinning on `path` (back)")
     );
 }
 
@@ -112,7 +112,7 @@ hosts.far = { cpu.receive_packet = "2ms", device.rx_descriptors = 8 }"#;
     assert_eq!(in_ring, played_in_ring.measured.rx_ring_drops);
     assert_eq!(
         path.losses()[0].to_string(),
-        format!("{in_ring} frames lost in the receive ring of `far`")
+        format!("{in_ring} frames were lost in the receive ring of `far`")
     );
 
     let path = played(HOSTS, r#"corruption = "2%""#).path;

@@ -48,15 +48,15 @@ frame_losses! {
     /// CoDel dropped the frame because it had waited too long.
     Codel = "codel", "by CoDel on";
     /// The frame was a pure ACK that waited, and a later ACK took its place.
-    AckThinning = "ack_thinning", "as ACKs that were thinned out on";
+    AckThinning = "ack_thinning", "by ACK thinning on";
     /// The frame was longer than the link's MTU, or than the token bucket's burst.
-    TooLong = "too_long", "as longer than the MTU of";
+    TooLong = "too_long", "for exceeding the MTU of";
     /// The packet was longer than the MTU of a hop that answers with an ICMP message.
-    PacketTooBig = "packet_too_big", "as longer than the MTU of a hop of";
+    PacketTooBig = "packet_too_big", "for exceeding the MTU of a hop of";
     /// The packet was longer than the MTU of a hop that is silent.
     BlackHole = "black_hole", "in the MTU black hole of";
     /// The frame was put on the wire during an outage.
-    Outage = "outage", "in an outage of";
+    Outage = "outage", "during an outage of";
     /// The frame was offered while the link was unplugged.
     LinkDown = "link_down", "on the unplugged";
 }
