@@ -52,6 +52,11 @@ impl OutputSource {
         Self::Udp,
     ];
 
+    /// Returns the source's bit in a set of [`DueSources`].
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
     /// Returns the kind of sender under which packets of this source look up their neighbours.
     /// Packets that answer a frame do not use it. An ACK in TIME-WAIT counts as a connection's,
     /// because it is the connection's last segment.
@@ -65,6 +70,32 @@ impl OutputSource {
             | Self::SynAcks
             | Self::Udp => Asker::Datagram,
         }
+    }
+}
+
+/// A set of sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct DueSources(u8);
+
+impl DueSources {
+    /// Returns this set with `source` if it `is_due`.
+    const fn with(self, source: OutputSource, is_due: bool) -> Self {
+        match is_due {
+            true => Self(self.0 | source.bit()),
+            false => self,
+        }
+    }
+
+    /// Returns true if `source` is in the set and no other is.
+    const fn is_only(self, source: OutputSource) -> bool {
+        self.0 == source.bit()
+    }
+
+    /// Removes and returns the source that is polled first.
+    fn take(&mut self) -> Option<OutputSource> {
+        let source = OutputSource::ALL.get(self.0.trailing_zeros() as usize)?;
+        self.0 &= !source.bit();
+        Some(*source)
     }
 }
 
@@ -112,17 +143,18 @@ impl Stack {
         self.share_memory(now, budget);
         self.wake_resolved();
         let (mut sent, mut steps) = (0, 0);
+        let mut due = self.due_sources(now);
         loop {
             let before = steps;
-            let sources = self.sources_to_poll(now);
-            for &source in sources {
+            let connections_alone = due.is_only(OutputSource::Connections);
+            while let Some(source) = due.take() {
                 if steps >= budget {
                     return sent;
                 }
                 // If several sources may have something to send, they take turns frame by frame.
-                let most = match sources.len() {
-                    1 => budget - steps,
-                    _ => 1,
+                let most = match connections_alone {
+                    true => budget - steps,
+                    false => 1,
                 };
                 match self.send_from(source, device, now, most) {
                     SendOutcome::Sent(frames) => (sent, steps) = (sent + frames, steps + frames),
@@ -137,20 +169,32 @@ impl Stack {
             if steps == before {
                 return sent;
             }
+            due = match connections_alone {
+                true => self.due_after_connections(now),
+                false => self.due_sources(now),
+            };
         }
     }
 
-    /// Returns the sources that may have something to send; usually only the connections.
-    fn sources_to_poll(&self, now: Instant) -> &'static [OutputSource] {
-        let others_may_send = self.neighbours.wants_output(now)
-            || self.errors.wants_output()
-            || self.echo.wants_output()
-            || self.tcp.has_answers()
-            || self.udp.wants_output();
-        match others_may_send {
-            true => &OutputSource::ALL,
-            false => &[OutputSource::Connections],
-        }
+    /// Returns the sources that may have something to send.
+    fn due_sources(&self, now: Instant) -> DueSources {
+        DueSources::default()
+            .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
+            .with(OutputSource::Errors, self.errors.wants_output())
+            .with(OutputSource::Echo, self.echo.wants_output())
+            .with(OutputSource::Resets, !self.tcp.resets.is_empty())
+            .with(OutputSource::SynAcks, self.tcp.has_syn_ack())
+            .with(OutputSource::WaitAcks, self.tcp.has_wait_ack())
+            .with(OutputSource::Connections, self.tcp.has_ready())
+            .with(OutputSource::Udp, self.udp.wants_output())
+    }
+
+    /// Returns the sources that may have something to send after the connections alone had:
+    /// a connection may have looked up a neighbour.
+    fn due_after_connections(&self, now: Instant) -> DueSources {
+        DueSources::default()
+            .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
+            .with(OutputSource::Connections, self.tcp.has_ready())
     }
 
     /// Tells at most `budget` queued connections that the device lent no memory. The device is
@@ -229,8 +273,10 @@ impl Stack {
 
     /// Offers freed memory to connections that wait for it.
     fn share_memory(&mut self, now: Instant, budget: usize) {
-        let (tcp, mut host) = self.tcp_and_host(now);
-        tcp.share_memory(&mut host, budget as u32);
+        if !self.tcp.memory_waiters.is_empty() {
+            let (tcp, mut host) = self.tcp_and_host(now);
+            tcp.share_memory(&mut host, budget as u32);
+        }
     }
 
     /// Requeues the connections whose next hop was resolved, is unreachable or was
@@ -246,7 +292,7 @@ impl Stack {
         }
     }
 
-    /// Sends one frame of `source`, or up to `most` frames of one connection.
+    /// Sends one frame of `source`, which is due, or up to `most` frames of one connection.
     fn send_from(
         &mut self,
         source: OutputSource,
@@ -257,62 +303,44 @@ impl Stack {
         let asker = source.asker();
         match source {
             OutputSource::Neighbours => self.send_for_neighbours(device, now),
-            OutputSource::Errors if self.errors.wants_output() => {
-                self.send_packet(device, asker, now, |stack, packet| {
-                    stack
-                        .errors
-                        .poll_packet(&mut stack.sender, packet, &mut stack.counters)
-                })
-            }
-            OutputSource::Echo if self.echo.wants_output() => {
-                self.send_packet(device, asker, now, |stack, packet| {
-                    let Self {
-                        echo,
-                        sender,
-                        pool,
-                        counters,
-                        ..
-                    } = stack;
-                    echo.poll_packet(sender, pool, packet, counters)
-                })
-            }
-            OutputSource::Resets if !self.tcp.resets.is_empty() => {
-                self.send_packet(device, asker, now, Self::write_reset)
-            }
-            OutputSource::SynAcks if self.tcp.has_syn_ack() => {
-                self.send_packet(device, asker, now, |stack, packet| {
-                    stack.write_syn_ack(packet, now)
-                })
-            }
-            OutputSource::WaitAcks if self.tcp.first_wait_ack(now).is_some() => {
-                self.send_packet(device, asker, now, |stack, packet| {
-                    stack.write_wait_ack(packet, now)
-                })
-            }
+            OutputSource::Errors => self.send_packet(device, asker, now, |stack, packet| {
+                stack
+                    .errors
+                    .poll_packet(&mut stack.sender, packet, &mut stack.counters)
+            }),
+            OutputSource::Echo => self.send_packet(device, asker, now, |stack, packet| {
+                let Self {
+                    echo,
+                    sender,
+                    pool,
+                    counters,
+                    ..
+                } = stack;
+                echo.poll_packet(sender, pool, packet, counters)
+            }),
+            OutputSource::Resets => self.send_packet(device, asker, now, Self::write_reset),
+            OutputSource::SynAcks => self.send_packet(device, asker, now, |stack, packet| {
+                stack.write_syn_ack(packet, now)
+            }),
+            OutputSource::WaitAcks => self.send_packet(device, asker, now, |stack, packet| {
+                stack.write_wait_ack(packet, now)
+            }),
             OutputSource::Connections => self.send_for_connections(device, now, most),
-            OutputSource::Udp if self.udp.wants_output() => {
-                self.send_packet(device, asker, now, |stack, packet| {
-                    let Self {
-                        udp,
-                        sender,
-                        pool,
-                        counters,
-                        events,
-                        ..
-                    } = stack;
-                    let (built, socket) = udp.poll_datagram(sender, pool, packet, counters)?;
-                    if let Some(socket) = socket {
-                        events.udp(socket.0.index);
-                    }
-                    Some(built)
-                })
-            }
-            OutputSource::Errors
-            | OutputSource::Echo
-            | OutputSource::Resets
-            | OutputSource::SynAcks
-            | OutputSource::WaitAcks
-            | OutputSource::Udp => SendOutcome::Idle,
+            OutputSource::Udp => self.send_packet(device, asker, now, |stack, packet| {
+                let Self {
+                    udp,
+                    sender,
+                    pool,
+                    counters,
+                    events,
+                    ..
+                } = stack;
+                let (built, socket) = udp.poll_datagram(sender, pool, packet, counters)?;
+                if let Some(socket) = socket {
+                    events.udp(socket.0.index);
+                }
+                Some(built)
+            }),
         }
     }
 

@@ -37,6 +37,8 @@ struct QueueEnds {
 pub(crate) struct Queues {
     links: Vec<QueueLinks>,
     ends: Vec<QueueEnds>,
+    /// Number of indices in all queues.
+    queued: u32,
 }
 
 impl Queues {
@@ -50,6 +52,7 @@ impl Queues {
         Self {
             links: alloc::vec![LOOSE; indices as usize],
             ends: alloc::vec![empty; queues as usize],
+            queued: 0,
         }
     }
 
@@ -65,6 +68,7 @@ impl Queues {
         let before = ends.last;
         ends.last = index;
         ends.len += 1;
+        self.queued += 1;
         if before == NONE {
             ends.first = index;
         } else {
@@ -81,7 +85,7 @@ impl Queues {
     /// Removes `index` from its queue, if any.
     #[inline]
     pub(crate) fn leave(&mut self, index: u32) {
-        if self.links[index as usize].queue != NONE {
+        if self.queued > 0 && self.links[index as usize].queue != NONE {
             self.unlink(index);
         }
     }
@@ -95,6 +99,7 @@ impl Queues {
         } = core::mem::replace(&mut self.links[index as usize], LOOSE);
         let ends = &mut self.ends[queue as usize];
         ends.len -= 1;
+        self.queued -= 1;
         if before == NONE {
             ends.first = after;
         }
@@ -111,6 +116,9 @@ impl Queues {
 
     /// Returns the first index of `queue`.
     pub(crate) fn first(&self, queue: u32) -> Option<u32> {
+        if self.queued == 0 {
+            return None;
+        }
         let first = self.ends[queue as usize].first;
         (first != NONE).then_some(first)
     }
@@ -135,11 +143,25 @@ impl Queues {
 
     /// Returns true if `queue` is empty.
     pub(crate) fn is_empty(&self, queue: u32) -> bool {
-        self.len(queue) == 0
+        self.queued == 0 || self.len(queue) == 0
+    }
+
+    /// Returns true if no index is in any queue.
+    pub(crate) fn are_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    /// Returns true if `index` is the only one in `queue`.
+    pub(crate) fn is_alone(&self, queue: u32, index: u32) -> bool {
+        let ends = &self.ends[queue as usize];
+        ends.first == index && ends.last == index
     }
 
     /// Returns the queue of `index`, if any.
     pub(crate) fn queue_of(&self, index: u32) -> Option<u32> {
+        if self.queued == 0 {
+            return None;
+        }
         let queue = self.links[index as usize].queue;
         (queue != NONE).then_some(queue)
     }

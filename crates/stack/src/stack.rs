@@ -189,20 +189,28 @@ impl Stack {
         if self.has_work() {
             return Some(Instant::ZERO);
         }
+        let (tcp, fragments) = (self.tcp.next_timeout(), self.receiver.next_timeout());
+        let of_layers = earlier(self.neighbours_timeout(), fragments);
+        earlier(tcp, of_layers)
+    }
+
+    /// Returns true if [`next_timeout`](Self::next_timeout) is not after `now`.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        self.has_work()
+            || is_over(self.tcp.next_timeout())
+            || is_over(self.neighbours_timeout())
+            || is_over(self.receiver.next_timeout())
+    }
+
+    /// Returns the next time at which ARP has something to do.
+    fn neighbours_timeout(&self) -> Option<Instant> {
         // While the device is full, an ARP request that waits for it is not due, even after its
         // time.
-        let neighbours = match self.device_full {
+        match self.device_full {
             true => self.neighbours.next_deadline(),
             false => self.neighbours.next_timeout(),
-        };
-        [
-            self.tcp.next_timeout(),
-            neighbours,
-            self.receiver.next_timeout(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        }
     }
 
     /// Returns true if there is something to do now.
@@ -354,6 +362,14 @@ impl Stack {
             Some(Route::Neighbour(_)) => true,
             Some(Route::Broadcast | Route::Multicast(_)) | None => false,
         }
+    }
+}
+
+/// Returns the earlier of two times, of which `None` never comes.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

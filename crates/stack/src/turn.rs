@@ -42,7 +42,7 @@ pub fn turn(stack: &mut Stack, device: &mut impl Device, now: Instant) -> Turn {
     stack.on_timeouts(now);
     let sent = stack.transmit(device, now, budget);
     device.flush();
-    let more_work = received == budget || stack.next_timeout().is_some_and(|at| at <= now);
+    let more_work = received == budget || stack.is_due(now);
     Turn {
         received,
         sent,

@@ -474,9 +474,10 @@ impl Neighbours {
 
     /// Returns true if `poll_packet` has a frame.
     pub(crate) fn wants_output(&self, now: Instant) -> bool {
-        !self.replies.is_empty()
-            || !self.queues.is_empty(RELEASED)
-            || (self.first_to_ask().is_some() && now >= self.limit.next_allowed())
+        !self.is_quiet()
+            && (!self.replies.is_empty()
+                || !self.queues.is_empty(RELEASED)
+                || (self.first_to_ask().is_some() && now >= self.limit.next_allowed()))
     }
 
     /// Writes the next frame, link header included, to the start of `frame`, which has
@@ -505,6 +506,11 @@ impl Neighbours {
     }
 
     /// Returns the entry for which the next request is due.
+    /// Returns true if no frame waits to be sent, now or when the rate limit allows it.
+    fn is_quiet(&self) -> bool {
+        self.replies.is_empty() && self.queues.are_empty()
+    }
+
     fn first_to_ask(&self) -> Option<u32> {
         let first = self.queues.first(ASKING_FIRST);
         first.or_else(|| self.queues.first(ASKING))
@@ -658,6 +664,9 @@ impl Neighbours {
 
     /// Returns the next time at which there is work.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        if self.is_quiet() {
+            return self.deadline;
+        }
         if !self.replies.is_empty() || !self.queues.is_empty(RELEASED) {
             return Some(Instant::ZERO);
         }

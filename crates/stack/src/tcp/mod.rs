@@ -200,12 +200,9 @@ impl TcpLayer {
         look(&self.slots[index].connection, &env)
     }
 
-    /// Offers freed memory to at most `budget` connections that wait for it.
+    /// Offers freed memory to at most `budget` of the connections that wait for it.
     /// First, a stalled orphan may be aborted to free its memory.
     pub(crate) fn share_memory(&mut self, host: &mut HostContext<'_>, budget: u32) {
-        if self.memory_waiters.is_empty() {
-            return;
-        }
         self.abort_orphan_for_memory(host);
         for _ in 0..self.memory_waiters.count_to_ask(host.pool).min(budget) {
             let Some(index) = self.memory_waiters.take() else {
@@ -519,6 +516,11 @@ impl TcpLayer {
         Some(due)
     }
 
+    /// Returns true if an ACK is due from TIME-WAIT.
+    pub(crate) fn has_wait_ack(&self) -> bool {
+        self.time_waits.first_due().is_some()
+    }
+
     /// Returns the next ACK due from TIME-WAIT, with its entry and addresses.
     pub(crate) fn first_wait_ack(&self, now: Instant) -> Option<(u32, FourTuple, SegmentOut)> {
         let index = self.time_waits.first_due()?;
@@ -533,12 +535,12 @@ impl TcpLayer {
 
     /// Returns true if a segment may be due.
     pub(crate) fn has_work(&self) -> bool {
-        self.transmit_queue.first().is_some() || self.has_answers()
+        self.has_ready() || !self.resets.is_empty() || self.has_syn_ack() || self.has_wait_ack()
     }
 
-    /// Returns true if a segment may be due that belongs to no connection.
-    pub(crate) fn has_answers(&self) -> bool {
-        !self.resets.is_empty() || self.has_syn_ack() || self.time_waits.first_due().is_some()
+    /// Returns true if a connection may have a segment to send.
+    pub(crate) fn has_ready(&self) -> bool {
+        self.transmit_queue.first().is_some()
     }
 
     /// Returns the number of orphans: connections that the application has closed and that finish

@@ -65,6 +65,9 @@ impl TransmitQueue {
     /// Requeues connection `index` at the tail if it has more to send, otherwise
     /// removes it.
     pub(crate) fn requeue(&mut self, index: u32, has_more: bool) {
+        if has_more && self.queues.is_alone(READY, index) {
+            return;
+        }
         self.queues.leave(index);
         if has_more {
             self.queues.join(READY, index);
