@@ -94,19 +94,28 @@ impl<T> Slab<T> {
     /// # Panics
     /// If the slot is free.
     pub(crate) fn remove(&mut self, index: u32) -> T {
-        let free = SlabSlot::Free {
-            next: self.first_free,
-        };
-        match core::mem::replace(&mut self.slots[index as usize], free) {
-            SlabSlot::Used(value) => {
-                self.first_free = index;
-                self.used -= 1;
-                let generation = &mut self.generations[index as usize];
-                *generation = generation.wrapping_add(1);
-                value
-            }
-            SlabSlot::Free { .. } => panic!("slot {index} was free already"),
+        match self.vacate(index) {
+            SlabSlot::Used(value) => value,
+            SlabSlot::Free { .. } => unreachable!("the slot was used"),
         }
+    }
+
+    /// Drops the value of slot `index` in its place: a large value need not be moved.
+    ///
+    /// # Panics
+    /// If the slot is free.
+    pub(crate) fn discard(&mut self, index: u32) {
+        self.vacate(index);
+    }
+
+    /// Frees slot `index`, and returns its content.
+    fn vacate(&mut self, index: u32) -> SlabSlot<T> {
+        assert!(self.at(index).is_some(), "slot {index} was free already");
+        let next = core::mem::replace(&mut self.first_free, index);
+        self.used -= 1;
+        let generation = &mut self.generations[index as usize];
+        *generation = generation.wrapping_add(1);
+        core::mem::replace(&mut self.slots[index as usize], SlabSlot::Free { next })
     }
 
     /// Returns the key of the value in slot `index`.

@@ -384,7 +384,7 @@ impl TcpLayer {
     /// Frees slot `index` with all its memory.
     #[cold]
     pub(crate) fn free(&mut self, index: u32, host: &mut HostContext<'_>) {
-        let mut slot = self.slots.remove(index);
+        let slot = &mut self.slots[index];
         let host_state = &mut self.host_state;
         slot.connection
             .release(host.pool, &mut host_state.sent, &mut host_state.congestion);
@@ -392,6 +392,7 @@ impl TcpLayer {
             let number = self.numbers.encode(Owner::Connection(index));
             self.demux.remove(slot.hash, number);
         }
+        self.slots.discard(index);
         self.set_timer(Owner::Connection(index), None);
         self.transmit_queue.remove(index);
         self.orphans.file(index, None);
