@@ -85,7 +85,7 @@ impl Queues {
     /// Removes `index` from its queue, if any.
     #[inline]
     pub(crate) fn leave(&mut self, index: u32) {
-        if self.queued > 0 && self.links[index as usize].queue != NONE {
+        if self.links[index as usize].queue != NONE {
             self.unlink(index);
         }
     }

@@ -38,10 +38,11 @@ impl MemoryWaiters {
     /// gives the present room.
     #[inline]
     pub(crate) fn file(&mut self, index: u32, waits: bool, pool: &Pool) {
-        if !waits {
-            return self.queue.leave(index);
+        if waits {
+            self.add(index, pool);
+        } else if !self.queue.are_empty() {
+            self.queue.leave(index);
         }
-        self.add(index, pool);
     }
 
     /// Adds connection `index`, unless it waits already.

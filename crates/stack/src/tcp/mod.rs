@@ -24,8 +24,8 @@ pub(crate) mod transmit_queue;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Holder, Instant, Pressure};
-use fullpipe_tcp::{Connection, Env, SegmentOut, TcpState, trace::TraceEvent};
+use fullpipe_pool::{Holder, Instant, Pool, Pressure};
+use fullpipe_tcp::{Connection, Env, SegmentOut, TcpConfig, TcpState, trace::TraceEvent};
 
 pub(crate) use dispatch::SegmentSender;
 pub(crate) use four_tuple::FourTuple;
@@ -80,6 +80,27 @@ pub(crate) struct ConnectionSlot {
     in_demux: bool,
     /// The connection.
     pub(crate) connection: Connection,
+}
+
+/// Returns the progress of a connection that the application has closed; `None` if it has
+/// ended.
+fn orphan_progress(connection: &Connection, config: &TcpConfig, pool: &Pool) -> Option<Orphan> {
+    match connection.state() {
+        TcpState::TimeWait | TcpState::Closed => None,
+        TcpState::SynSent
+        | TcpState::SynReceived
+        | TcpState::Established
+        | TcpState::FinWait1
+        | TcpState::FinWait2
+        | TcpState::CloseWait
+        | TcpState::Closing
+        | TcpState::LastAck => Some(match connection.is_stalled(config) {
+            true => Orphan::Stalled {
+                blocks: connection.blocks(pool),
+            },
+            false => Orphan::Finishing,
+        }),
+    }
 }
 
 /// Returns `percent` per cent of `blocks`, at least one block.
@@ -301,15 +322,10 @@ impl TcpLayer {
         }
         let connection = &slot.connection;
         let (state, wants_output) = (connection.state(), connection.wants_output());
-        let ended = matches!(state, TcpState::TimeWait | TcpState::Closed);
-        let is_orphan = slot.attachment == Attachment::Orphan && !ended;
-        let orphan = is_orphan.then(|| match connection.is_stalled(&self.host_state.config) {
-            true => Orphan::Stalled {
-                blocks: connection.blocks(host.pool),
-            },
-            false => Orphan::Finishing,
-        });
-        self.orphans.file(index, orphan);
+        if slot.attachment == Attachment::Orphan {
+            let progress = orphan_progress(connection, &self.host_state.config, host.pool);
+            self.orphans.file(index, progress);
+        }
         let waits = connection.waits_for_memory();
         self.memory_waiters.file(index, waits, host.pool);
         let timer = self.numbers.encode(Owner::Connection(index));

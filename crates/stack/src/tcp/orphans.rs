@@ -59,15 +59,7 @@ impl Orphans {
     }
 
     /// Stores the progress of connection `index`; `None` if it is not an orphan.
-    #[inline]
     pub(crate) fn file(&mut self, index: u32, orphan: Option<Orphan>) {
-        if orphan.is_some() || self.all.queue_of(index).is_some() {
-            self.store(index, orphan);
-        }
-    }
-
-    /// Stores the progress of connection `index`, which is or was an orphan.
-    fn store(&mut self, index: u32, orphan: Option<Orphan>) {
         match orphan {
             Some(_) => _ = self.all.join(QUEUE, index),
             None => self.all.leave(index),
