@@ -9,6 +9,7 @@
 //! blocks, and their content, belong to `stream`.
 
 mod cells;
+mod grid;
 mod pressure;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::ranges::arena::RangeArena;
 use alloc::vec::Vec;
 use cells::Cells;
 use core::ops::Range;
+pub(crate) use grid::Grid;
 pub use pressure::Pressure;
 pub use usage::Holder;
 use usage::PoolUsage;
@@ -28,7 +30,7 @@ use usage::PoolUsage;
 /// the nodes of all [`Ranges`](crate::Ranges).
 #[derive(Debug)]
 pub struct Pool {
-    block_size: u32,
+    grid: Grid,
     /// Index of the next block, for each block on the free list or in a holder's chain.
     /// `links` and `bytes` grow within their capacity when a block is used for the first
     /// time. A large pool is therefore made at once, and uses only the memory of blocks that
@@ -70,7 +72,7 @@ impl Pool {
             panic!("{words}");
         }
         Self {
-            block_size: config.block_size,
+            grid: Grid::new(config.block_size),
             links: Vec::with_capacity(config.blocks as usize),
             bytes: Vec::with_capacity(config.blocks as usize * config.block_size as usize),
             first_free: NONE,
@@ -83,7 +85,12 @@ impl Pool {
 
     /// Bytes in one block.
     pub fn block_size(&self) -> u32 {
-        self.block_size
+        self.grid.size()
+    }
+
+    /// The grid of blocks under every stream.
+    pub(crate) fn grid(&self) -> Grid {
+        self.grid
     }
 
     /// Blocks in the pool, free and held.
@@ -227,7 +234,7 @@ impl Pool {
     }
 
     fn byte_range(&self, block: u32) -> Range<usize> {
-        let size = self.block_size as usize;
+        let size = self.block_size() as usize;
         let first = block as usize * size;
         first..first + size
     }
@@ -289,7 +296,7 @@ impl Pool {
         let block = self.first_free;
         let block = if block == NONE {
             self.links.push(NONE);
-            let used = self.links.len() * self.block_size as usize;
+            let used = self.links.len() * self.block_size() as usize;
             self.bytes.resize(used, 0);
             self.links.len() as u32 - 1
         } else {

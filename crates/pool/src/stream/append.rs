@@ -34,7 +34,7 @@ impl Stream {
     ) -> usize {
         let mut appended = 0;
         while appended < max {
-            let within = self.within_block(pool, self.end);
+            let within = pool.grid().within(self.end);
             let fresh = self.is_empty() || within == 0;
             let promised = fresh && self.promised_blocks(pool) > 0;
             let block = if fresh {
@@ -64,12 +64,20 @@ impl Stream {
         appended
     }
 
+    /// Returns true if [`append`](Self::append) would take `len` bytes now.
+    pub fn has_append_room(&self, pool: &Pool, len: usize) -> bool {
+        let within = pool.grid().within(self.end);
+        let fits_tail =
+            within > 0 && !self.is_empty() && within + len <= pool.grid().size() as usize;
+        fits_tail || self.append_room(pool) >= len as u64
+    }
+
     /// Bytes that [`append`](Self::append) would take now.
     pub fn append_room(&self, pool: &Pool) -> u64 {
         let size = u64::from(pool.block_size());
         let blocks = u64::from(self.promised_blocks(pool)) + u64::from(pool.room(self.holder));
         let blocks = blocks.min(u64::from(pool.physical_room(self.holder)));
-        let within = self.within_block(pool, self.end) as u64;
+        let within = pool.grid().within(self.end) as u64;
         if self.is_empty() {
             // Blocks begin at multiples of the block size, so the first block is used from
             // `within` on.
@@ -77,9 +85,5 @@ impl Stream {
         } else {
             blocks * size + if within == 0 { 0 } else { size - within }
         }
-    }
-
-    fn within_block(&self, pool: &Pool, offset: u64) -> usize {
-        (offset % u64::from(pool.block_size())) as usize
     }
 }

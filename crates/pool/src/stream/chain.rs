@@ -20,24 +20,25 @@ impl Stream {
         if end <= self.start {
             return 0;
         }
-        let size = u64::from(pool.block_size());
+        let grid = pool.grid();
         // Callers ask only about held or promised blocks, which the pool counts in
         // 32 bits.
-        (end.div_ceil(size) - self.start / size) as u32
+        (grid.blocks_before(end) - grid.block_of(self.start)) as u32
     }
 
     /// Splits `offset` (at or above `start`) into the distance of its block
     /// from the head and the place inside the block.
     pub(super) fn locate(&self, pool: &Pool, offset: u64) -> (u32, usize) {
-        let size = u64::from(pool.block_size());
-        (
-            (offset / size - self.start / size) as u32,
-            (offset % size) as usize,
-        )
+        let grid = pool.grid();
+        let index = grid.block_of(offset) - grid.block_of(self.start);
+        (index as u32, grid.within(offset))
     }
 
     /// The block at distance `index` from the head; the chain must reach it.
     pub(super) fn find(&self, pool: &Pool, index: u32) -> u32 {
+        if index == 0 {
+            return self.head;
+        }
         let mut at = self.nearest(pool, index);
         while at.index < index {
             at = Cursor {

@@ -38,9 +38,9 @@ impl Stream {
             return self.reserved;
         }
         let size = u64::from(pool.block_size());
-        let first = self.start / size;
+        let first = pool.grid().block_of(self.start);
         let backed = u64::from(self.blocks_up_to(pool, self.reserved_end()));
-        let wanted = end.div_ceil(size) - first - backed;
+        let wanted = pool.grid().blocks_before(end) - first - backed;
         let granted = pool
             .room(self.holder)
             .min(u32::try_from(wanted).unwrap_or(u32::MAX));
@@ -106,7 +106,7 @@ impl Stream {
         }
         let size = u64::from(pool.block_size());
         let blocks = u64::from(self.held_blocks(pool)) + u64::from(pool.physical_room(self.holder));
-        let grid_end = (self.start / size + blocks).saturating_mul(size);
+        let grid_end = (pool.grid().block_of(self.start) + blocks).saturating_mul(size);
         self.reserved_end().min(grid_end)
     }
 

@@ -114,8 +114,8 @@ impl Stream {
             self.len()
         );
         let start = self.start + n;
-        let size = u64::from(pool.block_size());
-        let (first_block, block) = (self.start / size, start / size);
+        let grid = pool.grid();
+        let (first_block, block) = (grid.block_of(self.start), grid.block_of(start));
         let empties = start == self.end;
         if self.is_in_cell() || (block == first_block && !empties) {
             self.start = start;

@@ -127,7 +127,7 @@ impl SendQueue {
         }
         if self.datagrams.len() == self.most_datagrams
             || self.payload.len() + bytes > self.most_bytes
-            || self.payload.append_room(pool) < bytes
+            || !self.payload.has_append_room(pool, payload.len())
         {
             return false;
         }

@@ -97,7 +97,7 @@ impl ReceiveQueue {
             // Begin the payload at a block boundary, so that the whole block is usable.
             self.payload.restart(0);
         }
-        if self.payload.append_room(pool) < u64::from(len) {
+        if !self.payload.has_append_room(pool, payload.len()) {
             return Err(Discard::UdpNoMemory);
         }
         let appended = self.payload.append(pool, payload);
