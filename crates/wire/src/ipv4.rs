@@ -170,7 +170,11 @@ impl Ipv4Header {
         let (header, options_end) = Self::parse_header(packet)?;
         // The checksum is checked before the total length, so that a bit flipped in the
         // length counts as a bad checksum.
-        if checksum == ChecksumPolicy::Verify && !Checksum::of(options_end.header).is_valid() {
+        let is_valid = || match <&[u8; Self::LEN]>::try_from(options_end.header) {
+            Ok(header) => Checksum::of_array(header).is_valid(),
+            Err(_) => Checksum::of(options_end.header).is_valid(),
+        };
+        if checksum == ChecksumPolicy::Verify && !is_valid() {
             return Err(WireError::BadChecksum);
         }
         if header.total_len < u16::from(header.header_len) {
@@ -301,7 +305,8 @@ impl Ipv4Header {
             src: self.src.octets(),
             dst: self.dst.octets(),
         };
-        layout.checksum = U16::new(Checksum::of(layout.as_bytes()).finish());
+        let bytes: &[u8; Self::LEN] = zerocopy::transmute_ref!(&layout);
+        layout.checksum = U16::new(Checksum::of_array(bytes).finish());
         packet[..Self::LEN].copy_from_slice(layout.as_bytes());
     }
 }

@@ -43,7 +43,7 @@ impl Subnet {
     /// Returns true if `src` can be the address of one other host.
     /// RFC 1122 §3.2.1.3.
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
-        self.can_be_host(src) && self.audience(src) == Audience::Other
+        self.can_be_host(src) && src != self.address
     }
 
     /// Returns true if `ip` can be the address of one host.

@@ -4,8 +4,6 @@
 //! answered with a reset, or is discarded for a counted reason. Answers are queued; nothing is
 //! sent from here.
 
-use core::net::SocketAddr;
-
 use fullpipe_tcp::{ActiveOpen, Connection, HalfOpen, IcmpError, Segment, SeqNum, Tuning};
 use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader, WireError, tcp::verify_checksum};
 
@@ -93,10 +91,12 @@ impl TcpLayer {
             ecn: packet.ecn(),
             ..Segment::from_header(&header, payload, meta.merged)
         };
-        let tuple = FourTuple::new(
-            SocketAddr::new(packet.dst(), header.dst_port),
-            SocketAddr::new(packet.src(), header.src_port),
-        );
+        let tuple = FourTuple {
+            local_ip: packet.dst(),
+            remote_ip: packet.src(),
+            local_port: header.dst_port,
+            remote_port: header.src_port,
+        };
         if self.is_last_receiver(&tuple) {
             return Ok(self.deliver(self.last_receiver, &segment, host));
         }

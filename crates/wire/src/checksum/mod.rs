@@ -58,6 +58,15 @@ impl Checksum {
         checksum
     }
 
+    /// The sum of a few bytes, whose number the compiler knows.
+    #[inline]
+    pub fn of_array<const N: usize>(bytes: &[u8; N]) -> Self {
+        Self {
+            words: portable::sum_short(bytes),
+            len: N,
+        }
+    }
+
     /// Adds the next bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.append(sum_words(bytes), bytes.len());

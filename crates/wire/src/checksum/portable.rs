@@ -82,7 +82,7 @@ pub fn copy_words(dst: &mut [u8], src: &[u8]) -> u64 {
 /// Reads pieces of 32, 16, 8, 4, 2 and 1 bytes by value: a loop over so few words costs
 /// more to set up than it saves, and a copy into a padded buffer makes the loads wait for
 /// the stores.
-#[inline]
+#[inline(always)]
 pub fn sum_short(bytes: &[u8]) -> u64 {
     let (mut sum, mut rest) = (0, bytes);
     while let Some((piece, after)) = rest.split_first_chunk::<32>() {

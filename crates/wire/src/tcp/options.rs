@@ -23,6 +23,9 @@ const MSS_LEN: usize = 4;
 const WINDOW_SCALE_LEN: usize = 3;
 const SACK_PERMITTED_LEN: usize = 2;
 const TIMESTAMPS_LEN: usize = 10;
+/// Start of options that are timestamps alone, as RFC 7323 appendix A aligns them.
+const ALIGNED_TIMESTAMPS: [u8; 4] = [NO_OPERATION, NO_OPERATION, TIMESTAMPS, TIMESTAMPS_LEN as u8];
+const ALIGNED_TIMESTAMPS_LEN: usize = ALIGNED_TIMESTAMPS.len() + 8;
 /// Kind and length of a SACK option, before its blocks.
 const SACK_HEAD_LEN: usize = 2;
 /// Length of a SACK block.
@@ -145,6 +148,19 @@ impl TcpOptions {
     /// `Err(BadOption)` if a length is impossible: a length beyond the header ends the
     /// parsing, and an option whose length does not fit its kind is dropped.
     pub fn parse(bytes: &[u8]) -> (Self, Result<(), WireError>) {
+        let Some(timestamps) = parse_aligned(bytes) else {
+            return Self::parse_each(bytes);
+        };
+        let parsed = Self {
+            timestamps: Some(timestamps),
+            ..Self::NONE
+        };
+        debug_assert_eq!(Self::parse_each(bytes), (parsed, Ok(())));
+        (parsed, Ok(()))
+    }
+
+    /// Reads the options one by one.
+    fn parse_each(bytes: &[u8]) -> (Self, Result<(), WireError>) {
         let mut options = Self::NONE;
         let mut problem = Ok(());
         let mut rest = bytes;
@@ -207,8 +223,25 @@ impl TcpOptions {
         Some(())
     }
 
+    /// Returns the timestamps if there is no other option, as in most segments.
+    const fn timestamps_alone(&self) -> Option<Timestamps> {
+        match self {
+            Self {
+                mss: None,
+                window_scale: None,
+                sack_permitted: false,
+                timestamps,
+                sack,
+            } if sack.is_empty() => *timestamps,
+            _ => None,
+        }
+    }
+
     /// Bytes [`TcpOptions::write`] fills: 0 to 40, a multiple of 4.
     pub const fn encoded_len(&self) -> usize {
+        if self.timestamps_alone().is_some() {
+            return ALIGNED_TIMESTAMPS_LEN;
+        }
         let blocks = self.sack_blocks_that_fit();
         if blocks == 0 {
             return self.len_before_sack();
@@ -256,6 +289,10 @@ impl TcpOptions {
     /// # Panics
     /// If `bytes` is shorter than [`TcpOptions::encoded_len`].
     pub fn write(&self, bytes: &mut [u8]) -> usize {
+        if let Some(timestamps) = self.timestamps_alone() {
+            bytes[..ALIGNED_TIMESTAMPS_LEN].copy_from_slice(&aligned(timestamps));
+            return ALIGNED_TIMESTAMPS_LEN;
+        }
         let len = self.encoded_len();
         let mut rest = &mut bytes[..len];
         if let Some(mss) = self.mss {
@@ -304,6 +341,21 @@ impl TcpOptions {
         debug_assert!(rest.is_empty(), "encoded_len and write disagree");
         len
     }
+}
+
+/// Returns timestamps as they are written: two no-operations align them.
+fn aligned(timestamps: Timestamps) -> [u8; ALIGNED_TIMESTAMPS_LEN] {
+    let [a, b, c, d] = timestamps.value.to_be_bytes();
+    let [e, f, g, h] = timestamps.echo.to_be_bytes();
+    let [x, y, kind, len] = ALIGNED_TIMESTAMPS;
+    [x, y, kind, len, a, b, c, d, e, f, g, h]
+}
+
+/// Returns the timestamps if `bytes` are what [`aligned`] writes.
+fn parse_aligned(bytes: &[u8]) -> Option<Timestamps> {
+    let (start, words) = bytes.split_first_chunk::<4>()?;
+    let (value, echo) = two_words(words.try_into().ok()?);
+    (*start == ALIGNED_TIMESTAMPS).then_some(Timestamps { value, echo })
 }
 
 /// Writes `piece` to the start of `rest` and steps past it.

@@ -27,12 +27,13 @@ pub(crate) const fn mask(prefix_len: u8) -> u32 {
 ///
 /// Networks of one or two addresses have no broadcast address (RFC 3021).
 pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience {
+    if dst == own {
+        return Audience::Us;
+    }
     let hosts = !mask(prefix_len);
     let same_network = (own.to_bits() ^ dst.to_bits()) & !hosts == 0;
     let host = dst.to_bits() & hosts;
-    if dst == own {
-        Audience::Us
-    } else if dst.is_multicast() {
+    if dst.is_multicast() {
         Audience::Multicast
     } else if dst.is_broadcast() || (same_network && prefix_len < 31 && host == hosts) {
         Audience::Broadcast
