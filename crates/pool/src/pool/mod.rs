@@ -164,7 +164,10 @@ impl Pool {
     /// Blocks that windows larger than a cell should leave free for further cells and for
     /// answers: one for eight cells in use, at most an eighth of the receivers' blocks.
     pub fn kept_for_cells(&self) -> u32 {
-        self.cells.in_use().min(self.most(Holder::Receive)) / 8
+        match self.cells.in_use() {
+            0 => 0,
+            cells => cells.min(self.most(Holder::Receive)) / 8,
+        }
     }
 
     /// Blocks that a send buffer of more than one block should leave free for the answers of other

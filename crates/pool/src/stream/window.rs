@@ -101,6 +101,14 @@ impl Stream {
         self.blocks_up_to(pool, self.reserved) - self.held_blocks(pool)
     }
 
+    /// Blocks that the stream holds or was promised; none if it is in a cell.
+    pub fn backing_blocks(&self, pool: &Pool) -> u32 {
+        if self.is_in_cell() {
+            return 0;
+        }
+        self.blocks_up_to(pool, self.reserved_end())
+    }
+
     /// Drops `n` bytes at the front and gives the blocks that become unused back to the pool. If
     /// bytes of such a block behind the dropped bytes are reserved, a block is promised in its
     /// place.

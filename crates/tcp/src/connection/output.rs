@@ -74,15 +74,36 @@ impl Connection {
             | TcpState::CloseWait
             | TcpState::Closing
             | TcpState::LastAck
-            | TcpState::TimeWait => self
-                .poll_sack_ack(env)
-                .or_else(|| self.poll_lost(env))
-                .or_else(|| self.poll_tail_probe(env))
-                .or_else(|| self.poll_data(device_max, env))
-                .or_else(|| self.poll_probe(env))
-                .or_else(|| self.poll_keepalive(env))
-                .or_else(|| self.poll_ack(env)),
+            | TcpState::TimeWait => {
+                if let Some(repair) = self.poll_repair(env) {
+                    return Some(repair);
+                }
+                if let Some(data) = self.poll_data(device_max, env) {
+                    return Some(data);
+                }
+                self.poll_bare(env)
+            }
         }
+    }
+
+    /// Returns a segment that goes before new payload.
+    fn poll_repair(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        let is_none = !self.receive.has_sack_to_report()
+            && self.recovery.board().lost() == 0
+            && !self.pending.tail_probe;
+        if is_none {
+            return None;
+        }
+        self.poll_sack_ack(env)
+            .or_else(|| self.poll_lost(env))
+            .or_else(|| self.poll_tail_probe(env))
+    }
+
+    /// Returns a segment that leaves only if no payload does.
+    fn poll_bare(&mut self, env: &mut Env<'_>) -> Option<SegmentOut> {
+        self.poll_probe(env)
+            .or_else(|| self.poll_keepalive(env))
+            .or_else(|| self.poll_ack(env))
     }
 
     fn reset(&mut self, seq: SeqNum, ack: Option<SeqNum>, env: &mut Env<'_>) -> SegmentOut {

@@ -239,7 +239,7 @@ impl Connection {
     /// reserved.
     pub fn blocks(&self, pool: &Pool) -> u32 {
         let (send, receive) = (&self.send.stream, &self.receive.stream);
-        send.held_blocks(pool) + receive.held_blocks(pool) + receive.promised_blocks(pool)
+        send.held_blocks(pool) + receive.backing_blocks(pool)
     }
 
     /// Frees all blocks, scoreboard nodes and the instance of a registered

@@ -41,7 +41,7 @@ pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
 /// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of the blocks that
 /// it holds or could get. While cells are in use, some blocks are left to idle connections.
 pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
-    let own = stream.held_blocks(pool) + stream.promised_blocks(pool);
+    let own = stream.backing_blocks(pool);
     let room = pool
         .room(stream.holder())
         .saturating_sub(pool.kept_for_cells());
@@ -137,7 +137,7 @@ impl ReceiveHalf {
     /// opened.
     pub fn admit(&mut self, room: &WindowRoom, pool: &mut Pool) -> bool {
         self.reachable_edge(room, pool);
-        let blocks = self.stream.held_blocks(pool) + self.stream.promised_blocks(pool);
+        let blocks = self.stream.backing_blocks(pool);
         let admitted = u64::from(blocks) >= FEWEST_BLOCKS || !self.short_of_memory;
         if !admitted {
             self.stream.unreserve(pool, 0);

@@ -43,13 +43,17 @@ impl SendHalf {
     /// all.
     fn memory_room(&self, atomic: bool, pool: &Pool) -> u64 {
         let all = self.stream.append_room(pool);
+        let kept = pool.kept_for_answers();
+        if kept == 0 {
+            return all;
+        }
         let size = u64::from(pool.block_size());
         let further = match self.stream.is_empty() {
             true if atomic => 0,
             true => all.div_ceil(size).saturating_sub(1),
             false => all / size,
         };
-        all - size * further.min(pool.kept_for_answers().into())
+        all - size * further.min(kept.into())
     }
 
     /// Accepts as much of `payload` as there is room for; if `atomic`, all of it or
