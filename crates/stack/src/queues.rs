@@ -58,11 +58,16 @@ impl Queues {
 
     /// Moves `index` to the tail of `queue`, unless it is in that queue already. Returns true if
     /// the index was in no queue before.
+    #[inline]
     pub(crate) fn join(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
-        if held_by == queue {
-            return false;
-        }
+        held_by != queue && self.add(queue, index)
+    }
+
+    /// Moves `index`, which is not in `queue`, to its tail. Returns true if it was in no
+    /// queue.
+    fn add(&mut self, queue: u32, index: u32) -> bool {
+        let held_by = self.links[index as usize].queue;
         self.leave(index);
         let ends = &mut self.ends[queue as usize];
         let before = ends.last;
@@ -80,6 +85,14 @@ impl Queues {
             after: NONE,
         };
         held_by == NONE
+    }
+
+    /// Moves `index`, which is in `queue`, to its tail.
+    pub(crate) fn rotate(&mut self, queue: u32, index: u32) {
+        if !self.is_alone(queue, index) {
+            self.leave(index);
+            self.join(queue, index);
+        }
     }
 
     /// Removes `index` from its queue, if any.

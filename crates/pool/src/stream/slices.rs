@@ -24,6 +24,7 @@ pub struct Slices<'a> {
 impl<'a> Iterator for Slices<'a> {
     type Item = &'a [u8];
 
+    #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.left == 0 {
             return None;

@@ -378,9 +378,9 @@ impl UdpSockets {
         }
         let emptied = queue.is_empty();
         counters.mib.udp_out_datagrams += 1;
-        self.sending.leave(index);
-        if !emptied {
-            self.sending.join(SENDING, index);
+        match emptied {
+            true => self.sending.leave(index),
+            false => self.sending.rotate(SENDING, index),
         }
         let closing = self.sockets[index].closing;
         if closing && emptied {
@@ -419,11 +419,13 @@ impl UdpSockets {
     /// Returns the sockets bound to `port`.
     fn bound_to(&self, port: u16) -> impl Iterator<Item = (u32, &UdpSocket)> {
         let first = self.buckets[self.bucket(port)];
-        core::iter::successors((first != NONE).then_some(first), |index| {
-            let next = self.sockets[*index].next;
-            (next != NONE).then_some(next)
+        let mut next = first;
+        core::iter::from_fn(move || {
+            let index = next;
+            let socket = (index != NONE).then(|| &self.sockets[index])?;
+            next = socket.next;
+            Some((index, socket))
         })
-        .map(|index| (index, &self.sockets[index]))
         .filter(move |(_, socket)| socket.local.port() == port)
     }
 
