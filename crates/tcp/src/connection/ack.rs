@@ -66,8 +66,12 @@ impl Connection {
     /// old ACK counts from its SEG.ACK, and segments sent later may have used it up.
     pub(super) fn take_window(&mut self, segment: &Segment<'_>, window: u32, env: &mut Env<'_>) {
         let current = segment.ack.at_or_after(self.send.snd_una);
+        let largest = self.send.max_snd_wnd;
         if current && self.send.update_window(segment.seq, segment.ack, window) {
             self.wants_output = true;
+        }
+        if self.send.max_snd_wnd > largest {
+            self.update_mss(env);
         }
         self.rearm_after_ack(env);
     }

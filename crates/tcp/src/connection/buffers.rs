@@ -16,6 +16,7 @@ impl Connection {
             let goal = send_goal(self.congestion.cwnd());
             let fair = fair(&self.send.stream, env);
             self.send_size.follow(goal, env.pool.pressure(), fair);
+            self.update_mss(env);
         }
     }
 

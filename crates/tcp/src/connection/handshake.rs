@@ -347,7 +347,7 @@ impl Connection {
             .congestion
             .resolve(open.tuning.congestion, env.config.congestion);
         let settings = Settings::new(&open.tuning, congestion);
-        Self {
+        let mut connection = Self {
             state,
             send: SendHalf::new(open.iss),
             receive: ReceiveHalf::new(SeqNum(0), env.config.quick_acks),
@@ -382,6 +382,7 @@ impl Connection {
             progress_at: now,
             challenge_after: now,
             path: PathMtu::new(open.mss_limit, env.config),
+            effective_mss: 0,
             unanswered: 0,
             probes: 0,
             orphan: false,
@@ -389,7 +390,9 @@ impl Connection {
             busy: BusyClock::default(),
             wants_output: true,
             totals: Totals::default(),
-        }
+        };
+        connection.update_mss(env);
+        connection
     }
 
     /// Completes the handshake: `segment` carries the ACK of this side's SYN
@@ -411,6 +414,7 @@ impl Connection {
         };
         self.send
             .set_window(segment.seq, segment.ack, u32::from(segment.window) << scale);
+        self.update_mss(env);
         self.timers.retransmit.clear();
         let mut start = start_of(env.config, self.mss(env), self.send.iss.0);
         if retries >= LOST_SYNS {

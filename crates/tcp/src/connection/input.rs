@@ -105,6 +105,7 @@ impl Connection {
             self.pending.syn = true;
             self.send
                 .set_window(segment.seq, segment.ack, segment.window.into());
+            self.update_mss(env);
             self.queue_early_payload(segment, env);
         }
     }
@@ -122,6 +123,7 @@ impl Connection {
             ecn: self.ecn.are_agreed_by(segment),
             ..Agreed::new(self.offer, &segment.options, env.config)
         };
+        self.update_mss(env);
         let ts_recent = segment.options.timestamps.map_or(0, |ts| ts.value);
         self.timestamps = TimestampClock::new(
             self.timestamps

@@ -40,6 +40,7 @@ impl Connection {
             true => self.path.on_ack_too_big(report, env.now, env.config),
             false => self.path.on_packet_too_big(report, env.now, env.config),
         };
+        self.update_mss(env);
         match outcome {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
             // Send another ACK in place of the one that was too big and is lost. It reports fewer
@@ -85,6 +86,7 @@ impl Connection {
         let used = self.size_in_use(env);
         self.path
             .on_timeout(self.recovery.timeouts(), used, env.now, env.config);
+        self.update_mss(env);
     }
 
     /// Notes that `segment`, which has payload, leaves.
@@ -108,12 +110,17 @@ impl Connection {
     pub(super) fn note_arrival(&mut self, env: &mut Env<'_>) {
         if self.path.on_ack(self.send.snd_una) {
             env.counters.mtup_success += 1;
+            self.update_mss(env);
         }
     }
 
     /// Decides whether a probe leaves before other payload.
     pub(super) fn probing(&mut self, env: &Env<'_>) -> Probing {
+        if self.path.is_at_rest() {
+            return Probing::Idle;
+        }
         self.path.on_time(env.now, env.config);
+        self.update_mss(env);
         let options = self.agreed.options_len();
         let most = u32::from(self.agreed.peer_mss).min(self.mss_max(env));
         let Some(size) = self.path.candidate(most.min(u16::MAX.into()) as u16) else {

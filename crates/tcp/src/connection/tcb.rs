@@ -148,6 +148,9 @@ pub struct Connection {
     /// No challenge ACK is sent before this time. RFC 5961 §7.
     pub(super) challenge_after: Instant,
     pub(super) path: PathMtu,
+    /// Computed from options, path, buffer and settings; they are set with
+    /// [`update_mss`](Self::update_mss).
+    pub(super) effective_mss: u32,
     /// Consecutive zero-window and keepalive probes without an answer, or timeouts of a
     /// wait for the next hop.
     pub(super) unanswered: u8,
@@ -260,6 +263,16 @@ impl Connection {
     /// Returns the effective segment size: payload that fits beside the options
     /// that every segment carries. RFC 9293 §3.7.1, RFC 6691.
     pub fn mss(&self, env: &Env<'_>) -> u32 {
+        debug_assert_eq!(self.effective_mss, self.compute_mss(env));
+        self.effective_mss
+    }
+
+    /// Updates the effective segment size after a change of what it depends on.
+    pub(super) fn update_mss(&mut self, env: &Env<'_>) {
+        self.effective_mss = self.compute_mss(env);
+    }
+
+    fn compute_mss(&self, env: &Env<'_>) -> u32 {
         let negotiated =
             u32::from(self.agreed.peer_mss.min(self.path.limit())).min(self.mss_max(env));
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());

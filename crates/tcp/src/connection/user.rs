@@ -361,6 +361,7 @@ impl Connection {
             SocketOption::SendBuffer(bytes) => {
                 (settings.send_buffer, settings.send_buffer_max) = (bytes, 0);
                 self.send_size = self.settings.send_size(env.config);
+                self.update_mss(env);
             }
             SocketOption::SendLowWater(bytes) => settings.send_low_water = bytes,
             SocketOption::UnsentLowWater(bytes) => settings.unsent_low_water = bytes,
@@ -373,7 +374,10 @@ impl Connection {
                 settings.receive_low_water = bytes;
                 self.events.readable |= self.is_readable();
             }
-            SocketOption::MaxSegment(bytes) => settings.mss_max = bytes as u16,
+            SocketOption::MaxSegment(bytes) => {
+                settings.mss_max = bytes as u16;
+                self.update_mss(env);
+            }
             SocketOption::Keepalive(time) => {
                 settings.keepalive_time = Millis::new(time);
                 self.restart_keepalive(env);
