@@ -1,8 +1,8 @@
 /* Two hosts on one lwIP, with the calls of the trait in src/stack.rs.
  *
  * Rule: lwIP has one set of global variables, so both hosts are network interfaces of one
- * lwIP, and a packet leaves by the interface of its source address. The owner of the link
- * lends memory for a frame and takes the frame.
+ * lwIP. A packet leaves by the interface that has its source address. The owner of the link
+ * (stacks/lwip.rs) lends memory for each frame and sends the frame.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "lwip/udp.h"
 
 #define PORT 7
-/* More than the segments of the largest window. */
+/* Length of a queue of packets: more than the largest window has segments. */
 #define QUEUE 4096
 
 /* Implemented by the owner of the link. */
@@ -23,11 +23,11 @@ void bench_send(void *links, int end, size_t len);
 
 uint32_t bench_more_buffer;
 
-/* Packets that an application has not read. */
+/* Received packets that the application has not read completely. */
 struct queue {
     struct pbuf *packets[QUEUE];
     size_t first, len;
-    /* Bytes of the first packet that were read. */
+    /* Bytes of the first packet that the application has read. */
     u16_t read;
 };
 
@@ -173,7 +173,7 @@ static void start_hosts(void)
     tcp_accept(listener, on_accepted);
 }
 
-/* Takes a stream from its connection and frees it. */
+/* Detaches a stream from its connection and frees it. */
 static void free_stream(struct stream *stream)
 {
     tcp_arg(stream->pcb, NULL);
@@ -184,7 +184,7 @@ static void free_stream(struct stream *stream)
     free(stream);
 }
 
-/* Starts both hosts, or ends what the last case has left. */
+/* Starts both hosts in the first call. Aborts the connections of the previous case. */
 void bench_start(void *new_links, uint32_t buffer)
 {
     static int started;
@@ -233,7 +233,7 @@ size_t bench_write(struct stream *stream, const uint8_t *payload, size_t len)
     return len;
 }
 
-/* Returns the number of bytes, 0 if there are none, or -1 after the last one. */
+/* Returns the number of bytes read, 0 if none have arrived, or -1 after the peer's last byte. */
 ptrdiff_t bench_read(struct stream *stream, uint8_t *out, size_t len)
 {
     struct queue *queue = &stream->queue;

@@ -1,7 +1,8 @@
 /* Options of lwIP: no operating system, TCP and UDP over IPv4, checksums in software.
  *
- * Buffers are chosen at run time. The preprocessor, in lwIP's checks of options, takes the
- * variable for 0, and sees buffers of 4 KiB. What is not named has lwIP's default.
+ * The sizes of buffers are set at run time. In lwIP's checks of options, the preprocessor
+ * replaces the variable by 0, so the checks see buffers of 4 KiB. Options that are not listed
+ * have lwIP's defaults.
  */
 #ifndef BENCH_LWIPOPTS_H
 #define BENCH_LWIPOPTS_H
@@ -22,7 +23,7 @@ extern uint32_t bench_more_buffer;
 #define LWIP_ICMP 1
 #define IP_REASSEMBLY 0
 #define IP_FRAG 0
-/* Two hosts share one lwIP, so the source of a packet decides its route. */
+/* Two hosts share one lwIP, so the source address of a packet determines its route. */
 #define LWIP_HOOK_FILENAME "hooks.h"
 #define LWIP_HOOK_IP4_ROUTE_SRC(source, destination) bench_route(source)
 
@@ -46,7 +47,7 @@ extern uint32_t bench_more_buffer;
 #define TCP_SNDQUEUELOWAT (TCP_SND_QUEUELEN / 2)
 #define LWIP_DISABLE_TCP_SANITY_CHECKS 1
 
-/* A sum while the payload is copied to the send buffer. */
+/* Compute checksums while payload is copied to the send buffer. */
 #define LWIP_CHECKSUM_ON_COPY 1
 
 #endif

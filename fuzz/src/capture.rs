@@ -1,9 +1,9 @@
 //! Checks of the capture reader with arbitrary bytes: it does not panic, counts every frame once,
 //! and returns times that do not decrease.
 //!
-//! Rule: the first byte of the input selects the form in which the following bytes are read: as a
-//! whole file, as the records after a valid header of a pcap or pcapng file, or as frames. Each
-//! frame follows its link type, its length and the time since the previous frame.
+//! Rule: the first byte of the input selects the form of the following bytes. They are a whole
+//! file, the records after a valid header of a pcap or pcapng file, or frames. Each frame follows
+//! its link type, its length and the time since the previous frame.
 
 use std::io::Cursor;
 

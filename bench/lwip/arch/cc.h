@@ -1,4 +1,4 @@
-/* The compiler and the C library: what lwIP's default header does not know. */
+/* Definitions for the compiler and the C library that lwIP's default header lacks. */
 #ifndef BENCH_ARCH_CC_H
 #define BENCH_ARCH_CC_H
 

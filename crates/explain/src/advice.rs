@@ -164,7 +164,8 @@ impl Enough {
         }
     }
 
-    /// Difference between the result of `gain` and the required result, as a share of the latter.
+    /// Difference between the result of `gain` and the required result, as a share of the required
+    /// result.
     fn distance(self, gain: &Gain) -> f64 {
         match self.mbps > 0.0 {
             true => (gain.speed.mean_mbps() / self.mbps - 1.0).abs(),
@@ -218,8 +219,8 @@ fn smallest_of(
         });
         let middle = (few as f64 * many as f64).sqrt();
         let (wanted, is_guess) = guess.unwrap_or((middle, false));
-        // Try the geometric middle in place of a guess far above it: if such a guess sufficed, the
-        // remaining range would hardly be smaller.
+        // Replace a guess far above the geometric middle by the middle: if such a guess sufficed,
+        // the remaining range would be hardly smaller than before.
         let (wanted, is_guess) = match wanted * wanted > middle * many as f64 {
             true => (middle, false),
             false => (wanted, is_guess),

@@ -155,10 +155,10 @@ impl Clues {
         Self(all.collect())
     }
 
-    /// Returns the clues from counters, each with the share of the time that it may explain: the
-    /// whole time for a full table, a full ring and datagrams; the busy share of the ACKs'
-    /// direction for full ACKs; `repair` for losses and timeouts. The other clues occur in many
-    /// transfers, so their share is unknown and counts as 0.
+    /// Returns the clues from counters, each with the share of the time that it may explain. A full
+    /// table, a full ring and datagrams may explain the whole time. A full direction of ACKs may
+    /// explain the share for which it was busy, and losses and timeouts the share `repair`. The
+    /// other clues occur in many transfers, so their share is unknown and counts as 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();

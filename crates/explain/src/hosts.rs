@@ -30,8 +30,8 @@ const WITHOUT: f64 = 0.87;
 pub struct Hosts {
     /// Single levers, the best first.
     pub singles: Vec<Gain>,
-    /// Levers that together gain clearly more than each of them alone, and the same levers
-    /// extended by further ones. The last gain is the largest.
+    /// Levers that together gain clearly more than each of them alone, and these levers extended by
+    /// further levers. The last gain is the largest.
     pub together: Vec<Gain>,
     /// A run with many ample resources, and the indices of those that have no effect in it.
     pub idle: Option<(Gain, Vec<usize>)>,

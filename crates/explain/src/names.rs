@@ -24,8 +24,8 @@ pub struct NamedSetting {
     pub cautions: Vec<String>,
 }
 
-/// Names `knob` of `host` and the value `wanted`: by an alias of its system if the alias can
-/// express the value, rounded up; otherwise by fullpipe's name.
+/// Names `knob` of `host` and the value `wanted`. Uses an alias of the host's system if the alias
+/// can express the value, rounded up; otherwise fullpipe's name.
 pub fn setting(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     let aliases = alias::of_knob(host.preset.name, knob).into_iter();
     let mut known = aliases.filter_map(|name| {

@@ -403,9 +403,9 @@ impl<'a> Search<'a> {
         self.is_full_in(&self.base.first)
     }
 
-    /// Returns true if a link on the path of a single flow is so full in `played` that no lever of
-    /// a host can gain [`WORTH`]: the link is busy almost all the time, and carries almost only
-    /// new payload in full segments. `played` is a run of the row, with or without changes.
+    /// Returns true if a link on the path of a single flow is so full that no lever of a host can
+    /// gain [`WORTH`]. Such a link is busy almost all the time, and carries almost only new payload
+    /// in full segments. `played` is a run of the row, with or without changes.
     pub fn is_full_in(&self, played: &Played) -> bool {
         let setup = self.setup;
         let flow = setup.flow();

@@ -1,9 +1,9 @@
 //! Checks of a whole stack whose peers know the state of its connections and send false segments.
 //!
-//! The one rule: after each step, the stack's invariants hold, every frame that it sent was valid
-//! and agrees with the model (`flows`), and a true peer (one that follows the protocol) could have
-//! sent every byte that the application read. At the end, an honest client receives its answer, and
-//! every block is back in the pool.
+//! The one rule: after each step, the stack's invariants hold. Every frame that the stack sends is
+//! valid and agrees with the model (`flows`). A true peer (one that follows the protocol) could
+//! have sent every byte that the application reads. At the end, an honest client receives its
+//! answer, and every block is back in the pool.
 //!
 //! In [`stack`](crate::stack), a stack receives arbitrary bytes. Here the peers know the sequence
 //! numbers, so that their segments reach open connections. The network loses, reorders and repeats

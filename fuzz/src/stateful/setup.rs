@@ -102,9 +102,9 @@ fn config(kind: u8, rng: &Rng) -> Config {
     config
 }
 
-/// Limits the number of ARP requests for a neighbour that never answers, because a run must end:
-/// 255 retransmissions at intervals of an hour, with a request in each millisecond, would take 900
-/// million requests.
+/// Limits the number of ARP requests for a neighbour that never answers, because a run must end.
+/// Without the limit, 255 retransmissions at intervals of an hour would take 900 million requests,
+/// one in each millisecond.
 fn bound_requests(config: &mut Config) {
     let tcp = &config.tcp;
     let retries = [

@@ -536,9 +536,9 @@ impl Curve<'_> {
         }
     }
 
-    /// Returns the goodput of `point` in Mbit/s. The goodput is computed as a ratio to the goodput
-    /// with ample resources, multiplied by the mean of the latter, which has more seeds. The
-    /// interval is the interval of the ratio.
+    /// Returns the goodput of `point` in Mbit/s. First computes the ratio to the goodput with ample
+    /// resources, then multiplies it by the mean of the goodput with ample resources, which has
+    /// more seeds. The interval is the interval of the ratio.
     fn estimate(&self, point: &Point) -> Estimate {
         let base = &self.ample.sample;
         let ratio = self.sample(point).over(base);

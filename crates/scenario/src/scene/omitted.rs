@@ -1,8 +1,9 @@
 //! The beginning of a row (scenario) that the results exclude (`omit`).
 //!
-//! Rule: every value that is divided by a time is stored at the start of the measurement, which is
-//! the same for all flows, and subtracted at the end. Therefore rates and shares describe only the
-//! measured time. Counts that are not divided by a time, such as segments, include the beginning.
+//! Rule: every value that is divided by a time is stored at the start of the measurement, and
+//! subtracted at the end. The measurement of all flows starts at the same time. Therefore rates and
+//! shares describe only the measured time. Counts that are not divided by a time, such as segments,
+//! include the beginning.
 
 #[cfg(test)]
 mod tests;
