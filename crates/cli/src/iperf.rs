@@ -1,5 +1,5 @@
 //! `fullpipe iperf`: iperf 2 as client and as server, over this machine's sockets or over
-//! a fullpipe stack on a TAP or TUN device.
+//! a fullpipe stack on a TAP or TUN device or on the wire of an interface.
 //!
 //! Rule: a wrong request is refused before a device is opened, and a device is always
 //! closed. Protocol and output are in `fullpipe-perf`.
@@ -218,7 +218,7 @@ fn refuse_flags_of_a_device(arguments: &IperfArguments) -> Result<(), Failure> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Failure::usage(format!(
-            "{flag} needs a device of our own: give --dev tap:NAME, tun:NAME or packet:NIC too"
+            "{flag} needs a device of our own: give --dev tap:NAME, tun:NAME, packet:NIC or xdp:NIC too"
         ))),
         None => Ok(()),
     }

@@ -87,7 +87,46 @@ impl Control {
     }
 }
 
+/// Commands of `linux/ethtool.h`.
+const ETHTOOL_STXCSUM: u32 = 0x17;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+/// Numbers in an answer about queues, after the command: the largest possible four, and the
+/// four in use, for receiving, sending, other purposes and both directions.
+const CHANNELS: usize = 9;
+
 impl Control {
+    /// Number of receive queues in use; 1 if the driver does not say.
+    pub fn receive_queues(&self, name: &str) -> io::Result<u32> {
+        let mut answer = [0; CHANNELS];
+        answer[0] = ETHTOOL_GCHANNELS;
+        match self.ethtool(name, &mut answer) {
+            Ok(()) => Ok((answer[5] + answer[8]).max(1)),
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(1),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Lets the interface fill in checksums of frames that the kernel sends, or not.
+    pub fn set_checksum_offload(&self, name: &str, on: bool) -> io::Result<()> {
+        self.ethtool(name, &mut [ETHTOOL_STXCSUM, on.into()])
+    }
+
+    /// Sends a command of ethtool, a structure of numbers, which the kernel may change.
+    fn ethtool<const N: usize>(&self, name: &str, words: &mut [u32; N]) -> io::Result<()> {
+        let mut request = request(name);
+        request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+        self.call(libc::SIOCETHTOOL as _, &mut request)
+    }
+
+    /// Returns true if the interface's frames have Ethernet headers.
+    pub fn is_ethernet(&self, name: &str) -> io::Result<bool> {
+        let mut request = request(name);
+        self.call(libc::SIOCGIFHWADDR, &mut request)?;
+        // SAFETY: the kernel has just filled in this member of the union.
+        let address = unsafe { request.ifr_ifru.ifru_hwaddr };
+        Ok(address.sa_family == libc::ARPHRD_ETHER)
+    }
+
     /// The MAC address of an Ethernet interface.
     pub fn mac(&self, name: &str) -> io::Result<[u8; 6]> {
         let mut request = request(name);

@@ -124,6 +124,15 @@ pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
     netlink::set_link_number(index(name)?, LinkNumber::TransmitQueue, frames)
 }
 
+/// Lets an interface fill in checksums of frames that the kernel sends (`ethtool -K NAME tx on`),
+/// or makes the kernel compute them.
+///
+/// # Errors
+/// The kernel's.
+pub fn set_checksum_offload(name: &str, on: bool) -> io::Result<()> {
+    Control::open()?.set_checksum_offload(name, on)
+}
+
 /// Returns the MAC address of an Ethernet interface.
 ///
 /// # Errors

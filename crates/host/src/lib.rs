@@ -7,7 +7,7 @@
 //! # Guide
 //!
 //! 1. **A device.** [`DeviceOptions::open`] opens `tap:NAME` or `tun:NAME`, which
-//!    exchange frames with this machine's kernel, or `packet:NIC`, which puts the
+//!    exchange frames with this machine's kernel, or `packet:NIC` or `xdp:NIC`, which put the
 //!    stack on the wire of an interface as one more host. Any other device implements
 //!    [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
 //! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a gateway, a MAC
@@ -98,6 +98,7 @@ mod virtio;
 mod wait;
 mod wakers;
 mod wire;
+mod xdp;
 
 pub use capture::Capture;
 pub use device::{HostDevice, OutgoingFrame};
@@ -115,3 +116,4 @@ pub use spec::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, SpecError};
 pub use tap::Tap;
 pub use tcp::{TcpListener, TcpStream};
 pub use udp::{DatagramBatch, UdpSocket};
+pub use xdp::XdpSocket;

@@ -4,7 +4,7 @@
 //! frames to each other are atomic. This file does not know the layout of a ring.
 
 use std::{
-    io,
+    io, mem,
     os::fd::{AsRawFd, BorrowedFd},
     ptr::{self, NonNull},
     sync::atomic::AtomicU32,
@@ -31,6 +31,12 @@ impl Mapping {
         Self::map(len, kind, socket.as_raw_fd(), offset)
     }
 
+    /// Maps `len` bytes of new memory, which are zero.
+    pub(crate) fn anonymous(len: usize) -> io::Result<Self> {
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        Self::map(len, kind, -1, 0)
+    }
+
     fn map(
         len: usize,
         kind: libc::c_int,
@@ -45,6 +51,24 @@ impl Mapping {
         }
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, len })
+    }
+
+    /// Divides the memory at `offset`, a whole number of pages.
+    pub(crate) fn split(self, offset: usize) -> (Self, Self) {
+        let middle = NonNull::new(self.at(offset, 0)).expect("mapped memory is not at zero");
+        let (start, len) = (self.start, self.len);
+        mem::forget(self); // each part unmaps its own pages
+        let first = Self { start, len: offset };
+        let second = Self {
+            start: middle,
+            len: len - offset,
+        };
+        (first, second)
+    }
+
+    /// Address of the first byte, for the kernel.
+    pub(crate) fn address(&self) -> u64 {
+        self.start.as_ptr() as u64
     }
 
     /// Pointer to `len` bytes at `offset`.
@@ -71,6 +95,13 @@ impl Mapping {
         let source = self.at(offset, target.len());
         // SAFETY: both ranges have this length, and a new slice does not overlap the mapping.
         unsafe { ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len()) };
+    }
+
+    /// Copies `source` to `offset`. The other side must not access these bytes now.
+    pub(crate) fn write(&mut self, offset: usize, source: &[u8]) {
+        let target = self.at(offset, source.len());
+        // SAFETY: as in `read`.
+        unsafe { ptr::copy_nonoverlapping(source.as_ptr(), target, source.len()) };
     }
 }
 

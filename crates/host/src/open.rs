@@ -8,6 +8,7 @@ use crate::{
     packet::PacketSocket,
     spec::{DeviceKind, DeviceOptions},
     tap::Tap,
+    xdp::XdpSocket,
 };
 
 impl DeviceOptions {
@@ -19,6 +20,7 @@ impl DeviceOptions {
         Ok(match self.spec.kind {
             DeviceKind::Tap | DeviceKind::Tun => Box::new(Tap::open(self)?),
             DeviceKind::Packet => Box::new(PacketSocket::open(self)?),
+            DeviceKind::Xdp => Box::new(XdpSocket::open(self)?),
         })
     }
 }

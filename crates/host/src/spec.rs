@@ -1,5 +1,5 @@
 //! Parses devices and addresses as users write them: `tap:fp0`, `tun:fp0`, `packet:eth0`,
-//! `10.0.0.1/24`.
+//! `xdp:eth0`, `10.0.0.1/24`.
 //!
 //! Rule: a text is parsed here into a value or an error of one line; nothing is opened.
 
@@ -19,13 +19,18 @@ pub enum DeviceKind {
     Tun,
     /// A packet socket (`AF_PACKET`) on an existing interface: the frames on its wire.
     Packet,
+    /// An `AF_XDP` socket on an existing interface: the frames on its wire, which the
+    /// kernel's own stack does not see.
+    Xdp,
 }
 
 impl DeviceKind {
+    const ALL: [Self; 4] = [Self::Tap, Self::Tun, Self::Packet, Self::Xdp];
+
     /// Medium of the device: an Ethernet header or an IP header begins its frames.
     pub const fn medium(self) -> Medium {
         match self {
-            Self::Tap | Self::Packet => Medium::Ethernet,
+            Self::Tap | Self::Packet | Self::Xdp => Medium::Ethernet,
             Self::Tun => Medium::Ip,
         }
     }
@@ -35,6 +40,7 @@ impl DeviceKind {
             Self::Tap => "tap",
             Self::Tun => "tun",
             Self::Packet => "packet",
+            Self::Xdp => "xdp",
         }
     }
 }
@@ -104,9 +110,10 @@ impl FromStr for DeviceSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let kinds = [DeviceKind::Tap, DeviceKind::Tun, DeviceKind::Packet];
         let named = text.split_once(':').and_then(|(word, name)| {
-            let kind = kinds.into_iter().find(|kind| kind.name() == word)?;
+            let kind = DeviceKind::ALL
+                .into_iter()
+                .find(|kind| kind.name() == word)?;
             Some((kind, name))
         });
         let Some((kind, name)) = named else {
@@ -121,7 +128,8 @@ impl FromStr for DeviceSpec {
 }
 
 /// Advice for error messages.
-const SYNTAX: &str = "write tap:NAME or tun:NAME, or packet:NIC for an interface that exists";
+const SYNTAX: &str =
+    "write tap:NAME or tun:NAME, or packet:NIC or xdp:NIC for an interface that exists";
 
 fn check_name(name: &str) -> Result<(), SpecError> {
     if name.is_empty() {

@@ -211,7 +211,7 @@ fn attach(file: &File, options: &DeviceOptions, existed: bool) -> Result<bool, D
     let (kind, word) = match spec.kind {
         DeviceKind::Tap => (libc::IFF_TAP, "tap"),
         DeviceKind::Tun => (libc::IFF_TUN, "tun"),
-        DeviceKind::Packet => {
+        DeviceKind::Packet | DeviceKind::Xdp => {
             let source = io::Error::from_raw_os_error(libc::EINVAL);
             let what = format!("{spec} is neither a TAP nor a TUN device");
             return Err(DeviceError::new(what, source).advise("open it with DeviceOptions::open"));

@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fullpipe::Interface;
+
 use crate::{
     errno::DeviceError,
     interface::{self, Control},
@@ -72,6 +74,34 @@ pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
     Err(io::Error::other(error.advise(format!(
         "this machine's {holder} has it: choose a free address of the network, because the kernel would answer too"
     ))))
+}
+
+/// Shortest Ethernet frame, without its checksum.
+const FRAME_MIN: usize = 60;
+
+/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. A neighbour that
+/// has another MAC address for the host's address, from an earlier run, learns the present one.
+pub(crate) fn announcement(host: &Interface) -> Option<[u8; FRAME_MIN]> {
+    let IpAddr::V4(address) = host.address else {
+        return None;
+    };
+    let mac = host.mac.0;
+    let parts: [&[u8]; 9] = [
+        &[0xff; 6],
+        &mac,
+        &[8, 6],             // ARP
+        &[0, 1, 8, 0, 6, 4], // Ethernet, IPv4, lengths of their addresses
+        &[0, 1],             // request
+        &mac,
+        &address.octets(),
+        &[0; 6],
+        &address.octets(),
+    ];
+    let mut frame = [0; FRAME_MIN];
+    for (byte, value) in frame.iter_mut().zip(parts.concat()) {
+        *byte = value;
+    }
+    Some(frame)
 }
 
 /// Detects the deletion of an interface.

@@ -12,12 +12,13 @@ use std::process::{Command, Stdio};
 /// A program, and the Debian package that contains it.
 type Tool = (&'static str, &'static str);
 
-const TOOLS: [Tool; 6] = [
+const TOOLS: [Tool; 7] = [
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("tshark", "tshark"),
     ("tcptrace", "tcptrace"),
     ("ip", "iproute2"),
+    ("ping", "iputils-ping"),
     ("curl", "curl"),
 ];
 

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 ///
 /// It speaks and prints as iperf 2.1.8 does, and adds one line at the end: the
 /// limits of the transfer, largest first. It runs over this machine's sockets,
-/// or over our own stack on a TAP or TUN device.
+/// or over our own stack on a TAP or TUN device or on the wire of an interface.
 ///
 /// Sizes: K, M and G are powers of 1024, k, m and g powers of 1000.
 #[derive(Debug, Args)]
@@ -29,7 +29,13 @@ use crate::failure::Failure;
     fullpipe iperf -c 10.9.0.1 -u -b 500M -l 1472 --dev tap:fp0 \\\n    \
       --addr 10.9.0.2/24\n  \
     fullpipe iperf -c 10.9.0.1 --dev tap:fp0 --addr 10.9.0.2/24 \\\n    \
-      --set tcp.send_buffer=16K")]
+      --set tcp.send_buffer=16K\n  \
+    fullpipe iperf -s --dev xdp:eth0 --addr 192.168.8.50/24\n\n\
+    tap and tun devices are created. packet (AF_PACKET) and xdp (AF_XDP) put the\n\
+    stack on the wire of an interface that exists, beside this machine's kernel:\n\
+    --addr must be an address that no host of the network has, this machine\n\
+    included, because its kernel would answer too. This machine itself cannot\n\
+    reach that address through the same interface.")]
 #[command(group(clap::ArgGroup::new("role").required(true)))]
 pub struct IperfArguments {
     /// Wait for clients
@@ -77,10 +83,10 @@ pub struct IperfArguments {
     /// Congestion control of TCP, such as cubic or bbr
     #[arg(short = 'Z', long = "linux-congestion", value_name = "NAME")]
     pub congestion: Option<String>,
-    /// Network: kernel, tap:NAME, tun:NAME or packet:NIC
+    /// Network: kernel, tap:NAME, tun:NAME, packet:NIC or xdp:NIC
     #[arg(long = "dev", value_name = "DEVICE", default_value = "kernel", help_heading = NETWORK)]
     pub device: NetworkDevice,
-    /// Address of our own stack on the device
+    /// Address of our own stack on the device, which no other host has
     #[arg(long = "addr", value_name = "A.B.C.D/N", help_heading = NETWORK)]
     pub address: Option<Prefix>,
     /// Gateway to other networks
@@ -170,7 +176,7 @@ impl std::str::FromStr for NetworkDevice {
         match text.parse() {
             Ok(device) => Ok(Self::Own(device)),
             Err(error) if text.contains(':') => Err(SpecError::to_string(&error)),
-            Err(_) => Err("expected kernel, tap:NAME, tun:NAME or packet:NIC".to_string()),
+            Err(_) => Err("expected kernel, tap:NAME, tun:NAME, packet:NIC or xdp:NIC".to_string()),
         }
     }
 }

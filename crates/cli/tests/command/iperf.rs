@@ -25,7 +25,7 @@ const IPERF_MISTAKES: &[(&[&str], &str)] = &[
     (&["iperf", "-s", "--port", "0"], "0 is not in 1..=65535"),
     (
         &["iperf", "-s", "--dev", "eth0"],
-        "expected kernel, tap:NAME, tun:NAME or packet:NIC",
+        "expected kernel, tap:NAME, tun:NAME, packet:NIC or xdp:NIC",
     ),
     (&["iperf", "-s", "--dev", "tap:"], "the device has no name"),
     (

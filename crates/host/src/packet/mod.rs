@@ -99,8 +99,16 @@ impl PacketSocket {
         // SAFETY: the message describes `head` and `buffer`, which are writable
         // and outlive the call.
         let count = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, 0) };
-        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
-        let len = count.saturating_sub(VNET_LEN);
+        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error());
+        let len = match count {
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
+                return Err(self.presence.nothing_read(true));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(self.presence.nothing_read(false));
+            }
+            count => count?.saturating_sub(VNET_LEN),
+        };
         Ok((len, virtio::read(&head, &buffer[..len])))
     }
 }
@@ -134,7 +142,12 @@ impl HostDevice for PacketSocket {
 
     fn begin(&self, host: &Interface) -> io::Result<()> {
         wire::check_address(host.address)?;
-        socket::filter(&self.socket, host.mac)
+        socket::filter(&self.socket, host.mac)?;
+        if let Some(frame) = wire::announcement(host) {
+            // If it is lost, a neighbour with another MAC address asks again after a while.
+            let _ = self.send(&frame, TxMeta::default());
+        }
+        Ok(())
     }
 
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)> {
@@ -149,13 +162,10 @@ impl HostDevice for PacketSocket {
                 meta.checksum_verified |= is_checked;
                 Ok((len, meta))
             }
-            Front::Queued => self.read_queued(buffer),
             Front::Empty { twice: false } => Err(io::ErrorKind::WouldBlock.into()),
-            // The thread was woken although no frame came, perhaps because of an error.
-            Front::Empty { twice: true } => {
-                let is_down = socket::pending_error(&self.socket) == Some(libc::ENETDOWN);
-                Err(self.presence.nothing_read(is_down))
-            }
+            // The descriptor was readable although the ring is empty: because of an error, or
+            // of a frame in the queue that an error replaced when it should have been read.
+            Front::Queued | Front::Empty { twice: true } => self.read_queued(buffer),
         }
     }
 

@@ -72,17 +72,6 @@ pub(crate) fn set_at<T>(
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at.cast(), len) }).map(drop)
 }
 
-/// Returns and clears the error that waits on `socket`.
-pub(crate) fn pending_error(socket: &OwnedFd) -> Option<i32> {
-    let (mut code, mut len): (libc::c_int, _) = (0, mem::size_of::<libc::c_int>() as _);
-    let (at, len_at) = ((&raw mut code).cast(), &raw mut len);
-    let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);
-    // SAFETY: the kernel writes at most `len` bytes, the size of `code`, which outlives the
-    // call.
-    let got = check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, at, len_at) });
-    got.ok().map(|_| code).filter(|code| *code != 0)
-}
-
 /// Makes the kernel drop two kinds of frames: those for a single station other than `mac`, and
 /// those of VLANs, whose tags the kernel has removed.
 pub(super) fn filter(socket: &OwnedFd, mac: MacAddress) -> io::Result<()> {

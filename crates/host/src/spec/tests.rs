@@ -8,6 +8,7 @@ fn a_device_is_a_kind_and_a_name() {
         ("tap:fp0", DeviceKind::Tap, Medium::Ethernet),
         ("tun:fp0", DeviceKind::Tun, Medium::Ip),
         ("packet:fp0", DeviceKind::Packet, Medium::Ethernet),
+        ("xdp:fp0", DeviceKind::Xdp, Medium::Ethernet),
     ] {
         let spec: DeviceSpec = text.parse().expect(text);
         assert_eq!((spec.kind, spec.name.as_str()), (kind, "fp0"));
@@ -21,15 +22,15 @@ fn a_wrong_device_is_one_clear_line() {
     for (text, line) in [
         (
             "fp0",
-            "'fp0' is no device: write tap:NAME or tun:NAME, or packet:NIC for an interface that exists",
+            "'fp0' is no device: write tap:NAME or tun:NAME, or packet:NIC or xdp:NIC for an interface that exists",
         ),
         (
             "veth:fp0",
-            "'veth:fp0' is no device: write tap:NAME or tun:NAME, or packet:NIC for an interface that exists",
+            "'veth:fp0' is no device: write tap:NAME or tun:NAME, or packet:NIC or xdp:NIC for an interface that exists",
         ),
         (
             "tap:",
-            "the device has no name: write tap:NAME or tun:NAME, or packet:NIC for an interface that exists",
+            "the device has no name: write tap:NAME or tun:NAME, or packet:NIC or xdp:NIC for an interface that exists",
         ),
         (
             "tap:sixteen_letters_",

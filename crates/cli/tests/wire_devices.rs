@@ -1,0 +1,99 @@
+//! `fullpipe iperf` on the wire of an interface, against stock iperf on the kernel's stack.
+//!
+//! Rule: each test runs in a network namespace of its own, which ends with its process.
+//! Tests compare bytes, not rates.
+
+#[path = "../../host/tests/apart/mod.rs"]
+mod apart;
+
+use std::{
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use fullpipe_host::kernel;
+
+/// Bytes of a transfer, as iperf's rows count them.
+const BYTES: &str = "30000001";
+
+fn ip(arguments: &str) {
+    let status = Command::new("ip").args(arguments.split(' ')).status();
+    let status = status.expect("iproute2 is installed");
+    assert!(status.success(), "ip {arguments}");
+}
+
+/// Starts a program whose output is read when it has ended.
+fn start(program: &str, arguments: &str) -> Child {
+    Command::new(program)
+        .args(arguments.split(' '))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+fn output(child: Child) -> (bool, String) {
+    let output = child.wait_with_output().expect("it is our child");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    println!("{text}");
+    (output.status.success(), text)
+}
+
+/// Runs a client until its server listens.
+fn client(program: &str, arguments: &str) -> String {
+    for _ in 0..50 {
+        let (succeeds, text) = output(start(program, arguments));
+        // Stock iperf succeeds even if nothing listens.
+        if succeeds && !text.contains("refused") {
+            return text;
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    panic!("{program} {arguments}: no server");
+}
+
+/// Transfers in the direction of each role, with our command as client and as server.
+fn transfers(device: &str) {
+    let fullpipe = env!("CARGO_BIN_EXE_fullpipe");
+    let ours = format!("--dev {device} --addr 10.77.0.2/24");
+    for reversed in ["", " -R"] {
+        let server = start(fullpipe, &format!("iperf -s -P 1 {ours}"));
+        let stock = client("iperf", &format!("-c 10.77.0.2 -y C -n {BYTES}{reversed}"));
+        let (succeeds, text) = output(server);
+        let what = format!("{device}{reversed}: {text} and {stock}");
+        assert!(succeeds && text.contains("28.6 MBytes"), "{what}");
+        assert!(stock.contains(&format!(",{BYTES},")), "{what}");
+        assert!(text.contains("limits ("), "{what}");
+
+        let mut server = start("iperf", "-s -y C");
+        let text = client(
+            fullpipe,
+            &format!("iperf -c 10.77.0.1 -n {BYTES}{reversed} {ours}"),
+        );
+        server.kill().expect("it is our child");
+        server.wait().expect("it is our child");
+        let what = format!("{device}{reversed}: {text}");
+        assert!(text.contains("28.6 MBytes"), "{what}");
+        assert!(text.contains("limits ("), "{what}");
+    }
+}
+
+#[test]
+#[ignore = "needs root, network devices and strangers' programs: cargo xtask test"]
+fn iperf_on_the_wire_of_an_interface_counts_the_bytes_of_stock_iperf() {
+    apart::in_network_namespace(
+        "iperf_on_the_wire_of_an_interface_counts_the_bytes_of_stock_iperf",
+        || {
+            ip("link add fpwire0 type veth peer name fpwire1");
+            ip("addr add 10.77.0.1/24 dev fpwire1");
+            ip("link set fpwire0 up");
+            ip("link set fpwire1 up");
+            transfers("packet:fpwire0");
+            kernel::set_checksum_offload("fpwire1", false).expect("veth can");
+            transfers("xdp:fpwire0");
+        },
+    );
+}

@@ -1,0 +1,232 @@
+//! The memory of an `AF_XDP` socket: chunks that each hold a frame, and four rings by which
+//! this process and the kernel pass chunks to each other.
+//!
+//! Rule: a chunk belongs to one direction for good and to one side at a time. Nothing here
+//! makes a system call after construction.
+
+use std::{
+    io, mem,
+    os::fd::{AsFd as _, AsRawFd, OwnedFd},
+    sync::atomic::Ordering,
+};
+
+use crate::{errno::check, mapping::Mapping, packet::socket::set_at};
+
+/// Chunks of each direction, a power of two.
+const RECEIVED: usize = 2_048;
+const SENT: usize = 1_024;
+/// Bytes of a chunk that the kernel leaves free before a received frame.
+const HEADROOM: usize = 256;
+/// Sizes that a chunk may have.
+const CHUNKS: [usize; 2] = [2_048, 4_096];
+
+/// Largest frame that a chunk holds, in bytes.
+pub(super) const FRAME_MAX: usize = CHUNKS[1] - HEADROOM;
+
+/// Returns the smallest chunk for frames of `frame_max` bytes, or `None` if there is none.
+pub(super) fn chunk_for(frame_max: usize) -> Option<usize> {
+    CHUNKS
+        .into_iter()
+        .find(|chunk| frame_max + HEADROOM <= *chunk)
+}
+
+/// A ring whose entries have `WORDS` words of four bytes.
+#[derive(Debug)]
+struct Ring<const WORDS: usize> {
+    memory: Mapping,
+    offsets: libc::xdp_ring_offset,
+    len: u32,
+    /// The next entry on this side.
+    position: u32,
+}
+
+impl<const WORDS: usize> Ring<WORDS> {
+    fn new(
+        socket: &OwnedFd,
+        (option, page): (libc::c_int, u64),
+        len: usize,
+        offsets: libc::xdp_ring_offset,
+    ) -> io::Result<Self> {
+        let size = offsets.desc as usize + len * 4 * WORDS;
+        set_at(socket, libc::SOL_XDP, option, &(len as libc::c_int))?;
+        Ok(Self {
+            memory: Mapping::of_socket(socket.as_fd(), size, page as libc::off_t)?,
+            offsets,
+            len: len as u32,
+            position: 0,
+        })
+    }
+
+    fn entry(&self, position: u32) -> usize {
+        self.offsets.desc as usize + (position & (self.len - 1)) as usize * 4 * WORDS
+    }
+
+    /// Entries that the kernel has produced, and this side not yet taken.
+    fn waiting(&self) -> u32 {
+        let produced = self.memory.word(self.offsets.producer as usize);
+        produced.load(Ordering::Acquire).wrapping_sub(self.position)
+    }
+
+    /// Reads the next entry. The kernel may overwrite it after [`took`](Self::took).
+    fn front(&self) -> [u32; WORDS] {
+        let at = self.entry(self.position);
+        let word = |number| self.memory.word(at + 4 * number).load(Ordering::Relaxed);
+        std::array::from_fn(word)
+    }
+
+    fn took(&mut self) {
+        self.position = self.position.wrapping_add(1);
+        let consumed = self.memory.word(self.offsets.consumer as usize);
+        consumed.store(self.position, Ordering::Release);
+    }
+
+    /// Entries that this side has produced, and the kernel not yet taken.
+    fn unconsumed(&self) -> u32 {
+        let consumed = self.memory.word(self.offsets.consumer as usize);
+        self.position.wrapping_sub(consumed.load(Ordering::Acquire))
+    }
+
+    /// Gives the kernel an entry. The caller knows that there is room.
+    fn give(&mut self, entry: [u32; WORDS]) {
+        let at = self.entry(self.position);
+        for (number, word) in entry.into_iter().enumerate() {
+            let slot = self.memory.word(at + 4 * number);
+            slot.store(word, Ordering::Relaxed);
+        }
+        self.position = self.position.wrapping_add(1);
+        let produced = self.memory.word(self.offsets.producer as usize);
+        produced.store(self.position, Ordering::Release);
+    }
+}
+
+/// An offset in the chunks, as the two words of an entry.
+const fn words(offset: usize) -> [u32; 2] {
+    let offset = (offset as u64).to_ne_bytes();
+    let [a, b, c, d, e, f, g, h] = offset;
+    [
+        u32::from_ne_bytes([a, b, c, d]),
+        u32::from_ne_bytes([e, f, g, h]),
+    ]
+}
+
+/// The offset of an entry's first two words.
+const fn offset([first, second]: [u32; 2]) -> usize {
+    let ([a, b, c, d], [e, f, g, h]) = (first.to_ne_bytes(), second.to_ne_bytes());
+    u64::from_ne_bytes([a, b, c, d, e, f, g, h]) as usize
+}
+
+/// Receiving side.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    received: Ring<4>,
+    fill: Ring<2>,
+    chunks: Mapping,
+}
+
+impl Receiver {
+    /// Copies the next frame to `buffer`, cut if it is longer. Returns its length.
+    pub(super) fn take(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        if self.received.waiting() == 0 {
+            return None;
+        }
+        let [first, second, len, _] = self.received.front();
+        let at = [first, second];
+        let len = (len as usize).min(buffer.len());
+        self.chunks.read(offset(at), &mut buffer[..len]);
+        self.received.took();
+        // There is room: the ring has an entry for each chunk of this direction.
+        self.fill.give(at);
+        Some(len)
+    }
+}
+
+/// Sending side.
+#[derive(Debug)]
+pub(super) struct Sender {
+    sent: Ring<4>,
+    completed: Ring<2>,
+    chunks: Mapping,
+    chunk: usize,
+    /// Offset of the first chunk of this direction.
+    first: usize,
+    /// Offsets of chunks without a frame.
+    free: Vec<usize>,
+}
+
+impl Sender {
+    /// Takes a copy of `frame` to send. Returns false if no chunk is free.
+    pub(super) fn put(&mut self, frame: &[u8]) -> bool {
+        while self.completed.waiting() > 0 {
+            self.free.push(offset(self.completed.front()));
+            self.completed.took();
+        }
+        let Some(at) = self.free.pop() else {
+            return false;
+        };
+        let len = frame.len().min(self.chunk);
+        self.chunks.write(at - self.first, &frame[..len]);
+        let [first, second] = words(at);
+        // There is room: the ring has an entry for each chunk of this direction.
+        self.sent.give([first, second, len as u32, 0]);
+        true
+    }
+
+    /// Frames that the kernel has not taken.
+    pub(super) fn waiting(&self) -> u32 {
+        self.sent.unconsumed()
+    }
+}
+
+/// Gives `socket` its memory, in chunks of `chunk` bytes. The socket must outlive it.
+pub(super) fn set_up(socket: &OwnedFd, chunk: usize) -> io::Result<(Receiver, Sender)> {
+    let chunks = Mapping::anonymous((RECEIVED + SENT) * chunk)?;
+    let registered = libc::xdp_umem_reg_v1 {
+        addr: chunks.address(),
+        len: ((RECEIVED + SENT) * chunk) as u64,
+        chunk_size: chunk as u32,
+        headroom: 0,
+    };
+    set_at(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registered)?;
+    let offsets = offsets(socket)?;
+    let fill = (libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_PGOFF_FILL_RING);
+    let completion = (
+        libc::XDP_UMEM_COMPLETION_RING,
+        libc::XDP_UMEM_PGOFF_COMPLETION_RING,
+    );
+    let receive = (libc::XDP_RX_RING, libc::XDP_PGOFF_RX_RING as u64);
+    let send = (libc::XDP_TX_RING, libc::XDP_PGOFF_TX_RING as u64);
+    let first = RECEIVED * chunk;
+    let (incoming, outgoing) = chunks.split(first);
+    let mut receiver = Receiver {
+        fill: Ring::new(socket, fill, RECEIVED, offsets.fr)?,
+        received: Ring::new(socket, receive, RECEIVED, offsets.rx)?,
+        chunks: incoming,
+    };
+    for number in 0..RECEIVED {
+        receiver.fill.give(words(number * chunk));
+    }
+    let sender = Sender {
+        completed: Ring::new(socket, completion, SENT, offsets.cr)?,
+        sent: Ring::new(socket, send, SENT, offsets.tx)?,
+        chunks: outgoing,
+        chunk,
+        first,
+        free: (RECEIVED..RECEIVED + SENT)
+            .map(|number| number * chunk)
+            .collect(),
+    };
+    Ok((receiver, sender))
+}
+
+/// The kernel's offsets in the memory of each ring.
+fn offsets(socket: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
+    // SAFETY: the structure consists of integers, for which zero is a value.
+    let mut offsets: libc::xdp_mmap_offsets = unsafe { mem::zeroed() };
+    let mut len = size_of_val(&offsets) as libc::socklen_t;
+    let (at, len_at) = ((&raw mut offsets).cast(), &raw mut len);
+    let (fd, option) = (socket.as_raw_fd(), libc::XDP_MMAP_OFFSETS);
+    // SAFETY: the kernel writes at most `len` bytes, the size of `offsets`, which outlives
+    // the call.
+    check(unsafe { libc::getsockopt(fd, libc::SOL_XDP, option, at, len_at) })?;
+    Ok(offsets)
+}
