@@ -62,8 +62,8 @@ impl<S: Stack> Active<S> {
         }
     }
 
-    /// Writes to every connection, transfers everything, and reads it. Returns the number of
-    /// bytes.
+    /// Writes to every connection, transfers the payload, and reads it. Returns the number of bytes
+    /// read.
     fn step(&mut self) -> u64 {
         for _ in 0..WRITES.div_ceil(self.connections.len()) {
             for flow in &mut self.connections {

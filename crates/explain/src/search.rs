@@ -236,7 +236,7 @@ impl<'a> Search<'a> {
             changes: changes.to_vec(),
             ratio: speed.over(base),
             error: speed.error(base),
-            // A transfer of datagrams ends after its time, so no change makes it complete.
+            // Do not compare the ends of datagram transfers: these always end after their time.
             ends: !self.setup.flow().is_udp() && speed.is_complete() && !base.is_complete(),
             is_complete: speed.completes_with(base),
             speed,

@@ -63,8 +63,8 @@ fn of_application(lever: &Lever) -> &'static [Limit] {
     }
 }
 
-/// Returns true if a link was full for at least [`BUSY`] of the time. If the directions share the
-/// medium or `direction` is `None`, the whole link counts, otherwise only `direction`.
+/// Returns true if a link was full for at least [`BUSY`] of the time. Considers only `direction`,
+/// or the whole link if the directions share the medium or `direction` is `None`.
 fn is_busy(played: &Played, link: usize, direction: Option<Direction>) -> bool {
     let account = &played.path.links[link];
     let of_direction = direction.map_or(0.0, |way| account.direction(way).full_share());

@@ -62,8 +62,8 @@ impl Sample {
 }
 
 impl Estimate {
-    /// Creates an estimate of `value`. `apart` are the deviations of the samples from `value`;
-    /// `mean` is the mean in the unit of the deviations.
+    /// Creates an estimate of `value`. `apart` are the deviations of the samples. Their standard
+    /// error is divided by `mean`, so that the interval is a share.
     fn of(value: f64, apart: impl Iterator<Item = f64>, mean: f64) -> Self {
         let squares: Vec<_> = apart.map(|apart| apart * apart).collect();
         let count = squares.len() as f64;
