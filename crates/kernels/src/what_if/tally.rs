@@ -65,7 +65,7 @@ impl WhatIfTally {
     }
 
     /// Returns true if no advice makes a transfer slower, and if the errors of predictions from
-    /// captures are within [`LIMITS`].
+    /// captures are within `LIMITS`.
     pub fn is_met(&self) -> bool {
         let small = |errors: [f64; 2]| {
             errors
