@@ -47,6 +47,16 @@ impl ReceiveHalf {
         pool: &mut Pool,
     ) -> Arrival {
         let next = self.next_offset();
+        if self.fits_next(seq, payload.len(), next)
+            && self.stream.write_at(pool, next, payload).is_ok()
+        {
+            debug_assert_eq!(self.offset_of(seq), next);
+            self.rcv_nxt += payload.len() as u32;
+            return Arrival::InOrder {
+                bytes: payload.len() as u32,
+                filled: false,
+            };
+        }
         // Cut off the bytes before the start of the stream, which were never payload and have no
         // offset.
         let before = u64::from(seq.room_to(self.seq_of(next))).saturating_sub(next) as usize;
@@ -78,6 +88,18 @@ impl ReceiveHalf {
         } else {
             self.keep(kept, piece, out_of_order_limits, pool)
         }
+    }
+
+    /// Returns true if `len` bytes at `seq` are the next in order, nothing waits behind a
+    /// hole, and the window has room for all of them: none is trimmed. `next` is the stream
+    /// offset of the next byte.
+    fn fits_next(&self, seq: SeqNum, len: usize, next: u64) -> bool {
+        seq == self.rcv_nxt
+            && len > 0
+            && len <= self.window_left() as usize
+            && next + len as u64 <= self.stream.reserved_end()
+            && !self.has_hole()
+            && !self.fin_received
     }
 
     /// Stores the next bytes in order. If they fill a hole, payload behind the hole
