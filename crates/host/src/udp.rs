@@ -213,8 +213,7 @@ impl UdpSocket {
             .block(self.read_timeout.get())?
     }
 
-    /// Ready once the datagram is in the send queue. Only the waker of the last sender is
-    /// kept.
+    /// Ready once the datagram is in the send queue. Only the waker of the last call is kept.
     ///
     /// # Errors
     /// Nothing can be sent to the destination, or the datagram is too long.
@@ -230,8 +229,7 @@ impl UdpSocket {
         poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
     }
 
-    /// Ready with a datagram's length and its sender. Only the waker of the last receiver
-    /// is kept.
+    /// Ready with a datagram's length and its sender. Only the waker of the last call is kept.
     ///
     /// # Errors
     /// The runtime was stopped.

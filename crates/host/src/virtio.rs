@@ -1,5 +1,5 @@
-//! The header in front of each frame that is exchanged with the kernel, in either direction, if
-//! checksums may be left out or segments merged (`struct virtio_net_hdr`).
+//! The header (`struct virtio_net_hdr`) before each frame to or from the kernel. Devices use it if
+//! checksums may be left out or segments merged.
 //!
 //! Rule: only this file reads and writes the header, for every kind of device. The header's
 //! numbers are in the machine's byte order.
@@ -16,7 +16,7 @@ const NEEDS_CHECKSUM: u8 = 1;
 const CHECKSUM_VALID: u8 = 2;
 /// Second byte: the frame is to be cut into TCP segments over IPv4.
 const CUT_TCP4: u8 = 1;
-/// Second byte, added to the kind: CWR is set.
+/// Second byte, added to [`CUT_TCP4`]: the TCP header has the flag CWR.
 const CUT_ECN: u8 = 0x80;
 
 /// Returns the header for a frame that is sent.

@@ -30,7 +30,7 @@ pub(crate) enum Interest {
     Connect,
 }
 
-/// Identifies one waiter of a socket and a direction.
+/// Identifies a waiter among those for the same direction of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaiterKey(u64);
 

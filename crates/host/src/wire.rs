@@ -1,7 +1,7 @@
 //! Checks for a stack that joins the network of an interface as one more host.
 //!
-//! Rule: nothing is opened and nothing changes here. An interface or an address that cannot
-//! work is refused with the remedy.
+//! Rule: nothing is opened and nothing changes here. The error for an interface or an address that
+//! cannot work names the remedy.
 
 use std::{
     io,

@@ -1,5 +1,5 @@
-//! Families of levers (things that somebody could change), for the table of best against
-//! named levers.
+//! Families of levers (things that somebody could change), for the table that compares the best
+//! levers with the named ones.
 //!
 //! Rule: a lever that no row lists gets a family from its kind and its name.
 

@@ -1,8 +1,8 @@
 //! Compares an answer about a world (a random transfer) with the truth.
 //!
-//! Rule: the levers (changes) that an answer names, refutes, advises or predicts are judged by
-//! runs with other seeds than the engine's. A contradiction counts only if two sets of seeds show
-//! it.
+//! Rule: the levers (changes) that an answer names, refutes or advises, and the goodput that it
+//! predicts, are judged by runs with other seeds than the engine's. A contradiction counts only if
+//! two sets of seeds show it.
 
 use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
@@ -20,8 +20,8 @@ pub const RIGHT: f64 = 0.8;
 pub const WRONG: f64 = 0.2;
 /// If the best gain is above this, named levers with a gain below 2 % are wrong.
 pub const CLEAR: f64 = 0.05;
-/// A refutation or an advice can be contradicted only if the error of the gain is at most this
-/// share.
+/// Gains that may contradict a refutation or an advice are measured until twice their error is at
+/// most this share.
 const EXACT: f64 = 0.005;
 
 /// The parts of an explanation that are judged. Levers have the names that `fullpipe lab explain

@@ -81,7 +81,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Runs the world with this number unchanged, with the seeds for choosing.
+    /// Runs the unchanged world with the seeds for choosing. `number` is the world's number.
     ///
     /// # Errors
     /// If a checker of the simulator found a violation.

@@ -66,7 +66,7 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// Summarises `judged`. `broken` is the number of further worlds, which failed.
+    /// Summarises `judged`. `broken` is the number of worlds that failed and are not in `judged`.
     pub const fn new(judged: &'a [Judged], broken: usize) -> Self {
         Self { judged, broken }
     }
@@ -153,8 +153,8 @@ impl<'a> Tally<'a> {
         worst
     }
 
-    /// Number of worlds for each pair of families: that of the best lever and that of the
-    /// named lever.
+    /// Number of worlds, by the family of the best lever (rows) and by the family of the named
+    /// lever (columns).
     fn confusion(&self) -> Table {
         let mut families: Vec<&str> = self
             .judged

@@ -117,8 +117,8 @@ fn the_truth_of_a_small_send_buffer_is_the_send_buffer() {
     assert_eq!((path.verdict, path.named_gain), (Verdict::Wrong, 0.0));
     assert_eq!(verdict_of(&[]).verdict, Verdict::Wrong);
     assert_eq!(verdict_of(&["sender.no.such"]).named_family, "unknown");
-    // A lever of a host that helps counts as the best one, even if the judge itself found only
-    // levers of the path.
+    // If the answer names a lever (a setting) of a host that helps, this lever counts as the best
+    // one, even if the judge itself found only levers of the path.
     let mut blind = Truth::of(&world).unwrap();
     blind.best.levers = vec!["path.forward.rate".into()];
     blind.best.is_of_host = false;

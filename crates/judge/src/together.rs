@@ -8,7 +8,7 @@ use fullpipe_explain::{Change, Lever, LeverKind};
 
 use crate::runs::{Failure, Gain, LEAST, Runs};
 
-/// Number of levers, those that help most alone, of which all pairs are tried.
+/// All pairs of this many levers are tried: of those that help most alone.
 const PAIRED: usize = 4;
 /// Number of combinations that are tried with more than one seed.
 const PROMISING: usize = 6;

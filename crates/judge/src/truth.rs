@@ -1,9 +1,9 @@
 //! Finds the lever (the setting to change) that helps most, by trying all levers.
 //!
-//! Rule: the truth is the best lever or combination of the hosts, because somebody can set it, if
-//! it gives at least 2 % and more than twice the error of the gain. Otherwise the truth is the best
-//! of the other levers. Every lever is tried with few seeds. Those that may be the best are then
-//! measured with other seeds.
+//! Rule: levers of the hosts come first, because somebody can set them. The best of them, or their
+//! best combination, is the truth if its gain is at least 2 % and more than twice the gain's error.
+//! Otherwise the truth is the best of the other levers. Every lever is tried with few seeds. Those
+//! that may be the best are then measured with other seeds.
 
 use fullpipe_explain::{Ample, Change, Lever, levers_of};
 
@@ -14,7 +14,8 @@ use crate::{
     world::World,
 };
 
-/// Number of levers of the hosts, and of other levers, that are measured again.
+/// Largest number of contenders that are measured, among the levers of the hosts and among the
+/// other levers.
 const CONTENDERS: usize = 8;
 /// A lever cannot be the best if its rough gain is below this share of the best measured gain.
 const FAR: f64 = 0.7;

@@ -35,9 +35,8 @@ const APPLIED: [&str; 12] = [
     "tcp.initial_window",
     "tcp.initial_receive_window",
 ];
-/// Knobs whose sysctl exists in a namespace but does not do what the knob does. The share of the
-/// receive buffer has no effect since Linux 6.6. Probes of idle connections also need a socket
-/// option.
+/// Sysctls that exist in a namespace but do not do what their knobs do. `tcp_adv_win_scale` has no
+/// effect since Linux 6.6. The keepalive sysctls need a socket option, too.
 const WITHOUT_EFFECT: [&str; 4] = [
     "tcp_adv_win_scale",
     "tcp_keepalive_time",

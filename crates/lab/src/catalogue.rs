@@ -90,7 +90,7 @@ pub enum CatalogueError {
         /// The operating system's error.
         error: io::Error,
     },
-    /// The file has mistakes, at least one.
+    /// The mistakes of the file, at least one.
     Mistakes(Vec<Mistake>),
 }
 

@@ -83,8 +83,8 @@ pub struct KernelMeasured {
     pub srtt_ms: f64,
     /// Largest number of bytes that the first sender had in flight, according to the capture.
     pub largest_flight_bytes: u64,
-    /// 99th percentile of the lateness, in microseconds, with which frames left the link; the
-    /// larger value of both directions. A large value means that the machine was busy.
+    /// 99th percentile of the lateness with which frames left the link, in microseconds: the larger
+    /// of the two directions' values. A large value means that the machine was busy.
     pub link_late_p99_us: u64,
     /// Account of the senders, from the kernel's information about their sockets.
     pub by_socket: KernelAccount,

@@ -140,7 +140,8 @@ fn record(cells: &[String]) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Returns the lines about a row that follow the table, with `lines` first.
+/// Appends the lines about a row that follow the table: first `lines`, then the reason that the
+/// kernel did not run the row, or the settings that were not applied and the notes.
 fn below(
     out: &mut String,
     row: &RowReport,

@@ -31,8 +31,8 @@ use crate::{
 const WRITE: u64 = 16_384;
 /// Longest duration of a transfer for which neither bytes nor duration are given.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Bytes of a transfer on a fast path, if no end is given. Its duration is the time of this many
-/// bytes at the path's rate.
+/// On a fast path, a transfer without a given end lasts as long as this many bytes take at the
+/// path's rate.
 const BYTES: u64 = 1_000_000_000;
 /// Fewest round trips of a transfer without a given end. The longest duration takes precedence.
 const ROUND_TRIPS: u64 = 50;

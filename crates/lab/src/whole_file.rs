@@ -1,9 +1,9 @@
 //! Writes a file of results either completely or not at all.
 //!
 //! Rule: every file that a command writes is written by this module. A regular file is written
-//! under a temporary name in its destination's folder and then renamed. A failed write therefore
-//! leaves the old file unchanged, and no temporary file. Symbolic links are followed. A FIFO or a
-//! character device is written in place.
+//! under a temporary name in its destination's folder and then renamed. Therefore the old file is
+//! unchanged after a failed write, and the temporary file is removed. Symbolic links are followed.
+//! A FIFO or a character device is written in place.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -206,8 +206,9 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-/// Returns true if `found` is the file that standard output is redirected to. A second open file
-/// description would have its own offset, and would overwrite the output of the first.
+/// Returns true if `found` is the file that standard output is redirected to. Such a file must not
+/// be opened again: the second open file description would have its own offset, so its output would
+/// overwrite that of the first.
 fn is_standard_output(found: &fs::Metadata) -> bool {
     let own = io::stdout().as_fd().try_clone_to_owned();
     let own = own.and_then(|own| File::from(own).metadata());

@@ -1,4 +1,4 @@
-//! Tests that run the experiments of the checkout and compare them with the claims about them.
+//! Tests that run the checkout's experiments and compare the results with the documentation.
 //!
 //! Rule: readers of the documentation rely on the committed reports. A change of behaviour
 //! therefore fails here with the changed report, printed for 80 columns. To accept a change, run
@@ -143,8 +143,8 @@ fn nuttx_is_as_fast_in_a_pool_of_7_056_bytes_as_with_all_the_memory_there_is() {
         );
         let stalled = row("36 x 196, whole writes");
         assert_eq!(stalled.measured.delivered_bytes, 0);
-        // The verdict must advise more than 96 blocks: these hold 16,384 bytes and their headers,
-        // but then each write must wait for the previous one.
+        // The verdict must advise more than 96 blocks. They have room for a write of 16,384 bytes
+        // and its headers, but each write must then wait for the previous one.
         let Some(verdict) = &stalled.verdict else {
             continue;
         };
@@ -337,8 +337,8 @@ fn a_closed_window_is_probed_as_long_as_the_peer_answers() {
     assert_eq!(lost.outcome, Outcome::Dropped);
     assert_eq!((lost.window_probes, lost.resets), (15, 1));
     let (dropped, reset) = (lost.dropped_s.unwrap(), lost.reset_s.unwrap());
-    // Ten timeouts, each twice the previous one, starting with 200 ms plus a round trip of 2 ms;
-    // then six timeouts of 120 s.
+    // The sender drops the connection after ten timeouts, each twice the previous one, that start
+    // with 200 ms plus a round trip of 2 ms, and after six more timeouts of 120 s.
     assert!((924.6..=928.0).contains(&dropped), "{dropped} s");
     assert!((1_800.0..=1_801.0).contains(&reset), "{reset} s");
 }

@@ -245,9 +245,9 @@ fn the_access_time_of_nuttx_is_the_nearest_that_misses_no_row_by_a_tenth() {
     assert!(nearer[0] > 0.1 && used[0] < 0.1, "{nearer:?} {used:?}");
 }
 
-/// Tests two statements of case A: the sentence about other shares of payload in buffers, and the
-/// note about a connection that stays open. Such a connection saves slow start and the handshake's
-/// round trip of 20 ms.
+/// Tests two statements of experiment `linux-buffers-a`: the sentence about other shares of payload
+/// in buffers, and the note about a connection that stays open. Such a connection saves slow start
+/// and the handshake's round trip of 20 ms.
 #[test]
 fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
     let rows = ["SO_SNDBUF 16K", "256K, wmem_max raised"];
@@ -271,7 +271,7 @@ fn case_a_depends_on_the_text_share_and_hardly_on_the_handshake() {
     assert!((0.075..0.095).contains(&saved), "{saved} s");
 }
 
-/// Tests the reason that case E gives for `workload.think`.
+/// Tests the reason that experiment `linux-buffers-e` gives for `workload.think`.
 #[test]
 fn half_a_second_of_think_time_makes_case_e_longer_than_published() {
     let rows = ["RTT 5 ms", "RTT 1 ms"];

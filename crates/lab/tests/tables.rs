@@ -1,8 +1,8 @@
-//! Tests that compare the experiments with many seeds with the claims about them.
+//! Tests of the experiments that run with many seeds.
 //!
-//! Rule: each experiment runs once, and all tests use its report: the committed table, the page
-//! made of several reports, and the required figures. The runs take minutes without optimisation,
-//! so `cargo xtask test` runs them optimised, in a separate step. To accept a change:
+//! Rule: each experiment runs once. All tests use its report: they check the committed table, the
+//! page made of several reports, and the required figures. The runs take minutes without
+//! optimisation, so `cargo xtask test` runs them optimised, in a separate step. To accept a change:
 //! `UPDATE_SNAPSHOTS=1 cargo test --release -p fullpipe-lab --test tables -- --ignored`.
 
 mod widths;

@@ -32,13 +32,13 @@ pub struct FullpipeDatagramSocket {
     receive_buffer: u32,
 }
 
-/// Number of datagrams that fit into the receive queue in a test: full frames of 50 ms at 500
-/// Mbit/s. A busy machine may pause the reader for that long.
+/// Number of datagrams that fit into the receive queue in a test: as many full frames as arrive in
+/// 50 ms at 500 Mbit/s. A busy machine may pause the reader for that long.
 const RECEIVE_QUEUE: u32 = 2_048;
 
 /// Sets the UDP knobs for an iperf test: a receive queue that does not overflow while the
-/// scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if given. To be called before
-/// the user's settings are applied.
+/// scheduler pauses the reader, and buffers of `buffer` bytes (`-w`) if given. Call this before the
+/// user's settings are applied.
 pub fn configure_udp_for_iperf(config: &mut Config, buffer: Option<u32>) {
     let pool_bytes = config.pool.blocks.saturating_mul(config.pool.block_size);
     config.udp.receive_queue = RECEIVE_QUEUE;

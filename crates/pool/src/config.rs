@@ -1,7 +1,7 @@
 //! The knobs of packet memory.
 //!
-//! The one rule: a configuration states how much memory there is and how it is
-//! shared. Nothing is allocated here.
+//! Rule: a configuration states how much memory there is and how it is shared. Nothing is
+//! allocated here.
 
 crate::knobs! {
     /// The size of packet memory, and how it is shared.

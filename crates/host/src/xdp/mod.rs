@@ -2,9 +2,10 @@
 //! wire, and the kernel's own stack does not see its frames.
 //!
 //! Rule: a program in the kernel gives the socket the frames to the host's MAC address, and
-//! ARP packets that ask for its address. All others go to the kernel as before, and so does
-//! everything once the socket is closed. The mode is the kernel's generic one with copies,
-//! which every driver has. Frames are as on a wire: one segment each, with checksums.
+//! ARP packets that ask for the host's IP address. The kernel's own stack gets all other frames,
+//! and every frame once the socket is closed. The program runs in the kernel's generic mode, which
+//! copies frames but needs no support by a driver. Each frame carries one segment and its complete
+//! checksums, as on a wire.
 
 mod program;
 mod rings;
@@ -36,14 +37,16 @@ use crate::{
 
 /// Time between two tries to send frames that the kernel has not taken.
 const SEND_AGAIN: Duration = Duration::from_micros(200);
-/// Longest wait for a receive queue whose last socket was closed, and time between two tries.
+/// Longest wait for a receive queue whose last socket was closed.
 const FREE_AFTER: Duration = Duration::from_secs(1);
+/// Time between two tries to bind to such a queue.
 const BIND_AGAIN: Duration = Duration::from_millis(10);
 
 /// An `AF_XDP` socket bound to receive queue 0 of one interface.
 #[derive(Debug)]
 pub struct XdpSocket {
-    /// Holds the program while it is open; set by [`HostDevice::begin`]. Closed first.
+    /// The program is attached until this link is closed. Set by [`HostDevice::begin`]; the first
+    /// field, because the link must be closed before the socket.
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
     receiver: Mutex<Receiver>,
@@ -157,8 +160,8 @@ fn open_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Binds `socket` to receive queue 0. The kernel frees the queue of a closed socket a little
-/// later, hence the tries.
+/// Binds `socket` to receive queue 0. Tries again while the queue is busy, because the kernel frees
+/// the queue of a closed socket a little later.
 fn bind_when_free(socket: &OwnedFd, index: u32) -> io::Result<()> {
     let began = Instant::now();
     loop {
@@ -208,7 +211,7 @@ impl HostDevice for XdpSocket {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         if let Some(frame) = wire::announcement(host) {
-            // If it is lost, a neighbour with another MAC address asks again after a while.
+            // Ignore a loss: a neighbour that has an older MAC address asks again after a while.
             let _ = self.send(&frame, TxMeta::default());
             self.flush();
         }
@@ -243,8 +246,8 @@ impl HostDevice for XdpSocket {
         }
     }
 
-    /// The kernel takes frames in parts. What it does not take now, because the interface
-    /// is full, is tried again after [`SEND_AGAIN`].
+    /// Calls the kernel until it takes no more frames: a call may take only some of them. The other
+    /// frames, for which the interface has no room, are tried again after [`SEND_AGAIN`].
     fn flush(&self) {
         let mut waiting = self.sender().waiting();
         while waiting > 0 {

@@ -1,9 +1,9 @@
 //! The program in the kernel that gives an `AF_XDP` socket the frames of its host, and
 //! leaves all others to the kernel.
 //!
-//! Rule: the program is attached by a link, whose last descriptor is in this process. It is
-//! detached when that is closed, also when the process is killed. The program is written in
-//! the instructions of BPF, so that no compiler and no library is needed.
+//! Rule: the program is attached by a link, whose only descriptor is in this process. The kernel
+//! detaches the program when the descriptor is closed, also if the process is killed. The program
+//! is written as BPF instructions, so that no compiler and no library is needed.
 
 use std::{
     io,
@@ -24,14 +24,15 @@ const BPF_XDP: u32 = 37;
 const BPF_REDIRECT_MAP: i32 = 51;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_PASS: i32 = 2;
-/// The licence, as the kernel wants it. The functions used here are not reserved for others.
+/// The licence, which the kernel asks for. The program calls no function that needs the GPL.
 const LICENSE: &[u8] = b"MIT OR Apache-2.0\0";
 /// EtherType of ARP, as it is on the wire.
 const ARP: [u8; 2] = [8, 6];
-/// Offset of the EtherType, and of the wanted address in an ARP packet, in a frame.
+/// Offset of the EtherType in a frame.
 const ETHERTYPE_AT: i16 = 12;
+/// Offset of an ARP packet's target address in a frame.
 const TARGET_AT: i16 = 38;
-/// Bytes that a frame must have: ARP over Ethernet. A shorter frame carries nothing.
+/// Length of an ARP packet over Ethernet, in bytes. The kernel gets all shorter frames.
 const LEAST: i32 = 42;
 
 /// Arguments of the system call, padded as the kernel lays them out.
@@ -156,7 +157,7 @@ const fn instruction(
     u64::from_ne_bytes([code, registers, o0, o1, n0, n1, n2, n3])
 }
 
-/// Operations, with the names that `linux/bpf.h` combines.
+/// Codes of operations, each combined from constants of `linux/bpf.h`.
 const LOAD_WORD: u8 = 0x61;
 const LOAD_HALF: u8 = 0x69;
 const LOAD_MAP: u8 = 0x18;
@@ -170,9 +171,11 @@ const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 /// Source of [`LOAD_MAP`]: the number is the descriptor of a map.
 const OF_MAP: u8 = 1;
-/// Offsets in the program's argument: start and end of the frame, and its receive queue.
+/// Offset of the frame's start in the program's argument (`struct xdp_md`).
 const START: i16 = 0;
+/// Offset of the frame's end in the program's argument.
 const END: i16 = 4;
+/// Offset of the receive queue's index in the program's argument.
 const QUEUE: i16 = 16;
 
 /// The program: redirects frames to `mac`, and ARP packets that ask for `address`.
@@ -222,7 +225,7 @@ fn instructions(map: &OwnedFd, mac: MacAddress, address: Ipv4Addr) -> Vec<Instru
     let asks = (2 * request.len()) as i16;
     before(&mut program, &[instruction(JUMP, (0, 0), asks, 0)]);
     for (rank, pair) in station.into_iter().rev().enumerate() {
-        // Past the later pairs and the jump, to the test for ARP.
+        // If the pair differs, jump over the tests of later pairs and over the jump to `redirect`.
         before(&mut program, &differs(pair, 2 * rank as i16 + 1));
     }
     let skipped = to_pass(&program);

@@ -12,8 +12,9 @@ use std::{
 
 use crate::{errno::check, mapping::Mapping, packet::socket::set_at};
 
-/// Chunks of each direction, a power of two.
+/// Number of chunks for received frames, a power of two.
 const RECEIVED: usize = 2_048;
+/// Number of chunks for frames to send, a power of two.
 const SENT: usize = 1_024;
 /// Bytes of a chunk that the kernel leaves free before a received frame.
 const HEADROOM: usize = 256;
@@ -61,7 +62,7 @@ impl<const WORDS: usize> Ring<WORDS> {
         self.offsets.desc as usize + (position & (self.len - 1)) as usize * 4 * WORDS
     }
 
-    /// Entries that the kernel has produced, and this side not yet taken.
+    /// Number of entries that the kernel has produced and this process has not yet taken.
     fn waiting(&self) -> u32 {
         let produced = self.memory.word(self.offsets.producer as usize);
         produced.load(Ordering::Acquire).wrapping_sub(self.position)
@@ -80,13 +81,13 @@ impl<const WORDS: usize> Ring<WORDS> {
         consumed.store(self.position, Ordering::Release);
     }
 
-    /// Entries that this side has produced, and the kernel not yet taken.
+    /// Number of entries that this process has produced and the kernel has not yet taken.
     fn unconsumed(&self) -> u32 {
         let consumed = self.memory.word(self.offsets.consumer as usize);
         self.position.wrapping_sub(consumed.load(Ordering::Acquire))
     }
 
-    /// Gives the kernel an entry. The caller knows that there is room.
+    /// Gives the kernel an entry. The caller ensures that there is room.
     fn give(&mut self, entry: [u32; WORDS]) {
         let at = self.entry(self.position);
         for (number, word) in entry.into_iter().enumerate() {
@@ -99,7 +100,7 @@ impl<const WORDS: usize> Ring<WORDS> {
     }
 }
 
-/// An offset in the chunks, as the two words of an entry.
+/// Returns an offset in the chunks as the first two words of an entry.
 const fn words(offset: usize) -> [u32; 2] {
     let offset = (offset as u64).to_ne_bytes();
     let [a, b, c, d, e, f, g, h] = offset;
@@ -109,7 +110,7 @@ const fn words(offset: usize) -> [u32; 2] {
     ]
 }
 
-/// The offset of an entry's first two words.
+/// Returns the offset in the chunks that an entry's first two words contain.
 const fn offset([first, second]: [u32; 2]) -> usize {
     let ([a, b, c, d], [e, f, g, h]) = (first.to_ne_bytes(), second.to_ne_bytes());
     u64::from_ne_bytes([a, b, c, d, e, f, g, h]) as usize

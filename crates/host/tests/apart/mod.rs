@@ -27,7 +27,7 @@ const TRIES: u32 = 2;
 /// Runs one test at a time: the tests share ports, and would slow each other down.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Runs `body` in a process of its own that `wrapper` starts (`&[]` for none).
+/// Runs `body` in a process of its own, which `wrapper` starts (`&[]` for no wrapper).
 /// `test` is the calling test's name, by which the process finds it again.
 ///
 /// # Panics

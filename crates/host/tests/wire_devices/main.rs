@@ -42,8 +42,7 @@ fn options(device: &str) -> DeviceOptions {
     DeviceOptions::new(device.parse().expect("a device"))
 }
 
-/// Makes the pair `fpwire0`, `fpwire1`, whose second end is the kernel at 10.8.3.1. It
-/// computes checksums as before a real wire: XDP sees frames before any device could.
+/// Makes the veth pair `fpwire0`, `fpwire1`. At `fpwire1`, the kernel has the address 10.8.3.1.
 fn cable() {
     ip("link add fpwire0 type veth peer name fpwire1");
     ip("addr add 10.8.3.1/24 dev fpwire1");
@@ -66,7 +65,7 @@ fn start(options: &DeviceOptions, station: u8) -> Runtime {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Bytes of a file that differs from others by its `seed`.
+/// Returns the bytes of a file; each `seed` gives another file.
 fn file(seed: u64) -> Vec<u8> {
     let mut state = seed;
     (0..FILE)
@@ -104,7 +103,8 @@ fn swap(
     received
 }
 
-/// Carries a file in each direction at the same time, opened by the stack or by the kernel.
+/// Carries a file in each direction at the same time. The stack opens the connection if
+/// `stack_connects`, otherwise the kernel.
 fn swap_files(runtime: &Runtime, stack_connects: bool) {
     let (ours, theirs) = (file(1), file(2));
     let at_kernel = "10.8.3.1:80".parse().expect("an address");
@@ -199,7 +199,7 @@ fn a_packet_socket_carries_super_segments_in_both_directions() {
     );
 }
 
-/// The interface keeps its own address, and the kernel its traffic.
+/// The interface keeps its own address, and the kernel still gets its own traffic.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn the_kernel_keeps_its_own_traffic_on_the_interface() {

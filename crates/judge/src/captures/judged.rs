@@ -1,8 +1,8 @@
 //! Judges one case (a transfer that is constructed so that its limit is known) by captures
 //! at three places.
 //!
-//! Rule: an answer is right if it names the group of limits with the largest true share. It
-//! is also right if its group's true share is smaller by at most [`TOLERANCE`].
+//! Rule: an account (time by limit) that is inferred from a capture names a group of limits. This
+//! answer is right if the group's true share is at most [`TOLERANCE`] below the largest true share.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -24,7 +24,7 @@ use crate::runs::Failure;
 /// Difference at which two shares still count as equal.
 pub const TOLERANCE: f64 = 0.05;
 
-/// The account of a capture, and the truth.
+/// The account that was inferred from a capture, and the true account.
 #[derive(Clone, Debug)]
 pub struct JudgedCapture {
     /// Number of the case.
@@ -95,7 +95,7 @@ pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
         .into())
 }
 
-/// The account of the sender's own clock.
+/// The account of the sender's own limit clock.
 fn truth(case: &Case, observed: Option<&Observed>) -> TrueAccount {
     let connections = observed.iter().flat_map(|observed| &observed.connections);
     let mut ends = connections.flat_map(|connection| connection.ends());

@@ -26,7 +26,7 @@ pub struct CaptureTally<'a> {
 }
 
 impl<'a> CaptureTally<'a> {
-    /// Summarises `judged`. `broken` is the number of further cases, which failed.
+    /// Summarises `judged`. `broken` is the number of cases that failed and are not in `judged`.
     pub const fn new(judged: &'a [JudgedCapture], broken: usize) -> Self {
         Self { judged, broken }
     }

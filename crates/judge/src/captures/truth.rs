@@ -1,9 +1,9 @@
-//! The truth: the sender's own limit clock.
+//! The true account (time by limit) of a transfer, which the sender's own limit clock keeps.
 //!
-//! Rule: the handshake and the time after FIN are excluded, because a capture's lifetime begins and
-//! ends at other moments than the clock's. Pacing counts as a limit only if a pacing rate was
-//! configured. Otherwise the rate derives from the congestion window or from the delivery rate, so
-//! the time is added to the limit that bounded the bytes in flight before it.
+//! Rule: the handshake and the time after FIN are excluded, because a capture begins and ends at
+//! other moments than the clock. Pacing counts as a limit only if a pacing rate was configured.
+//! Otherwise congestion control sets the rate, so the time of pacing is added to the last limit
+//! that bounded the bytes in flight.
 
 use std::fmt;
 
@@ -53,7 +53,8 @@ impl LimitGroup {
         Self::Unknown,
     ];
 
-    /// Groups that bound the bytes in flight. A pacing rate may derive from them.
+    /// Groups that bound the bytes in flight. Time of pacing is added to the last of them if no
+    /// pacing rate was configured.
     const BOUNDS: [Self; 5] = [
         Self::SendBuffer,
         Self::ReceiveWindow,
@@ -100,7 +101,7 @@ impl LimitGroup {
     }
 }
 
-/// Shares of each group in a sender's time. They add up to 1, or all are 0.
+/// Each group's share of a sender's time. The shares add up to 1, or all are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TrueAccount {
     shares: [f64; LimitGroup::ALL.len()],
@@ -108,7 +109,8 @@ pub struct TrueAccount {
 
 impl TrueAccount {
     /// Computes the account from consecutive limits and their times. If no pacing rate was
-    /// configured (`has_rate` is false), the time of pacing is added to the limit before it.
+    /// configured (`has_rate` is false), the time of pacing is added to the last limit that bounded
+    /// the bytes in flight.
     pub fn of(bands: impl Iterator<Item = (SeenLimit, f64)>, has_rate: bool) -> Self {
         let mut shares = [0.0; LimitGroup::ALL.len()];
         let mut before = LimitGroup::SlowStart;

@@ -15,7 +15,7 @@ pub struct TwinTally<'a> {
 }
 
 impl<'a> TwinTally<'a> {
-    /// Summarises `judged`. `broken` is the number of further cases, which failed.
+    /// Summarises `judged`. `broken` is the number of cases that failed and are not in `judged`.
     pub const fn new(judged: &'a [JudgedTwin], broken: usize) -> Self {
         Self { judged, broken }
     }

@@ -2,9 +2,9 @@
 //!
 //! A case is a transfer that is constructed so that its limit is known. It runs once, and an
 //! experiment is fitted to each of its captures. The advice of a twin is applied to the captured
-//! transfer, which then runs again. The prediction uses only the capture.
+//! transfer, which then runs again. The twin's prediction of the result uses only the capture.
 //!
-//! Rule: a fit gets only the segments and the system of the hosts (as with `--preset`).
+//! Rule: a fit gets only the segments and the operating system of the hosts (as with `--preset`).
 
 use std::{fmt, ops::ControlFlow};
 
@@ -93,8 +93,8 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Change the place whose advice is applied from case to case of a construction. Constructions
-    // take turns, so `number` alone would always give a construction the same place.
+    // Take the advice from another place in each next case of a construction. Constructions take
+    // turns, so `number` alone would always give a construction the same place.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {

@@ -29,7 +29,7 @@ pub const IN_MID_TRANSFER: &[Dimension] = &[
     tcp("duration", 0.08, duration),
 ];
 
-/// Most segments that the path can carry during a transfer of fixed duration.
+/// Largest number of segments that the path can carry during a transfer of fixed duration.
 const TIMED: u64 = 500;
 
 fn set(plan: &mut Plan, field: &str, value: String) {
@@ -64,8 +64,8 @@ fn write_size(plan: &Plan) -> u64 {
         .map_or(16_384, |setup| setup.flow().write.into())
 }
 
-/// Draws the time in which `bytes` bytes are written or read: a fifth to three times the path's
-/// rate.
+/// Draws the time that an application takes to write or read `bytes` bytes. Its rate is a fifth to
+/// three times the path's rate.
 fn pace_us(plan: &Plan, rng: &mut Rng, bytes: u64) -> u64 {
     let rate = plan.rate_bps as f64 * spread(rng, 0.2, 3.0);
     (bytes as f64 * 8e6 / rate).clamp(1.0, 1e6) as u64
@@ -158,8 +158,8 @@ fn second_flow(plan: &mut Plan, mut rng: Rng) {
 
 /// Makes the transfer end after a duration. Results may exclude the transfer's beginning.
 fn duration(plan: &mut Plan, mut rng: Rng) {
-    // Choose a duration in which the whole path carries at most [`TIMED`] segments: with a lever
-    // applied, a slow transfer may use the whole path.
+    // Choose a duration in which the whole path carries at most [`TIMED`] segments, because a slow
+    // transfer may use the whole path after a change.
     let each = segment(plan).min(write_size(plan)).min(1_448);
     let longest_us = (TIMED * each) as f64 * 8e6 / plan.rate_bps as f64;
     if longest_us < 3.0 * plan.rtt_us as f64 {

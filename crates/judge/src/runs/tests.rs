@@ -14,7 +14,7 @@ fn a_gain_is_the_ratio_of_means_with_the_error_of_the_pairs() {
     };
     let gain = gain_over(&runs(&[1.0, 3.0]), &runs(&[1.0, 1.0]));
     assert_eq!((gain.share, gain.error), (1.0, 1.0));
-    // If all pairs have the same ratio, the error is 0. The goodput itself may vary with the seed.
+    // If all pairs have the same ratio, the error is 0, even if the goodput varies with the seed.
     let gain = gain_over(&runs(&[1.1, 2.2]), &runs(&[1.0, 2.0]));
     assert!((gain.share - 0.1).abs() < 1e-9 && gain.error < 1e-9);
     assert!(!gain_over(&runs(&[1.0, 3.0]), &runs(&[1.0, 1.0])).is_real());

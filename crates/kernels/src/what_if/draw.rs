@@ -15,7 +15,7 @@ const SECONDS: f64 = 3.0;
 /// Bytes of payload in flight for each byte of `SO_SNDBUF`, if the kernel makes no
 /// super-segments.
 const IN_FLIGHT: f64 = 1.26;
-/// If a buffer is the limit of a case, its bandwidth-delay product is at least this, in bytes.
+/// Smallest bandwidth-delay product of a case that a buffer limits, in bytes.
 const LEAST_BDP: u64 = 24_000;
 /// Smallest buffer that a case sets, in bytes.
 const LEAST_BUFFER: u64 = 8_192;

@@ -38,7 +38,7 @@ const TIME: Duration = Duration::from_secs(30);
 const SEED: u64 = 1;
 /// Number of runs of a transfer whose link draws losses.
 const RUNS: u64 = 5;
-/// Advice is neutral if goodput with it differs by less than this share.
+/// Advice is neutral if it changes goodput by less than this share.
 const NEUTRAL: f64 = 0.03;
 /// Prefixes of settings that belong to the hosts and their programs. Advice about the path is not
 /// applied, because both transfers use the same link.
@@ -96,8 +96,8 @@ pub struct WhatIf {
     pub title: String,
     /// Goodput without advice.
     pub before: Repeated,
-    /// Main limit without advice: first by the account of the sender's socket, then by that of the
-    /// capture.
+    /// Main limit without advice: first by the account (time by limit) of the sender's socket, then
+    /// by the account of the capture.
     pub limits: [Option<MainLimit>; 2],
     /// True if the account of the socket and the account of the capture have a main limit in
     /// common.

@@ -1,7 +1,7 @@
 //! Payload that fits into a host's buffers, computed from all knobs that affect it.
 //!
 //! Rule: a buffer with autotuning grows to its maximum. A buffer without autotuning has the size
-//! that was set, limited by the cap. Payload may use its percentage of that size.
+//! that was set, limited by the cap. Payload may use a percentage of that size, which a knob sets.
 
 use fullpipe_scenario::experiment::HostPlan;
 

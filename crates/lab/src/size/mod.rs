@@ -1,9 +1,9 @@
 //! Finds the smallest sufficient value of each knob on a path, by simulation.
 //!
 //! Rule: one knob is searched at a time, while the host has ample amounts of every other resource.
-//! A goodput is sufficient if it reaches a given share of what the path carries. If the host
-//! reaches that share with no value, the same share of the host's best goodput is sufficient
-//! instead. The text shows each result also as a multiple of the bandwidth-delay product.
+//! A goodput is sufficient if it reaches a given share of what the path carries. If no value of the
+//! knob suffices, the same share of the host's best goodput is sufficient instead. The text shows
+//! each result also as a multiple of the bandwidth-delay product.
 //!
 //! | content | module |
 //! | --- | --- |
@@ -61,14 +61,14 @@ pub struct SizeRequest {
     pub settings: Vec<(String, String)>,
     /// Percentage of the send buffer that must be free before a blocked writer continues.
     pub low_water: u32,
-    /// Sufficient goodput, as a share of what the path carries. If the host reaches that goodput
-    /// with no setting, the same share of the host's best goodput is sufficient.
+    /// Sufficient goodput, as a share of what the path carries. If no setting suffices, the same
+    /// share of the host's best goodput is sufficient instead.
     pub share: f64,
     /// Seed of all random numbers.
     pub seed: u64,
 }
 
-/// The path of a transfer, and the preset of its host under study.
+/// The path of a transfer, and the preset of the host under study.
 #[derive(Clone, Copy, Debug)]
 pub struct SizedPath {
     /// Rate of the slowest link, in bit/s.
@@ -115,8 +115,8 @@ pub struct Size {
     pub low_water: u32,
     /// Bandwidth-delay product, in bytes.
     pub bdp_bytes: u64,
-    /// Sufficient goodput, as a share of what the path carries. If the host reaches that goodput
-    /// with no setting, the same share of the host's best goodput is sufficient.
+    /// Sufficient goodput, as a share of what the path carries. If no setting suffices, the same
+    /// share of the host's best goodput is sufficient instead.
     pub share: f64,
     /// First seed, with which the search can be repeated.
     pub seed: u64,

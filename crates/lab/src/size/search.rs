@@ -2,8 +2,8 @@
 //! sufficient value.
 //!
 //! Rule: only values that the host's system can express are tried, so that the result can be set.
-//! Two points of a step run in parallel on every machine, so that the result does not depend on
-//! the machine. With losses, a value runs with more and more seeds until its goodput is known
+//! Two values run in parallel on every machine, so that the result does not depend on the
+//! machine. With losses, a value runs with more and more seeds until its goodput is known
 //! precisely enough, or is certainly sufficient or insufficient.
 
 use fullpipe::presets::alias;
@@ -42,8 +42,8 @@ pub enum KnobKind {
     Memory,
     /// Unacknowledged payload, if the host's system limits it separately.
     Unacknowledged,
-    /// Out-of-order payload, if the host's system limits it separately. Searched only with losses,
-    /// without which there is none.
+    /// Out-of-order payload, if the host's system limits it separately. Searched only with losses:
+    /// without losses, no payload is out of order.
     OutOfOrder,
 }
 
@@ -101,14 +101,14 @@ const GAIN: f64 = 0.005;
 const GAIN_WITH_LOSSES: f64 = PRECISE;
 /// Goodput is known precisely enough if its 95 % confidence interval is narrower than this share.
 pub const PRECISE: f64 = 0.03;
-/// Fewest and most seeds of a value with losses. Each further step doubles their number.
+/// Fewest and most seeds of a value with losses. Each further step doubles the number of seeds.
 pub const SEEDS: (usize, usize) = (4, 128);
 /// Bytes that the runs of a knob's search may carry. After that, no value runs with further seeds.
 const MOST_BYTES: u64 = 3_000_000_000;
 /// Doubling resources ends after this many consecutive steps without gain. One step does not
 /// suffice, because a curve may have a flat part.
 const WITHOUT_GAIN: u32 = 2;
-/// Number of points that run in parallel.
+/// Number of values that run in parallel.
 const SIDE_BY_SIDE: usize = 2;
 /// If the bandwidth-delay product is smaller than this, one further step beyond the first
 /// sufficient value is tried, because that value may be a peak.
@@ -119,9 +119,11 @@ const NEARLY: f64 = 0.97;
 /// two values near the point at which a straight line reaches the sufficient goodput. The other
 /// steps divide the interval into thirds.
 const STEPS: u32 = 5;
-/// Values of the first step, as percentages of that point.
+/// The two values of the first of these steps, as percentages of the value at which the straight
+/// line reaches the sufficient goodput.
 const AROUND: (u64, u64) = (98, 101);
-/// The search ends when the interval is smaller than the value divided by this number.
+/// The search ends when the interval between the last insufficient and the first sufficient value
+/// is at most the sufficient value divided by this number.
 const CLOSE: u64 = 50;
 /// As [`CLOSE`], on a path with losses.
 const CLOSE_WITH_LOSSES: u64 = 20;
@@ -304,7 +306,7 @@ pub fn search(
 }
 
 impl Searched {
-    /// Returns true if the knob is searched. Not searched are memory that was given, out-of-order
+    /// Returns true if the knob is searched. The search omits memory that was given, out-of-order
     /// payload without losses, and a separate limit for which the system has no name.
     pub fn is_wanted(&self, request: &SizeRequest) -> bool {
         let has_name = !alias::of_knob(request.preset.name, self.knob).is_empty();

@@ -85,7 +85,7 @@ impl ClientHeader {
         self.write(buffer, EXTEND | LENGTH_GIVEN | version2 | (length << 1));
     }
 
-    /// Writes the client's header of a datagram, after the datagram's own.
+    /// Writes the client's header of a datagram; it follows the datagram's own header.
     pub fn write_udp(&self, buffer: &mut [u8; CLIENT_LEN]) {
         let length = (DATAGRAM_LEN + CLIENT_LEN) as u32;
         let version2 = if self.reverse { VERSION2 } else { 0 };
@@ -258,7 +258,7 @@ impl DatagramHeader {
     }
 }
 
-/// Parses the client's header of a datagram; `None` when it has none.
+/// Parses the client's header of `datagram`; `None` when the datagram has no such header.
 pub fn client_header_of_datagram(datagram: &[u8]) -> Option<ClientHeader> {
     ClientHeader::parse(datagram.get(DATAGRAM_LEN..)?)
 }

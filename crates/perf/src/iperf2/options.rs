@@ -42,7 +42,7 @@ pub struct ClientOptions {
     pub remote: SocketAddr,
     /// Name or address of the server as the user wrote it.
     pub host: String,
-    /// UDP instead of TCP (`-u`).
+    /// True for UDP (`-u`), false for TCP.
     pub udp: bool,
     /// Length of the test.
     pub amount: Amount,
@@ -96,7 +96,7 @@ impl ClientOptions {
 pub struct ServerOptions {
     /// Address and port to listen on.
     pub local: SocketAddr,
-    /// UDP instead of TCP (`-u`).
+    /// True for UDP (`-u`), false for TCP.
     pub udp: bool,
     /// Time between reports (`-i`).
     pub interval: Option<Duration>,
@@ -195,7 +195,7 @@ fn quantity(text: &str) -> Option<u64> {
         return None;
     }
     let value = number.parse::<f64>().ok()? * factor;
-    // From 2^53 on, an f64 cannot represent every number of bytes.
+    // Refuse larger values: from 2^53 on, an f64 cannot represent every number of bytes.
     (value < 9e15).then_some(value as u64)
 }
 

@@ -363,7 +363,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
         let Some(interval) = self.interval else {
             return Ok(());
         };
-        // Some intervals before the stream's end may not have been printed yet.
+        // First print the complete intervals that have not been printed yet.
         while self.live[index].reported_at + interval < end {
             let at = self.live[index].reported_at + interval;
             self.print_interval(index, tally, at)?;

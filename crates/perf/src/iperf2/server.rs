@@ -1,8 +1,8 @@
 //! The iperf server, and its TCP connections: one thread for each.
 //!
-//! Rule: a client may send no header, become silent, or connect while other clients are served.
-//! The client's header selects the direction, the length and the rate of its test. UDP is in
-//! `server_udp`.
+//! Rule: the server copes with clients that send no header or become silent, and serves several
+//! clients at a time. A client's header selects the direction, the length and the rate of its
+//! test. UDP is in `server_udp`.
 
 use std::{
     io,

@@ -43,8 +43,8 @@ const LAST_COPIES: u32 = 3;
 /// Time between two copies of the last datagram.
 const LAST_GAP: Duration = Duration::from_millis(20);
 
-/// Largest number of reversed tests whose state is kept, because anyone can send requests, from
-/// any address. Further requests are ignored.
+/// Largest number of reversed tests whose state is kept; further requests are ignored. The number
+/// is bounded because anyone can send requests, from any address.
 const MOST_REVERSED: usize = 256;
 
 /// Largest number of datagrams received with one call.
@@ -292,8 +292,8 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
         }
     }
 
-    /// Returns true if a reversed test of `from` may begin: `from` has no test, and fewer than
-    /// [`MOST_REVERSED`] tests are known.
+    /// Returns true if a reversed test of `from` may begin: `from` has no reversed test, and fewer
+    /// than [`MOST_REVERSED`] reversed tests are known.
     fn may_reverse(&self, from: SocketAddr) -> bool {
         let is_reversed = |state: &ClientState| matches!(state, ClientState::Reversed { .. });
         !self.states.get(&from).is_some_and(is_reversed)

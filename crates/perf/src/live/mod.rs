@@ -1,13 +1,14 @@
 //! A link in real time: carries frames between two devices of this machine, through the
 //! simulator's link.
 //!
-//! Rule: the simulator's engine decides the fate of each frame and reads no clock. This module has
-//! the clock, the waits and the two devices. A frame is stamped when it is read, and is never
-//! written early, so a late wakeup delays one frame but changes no rate. The number of frames
-//! inside a link is bounded; further frames stay in their device.
+//! Rule: the simulator's engine decides which frames are lost and when the others are due, and
+//! reads no clock. This module reads the clock, waits, and reads and writes frames. Due times
+//! follow from the times at which frames are read, and no frame is written early. A late wakeup
+//! therefore delays single frames but changes no rate. The number of frames inside a link is
+//! bounded; further frames wait in the device that they come from.
 //!
-//! Devices that divide frames into segments (TSO) or complete checksums are refused: like a wire,
-//! a link carries one packet in each frame, with a complete checksum.
+//! A device that divides frames into segments (TSO) or computes their checksums is refused. As on a
+//! wire, each frame carries one packet with a complete checksum.
 
 mod statistics;
 
@@ -120,8 +121,9 @@ impl LiveLink {
     /// Calls `report` at intervals of `every`, and returns the last report. Meanwhile the thread
     /// has real-time priority, if the operating system permits that.
     ///
-    /// # Errors The error of a device that has failed permanently, at once. The error of a failed
-    /// write of the capture, at the end.
+    /// # Errors
+    /// Returns the error of a device at once if the device has failed permanently. Returns the
+    /// error of a failed write of the capture at the end.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,

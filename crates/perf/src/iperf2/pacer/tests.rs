@@ -1,4 +1,4 @@
-//! Tests of the spacing at given times.
+//! Tests of the spacing of writes. The tests compute the times of writes instead of waiting.
 
 use super::*;
 
