@@ -41,7 +41,8 @@ pub struct Meter {
     /// Longest time between two segments with payload.
     pub longest_data_gap: Duration,
     last_news: Option<Instant>,
-    /// Longest time between two segments with more payload than a zero-window probe.
+    /// Longest time between two segments with more than one byte of payload. One byte is a
+    /// zero-window probe.
     pub longest_pause: Duration,
     /// Resets.
     pub resets: u64,
@@ -105,8 +106,8 @@ impl Meter {
         }
     }
 
-    /// Returns two numbers of segments: with at least `full_size` bytes, and with any payload. Both
-    /// leave out the segments at the end of the stream.
+    /// Returns the number of segments with at least `full_size` bytes, and the number with any
+    /// payload. Neither counts the segments at the end of the stream.
     pub fn full_sized(&self, full_size: u32) -> (u64, u64) {
         let count = |sizes: &mut dyn Iterator<Item = (u32, u64)>| {
             sizes.fold((0, 0), |(full, all), (size, number)| {

@@ -51,7 +51,8 @@ impl Pattern {
         }
     }
 
-    /// Index in `bytes` of the first byte that differs from the stream at `offset`.
+    /// Compares `bytes` with the stream from `offset` on. Returns the index in `bytes` of the
+    /// first difference.
     pub fn first_difference(self, offset: u64, bytes: &[u8]) -> Option<usize> {
         let ahead = (offset % WORD) as usize;
         let first = self.word(offset / WORD).to_le_bytes();
@@ -85,7 +86,7 @@ impl Pattern {
     }
 }
 
-/// Eight bytes as one number, which the processor compares at once.
+/// Eight bytes as one number, so that one comparison covers them all.
 fn read_word(chunk: &[u8]) -> u64 {
     chunk.try_into().map_or(0, u64::from_le_bytes)
 }

@@ -72,7 +72,7 @@ impl Capture {
     /// Starts a capture; `out` should be buffered.
     ///
     /// # Errors
-    /// The errors of the writer.
+    /// Returns the error of the writer.
     pub fn new(out: Box<dyn Write + Send>) -> io::Result<Self> {
         let mut capture = Self {
             out,
@@ -90,7 +90,7 @@ impl Capture {
     /// Adds an interface called `name`.
     ///
     /// # Errors
-    /// The errors of the writer.
+    /// Returns the error of the writer.
     pub fn tap(&mut self, name: &str, link_type: LinkType) -> io::Result<TapId> {
         self.u16(link_type.code());
         self.u16(0);
@@ -106,7 +106,7 @@ impl Capture {
     /// Adds a frame that passed `tap` at `at`.
     ///
     /// # Errors
-    /// The errors of the writer.
+    /// Returns the error of the writer.
     pub fn frame(
         &mut self,
         tap: TapId,
@@ -135,7 +135,7 @@ impl Capture {
     /// Flushes the writer.
     ///
     /// # Errors
-    /// The errors of the writer.
+    /// Returns the error of the writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -30,11 +30,11 @@ use crate::world_plan::{
 const MOST_FLOWS: u32 = 64;
 /// Largest number of bytes that all flows of a world move together.
 const BYTES_OF_A_WORLD: u64 = 256 << 10;
-/// Largest number of segments that carry the bytes of a world, even at the smallest segment size.
+/// Largest number of full-sized segments that the bytes of a world fill.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
-/// Share of worlds without rules, jitter and reordering. Only in these worlds does the
-/// path bound a rate sample.
+/// Share of worlds without rules, jitter and reordering. Only in these worlds is a
+/// delivery-rate sample at most the path's rate.
 const IN_ORDER: f64 = 0.25;
 
 /// A drawn keepalive time below this becomes 0, which is off.
@@ -183,8 +183,8 @@ fn draw_config(rng: &Rng, hosts: u32) -> Config {
     // Give the ARP table an entry for each host. With fewer entries, neighbours would evict each
     // other, and ARP requests would never end.
     config.arp.entries = config.arp.entries.max(hosts);
-    // Switch off shorter keepalive times. Probes every few microseconds are legal, but would leave
-    // no time for anything else.
+    // Switch keepalive off if its time is shorter. Probes every few microseconds are legal, but
+    // would leave no time for anything else.
     if config.tcp.keepalive_time < SHORTEST_KEEPALIVE {
         config.tcp.keepalive_time = Duration::ZERO;
     }

@@ -43,9 +43,9 @@ pub struct WorldSummary {
     pub lasted: Instant,
 }
 
-/// Longest time without progress after impairments end: twenty times a retransmission timeout of
-/// 120 s. An orphan whose peer has vanished may hold memory for that long while other connections
-/// wait for memory.
+/// Longest time without progress after impairments end: twenty retransmission timeouts of 120 s.
+/// An orphan whose peer has vanished may occupy memory for so long, while other connections wait
+/// for memory.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Virtual time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
@@ -55,7 +55,7 @@ const AFTERLIFE: Duration = Duration::from_secs(3_600);
 /// Runs the planned world to its end, with every checker.
 ///
 /// # Errors
-/// The first rule that was violated, with time and place.
+/// Returns the first violated rule, with time and place.
 pub fn soak(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
     run(plan, &mut plan.build())
 }
@@ -64,7 +64,7 @@ pub fn soak(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
 /// to `out`.
 ///
 /// # Errors
-/// The writer's error. A violated rule is in the inner result.
+/// Returns the writer's error. A violated rule is in the inner result.
 pub fn soak_captured(
     plan: &WorldPlan,
     out: Box<dyn Write + Send>,
@@ -91,7 +91,7 @@ fn run_captured(
 /// `stack.bursts`). Both runs must have the same frames at the same times.
 ///
 /// # Errors
-/// The first rule that was violated, or the difference.
+/// Returns the first violated rule, or a failure if the frames differ.
 pub fn soak_bursts(plan: &WorldPlan) -> Result<WorldSummary, WorldFailure> {
     let captured = |bursts| {
         let mut plan = plan.clone();
@@ -140,7 +140,7 @@ impl Write for CaptureHash {
 }
 
 fn run(plan: &WorldPlan, world: &mut World) -> Result<WorldSummary, WorldFailure> {
-    // A failed assertion of the stack counts as a violation.
+    // Catch panics, because a failed assertion of the stack counts as a violation.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         match plan.outage {
             Some(OutagePlan {

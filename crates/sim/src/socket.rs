@@ -13,8 +13,8 @@ use crate::app::{ReadOutcome, Socket};
 use crate::check::Violation;
 use crate::flow::{AppProgress, Stage};
 
-/// The bytes of the pattern that were computed last. They are kept because a write that was cut
-/// short continues with them.
+/// Buffers for writes and reads. `out` keeps the bytes of the pattern that were computed last,
+/// because a write that was cut short continues with them.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     out: Vec<u8>,
@@ -34,7 +34,7 @@ pub(crate) struct EndSocket<'a> {
     pub own: &'a mut AppProgress,
     pub peer: &'a AppProgress,
     pub scratch: &'a mut Scratch,
-    /// The final stage of this end, if the application or the stack ended it.
+    /// The final stage of this end; `None` until the application or the stack ends the connection.
     pub outcome: Option<Stage>,
     pub info: Option<Box<Info>>,
     /// The end of the stream was read.

@@ -33,12 +33,12 @@ pub struct WorldPlan {
     /// numbers, payload.
     #[serde(with = "crate::text_forms::seed")]
     pub seed: u64,
-    /// Time for which impairments last. Every transfer must end after this time.
+    /// Time for which impairments last. They then stop, and every transfer must end.
     #[serde(with = "crate::text_forms::duration")]
     pub impaired_for: Duration,
     /// A link that is unplugged for a while, inside `impaired_for`.
     pub outage: Option<OutagePlan>,
-    /// Packets that are dropped, delayed or duplicated by their number.
+    /// Packets, chosen by their number, that are dropped, delayed or duplicated.
     #[serde(default)]
     pub rules: Vec<RulePlan>,
     /// The links. A single link joins two hosts; several links are joined by one switch.
@@ -202,7 +202,7 @@ impl WorldPlan {
     /// Builds the world at time zero.
     ///
     /// # Panics
-    /// If the plan contradicts itself; see [`check`](Self::check).
+    /// Panics if the plan contradicts itself; see [`check`](Self::check).
     pub fn build(&self) -> World {
         let mut world = World::new(Seed(self.seed));
         let links: Vec<LinkId> = self
@@ -244,7 +244,7 @@ impl WorldPlan {
     /// range. Does not check the values of devices, processors and applications.
     ///
     /// # Errors
-    /// The first contradiction, in words.
+    /// Returns the first contradiction, in words.
     pub fn check(&self) -> Result<(), WorldFileError> {
         let refuse = |words: String| Err(WorldFileError(words));
         for (number, link) in self.links.iter().enumerate() {
@@ -287,7 +287,7 @@ impl WorldPlan {
     /// Reads a world file.
     ///
     /// # Errors
-    /// An error in the text, or the error of [`check`](Self::check).
+    /// Returns an error in the text, or the error of [`check`](Self::check).
     pub fn from_toml(text: &str) -> Result<Self, WorldFileError> {
         let plan: Self = toml::from_str(text).map_err(|error| WorldFileError(error.to_string()))?;
         plan.check()?;

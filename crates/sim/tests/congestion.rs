@@ -52,7 +52,7 @@ impl CongestionControl for FewSegments {
 }
 
 /// Sends [`BYTES`] over a round trip of 20 ms between two hosts that `prepare` set
-/// up. Returns the facts of the sender and the transfer's round trips.
+/// up. Returns the sender's facts and the number of round trips that the transfer took.
 fn transfer(prepare: impl FnOnce(&mut World, HostId)) -> (EndFacts, u64) {
     let mut world = World::new(Seed(3));
     let link = world.link(LinkModel {

@@ -5,7 +5,7 @@
 
 use std::{env, fs};
 
-// Its `main` is not called here.
+// The example's `main` is not called here.
 #[allow(dead_code)]
 #[path = "../examples/echo_simulated.rs"]
 mod echo_simulated;

@@ -86,8 +86,8 @@ fn a_lost_segment_is_sent_again_once_and_its_recovery_is_not_undone() {
     }
 }
 
-/// The writer always has more to write, so the time in which recovery stops it is charged to
-/// recovery.
+/// The writer always has more to write. Time in which loss recovery sends nothing new is therefore
+/// charged to recovery.
 #[test]
 fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
     let lossy = LinkModel {
@@ -112,7 +112,8 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
     }
 }
 
-/// The small window is full during the whole outage, but a larger window would change nothing.
+/// The small receive window is full during the whole outage. The outage is not charged to it,
+/// because a larger window would change nothing.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery_and_not_to_the_window() {
     for sack in [true, false] {
@@ -222,8 +223,8 @@ enum Impairment {
     Lost,
 }
 
-/// Impairs a transfer in slow start that is limited by congestion control alone. Returns the
-/// sender's `Info` before the impairment and 1.5 s after it, and the counters of its stack.
+/// Impairs a transfer that is in slow start and limited only by its congestion window. Returns the
+/// sender's `Info` before the impairment and 1.5 s after it, and the sender's counters.
 fn impaired(config: Config, impairment: Impairment) -> (Info, Info, TcpCounters) {
     let mut world = World::new(Seed(1));
     let link = world.link(path());
@@ -282,7 +283,7 @@ fn for_each_case(mut check: impl FnMut(Config, &str)) {
 #[test]
 fn a_path_that_holds_everything_back_costs_one_segment_and_no_window() {
     for_each_case(|config, case| {
-        // BBR has no slow-start threshold; it reports its window instead.
+        // Do not compare BBR's threshold: BBR has none, and reports its window instead.
         let has_threshold = config.tcp.congestion != CongestionAlgorithm::Bbr;
         let (before, after, counters) = impaired(config, Impairment::Delayed);
         assert_eq!((counters.timeouts, counters.undos), (1, 1), "{case}");

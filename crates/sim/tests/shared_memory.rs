@@ -25,7 +25,7 @@ fn tuned(memory: u64, most: u64) -> Config {
     config
 }
 
-/// A server and these clients around a switch, with 40 ms between the server and each client.
+/// A server and these clients around a switch, with a round trip of 40 ms to each client.
 fn around_a_switch<const N: usize>(
     world: &mut World,
     server: Config,
@@ -115,7 +115,7 @@ fn an_idle_connection_holds_no_text_and_is_promised_its_window_and_no_more() {
     let (fresh, used) = (ends(fresh), ends(used));
     for info in fresh.iter().chain(&used) {
         assert_eq!((info.send_blocks, info.receive_queue), (0, 0));
-        // A window may begin and end inside a block.
+        // Allow two more blocks, because a window may begin and end inside a block.
         let most = info.rcv_wnd.div_ceil(block) + 2;
         assert!(
             info.receive_blocks <= most,

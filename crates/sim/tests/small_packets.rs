@@ -113,9 +113,9 @@ fn a_small_mtu_carries_transfers_without_some_option_and_after_cookies() {
     }
 }
 
-/// The stack believes a router that reports a small MTU. With `ip.path_mtu_min` = 68, segments
-/// become as small as that MTU; with the default of 552, routers may fragment them. The same
-/// applies to ACKs that SACK blocks make too long, although ACKs are never acknowledged.
+/// With `ip.path_mtu_min` = 68, segments become as small as the MTU that a router reports. With the
+/// default of 552, segments may be longer than that MTU, and routers may fragment them. The same
+/// applies to ACKs that SACK blocks make too long.
 #[test]
 fn every_small_mtu_of_a_hop_is_found_and_carries_transfers_with_losses() {
     for mtu in 68..=120 {

@@ -30,7 +30,7 @@ fn config(connections: u32) -> Config {
     config.stack.ephemeral_low = 20_000;
     config.pool.blocks = 4_096;
     config.pool.block_size = 256;
-    // Allow windows that exceed the pool together, because the idle connections have so many.
+    // Allow all windows together to exceed the pool, because there are so many connections.
     config.pool.overcommit_percent = 100_000;
     config.tcp.receive_buffer = 4_096;
     config

@@ -233,9 +233,9 @@ macro_rules! config {
             /// `true`, `cubic`.
             ///
             /// # Errors
-            /// An unknown name (with the nearest known one), a text that is not
-            /// a value, or a value out of range; the configuration is then
-            /// unchanged. Only `validate` detects contradictions.
+            /// Returns an error for an unknown name (with the nearest known one), a
+            /// text that is not a value, or a value out of range; the configuration is
+            /// then unchanged. Only `validate` detects contradictions.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
                 if let Some(alias) = alias::find(name) {
                     let mut changed = self.clone();
@@ -342,7 +342,7 @@ impl Config {
     /// Checks every knob against its range, and the knobs against each other.
     ///
     /// # Errors
-    /// The first knob out of range, or the first contradiction.
+    /// Returns the first knob out of range, or the first contradiction.
     pub fn validate(&self) -> Result<(), KnobError> {
         self.validate_each()?;
         match self.contradiction() {
@@ -389,7 +389,7 @@ impl Config {
 }
 
 /// Returns the contradiction of a pool that leaves no receive window to any connection (decision
-/// 3).
+/// 0003).
 fn window_contradiction(pool: &PoolConfig) -> Option<String> {
     let &PoolConfig {
         blocks,

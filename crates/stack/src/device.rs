@@ -63,8 +63,8 @@ pub struct RxMeta {
     /// The device has verified the TCP or UDP checksum, or the frame never left this machine. In
     /// both cases the stack does not verify the checksum.
     pub checksum_verified: bool,
-    /// Number of segments that the device merged into this frame (GRO, LRO); 0 or 1 if
-    /// none.
+    /// Number of segments that the device merged into this frame (GRO, LRO); 0 or 1 if it
+    /// merged none.
     pub merged: u16,
 }
 
@@ -119,7 +119,7 @@ pub trait Device {
     /// Returns the next received frame, or `None` if there is none now.
     fn receive(&mut self) -> Option<Received<'_>>;
 
-    /// Lends memory of exactly `len` bytes for one frame, or `None` while the
+    /// Lends memory of exactly `len` bytes for one frame. Returns `None` while the
     /// device's queue is full. Two calls without [`send`](Self::send) between
     /// them lend the same memory.
     fn lend(&mut self, len: usize) -> Option<&mut [u8]>;

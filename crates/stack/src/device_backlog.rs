@@ -34,7 +34,7 @@ pub(crate) struct DeviceBacklog {
     len: usize,
     /// Total of bytes handed over.
     handed: u64,
-    /// Some connection may be limited by its backlog.
+    /// True if some connection may be limited by its backlog.
     is_awaited: bool,
 }
 
@@ -77,7 +77,7 @@ impl DeviceBacklog {
         forgotten
     }
 
-    /// Removes and returns the oldest frame that is complete. `completed` is the device's
+    /// Removes and returns the oldest frame if it is complete. `completed` is the device's
     /// total of completed bytes.
     pub(crate) fn take_completed(&mut self, completed: u64) -> Option<PendingFrame> {
         let first = self.frames.get(self.first).copied().flatten()?;

@@ -78,7 +78,7 @@ impl OutputSource {
 struct DueSources(u8);
 
 impl DueSources {
-    /// Returns this set with `source` if it `is_due`.
+    /// Returns this set, with `source` added if `is_due`.
     const fn with(self, source: OutputSource, is_due: bool) -> Self {
         match is_due {
             true => Self(self.0 | source.bit()),
@@ -102,9 +102,9 @@ impl DueSources {
 /// The outcome of polling a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendOutcome {
-    /// This many frames left, at least one.
+    /// This many frames were sent, at least one.
     Sent(usize),
-    /// A packet or a connection was processed, but no frame left.
+    /// A packet or a connection was processed, but no frame was sent.
     Handled,
     /// The source has nothing to send.
     Idle,
@@ -127,14 +127,14 @@ enum NextHop {
 
 impl Stack {
     /// Sends the frames that are due through `device` and returns their number. First offers
-    /// memory that was freed since the last call to the connections that wait for memory.
+    /// freed memory to the connections that wait for memory.
     ///
     /// `budget` bounds the work: each frame sent counts as one step, and so does each
     /// packet or connection that is processed without a frame (no route, or ARP is
     /// pending).
     ///
-    /// Call it after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
-    /// as [`turn`](crate::turn()) does, and again at once if it used up its budget.
+    /// Call this after [`receive`](Self::receive) and [`on_timeouts`](Self::on_timeouts),
+    /// as [`turn`](crate::turn()) does, and again at once if the budget was used up.
     pub fn transmit(&mut self, device: &mut impl Device, now: Instant, budget: usize) -> usize {
         self.device_full = false;
         self.take_completed(device, now);
@@ -189,8 +189,8 @@ impl Stack {
             .with(OutputSource::Udp, self.udp.wants_output())
     }
 
-    /// Returns the sources that may have something to send after the connections alone had:
-    /// a connection may have looked up a neighbour.
+    /// Returns the sources that may have something to send after connections were the only
+    /// source: connections, and neighbours, because a connection may have looked one up.
     fn due_after_connections(&self, now: Instant) -> DueSources {
         DueSources::default()
             .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
@@ -240,7 +240,7 @@ impl Stack {
         self.change_backlog(owner, |held| held + len as u32, now);
     }
 
-    /// Changes the device backlog of connection `owner`, unless it is gone.
+    /// Changes the device backlog of connection `owner`, unless the connection is gone.
     fn change_backlog(&mut self, owner: Key, change: impl FnOnce(u32) -> u32, now: Instant) {
         let device_max = self.device_max();
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -555,8 +555,8 @@ impl Stack {
     }
 
     /// Polls connection `index` and writes its next segment into `frame`, except the link header.
-    /// Returns the frame's length and, if the segment may begin a burst, that burst. The caller
-    /// then updates the queues.
+    /// Returns the frame's length and metadata and, if the segment may begin a burst, that burst.
+    /// The caller then updates the queues.
     fn write_from(
         &mut self,
         index: u32,

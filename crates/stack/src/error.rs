@@ -1,7 +1,7 @@
 //! Errors of the caller: a configuration, an open, a call on a TCP socket.
 //!
-//! Rule: errors are sorted by blame. A peer's mistake is discarded and counted, a bug in the stack
-//! panics, and a full or empty buffer is an outcome. UDP's errors are in
+//! Rule: nothing else is an error. A peer's mistake is discarded and counted, a bug in the stack
+//! panics, and a full or empty buffer is an ordinary outcome. UDP's errors are in
 //! [`UdpError`](crate::udp::UdpError).
 
 use core::fmt;

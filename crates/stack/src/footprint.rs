@@ -30,7 +30,7 @@ impl Config {
     /// [`Stack::new`](crate::Stack::new) calls this first.
     ///
     /// # Errors
-    /// [`KnobError::TooLarge`] with the first knobs whose memory is refused.
+    /// Returns [`KnobError::TooLarge`] with the first knobs whose memory is refused.
     pub fn check_memory(&self) -> Result<(), KnobError> {
         // All parts stay reserved until the end: each might fit alone, but not all together.
         let mut held: [Vec<u8>; PARTS] = Default::default();
@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-/// Returns the parts that grow with a knob.
+/// Returns the parts of a stack's memory that grow with a knob.
 fn parts(config: &Config) -> [Part; PARTS] {
     let Config {
         pool,
@@ -65,7 +65,8 @@ fn parts(config: &Config) -> [Part; PARTS] {
             [pool.blocks, pool.block_size],
             1,
         ),
-        // Each block needs its link and the bookkeeping of its cells.
+        // Beside its bytes, each block needs a link, and bookkeeping in case it is split into
+        // cells.
         ("pool.blocks", [pool.blocks, 1], 4 * size_of::<u32>()),
         ("pool.ranges", [pool.range_count(), 1], RANGE),
         (

@@ -75,7 +75,7 @@ impl HashIndex {
     /// Adds an entry. The caller has checked that the table has no entry for its key.
     ///
     /// # Panics
-    /// If the table has `most` entries, or `value` is `u32::MAX`.
+    /// Panics if the table has `most` entries, or `value` is `u32::MAX`.
     pub(crate) fn insert(&mut self, hash: u32, value: u32) {
         assert!(
             self.len < self.most,
@@ -90,10 +90,10 @@ impl HashIndex {
         self.len += 1;
     }
 
-    /// Gives the entry with `hash` and value `from` the value `to`.
+    /// Replaces the value `from` by `to` in the entry with `hash`.
     ///
     /// # Panics
-    /// If there is no such entry.
+    /// Panics if there is no such entry.
     pub(crate) fn replace(&mut self, hash: u32, from: u32, to: u32) {
         let at = self.bucket_of(hash, from);
         self.buckets[at].value = to;
@@ -102,7 +102,7 @@ impl HashIndex {
     /// Removes the entry with `hash` and `value`.
     ///
     /// # Panics
-    /// If there is no such entry.
+    /// Panics if there is no such entry.
     pub(crate) fn remove(&mut self, hash: u32, value: u32) {
         let mut hole = self.bucket_of(hash, value);
         let mut at = hole;
@@ -112,8 +112,8 @@ impl HashIndex {
             if bucket.value == FREE {
                 break;
             }
-            // An entry moves into the hole if a search that begins at the entry's home bucket
-            // passes the hole.
+            // An entry moves into the hole if a search that begins at the bucket of the entry's
+            // hash passes the hole.
             let from_home = at.wrapping_sub(self.home(bucket.hash)) & self.mask();
             let from_hole = at.wrapping_sub(hole) & self.mask();
             if from_home >= from_hole {

@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Stack {
-    /// Processes one received frame. It need not be well-formed: malformed and
+    /// Processes one received frame, which need not be well-formed: malformed and
     /// unwanted frames are discarded and counted (see
     /// [`counters`](Self::counters)). The stack keeps no reference to `frame`.
     pub fn receive(&mut self, frame: &[u8], meta: RxMeta, now: Instant) {

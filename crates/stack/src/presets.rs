@@ -195,7 +195,7 @@ impl Preset {
     /// Returns the defaults with this preset's rows applied.
     ///
     /// # Panics
-    /// If a row is not legal, which is a mistake in the table above.
+    /// Panics if a row is not legal, which is a mistake in the table above.
     pub fn config(&self) -> Config {
         let mut config = Config::default();
         for (name, value) in self.rows {

@@ -92,7 +92,7 @@ impl<T> Slab<T> {
     /// Removes the value of slot `index`.
     ///
     /// # Panics
-    /// If the slot is free.
+    /// Panics if the slot is free.
     pub(crate) fn remove(&mut self, index: u32) -> T {
         match self.vacate(index) {
             SlabSlot::Used(value) => value,
@@ -103,7 +103,7 @@ impl<T> Slab<T> {
     /// Drops the value of slot `index` in its place: a large value need not be moved.
     ///
     /// # Panics
-    /// If the slot is free.
+    /// Panics if the slot is free.
     pub(crate) fn discard(&mut self, index: u32) {
         self.vacate(index);
     }
@@ -153,7 +153,7 @@ impl<T> core::ops::Index<u32> for Slab<T> {
     type Output = T;
 
     /// # Panics
-    /// If the slot is free.
+    /// Panics if the slot is free.
     fn index(&self, index: u32) -> &T {
         match &self.slots[index as usize] {
             SlabSlot::Used(value) => value,
@@ -164,7 +164,7 @@ impl<T> core::ops::Index<u32> for Slab<T> {
 
 impl<T> core::ops::IndexMut<u32> for Slab<T> {
     /// # Panics
-    /// If the slot is free.
+    /// Panics if the slot is free.
     fn index_mut(&mut self, index: u32) -> &mut T {
         match &mut self.slots[index as usize] {
             SlabSlot::Used(value) => value,

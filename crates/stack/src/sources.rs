@@ -52,7 +52,7 @@ impl SourceCounts {
     /// same until its count is 0.
     ///
     /// # Panics
-    /// If there are more than `most` entries in total.
+    /// Panics if there are more than `most` entries in total.
     pub(crate) fn add(&mut self, ip: IpAddr) -> u32 {
         if let Some(index) = self.find(ip) {
             self.sources[index].has += 1;
@@ -68,7 +68,7 @@ impl SourceCounts {
     /// Removes one entry of `ip` from its count.
     ///
     /// # Panics
-    /// If its count is 0.
+    /// Panics if its count is 0.
     pub(crate) fn remove(&mut self, ip: IpAddr) {
         let index = self.find(ip).expect("it was added");
         let source = &mut self.sources[index];

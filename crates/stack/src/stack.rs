@@ -105,7 +105,7 @@ impl Stack {
     /// calls produce the same frames.
     ///
     /// # Errors
-    /// [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for
+    /// Returns [`ConfigError::Knob`] if a knob is out of range, contradicts another or asks for
     /// more memory than can be allocated;
     /// [`ConfigError::Interface`] if the interface cannot work.
     pub fn new(
@@ -326,7 +326,7 @@ impl Stack {
     /// and checkers: its cost grows with the number of connections and blocks.
     ///
     /// # Panics
-    /// If an invariant is broken.
+    /// Panics if an invariant is broken.
     pub fn verify(&self, now: Instant) {
         self.pool.verify();
         self.tcp.verify();

@@ -1,4 +1,4 @@
-//! The reasons for which a link loses a frame, and counts by reason.
+//! The reasons for which a link loses a frame, and the number of lost frames by reason.
 //!
 //! Rule: each lost frame is counted once, by one reason. An impairment that loses frames adds
 //! one row to the table; accounts and JSON list all rows. Frames with flipped bits are not
@@ -37,7 +37,7 @@ macro_rules! frame_losses {
 frame_losses! {
     /// The frame was lost on the wire, independently of other frames.
     Random = "random", "at random on";
-    /// The frame was lost on the wire, by the model of bursts.
+    /// The frame was lost on the wire, by the burst-loss model.
     Burst = "burst", "in bursts on";
     /// The queue was full.
     Queue = "queue", "in the full queue of";

@@ -1,8 +1,8 @@
 //! A hop in the middle of the path with a smaller MTU than both ends.
 //!
 //! Rule: a packet that is too long and has DF set is dropped, with the message of
-//! RFC 1191 §4 or silently (a black hole). A packet without DF passes whole,
-//! because the receiver would reassemble its fragments.
+//! RFC 1191 §4 or silently (a black hole). A packet without DF passes unfragmented, because
+//! the receiver would reassemble the fragments anyway.
 
 use fullpipe_wire::{
     Checksum, EthernetHeader, Icmpv4Message, Ipv4Header, Protocol, UnreachableCode,
@@ -18,7 +18,7 @@ const QUOTED_PAYLOAD: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hop {
-    /// Largest IP packet in bytes that it carries.
+    /// Largest IP packet in bytes that the hop carries.
     pub mtu: u16,
     /// The hop drops packets without a message.
     pub silent: bool,

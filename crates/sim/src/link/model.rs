@@ -50,7 +50,7 @@ pub struct LinkModel {
     pub ack_thinning: Option<AckThinning>,
     /// The queue of frames that wait for the wire.
     pub queue: Queue,
-    /// Length of the queue from which congestion is reported.
+    /// Queue length from which packets are marked CE, or dropped if their sender does not use ECN.
     pub ecn_threshold: Option<EcnThreshold>,
     /// Drops or marks frames that waited too long.
     pub codel: Option<Codel>,
@@ -73,7 +73,7 @@ impl Default for LinkModel {
 }
 
 impl LinkModel {
-    /// A link without delay, limit and loss.
+    /// A link with an MTU of 1500 bytes that delays, limits and loses nothing.
     pub const fn ideal() -> Self {
         Self {
             rate_bps: 0,
@@ -121,7 +121,7 @@ impl LinkModel {
     /// Checks every value against its range.
     ///
     /// # Errors
-    /// The first field that is out of range, and its range.
+    /// Returns the first field that is out of range, and its range.
     pub fn check(&self) -> Result<(), LinkError> {
         let burst = self.burst_loss.unwrap_or_default();
         let late = self.reordering.map_or(0.0, |reordering| reordering.chance);

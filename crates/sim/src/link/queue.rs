@@ -46,8 +46,8 @@ pub(super) struct FrameQueue {
 }
 
 impl FrameQueue {
-    /// Returns the reason if a frame of `len` bytes may not join the queue, within `limit` and
-    /// within `shaper_bytes`, the limit of the token bucket.
+    /// Returns an error if a frame of `len` bytes would exceed `limit`, or `shaper_bytes`, the
+    /// limit of the token bucket.
     pub fn admit(
         &self,
         len: usize,

@@ -16,8 +16,8 @@ pub struct Radio {
     /// Air time of every frame in addition to its bits, in microseconds: turnaround,
     /// preamble and the radio's own acknowledgement.
     pub access_us: u64,
-    /// Longest backoff before an end uses the free air, in microseconds. Evenly
-    /// distributed.
+    /// Longest backoff before an end uses the free air, in microseconds. Backoffs are evenly
+    /// distributed from 0 to this time.
     pub backoff_us: u64,
 }
 
@@ -26,11 +26,11 @@ pub struct Radio {
 pub(super) struct RadioContention(pub Rng);
 
 impl RadioContention {
-    /// The end that sends first of those that `contend` (indexed by [`Direction::index`]), and its
-    /// backoff.
+    /// Draws the end that sends first, and its backoff. `contend` (indexed by
+    /// [`Direction::index`]) is true for each end with a frame to send.
     ///
     /// # Panics
-    /// If no end contends.
+    /// Panics if no end contends.
     pub fn contest(&mut self, radio: Radio, contend: [bool; 2]) -> (Direction, Duration) {
         let winner = match contend {
             [true, false] => Direction::Forward,

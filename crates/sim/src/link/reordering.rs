@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Reordering {
     /// Probability that a frame is late.
     pub chance: f64,
-    /// Largest extra delay; at least 1 microsecond is added.
+    /// Largest extra delay, in microseconds; the smallest is 1 µs.
     pub late_us: u64,
 }
 

@@ -4,7 +4,7 @@ use fullpipe_pool::{Duration, Instant, Rng};
 
 use super::*;
 
-/// An IPv4 frame of `len` bytes that carries `mark`.
+/// A frame of `len` bytes `mark`, with the EtherType of IPv4.
 fn frame(len: usize, mark: u8) -> Vec<u8> {
     let mut frame = vec![mark; len];
     frame[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -239,7 +239,8 @@ fn corruption_flips_one_byte_of_an_ip_packet_and_spares_arp() {
 
 #[test]
 fn a_full_queue_drops_the_last() {
-    // The link carries one frame more than the queue's limit, because that frame is on the wire.
+    // The frame on the wire does not count towards the queue's limit. A queue of 0 packets
+    // accepts none.
     for (queue, expected) in [
         (Queue::Unlimited, 20),
         (Queue::Packets(4), 5),
@@ -323,7 +324,7 @@ fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
     });
     offer_burst(&mut link, Direction::Forward, 60, 1_000);
     assert_eq!(arrivals(&mut link).len(), 15 + 18);
-    // A frame longer than the bucket would wait for ever.
+    // A frame longer than the bucket is dropped, because it would wait for ever.
     link.offer(Direction::Forward, frame(15_001, 0), Instant::from_secs(9));
     assert_eq!(lost(&link, FrameLoss::TooLong), 1);
 }

@@ -17,7 +17,7 @@ pub struct TokenBucket {
     pub rate_bps: u64,
     /// Bytes that the bucket holds; a longer frame can never leave and is dropped.
     pub burst_bytes: u64,
-    /// Bytes of frames that may wait for tokens; further ones are dropped.
+    /// Bytes of frames that may wait for tokens; further frames are dropped.
     pub limit_bytes: u64,
 }
 

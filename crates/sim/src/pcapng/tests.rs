@@ -21,7 +21,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// Type and body of each block; their two lengths agree.
+/// Type and body of each block. Asserts that the two length fields of each block agree.
 fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut blocks = Vec::new();
     while !file.is_empty() {

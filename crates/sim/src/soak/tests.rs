@@ -1,4 +1,4 @@
-//! A few random worlds, with every checker.
+//! A few random worlds (networks and traffic drawn from a seed), with every checker.
 
 use fullpipe_pool::{Duration, Rng};
 
@@ -62,7 +62,7 @@ fn a_world_is_the_same_each_time() {
     assert_eq!(soak(&plan), soak(&plan));
 }
 
-/// A writer whose bytes can be counted afterwards.
+/// A writer that only counts the bytes written.
 #[derive(Clone, Default)]
 struct Counted(std::sync::Arc<std::sync::atomic::AtomicUsize>);
 

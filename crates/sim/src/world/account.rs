@@ -1,4 +1,4 @@
-//! Reads the limits of datagrams and the lengths of their queues after every step.
+//! Reads, after every step, what limits each datagram flow and how long its queues are.
 //!
 //! Rule: the state after a step lasts until the next step. A datagram counts as waiting from its
 //! due time until its last frame is in the device's queue. In a world (simulated network) without

@@ -24,8 +24,8 @@ impl World {
     /// [`Goal`](crate::Goal) waits for them, so run the world for a time.
     ///
     /// # Panics
-    /// If a stack has no room for another socket, or datagrams are shorter than their
-    /// number (8 bytes).
+    /// Panics if a stack has no room for another socket, or if `plan.size` is less than 8 bytes,
+    /// the length of a datagram's number.
     pub fn datagrams(
         &mut self,
         from: HostId,

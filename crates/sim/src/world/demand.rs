@@ -20,11 +20,11 @@ pub enum OverflowPlace {
 /// its losses at both hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramDemand {
-    /// Largest number of datagrams that would have waited for the reader, had the
-    /// receive queue had room.
+    /// Largest number of datagrams that would have waited for the reader in an unlimited
+    /// receive queue.
     pub queue: u64,
-    /// Largest number of frames that would have waited for the processor, had the
-    /// receive ring had room.
+    /// Largest number of frames that would have waited for the processor in an unlimited
+    /// receive ring.
     pub ring: u64,
     /// Datagrams dropped because packet memory had no block for them.
     pub without_memory: u64,

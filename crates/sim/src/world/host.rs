@@ -26,19 +26,19 @@ pub(super) struct Host {
     pub cpu: Option<Cpu>,
     pub config: Config,
     pub link: LinkId,
-    /// The direction of the link that leads away from this host.
+    /// The link's direction away from this host.
     pub direction: Direction,
     pub wakeup: Wakeup,
     /// The wake-up for merged segments that the device must hand over.
     pub interrupt: Wakeup,
     pub tap: Option<TapId>,
-    /// The ends whose connections are on this host. Never iterated.
+    /// The ends whose connections are on this host. Never iterated, because the order is arbitrary.
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
     /// Time at which the host's stack last made a frame without a TCP segment, or at which such a
     /// frame last left its device.
     pub spoke_other: Option<Instant>,
-    /// The load of a host that receives datagrams.
+    /// The load of the receive ring and the processor; `None` if the host receives no datagrams.
     pub receiver: Option<ReceiverLoad>,
     /// Wake-ups by the host's own timers since the last wake-up that had an effect.
     pub idle_wakes: u32,

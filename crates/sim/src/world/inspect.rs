@@ -74,7 +74,7 @@ impl World {
         )
     }
 
-    /// Checks a host's memory and connections, if they are due.
+    /// Checks a host's memory and connections, if a check is due.
     pub(super) fn verify_host(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
         if self.trusts_hosts {
@@ -98,7 +98,7 @@ impl World {
         self.inspect()
     }
 
-    /// Checks connections and progress, if they are due.
+    /// Checks connections and progress, if a check is due.
     pub(super) fn inspect_if_due(&mut self) -> Result<(), WorldFailure> {
         if self.now < self.watch.next_inspection {
             return Ok(());
@@ -176,8 +176,8 @@ impl World {
         Ok(())
     }
 
-    /// Resets idle ends whose peer has no such connection, which the ends cannot know. Returns true
-    /// if there was such an end. There are two cases. In the first, the last segment of the
+    /// Resets idle ends whose connection the peer's stack does not have. Returns true if there was
+    /// such an end. An end cannot detect this in two cases. In the first, the last segment of the
     /// handshake was lost, and the peer's stack has forgotten the SYN. In the second, the peer's
     /// stack aborted the connection after its application had closed, and the reset was lost.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {

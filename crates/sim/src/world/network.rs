@@ -101,7 +101,7 @@ pub struct World {
     pub(super) overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     pub(super) done: usize,
     pub(super) rules: Vec<Rule>,
-    /// Flows by the addresses of client and server. Never iterated.
+    /// Flows by the addresses of client and server. Never iterated, because the order is arbitrary.
     pub(super) tuples: FxHashMap<(SocketAddr, SocketAddr), FlowId>,
     pub(super) capture: Option<Capture>,
     pub(super) capture_error: Option<io::Error>,
@@ -167,7 +167,7 @@ impl World {
     /// [`pair`](Self::pair) or [`host`](Self::host).
     ///
     /// # Panics
-    /// If the description is out of range ([`LinkModel::check`]).
+    /// Panics if the description is out of range ([`LinkModel::check`]).
     pub fn link(&mut self, link: LinkModel) -> LinkId {
         self.link_asymmetric(link, link)
     }
@@ -175,7 +175,7 @@ impl World {
     /// Adds a link whose two directions differ.
     ///
     /// # Panics
-    /// If a description is out of range ([`LinkModel::check`]).
+    /// Panics if a description is out of range ([`LinkModel::check`]).
     pub fn link_asymmetric(&mut self, forward: LinkModel, back: LinkModel) -> LinkId {
         for link in [forward, back] {
             if let Err(error) = link.check() {
@@ -196,7 +196,7 @@ impl World {
     /// Adds a host at the first free end of `link`.
     ///
     /// # Panics
-    /// If both ends are taken, or the configuration is invalid.
+    /// Panics if both ends are taken, or the configuration is invalid.
     pub fn host(&mut self, link: &LinkId, config: Config) -> HostId {
         self.host_with(link, config, DeviceModel::plain(DEVICE_QUEUE))
     }
@@ -204,7 +204,7 @@ impl World {
     /// Adds a host with this device.
     ///
     /// # Panics
-    /// The panics of [`host`](Self::host).
+    /// Panics as [`host`](Self::host) does.
     pub fn host_with(&mut self, link: &LinkId, config: Config, device: DeviceModel) -> HostId {
         let id = HostId(self.hosts.len());
         let cable = &mut self.cables[link.0];
@@ -240,7 +240,7 @@ impl World {
     /// `link`.
     ///
     /// # Panics
-    /// The panics of [`host`](Self::host).
+    /// Panics as [`host`](Self::host) does.
     pub fn pair(&mut self, link: &LinkId, config: Config) -> (HostId, HostId) {
         (self.host(link, config.clone()), self.host(link, config))
     }
@@ -311,7 +311,7 @@ impl World {
     /// after `delay`.
     ///
     /// # Panics
-    /// If the server's stack has no room for another listener.
+    /// Panics if the server's stack has no room for another listener.
     pub fn converse(
         &mut self,
         client: HostId,
@@ -439,7 +439,7 @@ impl World {
     /// [`tap_host`](Self::tap_host) and [`tap_link`](Self::tap_link).
     ///
     /// # Errors
-    /// The errors of the writer.
+    /// Returns the writer's error.
     pub fn capture(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
         self.capture = Some(Capture::new(out)?);
         Ok(())
@@ -448,7 +448,7 @@ impl World {
     /// Captures the frames that leave and enter a host.
     ///
     /// # Errors
-    /// The errors of the writer. An error is also returned if no capture was started.
+    /// Returns an error if no capture was started, or else the writer's error.
     pub fn tap_host(&mut self, host: HostId, name: &str) -> io::Result<()> {
         self.hosts[host.0].tap = Some(self.add_tap(name)?);
         Ok(())
@@ -457,7 +457,7 @@ impl World {
     /// Captures the frames that are put on a link at either end.
     ///
     /// # Errors
-    /// The errors of the writer. An error is also returned if no capture was started.
+    /// Returns an error if no capture was started, or else the writer's error.
     pub fn tap_link(&mut self, link: LinkId, name: &str) -> io::Result<()> {
         self.cables[link.0].tap = Some(self.add_tap(name)?);
         Ok(())
@@ -473,7 +473,7 @@ impl World {
     /// Ends the capture.
     ///
     /// # Errors
-    /// The first error of writing the capture.
+    /// Returns the first error of writing the capture.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         if let Some(error) = self.capture_error.take() {
             return Err(error);
@@ -511,7 +511,7 @@ pub(super) fn address_of(host: HostId) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0001 + host.0 as u32))
 }
 
-/// A host's MAC address: locally administered, its number in the last bytes.
+/// A host's MAC address: locally administered, with the host's number in the last two bytes.
 fn mac_of(host: HostId) -> MacAddress {
     let [.., high, low] = (host.0 as u32).to_be_bytes();
     MacAddress([0x02, 0, 0, 0, high, low])

@@ -14,7 +14,7 @@ impl World {
     /// Runs until `goal` is reached.
     ///
     /// # Panics
-    /// If a checker finds a violation, no event is left, or the deadline passes
+    /// Panics if a checker finds a violation, no event is left, or the deadline passes
     /// first.
     pub fn run_until(&mut self, goal: Goal, deadline: Deadline) {
         if let Err(failure) = self.try_run_until(goal, deadline) {
@@ -25,7 +25,7 @@ impl World {
     /// Runs until `goal` is reached.
     ///
     /// # Errors
-    /// If a checker finds a violation, no event is left, or the deadline passes
+    /// Returns an error if a checker finds a violation, no event is left, or the deadline passes
     /// first.
     pub fn try_run_until(&mut self, goal: Goal, deadline: Deadline) -> Result<(), WorldFailure> {
         let end = self.now + deadline.0;
@@ -49,7 +49,7 @@ impl World {
     /// Runs for `length`.
     ///
     /// # Panics
-    /// If a checker finds a violation.
+    /// Panics if a checker finds a violation.
     pub fn run_for(&mut self, length: Duration) {
         if let Err(failure) = self.try_run_for(length) {
             panic!("{failure}");
@@ -59,7 +59,7 @@ impl World {
     /// Runs for `length`.
     ///
     /// # Errors
-    /// If a checker finds a violation.
+    /// Returns an error if a checker finds a violation.
     pub fn try_run_for(&mut self, length: Duration) -> Result<(), WorldFailure> {
         self.try_pass(length)?;
         self.verify_all()
@@ -69,7 +69,7 @@ impl World {
     /// costs as much as thousands of events.
     ///
     /// # Errors
-    /// If a checker finds a violation.
+    /// Returns an error if a checker finds a violation.
     pub fn try_pass(&mut self, length: Duration) -> Result<(), WorldFailure> {
         let end = self.now + length;
         while self.events.next_at().is_some_and(|at| at <= end) {

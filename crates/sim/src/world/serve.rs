@@ -77,8 +77,8 @@ impl World {
     pub(super) fn rest(&mut self, id: HostId) -> Result<(), WorldFailure> {
         self.verify_host(id)?;
         let host = &mut self.hosts[id.0];
-        // Ignore the stack's timers while the processor is busy: it checks them when it becomes
-        // free.
+        // Ignore the stack's timers while the processor is busy: the stack runs again when the
+        // processor becomes free.
         let busy = host.cpu.as_ref().is_some_and(|cpu| cpu.is_busy(self.now));
         let due = host.stack.next_timeout().filter(|_| !busy);
         let due = due.map(|due| due.max(self.now));
@@ -134,8 +134,8 @@ impl World {
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
-                    // Reset the connection: a late duplicate of an ACK has opened it again with its
-                    // cookie.
+                    // Reset the connection, which the SYN cookie in a late duplicate of an ACK has
+                    // opened again.
                     let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
                     reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
                     continue;
@@ -240,8 +240,8 @@ impl World {
         Ok(())
     }
 
-    /// Ends the flow at an end whose connection has ended before its application closed
-    /// it: stores the connection's `Info` and releases the connection.
+    /// Settles an end whose connection ended before the application closed it: stores the
+    /// connection's `Info` and releases the connection.
     fn release(&mut self, end: EndId, stage: Stage) -> Result<(), WorldFailure> {
         let now = self.now;
         let own = self.end_mut(end);

@@ -22,7 +22,7 @@ impl World {
     /// Plugs the first free end of `link` into `switch`.
     ///
     /// # Panics
-    /// If both ends are taken, or if the link would close a loop.
+    /// Panics if both ends are taken, or if the link would close a loop.
     pub fn plug(&mut self, link: &LinkId, switch: SwitchId) {
         let ends = self.cables[link.0].ends;
         let Some(direction) = Direction::ALL
@@ -62,8 +62,8 @@ impl World {
         reached[to.0]
     }
 
-    /// Forwards a frame that arrives over the link `from` at `switch`: to the port of its
-    /// host, or to all other ports.
+    /// Forwards a frame that arrives over the link `from` at `switch`: to the destination's port
+    /// if the switch has learned it, otherwise to all other ports.
     pub(super) fn forward(&mut self, switch: SwitchId, from: LinkId, frame: Vec<u8>) {
         let Ok((header, _)) = EthernetHeader::parse(&frame) else {
             return;

@@ -40,9 +40,8 @@ impl World {
         if host.device.waiting() == waiting {
             return Ok(());
         }
-        // A stack that had too few ranges has merged some of its sent ranges. The stack has then
-        // lost a part of what ACKs reported and counts more bytes as in flight, so the start of an
-        // unpaced flight cannot be observed from outside.
+        // Skip some checks if the stack ever ran out of range records and merged sent ranges: it
+        // then counts more bytes as in flight than ACKs show, which cannot be seen from outside.
         let knows_all =
             host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
         let frames = host.device.made_since(waiting);
@@ -123,8 +122,8 @@ impl World {
     }
 
     /// Returns the path of payload from `end`, if the path has a rate and neither jitter
-    /// nor reordering, and the world has no rule and no changed link. Links between two
-    /// switches are ignored: they can only make the path slower.
+    /// nor reordering, and the world has no rule and no changed link. The rates and delays of
+    /// links between two switches are ignored: they can only make the path slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;
@@ -145,7 +144,7 @@ impl World {
         let back = [leg(to, true), leg(from, false)];
         let legs = if one_link { 1 } else { 2 };
         let overtakes = |link: &LinkModel| link.jitter_us > 0 || link.reordering.is_some();
-        // Links between switches may be on the path, so none of them may reorder frames.
+        // Any link between switches may be on the path, so no link at all may reorder frames.
         let crossed = Direction::ALL.map(|way| {
             let mut links = self.cables.iter().map(|cable| cable.engine.link(way));
             links.any(overtakes)

@@ -26,7 +26,7 @@ pub(super) struct WrittenSegment {
     pub(super) header_len: usize,
     /// State of the checksum; `start` is counted from the TCP header.
     pub(super) checksum: TxChecksum,
-    /// The ECN codepoint of its packet.
+    /// The ECN codepoint of the segment's packet.
     pub(super) ecn: Ecn,
     /// Routers must not fragment the packet.
     pub(super) dont_fragment: bool,
@@ -117,8 +117,8 @@ pub(super) fn shifted(checksum: TxChecksum, before: usize) -> TxChecksum {
     }
 }
 
-/// Computes a checksum that was left to the device, because a packet that waits for ARP
-/// is stored complete.
+/// Computes the checksum that was left to the device. A packet that waits for ARP is stored
+/// with its checksum.
 pub(super) fn complete(packet: &mut [u8], checksum: TxChecksum) {
     match checksum {
         TxChecksum::Complete => {}

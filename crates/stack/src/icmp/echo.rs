@@ -56,7 +56,7 @@ impl Echo {
         !self.replies.is_empty()
     }
 
-    /// Writes the next packet to the start of `packet`, which has at least the
+    /// Writes the next packet to the start of `packet`, which is at least as long as the
     /// device's MTU.
     pub(crate) fn poll_packet(
         &mut self,

@@ -2,8 +2,8 @@
 //! packets of an unknown protocol. RFC 1122 §3.2.2.1, §4.1.3.1.
 //!
 //! Rule: no error is sent about a broadcast, about a fragment other than the first, or about an
-//! error (RFC 1812 §4.3.2.7). The rate limit of the receiver (`source_limit`) bounds the number of
-//! errors. The queue keeps the 28 bytes that an error quotes and takes no block of the pool.
+//! error (RFC 1812 §4.3.2.7). A rate limit for each destination (`source_limit`) bounds the number
+//! of errors. The queue keeps the 28 bytes that an error quotes and takes no block of the pool.
 
 #[cfg(test)]
 mod tests;

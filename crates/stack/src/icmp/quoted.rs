@@ -19,8 +19,8 @@ use crate::{
 /// Parses the quotation in an error message.
 ///
 /// # Errors
-/// The message is not an error; the quotation is too short, or not the first
-/// fragment of a TCP or UDP packet; or its source is not an address of this host.
+/// Returns the reason to discard the message: it is not an error; its quotation is too short, or
+/// not the first fragment of a TCP or UDP packet; or another host sent the quoted packet.
 pub(crate) fn parse(
     message: Icmpv4Message,
     quoted: &[u8],
@@ -65,8 +65,7 @@ fn path_error(message: Icmpv4Message, path_mtu_min: u16) -> Option<PathError> {
                 return None;
             }
             UnreachableCode::FragmentationNeeded => {
-                // Routers older than RFC 1191 report an MTU of 0; `path_mtu_min` then takes its
-                // place.
+                // Routers older than RFC 1191 report an MTU of 0; use `path_mtu_min` then.
                 PathError::FragmentationNeeded {
                     mtu: next_hop_mtu.max(path_mtu_min),
                     fragment: (LEAST_MTU..path_mtu_min).contains(&next_hop_mtu),

@@ -20,7 +20,7 @@ const MOST_HEADERS: usize = EthernetHeader::LEN + Ipv4Header::LEN + TcpHeader::M
 /// Headers without the fields that differ within a run.
 type CommonHeaders = [u8; MOST_HEADERS];
 
-/// Receives several frames at the same instant. Borrows the stack until it is dropped.
+/// Receives several frames at the same instant. The batch borrows the stack until it is dropped.
 #[derive(Debug)]
 pub struct ReceiveBatch<'a> {
     stack: &'a mut Stack,
@@ -84,7 +84,7 @@ impl ReceiveBatch<'_> {
         }
     }
 
-    /// Returns the run that `frame` begins. Connection `index` has accepted its segment.
+    /// Returns the run that `frame` begins. Connection `index` has accepted the frame's segment.
     fn begin_run(&mut self, index: u32, frame: &[u8], meta: RxMeta) -> Option<Run> {
         let ip_at = self.stack.link.header_len();
         let tcp_at = ip_at + Ipv4Header::LEN;
@@ -226,7 +226,7 @@ fn field(header: &[u8], offset: usize) -> u16 {
 }
 
 /// Returns the headers of `frame` without the fields that differ within a run; `None` if
-/// the frame is shorter.
+/// the frame ends before `payload_at`.
 fn common(frame: &[u8], tcp_at: usize, payload_at: usize) -> Option<CommonHeaders> {
     let mut headers = [0; MOST_HEADERS];
     headers[..payload_at].copy_from_slice(frame.get(..payload_at)?);

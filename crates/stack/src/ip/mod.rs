@@ -1,7 +1,7 @@
 //! The internet layer: IP packets received and sent, for every IP version.
 //!
 //! Rule: outside the folder `v4` (a later `v6` would be beside it) an address is an
-//! `IpAddr`, and a match on the family has an arm for each. Packet headers are parsed in
+//! `IpAddr`, and a match on the family has an arm for each family. Packet headers are parsed in
 //! `receiver` and written in `sender`. No state of a connection is kept here.
 
 pub(crate) mod audience;

@@ -16,7 +16,7 @@ pub(crate) enum IpHeader {
 /// A complete datagram that was received for this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet<'a> {
-    /// The header of the packet; if the packet was fragmented, of its first fragment.
+    /// The header of the packet; if the packet was fragmented, the header of its first fragment.
     pub(crate) header: IpHeader,
     /// The packet was addressed to every host of the network.
     pub(crate) broadcast: bool,

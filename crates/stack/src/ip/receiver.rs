@@ -35,8 +35,8 @@ impl IpReceiver {
     }
 
     /// Processes one packet, which need not be well-formed. Returns the datagram if the packet is
-    /// a whole datagram or completes one. `station` is the source of its frame. `link_broadcast`
-    /// is true if the frame was addressed to every station.
+    /// a whole datagram or completes one. `station` is the source MAC address of the packet's frame.
+    /// `link_broadcast` is true if the frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],
@@ -68,7 +68,7 @@ impl IpReceiver {
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
         if let Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
-            // Pass on the first fragment only: an ICMP error needs none of the later fragments.
+            // Pass on only the first fragment, because an ICMP error is sent about no other.
             return (header.fragment_offset == 0).then_some(Packet {
                 header: IpHeader::V4(header),
                 broadcast,

@@ -23,14 +23,14 @@ use crate::{counters::Counters, device::TxChecksum, udp::info::UdpQueue};
 /// it is sent. Each variant is [`DatagramHeader::LEN`] bytes long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatagramHeader {
-    /// RFC 768.
+    /// The header of UDP. RFC 768.
     Udp {
         /// Source port.
         src_port: u16,
         /// Destination port.
         dst_port: u16,
     },
-    /// RFC 792.
+    /// The header of an ICMP echo reply. RFC 792.
     EchoReply {
         /// Copied from the request.
         ident: u16,
@@ -109,7 +109,7 @@ impl SendQueue {
     /// [`BuiltPacket::answers`].
     ///
     /// # Panics
-    /// If `payload` is too long for any datagram.
+    /// Panics if `payload` is too long for any datagram.
     pub(crate) fn push(
         &mut self,
         src: IpAddr,
@@ -162,7 +162,7 @@ impl SendQueue {
         self.datagrams.len() < self.most_datagrams && self.payload.len() < self.most_bytes
     }
 
-    /// Returns the datagrams and bytes in the queue; a datagram partly sent counts.
+    /// Returns the datagrams and bytes in the queue, a partly sent datagram included.
     pub(crate) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),
@@ -172,8 +172,8 @@ impl SendQueue {
         }
     }
 
-    /// Writes the next packet to the start of `packet`, which has at least the device's MTU.
-    /// Returns `None` if the queue is empty.
+    /// Writes the next packet to the start of `packet`, which is at least as long as the device's
+    /// MTU. Returns `None` if the queue is empty.
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,

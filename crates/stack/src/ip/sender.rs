@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Outgoing {
     /// Source address.
     pub(crate) src: IpAddr,
-    /// Destination address, of the same family.
+    /// Destination address, of the same family as `src`.
     pub(crate) dst: IpAddr,
     /// Protocol of the payload.
     pub(crate) protocol: Protocol,
@@ -95,7 +95,7 @@ impl IpSender {
     /// length of the packet. Only a super-segment may exceed `max_payload`.
     ///
     /// # Panics
-    /// If `packet` is too short, the payload too long for any IP packet, or
+    /// Panics if `packet` is too short, the payload too long for any IP packet, or
     /// the families differ.
     pub(crate) fn write_header(
         &mut self,

@@ -94,7 +94,7 @@ impl LinkLayer {
     /// caller has written at [`header_len`](Self::header_len).
     ///
     /// # Panics
-    /// If `frame` is shorter than the header.
+    /// Panics if `frame` is shorter than the header.
     pub(crate) fn write_header(&self, frame: &mut [u8], station: MacAddress, dst: IpAddr) {
         match self.medium {
             Medium::Ethernet => {

@@ -24,7 +24,7 @@ impl Stack {
     /// to be [accepted](Self::tcp_accept).
     ///
     /// # Errors
-    /// [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
+    /// Returns [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
     /// [`NoPort`](OpenError::NoPort), [`Setting`](OpenError::Setting) or
     /// [`TooManyListeners`](OpenError::TooManyListeners).
     pub fn tcp_listen(
@@ -46,7 +46,7 @@ impl Stack {
     /// complete, and payload may have arrived.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`]: the listener is closed.
+    /// Returns [`TcpError::NoSuchHandle`]: the listener is closed.
     pub fn tcp_accept(
         &mut self,
         listener: ListenerId,
@@ -70,7 +70,7 @@ impl Stack {
     /// stay open.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`]: the listener is closed already.
+    /// Returns [`TcpError::NoSuchHandle`]: the listener is closed already.
     pub fn tcp_close_listener(
         &mut self,
         listener: ListenerId,
@@ -93,7 +93,7 @@ impl Stack {
     /// write accepts 0 bytes.
     ///
     /// # Errors
-    /// [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
+    /// Returns [`OpenError::AddressNotOurs`], [`AddressInUse`](OpenError::AddressInUse),
     /// [`NoPort`](OpenError::NoPort), [`NoFreePort`](OpenError::NoFreePort),
     /// [`NoRoute`](OpenError::NoRoute), [`Setting`](OpenError::Setting) or
     /// [`TooManyConnections`](OpenError::TooManyConnections).
@@ -129,7 +129,7 @@ impl Stack {
     /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports when there is room again.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`], [`TcpError::Shutdown`] after
+    /// Returns [`TcpError::NoSuchHandle`], [`TcpError::Shutdown`] after
     /// [`tcp_shutdown`](Self::tcp_shutdown), or [`TcpError::Ended`].
     pub fn tcp_write(
         &mut self,
@@ -145,7 +145,7 @@ impl Stack {
     /// wrote to each. After a slice that is not filled completely, the call ends.
     ///
     /// # Errors
-    /// The errors of `tcp_write`.
+    /// Returns the errors of `tcp_write`.
     pub fn tcp_write_with(
         &mut self,
         id: ConnectionId,
@@ -159,7 +159,7 @@ impl Stack {
     /// receive window.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`]; or [`TcpError::Ended`] if the connection ended
+    /// Returns [`TcpError::NoSuchHandle`]; or [`TcpError::Ended`] if the connection ended
     /// by a reset, a timeout or an error and all payload has been read.
     pub fn tcp_read(
         &mut self,
@@ -178,7 +178,7 @@ impl Stack {
     /// a slice that is not consumed completely, the call ends.
     ///
     /// # Errors
-    /// The errors of `tcp_read`.
+    /// Returns the errors of `tcp_read`.
     pub fn tcp_read_with(
         &mut self,
         id: ConnectionId,
@@ -191,7 +191,7 @@ impl Stack {
     /// Copies received payload into `out` and leaves it unread: `MSG_PEEK`.
     ///
     /// # Errors
-    /// The errors of [`tcp_read`](Self::tcp_read).
+    /// Returns the errors of [`tcp_read`](Self::tcp_read).
     pub fn tcp_peek(
         &mut self,
         id: ConnectionId,
@@ -206,7 +206,7 @@ impl Stack {
     /// The peer does not learn of the call, because no TCP segment reports it.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_shutdown_read(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.call(id, now, |connection, env| connection.shutdown_read(env))
     }
@@ -215,7 +215,7 @@ impl Stack {
     /// stays possible. RFC 9293 §3.6.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_shutdown(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.call(id, now, |connection, env| connection.shutdown(env))
     }
@@ -226,7 +226,7 @@ impl Stack {
     /// instead (RFC 2525 §2.17). The id is refused afterwards.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_close(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.let_go(id, false, now)
     }
@@ -235,7 +235,7 @@ impl Stack {
     /// RFC 9293 §3.9.1.5.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_abort(&mut self, id: ConnectionId, now: Instant) -> Result<(), TcpError> {
         self.let_go(id, true, now)
     }
@@ -245,7 +245,7 @@ impl Stack {
     /// present settings.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`], or [`TcpError::Setting`] for a value out of range.
+    /// Returns [`TcpError::NoSuchHandle`], or [`TcpError::Setting`] for a value out of range.
     pub fn tcp_set(
         &mut self,
         id: ConnectionId,
@@ -258,7 +258,7 @@ impl Stack {
     /// Returns the readiness of the connection: connected, readable, writable or closed.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_ready(&mut self, id: ConnectionId, now: Instant) -> Result<Ready, TcpError> {
         self.look(id, now, |connection, env| connection.ready(env))
     }
@@ -267,7 +267,7 @@ impl Stack {
     /// limit, as of `now`.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_info(&mut self, id: ConnectionId, now: Instant) -> Result<Info, TcpError> {
         self.look(id, now, |connection, env| connection.info(env))
     }
@@ -276,7 +276,7 @@ impl Stack {
     /// and the time charged to each limit.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn describe(&mut self, id: ConnectionId, now: Instant) -> Result<Description, TcpError> {
         let (local, remote) = self.tcp_ends(id)?;
         let info = self.tcp_info(id, now)?;
@@ -292,7 +292,7 @@ impl Stack {
     /// Returns the connection's local and remote address.
     ///
     /// # Errors
-    /// [`TcpError::NoSuchHandle`].
+    /// Returns [`TcpError::NoSuchHandle`].
     pub fn tcp_ends(&self, id: ConnectionId) -> Result<(SocketAddr, SocketAddr), TcpError> {
         let tuple = self.slot(id)?.tuple;
         Ok((tuple.local(), tuple.remote()))

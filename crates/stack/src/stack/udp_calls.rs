@@ -16,7 +16,7 @@ impl Stack {
     /// of this host, and port 0 for a free port.
     ///
     /// # Errors
-    /// [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse),
+    /// Returns [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse),
     /// [`NoFreePort`](UdpError::NoFreePort) or
     /// [`TooManySockets`](UdpError::TooManySockets).
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
@@ -28,7 +28,7 @@ impl Stack {
     /// when there is room again.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`], [`BadDestination`](UdpError::BadDestination), or
+    /// Returns [`UdpError::NoSuchSocket`], [`BadDestination`](UdpError::BadDestination), or
     /// [`TooLong`](UdpError::TooLong) for a datagram that does not fit into an empty queue.
     pub fn udp_send(
         &mut self,
@@ -45,7 +45,7 @@ impl Stack {
     /// length.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_receive(
         &mut self,
         id: UdpId,
@@ -57,7 +57,7 @@ impl Stack {
     /// Returns the address and port that the socket is bound to.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_local(&self, id: UdpId) -> Result<SocketAddr, UdpError> {
         self.udp.local(id)
     }
@@ -65,7 +65,7 @@ impl Stack {
     /// Returns the readiness of the socket: readable, writable or both.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.udp.ready(id)
     }
@@ -74,7 +74,7 @@ impl Stack {
     /// datagrams that it dropped.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_info(&self, id: UdpId) -> Result<UdpInfo, UdpError> {
         self.udp.info(id)
     }
@@ -83,7 +83,7 @@ impl Stack {
     /// this socket, with the destination of that datagram. RFC 1122 §4.1.3.3.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_take_error(
         &mut self,
         id: UdpId,
@@ -94,7 +94,7 @@ impl Stack {
     /// Closes the socket. Queued datagrams are still sent; unread datagrams are lost.
     ///
     /// # Errors
-    /// [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`].
     pub fn udp_close(&mut self, id: UdpId) -> Result<(), UdpError> {
         self.udp.close(id, &mut self.pool)?;
         self.events.forget_udp(id.0.index);

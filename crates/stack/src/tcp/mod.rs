@@ -575,7 +575,7 @@ impl TcpLayer {
     /// Checks that the tuple table leads to every owner, and to nothing else.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     pub(crate) fn verify(&self) {
         let listed = || self.slots.iter().filter(|(_, slot)| slot.in_demux);
         let entries = listed().count() as u32 + self.syn_cache.len() + self.time_waits.len();

@@ -17,8 +17,8 @@ fn gigabit() -> LinkModel {
     }
 }
 
-/// A world of two hosts that know each other's MAC address, so that the first
-/// datagram does not wait for ARP.
+/// A world (simulated network) of two hosts that know each other's MAC address, so that the
+/// first datagram does not wait for ARP.
 fn acquainted(config: Config) -> (World, [HostId; 2]) {
     let mut world = World::new(Seed(5));
     let link = world.link(gigabit());
@@ -149,7 +149,7 @@ fn what_held_datagrams_back_adds_up_and_is_what_was_built() {
         assert_eq!(read, facts.received_bytes, "{name}");
         let longest = account.sender().max_by_key(|(_, time, _)| *time).unwrap();
         assert_eq!(longest.0, held, "{name}");
-        // The account does not grow afterwards.
+        // The account does not grow after the plan's time.
         world.run_for(SECOND);
         let later = world.datagram_account(id);
         assert!(later.sender().eq(account.sender()), "{name}");

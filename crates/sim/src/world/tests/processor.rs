@@ -102,7 +102,7 @@ fn applications_are_run_when_the_processor_has_time_for_them() {
     let (mut world, [_, server], flow) = transfer(CpuModel::FREE, model);
     world.run_until(flow.done(), Deadline::secs(30));
     assert_eq!(world.facts(flow).bytes, MIB);
-    // During one call of the application, thirty frames arrive.
+    // During one call of the application, thirty frames arrive; the ring has room for four.
     assert!(world.ring_drops(server) > 0);
     assert!(world.cpu_busy(server) > Duration::from_millis(4));
 }
@@ -135,7 +135,7 @@ fn where_a_burst_waits_depends_on_who_goes_first() {
                 ..CpuModel::FREE
             },
         );
-        // Twenty datagrams arrive 12 µs apart, and each takes 16 µs.
+        // Twenty datagrams arrive 12 µs apart, and each takes the processor 16 µs.
         let plan = DatagramPlan {
             size: 1_472,
             pace: Pace::Unpaced,

@@ -54,7 +54,8 @@ fn a_marking_queue_loses_nothing_and_stays_full_and_short() {
         }),
         ..bottleneck()
     };
-    // CoDel lets the queue of slow start grow for one interval before it acts.
+    // Allow CoDel a longer queue: in slow start the queue grows for one interval before CoDel
+    // acts.
     for (name, link, longest) in [("threshold", threshold, 100), ("codel", codel, 300)] {
         for congestion in ["newreno", "cubic", "bbr"] {
             let (facts, queue) = transfer(link, congestion, "on");

@@ -45,7 +45,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     let (header, payload) = Ipv4Header::parse(&out[..56], ChecksumPolicy::Verify).unwrap();
     assert_eq!(header.dst.octets(), [10, 0, 0, 1]);
     let (message, quoted) = Icmpv4Message::parse(payload, ChecksumPolicy::Verify).unwrap();
-    // The sender of the datagram parses the error.
+    // Parse the error as the sender of the datagram does.
     let theirs = Subnet {
         address: [10, 0, 0, 1].into(),
         prefix_len: 24,

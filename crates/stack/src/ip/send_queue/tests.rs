@@ -141,7 +141,7 @@ fn sending_empties_a_pool_full_to_the_last_byte() {
     });
     let mut counters = Counters::default();
     let mut queue = SendQueue::new(Holder::Datagram, 8, 65_536);
-    // A short first datagram leaves the stream inside a block.
+    // Send a short datagram first, so that the stream then begins inside a block.
     assert!(queue.push(HERE, THERE, None, UDP, &pattern(100), &mut pool));
     drain(&mut queue, &mut pool, &mut counters);
     for _ in 0..3 {
@@ -179,7 +179,7 @@ fn a_device_that_completes_checksums_gets_the_pseudo_header_unless_the_datagram_
             offset: 6
         }
     );
-    // The device sums from `start`, checksum field included, and stores the result.
+    // Do as the device does: sum from `start`, checksum field included, and store the result.
     let sum = Checksum::of(&packet[20..built.len]).finish();
     packet[26..28].copy_from_slice(&sum.to_be_bytes());
     assert_eq!(

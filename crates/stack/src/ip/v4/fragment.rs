@@ -29,7 +29,7 @@ impl Fragmenter {
     /// Splits `payload_len` bytes into fragments of at most `most` bytes.
     ///
     /// # Panics
-    /// If `most` is below 8: no fragment could carry payload.
+    /// Panics if `most` is below 8: no fragment could carry payload.
     pub(crate) fn new(payload_len: u16, most: usize, identification: u16) -> Self {
         assert!(
             most >= 8,

@@ -41,7 +41,7 @@ impl RoundFunction {
         known: [0; 4],
     };
 
-    /// Returns the value of `argument`, which `compute` returns if it is not known.
+    /// Returns the value of `argument`. Calls `compute` if the value is not known yet.
     fn value(&mut self, argument: u8, compute: impl FnOnce() -> u8) -> u8 {
         let value = &mut self.values[usize::from(argument)];
         let known = &mut self.known[usize::from(argument / 64)];

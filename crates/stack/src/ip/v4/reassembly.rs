@@ -65,8 +65,8 @@ struct PartialDatagram {
 /// A reassembled datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
-    /// Header of its first fragment with the length of the whole datagram, or with the
-    /// largest possible `total_len` if the length does not fit.
+    /// Header of the datagram's first fragment, with the length of the whole datagram, or with
+    /// the largest possible `total_len` if the length does not fit.
     pub(crate) header: Ipv4Header,
     /// Payload, readable until the next fragment is processed.
     pub(crate) payload: &'a [u8],
@@ -284,8 +284,8 @@ impl Reassembler {
         partial
     }
 
-    /// Drops the datagram in `slot`, if any, and counts `reason` unless it had
-    /// failed before.
+    /// Drops the datagram in `slot`, if any, and counts `reason` unless the datagram
+    /// had failed before.
     fn forget(
         &mut self,
         slot: Option<u32>,
@@ -322,7 +322,7 @@ impl Reassembler {
     }
 
     /// Drops every datagram that has timed out. All have the same timeout, so the
-    /// oldest is first.
+    /// oldest expires first.
     pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         while let Some(oldest) = self.ages.first(OLDEST) {
             if self.slots[oldest].expires > now {

@@ -28,7 +28,7 @@ pub enum Route {
 pub enum RouteError {
     /// The table is full (knob `ip.routes`).
     Full,
-    /// The network or the gateway is not IPv4; the interface is.
+    /// The network or the gateway is not IPv4, but the interface is.
     Family,
 }
 
@@ -73,7 +73,7 @@ impl Routes {
     /// Sets the default route, for destinations that no other route matches.
     ///
     /// # Errors
-    /// The errors of [`add`](Self::add).
+    /// Returns the errors of [`add`](Self::add).
     pub fn set_default(&mut self, gateway: IpAddr) -> Result<(), RouteError> {
         self.add(
             Subnet {
@@ -88,7 +88,7 @@ impl Routes {
     /// to the same network.
     ///
     /// # Errors
-    /// [`RouteError::Full`], or [`RouteError::Family`] for addresses that are not
+    /// Returns [`RouteError::Full`], or [`RouteError::Family`] for addresses that are not
     /// IPv4.
     pub fn add(&mut self, to: Subnet, gateway: IpAddr) -> Result<(), RouteError> {
         let prefix_len = to.prefix_len.min(32);

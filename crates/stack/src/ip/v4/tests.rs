@@ -108,7 +108,7 @@ fn identifications_repeat_only_after_all_others_and_their_distance_tells_no_coun
             last = Some(next);
         }
     }
-    // By chance, one in 256 is expected: 512, with a standard deviation of 23.
+    // By chance, one distance in 256 is this short: 512 in all, with a standard deviation of 23.
     assert!((420..=604).contains(&near), "{near}");
 }
 
@@ -142,7 +142,7 @@ fn addresses_that_no_host_has_are_neither_sources_nor_own_addresses() {
     assert!(can_be_host(ends, 32, ends));
 }
 
-/// Values are computed once and kept, which does not change their order.
+/// Storing the values of the round functions does not change the order of the identifications.
 #[test]
 fn identifications_come_in_the_same_order_as_ever() {
     let mut identifications = Identifications::new(Rng::seeded(7));

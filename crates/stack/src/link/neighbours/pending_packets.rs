@@ -63,7 +63,7 @@ impl PendingPackets {
     /// Moves the oldest packet to the start of `out`; returns its length.
     ///
     /// # Panics
-    /// If the queue is empty, or `out` is too short.
+    /// Panics if the queue is empty, or `out` is too short.
     pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
         let len = self
             .lens
