@@ -44,8 +44,7 @@ impl SeqNum {
         if self.before(other) { self } else { other }
     }
 
-    /// Returns the bytes from `self` up to `later`; 0 if `later` does not come
-    /// after.
+    /// Returns the bytes from `self` up to `later`; 0 if `later` does not come after `self`.
     pub const fn room_to(self, later: Self) -> u32 {
         if self.before(later) {
             later.0.wrapping_sub(self.0)

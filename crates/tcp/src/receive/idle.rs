@@ -1,14 +1,14 @@
 //! The window of an idle connection when packet memory is short.
 //!
-//! Rule: an idle connection has a cell as its window. The cell is held, not only promised. If
-//! the peer sends a cell of payload without a pause, the window opens to two cells more; if the
-//! peer sends these too, the window becomes an ordinary one. After a request of less than three
-//! cells, a connection therefore fits a cell again. An advertised window is never withdrawn: a
-//! large window becomes small only as the peer uses it. `window` computes ordinary windows.
+//! Rule: an idle connection has a cell, a part of a memory block, as its window. It holds this
+//! memory already. If the peer sends a cell of payload without a pause, the window opens to two
+//! cells more; if the peer sends these too, the window becomes an ordinary one. An advertised
+//! window is never withdrawn: after a pause, a large window becomes small only as the peer uses it.
+//! After a request of less than three cells this happens soon. `window` computes ordinary windows.
 //!
-//! The bytes sent count, too, not only a full window. With segments of half the window and a
-//! prompt reader, more window is advertised before the second segment arrives, so the window is
-//! never full.
+//! A full window is not the only sign that the peer is busy: the bytes that it sent count, too.
+//! With segments of half the window and a prompt reader, more window is advertised before the
+//! second segment arrives, so the window is never full.
 
 use fullpipe_pool::{Duration, Instant, Pool};
 
@@ -26,7 +26,7 @@ const OPENED_CELLS: u32 = 2;
 const BUSY_CELLS: u32 = 16;
 
 /// A peer has used its window if less than a cell divided by this number is left. RFC 9293
-/// §3.8.6.2.1: the peer may not send into so small a part of the window.
+/// §3.8.6.2.1 keeps the peer from sending into so small a part of the window.
 const REST: u32 = 8;
 
 /// Returns the size of a cell in bytes if a cell can be a window: at least four units of the
@@ -66,8 +66,8 @@ impl ReceiveHalf {
         true
     }
 
-    /// Notes that payload arrives at `now`. If none arrived for `pause`, the connection was
-    /// idle, and if memory is short, its window stays small.
+    /// Notes that payload arrives at `now`. If none arrived for `pause` before and all of it was
+    /// read, the connection was idle. While memory is short, its window is then a small one again.
     pub fn end_pause(&mut self, now: Instant, pause: Duration, scale: u8, pool: &mut Pool) {
         let was_idle = now.since(self.arrived) >= pause && self.stream.is_empty();
         if was_idle && (self.burst.is_some() || idle_window(scale, pool).is_some()) {
@@ -91,7 +91,7 @@ impl ReceiveHalf {
         let was_in_cell = self.stream.is_in_cell();
         let is_full = self.is_filled(burst, (small, rest), cell);
         let is_short = idle_window(room.scale, pool).is_some();
-        // Leave the cell only if these blocks stay free. Otherwise the connection could get a
+        // Leave the cell only if `kept` blocks stay free. With fewer, the connection could get a
         // window of a few bytes or none.
         let kept = pool.kept_for_cells().max(FEWEST_BLOCKS as u32);
         let is_busy = (is_full && burst > OPENED_CELLS * cell)
@@ -135,8 +135,8 @@ impl ReceiveHalf {
     /// Returns true if the peer has used its idle window of `small` bytes, except for less than
     /// `rest` bytes. The peer has sent `burst` bytes without a pause.
     ///
-    /// Only the bytes sent count for a window that was large. Up to a segment of it may not be
-    /// advertised, so a single segment would seem to fill the window.
+    /// For a window that was large, only the bytes sent count. Up to a segment of such a window is
+    /// sometimes not advertised, so a single segment would seem to fill the window.
     fn is_filled(&self, burst: u32, (small, rest): (u32, u32), cell: u32) -> bool {
         let left = self.stream.reserved_end() - self.next_offset();
         let used = burst.saturating_add(rest);

@@ -160,9 +160,9 @@ impl ReceiveHalf {
             }
         }
         if self.stream.write_at(pool, kept.start, payload).is_err() {
-            // Happens only in an overcommitted pool. The whole queue is discarded, which
-            // is legal while it is not acknowledged (RFC 2018 §8), because the ranges
-            // that existed before this segment cannot be restored.
+            // Happens only in an overcommitted pool. The ranges that existed before this segment
+            // cannot be restored, so the whole queue is discarded. RFC 2018 §8 allows this for
+            // payload that is not acknowledged.
             self.forget_out_of_order(pool);
             return Arrival::Discarded(DiscardReason::NoMemory);
         }
@@ -243,8 +243,8 @@ impl ReceiveHalf {
         blocks
     }
 
-    /// Adds ranges that changed longer ago to `recent`, lowest first, until it has `most`
-    /// or there are no others. Takes at most `most` steps along the list of ranges.
+    /// Adds the other ranges to `recent`, lowest first, until `recent` has `most` ranges or there
+    /// are no others. Takes at most `most` steps along the list of ranges.
     fn recall_others(&mut self, most: usize, pool: &Pool) {
         let wanted = most.min(self.ranges.count() as usize);
         if self.recent.len() >= wanted {

@@ -77,7 +77,7 @@ const MANY_SEGMENTS: u32 = 64;
 
 /// Returns the bytes of the whole segments of `mss` bytes that fit into a window of `bytes`, which
 /// ends at the end of a block of `block_size` bytes. A peer leaves the remaining bytes unused. If
-/// the edge advanced by blocks instead, the peer would sometimes lose a segment of window.
+/// the edge advanced by blocks instead, the window would sometimes have room for one segment less.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;
@@ -165,11 +165,11 @@ impl ReceiveHalf {
 
     /// Returns true if a growth by `growth` bytes is advertised with an ACK of its own.
     ///
-    /// If a full window may have stopped the peer, any useful growth is advertised. If the
-    /// window limits the peer, growth is advertised by a segment or by a 64th of the window,
-    /// whichever is larger; otherwise by two segments or by a quarter of the window,
-    /// whichever is larger. If a device merges segments, a frame counts as a segment, because
-    /// one ACK a frame is enough.
+    /// If less than a segment of window is left, the peer may have stopped, and any useful growth
+    /// is advertised. If the window limits the peer, the growth must be a segment or a 64th of the
+    /// window, whichever is larger; otherwise two segments or a quarter of the window, whichever is
+    /// larger. Half of the window is always enough. If a device merges segments, a frame counts as
+    /// a segment, because one ACK a frame is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;

@@ -31,9 +31,9 @@ use crate::{
     congestion::{DeliveryRate, LostRange},
 };
 
-/// Returns `at` rounded down to a tick of the timestamp clock. A time is compared with an
-/// echoed timestamp in ticks; otherwise the rounding alone could make the echo look
-/// older.
+/// Returns `at` rounded down to a tick of the timestamp clock. An echoed timestamp is in ticks, so
+/// a time is rounded before it is compared with one; otherwise the rounding alone could make the
+/// echo look older.
 pub fn tick(at: Instant) -> Instant {
     Instant::from_millis(at.as_millis())
 }
@@ -371,7 +371,7 @@ impl Recovery {
             // Ignore the arrival time of a cumulative ACK after a timeout, and leave the decision
             // to F-RTO: the path may have become faster, and while everything is retransmitted no
             // sample shows this. A SACK that arrives early is for the original even then. RFC 8985
-            // §6.2 does not distinguish these two cases.
+            // §6.2 does not distinguish cumulative ACKs and SACKs here.
             let is_acknowledged = sent.end.at_or_before(input.ack);
             let is_trusted = after_timeout && is_acknowledged;
             let min_rtt = input.path.min_rtt.filter(|_| !is_trusted);
@@ -403,16 +403,17 @@ impl Recovery {
             }
             None => self.count_duplicates(input, arena),
         }
-        // If SACK blocks did not report originals beyond the hole, these may have arrived before
-        // the timeout, and the ACK covers them only because the retransmission has filled the hole.
+        // Originals beyond the hole that no SACK block reported may have arrived before the
+        // timeout. They prove nothing: the ACK covers them only because the retransmission has
+        // filled the hole.
         if input.sack.is_none() || self.has_ignored_reports {
             newly.original_arrived &= !newly.retransmission_arrived;
         }
         newly
     }
 
-    /// Processes an ACK of a peer without SACK: each duplicate ACK counts as a SACK of the
-    /// segment in flight that left first of those beyond the first hole.
+    /// Processes an ACK of a peer without SACK: each duplicate ACK counts as a SACK of one segment,
+    /// the one that left first among those in flight beyond the first hole.
     fn count_duplicates(&mut self, input: &AckIn<'_>, arena: &mut SentArena) {
         let PathState { mss, min_rtt, .. } = input.path;
         let Self { board, rack, .. } = self;
@@ -433,8 +434,8 @@ impl Recovery {
         }
     }
 
-    /// Reports a DSACK to the undo detector: the first block is below the ACK or inside
-    /// the second block. RFC 2883.
+    /// Reports a DSACK to RACK and the undo detector. The first block is a DSACK if it is below the
+    /// ACK or inside the second block. RFC 2883.
     fn take_dsack(&mut self, input: &AckIn<'_>) -> bool {
         let Some([first, rest @ ..]) = input.sack else {
             return false;

@@ -93,8 +93,8 @@ impl Rtt {
             self.rttvar_quarters += srtt_us.abs_diff(sample_us);
             self.srtt_eighths = self.srtt_eighths - srtt_us + sample_us;
         }
-        // On a path without variation, a timeout of one round trip would expire just
-        // before every ACK. The minimum therefore applies to the variation term, not to
+        // On a path without variation, RTTVAR becomes 0, and a timeout of one round trip would
+        // expire just before every ACK. The minimum therefore applies to the variation term, not to
         // the sum.
         let margin_us = self.rttvar_quarters.max(micros(config.rto_min));
         let rto_us = (self.srtt_eighths / 8).saturating_add(margin_us);

@@ -6,9 +6,9 @@
 //! of a host share. When few nodes are free, segments are merged into runs, which only loses
 //! precision. This file keeps no payload and decides nothing.
 //!
-//! A peer chooses the packets that it sends, so the work that they cause is bounded: a range
-//! is found by sequence number in a tree, and the ranges of one status form a list, so that
-//! only ranges that change are visited.
+//! A peer may send any packets, so the work that each of them causes must be bounded: a range is
+//! found by sequence number in a tree, and the ranges of one status form a list, so that only
+//! ranges that change are visited.
 
 mod arena;
 mod range;
@@ -50,7 +50,7 @@ pub struct Scoreboard {
     retransmitted: u32,
     /// Nodes split off because of the peer's SACK blocks.
     cut: u32,
-    /// All ranges.
+    /// Number of ranges.
     count: u32,
     /// The ranges of each status.
     lists: [StatusList; 3],
@@ -203,8 +203,8 @@ impl Scoreboard {
     /// Marks `block` as SACKed. Calls `delivered` for each part that was not
     /// SACKed before, lowest first. Returns false if no node was free for a split.
     ///
-    /// The walk begins at the start of the block and merges the SACKed ranges that it
-    /// passes, so that it passes each range only once.
+    /// The walk begins at the start of the block. It merges each range that it marks with SACKed
+    /// neighbours, so that later walks pass them as one range.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
@@ -444,7 +444,7 @@ impl Scoreboard {
     /// Checks that the ranges cover `una..max` and that the sums are right.
     ///
     /// # Panics
-    /// If they do not cover it, or a sum is wrong.
+    /// If the ranges do not cover `una..max`, or a sum is wrong.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");
@@ -562,7 +562,7 @@ impl Scoreboard {
         }
     }
 
-    /// Removes a range that is no longer in the sums.
+    /// Removes a range whose bytes have been subtracted from the sums.
     fn unlink(&mut self, index: u32, arena: &mut SentArena) {
         let Sent {
             start,

@@ -26,7 +26,7 @@ impl Rig {
         let mut rig = Self {
             recovery: Recovery::new(SeqNum(0)),
             rate: DeliveryRate::new(),
-            // The second connection has nothing in flight.
+            // Each of two connections has a node of its own, and the second has nothing in flight.
             arena: SentArena::new(ranges, 2),
             una: SeqNum(1),
             nxt: SeqNum(1),
@@ -270,7 +270,7 @@ fn while_nodes_are_scarce_segments_are_tracked_in_short_runs() {
     assert_eq!(rig.recovery.board().in_flight(), 2_000 * MSS);
     assert!(longest <= Some(2_000 / 64 * MSS + MSS), "{longest:?}");
     assert!(rig.arena.free_count() > 20, "{}", rig.arena.free_count());
-    // One segment is lost, and one is retransmitted.
+    // One segment is lost, and only this one is marked for retransmission.
     rig.ack(2_101, 1_000, &[(1_001, 1_500)]);
     rig.ack(2_102, 1_000, &[(1_001, 1_501)]);
     assert_eq!(

@@ -15,7 +15,7 @@ use crate::SeqNum;
 /// Largest window in bytes. RFC 7323 §2.3.
 const LARGEST_WINDOW: u32 = 1 << 30;
 
-/// State needed to find that a recovery was spurious. Bytes of sequence space.
+/// State needed to find that a recovery was spurious.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UndoDetector {
     /// `snd_una` when the recovery began; `None` if there is nothing to undo.

@@ -1,8 +1,8 @@
 //! Writing into the send buffer.
 //!
-//! Rule: a write is cut by free blocks and by the buffer's size, never by
-//! segments. The cause of a cut write is stored, because it is the sender's
-//! limit once the buffer has drained.
+//! Rule: a write is cut short by a lack of free blocks or by the buffer's size, never at a segment
+//! boundary. The cause of a cut write is stored, because it is the sender's limit once the buffer
+//! has drained.
 //!
 //! While idle connections have cells, the pool keeps some blocks for answers. The first
 //! block of a buffer may be one of these, but further blocks may not. Otherwise a few peers

@@ -27,7 +27,7 @@ pub struct BlockedWrite {
 /// Send sequence variables and send buffer. RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub struct SendHalf {
-    /// Payload from `snd_una` on. Whenever it becomes empty, offsets begin at 0 again, so
+    /// Payload from `snd_una` on. Whenever the stream becomes empty, offsets begin at 0 again, so
     /// that the next write has a whole block.
     pub stream: Stream,
     /// Sequence number of the stream's offset 0.

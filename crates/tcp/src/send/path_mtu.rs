@@ -115,8 +115,8 @@ impl PathMtu {
         self.fragments && size <= self.limit as u32
     }
 
-    /// Processes a packet-too-big message about an ACK. Acknowledged segments prove nothing
-    /// about the size of ACKs, and no timeout retransmits an ACK.
+    /// Processes a packet-too-big message about an ACK, which is never deferred: acknowledged
+    /// segments prove nothing about the size of ACKs, and no timeout retransmits an ACK.
     pub fn on_ack_too_big(
         &mut self,
         report: PacketTooBig,
@@ -144,8 +144,8 @@ impl PathMtu {
         if size >= self.limit && !allows_fragments {
             return PtbOutcome::Ignored;
         }
-        // Take at most `limit`, because the knob `ip.path_mtu_min` may raise the size of a report
-        // with `fragment` above it.
+        // Take at most `limit`: in a report with `fragment`, the knob `ip.path_mtu_min` may have
+        // raised the size above `limit`.
         let carried = size.min(self.limit);
         if carried < self.proven || (allows_fragments && carried == self.proven) {
             self.doubted = Some(report);

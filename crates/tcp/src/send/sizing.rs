@@ -1,8 +1,9 @@
 //! Sizes of the frames for a device that cuts segments, and of the device
 //! backlog.
 //!
-//! Rule: the size follows from the rate at transmit. Sizing at the write, where the rate
-//! is out of date, exists for comparison. `segmentize` decides when a frame leaves.
+//! Rule: the size follows from the rate at transmit. The rate at the write is out of date when the
+//! frame leaves; sizing by that rate exists only for comparison. `segmentize` decides when a frame
+//! leaves.
 
 use crate::congestion::SegmentPacer;
 
@@ -10,9 +11,9 @@ use crate::congestion::SegmentPacer;
 /// used up.
 const MOST_RUNS: usize = 4;
 
-/// Returns the payload that should leave as one frame at `rate` bytes a second: the whole
-/// segments in a millisecond of the rate, at most 64 KiB but at least two segments. The
-/// whole segments in `device_max` bound it; it is never less than one segment.
+/// Returns the payload that should leave as one frame at `rate` bytes a second: the whole segments
+/// that this rate carries in a millisecond, at most 64 KiB but at least two segments. The result
+/// never exceeds the whole segments in `device_max`, but is at least one segment.
 pub fn frame_goal(rate: u64, mss: u32, device_max: u32) -> u32 {
     whole_segments(SegmentPacer::quantum(rate, mss).min(device_max), mss)
 }

@@ -266,7 +266,8 @@ fn a_segment_is_full_or_the_tail_or_all_that_the_window_will_take() {
     }
 }
 
-/// A writer with more to write would have filled the segment, so recovery is the limit.
+/// A blocked writer has more payload, which would fill the segment. The limit is therefore
+/// recovery, and not Nagle's algorithm.
 #[test]
 fn in_recovery_the_tail_of_a_blocked_writer_does_not_wait_for_nagle() {
     for (nagle, writer, limit) in [
@@ -442,8 +443,8 @@ fn a_writer_in_place_is_blocked_only_if_it_filled_the_room() {
     }
 }
 
-/// Returns true if a writer blocked on a full buffer of 900 bytes is woken once `acked` of
-/// `sent` bytes are acknowledged.
+/// Blocks a writer on a full buffer of 900 bytes. Returns true if the writer is woken once `acked`
+/// of `sent` bytes are acknowledged.
 fn wakes(sent: u32, acked: u32, missing: usize, wake: WakePolicy) -> bool {
     let mut pool = pool(16);
     let mut send = established();

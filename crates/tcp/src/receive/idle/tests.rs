@@ -1,4 +1,4 @@
-//! A connection that has a cell as its window, or two segments, and how that window opens.
+//! Idle connections whose window is a cell or two segments, and the steps in which it opens.
 
 use std::vec;
 
@@ -304,7 +304,7 @@ fn payload_that_waits_for_its_reader_keeps_the_window_as_it_is() {
     assert_eq!(rig.field(), CELL);
 }
 
-/// The other cells of the block are in use, so leaving the cell frees nothing.
+/// Another cell of the block is in use, so leaving the cell frees no block.
 #[test]
 fn without_two_free_blocks_a_full_cell_stays_a_cell() {
     for (free, field) in [(0, CELL), (1, CELL), (2, 2 * CELL)] {

@@ -1,4 +1,4 @@
-//! Out-of-order payload: merged where it meets, refused where there is no room.
+//! Out-of-order payload: adjacent pieces are merged, and pieces without room are refused.
 
 use fullpipe_pool::{Pool, PoolConfig};
 
@@ -169,9 +169,9 @@ fn the_fin_is_part_of_the_block_that_it_follows() {
     assert_eq!(receive.readable(), 200);
 }
 
-/// RFC 2018 §4: the range that changed last, then the others in the order of their reports, as
-/// many as fit. The search for ranges that `recent` had no place for takes no more steps than
-/// the ACK has blocks.
+/// RFC 2018 §4: an ACK reports the range that changed last, then the others in the order of their
+/// reports, as many as fit. `recent` has four of them; the search for further ranges takes no more
+/// steps than the ACK has blocks.
 #[test]
 fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     let (mut receive, mut pool) = receiver();
@@ -200,7 +200,7 @@ fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     receive.verify(&pool);
 }
 
-/// The stream of a reset connection has lost payload behind a hole, which was never readable.
+/// Payload behind a hole was never readable, and a reset connection discards it.
 #[test]
 fn nothing_is_readable_after_a_release_with_a_hole() {
     let (mut receive, mut pool) = receiver();

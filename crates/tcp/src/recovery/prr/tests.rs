@@ -94,7 +94,7 @@ fn the_share_that_may_leave_is_rounded_up_and_less_what_has_left() {
     let mut prr = Prr::start(20 * MSS);
     assert_eq!(prr.on_ack(ack), 19 * MSS, "the first retransmission leaves");
     prr.on_sent(MSS);
-    // 1,003 · 14,000 / 20,000 = 702.1: less than the bytes that have left.
+    // 1,003 · 14,000 / 20,000 = 702.1: less than the 1,000 bytes that have left, so nothing leaves.
     assert_eq!(
         prr.on_ack(PrrAck {
             delivered: 3,

@@ -65,8 +65,8 @@ fn an_original_below_the_highest_delivered_shows_reordering() {
     }
 }
 
-/// Step 2: an ACK of a retransmission that is faster than the smallest round trip, or that
-/// echoes an older timestamp, is for the original.
+/// Step 2: an ACK that follows a retransmission sooner than the smallest round trip, or that echoes
+/// an older timestamp, is for the original.
 #[test]
 fn an_ack_too_early_for_the_retransmission_is_of_the_original() {
     for (retransmissions, echoes_original, rtt_ms, expected) in [
@@ -165,8 +165,8 @@ fn the_reordering_window_is_a_quarter_of_the_smallest_round_trip() {
 fn a_segment_is_lost_when_its_time_is_over_and_not_before() {
     let mut rack = rack();
     // RACK.segment was sent at 3 ms and delivered 40 ms later. The reordering window is a quarter
-    // of 80 ms. While two segments may be lost, the timer counts from the send time of
-    // RACK.segment.
+    // of 80 ms, so each earlier segment is lost 60 ms after it was sent: at 61 and 62 ms. While
+    // both are in flight, the timer is set to 60 ms after RACK.segment was sent.
     rack.on_delivered(&segment(2, 3, 0), false, None, at(43));
     for (now_ms, lost, timer) in [(60, 0, Some(63)), (61, MSS, Some(62)), (62, 2 * MSS, None)] {
         let mut board = Scoreboard::new();

@@ -59,8 +59,8 @@ fn the_variation_and_the_timeout_follow_the_formulas() {
     assert_eq!(rtt.srtt(), Duration::from_micros(367_500));
 }
 
-/// SRTT and RTTVAR are kept in fractions, so that rounding keeps neither of them away from
-/// its limit.
+/// SRTT and RTTVAR are stored in fractions of a microsecond, so that both reach their limits
+/// despite rounding.
 #[test]
 fn the_estimate_reaches_a_constant_round_trip_from_both_sides() {
     for (first, then) in [(1_000, 1_018), (1_036, 1_018), (1, 2), (50_000, 3)] {

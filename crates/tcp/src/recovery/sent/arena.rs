@@ -72,18 +72,17 @@ impl SentArena {
         }
     }
 
-    /// Limits the ranges that SACK blocks may split off in one connection to
-    /// `each`, so that a peer costs a bounded number of nodes. 0 is one for each KiB
-    /// that is not acknowledged, at least 1,024.
+    /// Limits the ranges that SACK blocks may split off in one connection to `each`, so that a peer
+    /// costs a bounded number of nodes. With 0, the limit is one range for each KiB that is not
+    /// acknowledged, but at least 1,024.
     #[must_use]
     pub fn with_max_cuts(mut self, each: u32) -> Self {
         self.each = each;
         self
     }
 
-    /// Returns true if less than a quarter of the shared nodes is free. Neighbouring ranges
-    /// are then merged, before no node is left. The first node of a connection is not
-    /// shared.
+    /// Returns true if less than a quarter of the shared nodes is free. Neighbouring ranges are
+    /// then merged, so that some nodes stay free. The first node of a connection is not shared.
     pub(super) fn is_scarce(&self) -> bool {
         self.shared_free() < self.shared.div_ceil(4)
     }

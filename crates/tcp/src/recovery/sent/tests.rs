@@ -160,7 +160,8 @@ fn the_first_range_of_a_connection_neither_uses_up_shared_nodes_nor_makes_them_s
     for at_ms in 5_000..5_007 {
         rig.send(900, ms(at_ms));
     }
-    // When the last range was added, two of eight shared nodes were free: a quarter.
+    // When the last range was added, two of eight shared nodes were free. This is a quarter, and
+    // not yet scarce.
     assert_eq!((rig.count(), rig.arena.refused()), (1 + 7, 0));
     rig.send(900, ms(5_007));
     assert_eq!((rig.count(), rig.arena.refused()), (8, 1), "now scarce");
@@ -187,7 +188,7 @@ fn a_run_that_is_not_in_flight_is_not_extended() {
     assert_eq!(rig.count(), 7);
 }
 
-/// A connection may have as many ranges as its knob says, or one for each 256 bytes.
+/// A connection may have `each` ranges or one for each 256 bytes, whichever is more.
 #[test]
 fn small_segments_are_merged_in_a_connection_with_too_many_ranges() {
     for (name, each, lengths, merges) in [
@@ -248,7 +249,7 @@ fn a_lost_range_that_must_grow_hides_its_loss_until_an_ack_shows_it() {
     assert_eq!(rig.ranges(), [(1_000, 3_000, Lost)]);
 }
 
-/// With the knob at 0, the limit is one part for each KiB that is not acknowledged, at
+/// With a limit of 0, one range may be split off for each KiB that is not acknowledged, but at
 /// least 1,024.
 #[test]
 fn reports_split_off_one_range_for_each_kib() {
@@ -313,8 +314,8 @@ fn a_block_marks_the_parts_of_ranges_that_it_covers_and_merges_them() {
     assert_eq!(rig.board.sacked(), 3_000);
 }
 
-/// Blocks in a random order, some from below the first range on, compared with one flag
-/// for each byte.
+/// Random blocks, some of which begin below the first range. One flag for each byte gives the
+/// expected result.
 #[test]
 fn a_block_anywhere_delivers_exactly_the_bytes_that_were_not_sacked() {
     for seed in 0..40 {

@@ -119,7 +119,8 @@ fn the_detection_ends_a_window_after_the_recovery_across_the_wrap() {
     for (marker, end, last) in [
         (100, 300, 500),
         (u32::MAX - 99, 100, 300),
-        // The distance is never more than the largest window.
+        // `end` is more than the largest window after `marker`, so `last` is one largest window
+        // after `end`.
         (0, LARGEST_WINDOW + 100, 2 * LARGEST_WINDOW + 100),
     ] {
         let mut undo = UndoDetector::default();

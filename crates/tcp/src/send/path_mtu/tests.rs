@@ -269,8 +269,8 @@ fn one_lost_probe_proves_nothing() {
             size
         })
         .collect();
-    // After 1,460 is too large, the next size is in the middle of the remaining sizes: 1,024 +
-    // ceil(435 / 2).
+    // Once 1,460 counts as too large, the next size is in the middle of the remaining sizes: 1,024
+    // + ceil(435 / 2).
     assert_eq!(probes, [1_460, 1_460, 1_242, 1_242, 1_133].map(Some));
     assert_eq!(path.retry_at, Some(NOW));
     path.on_time(NOW - Duration::from_nanos(1), &config);
