@@ -191,9 +191,9 @@ impl Ipv4Header {
         Ok((header, payload))
     }
 
-    /// Reads a header quoted in an ICMP error, which carries only the start of the
-    /// packet and may have been changed in transit (RFC 1812 §4.3.2.3). Neither the
-    /// checksum nor `total_len` is checked.
+    /// Reads the header of a packet that an ICMP error quotes. The error has only the start of the
+    /// packet, which may have been changed in transit (RFC 1812 §4.3.2.3). For this reason, neither
+    /// the checksum nor `total_len` is checked.
     ///
     /// # Errors
     /// `Truncated`, `BadVersion`, `BadHeaderLength`.

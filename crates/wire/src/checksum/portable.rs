@@ -108,7 +108,7 @@ pub fn sum_short(bytes: &[u8]) -> u64 {
     if let Some(&byte) = rest.first() {
         sum += u128::from(u16::from_ne_bytes([byte, 0]));
     }
-    // 2⁶⁴ is 1 modulo 0xffff.
+    // 2⁶⁴ is 1 modulo 0xffff, so the upper half of the sum is added to the lower one.
     fold_once(sum as u64) + (sum >> 64) as u64
 }
 

@@ -130,7 +130,7 @@ impl TcpHeader {
         Ok((header, payload))
     }
 
-    /// Bytes [`TcpHeader::write`] fills: 20 to 60, a multiple of 4.
+    /// Number of bytes that [`TcpHeader::write`] fills: 20 to 60, a multiple of 4.
     pub const fn header_len(&self) -> usize {
         Self::LEN + self.options.encoded_len()
     }

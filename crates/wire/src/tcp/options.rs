@@ -53,7 +53,7 @@ pub struct SackBlock {
 /// At most four [`SackBlock`]s in the order they are sent, newest first.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    // Unused places stay at their default, which makes equality derivable.
+    // Unused places stay at their default, so that the derived equality ignores them.
     blocks: [SackBlock; Self::CAPACITY],
     count: u8,
 }
@@ -123,7 +123,7 @@ pub struct TcpOptions {
     pub window_scale: Option<u8>,
     /// The sender understands SACK.
     pub sack_permitted: bool,
-    /// The sender's clock, and the clock it echoes.
+    /// The sender's clock, and the peer's clock that the sender echoes.
     pub timestamps: Option<Timestamps>,
     /// Ranges received out of order.
     pub sack: SackBlocks,
@@ -237,7 +237,7 @@ impl TcpOptions {
         }
     }
 
-    /// Bytes [`TcpOptions::write`] fills: 0 to 40, a multiple of 4.
+    /// Number of bytes that [`TcpOptions::write`] fills: 0 to 40, a multiple of 4.
     pub const fn encoded_len(&self) -> usize {
         if self.timestamps_alone().is_some() {
             return ALIGNED_TIMESTAMPS_LEN;

@@ -133,8 +133,8 @@ fn tcp_from(header: &theirs::TcpHeader) -> TcpHeader {
     }
 }
 
-/// Converts our header to one of `etherparse`. Returns `None` if the options need more room in the
-/// header of `etherparse`.
+/// Converts our header to one of `etherparse`. Returns `None` if `etherparse` needs more room for
+/// the options than a header has.
 fn tcp_of(header: &TcpHeader) -> Option<theirs::TcpHeader> {
     let has = |flag| header.flags.contains(flag);
     let mut other =
