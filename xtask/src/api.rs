@@ -4,8 +4,8 @@
 //! are sorted, so that the listing changes only if the API changes.
 //!
 //! The listing is made from syntax, without types: macro expansions and automatic traits are not
-//! listed. A name is looked up in the crate that a `pub use` names; type names are unique in a
-//! crate (`cargo xtask tidy` checks that).
+//! listed. A re-exported name is looked up in the crate that the `pub use` names. `cargo xtask
+//! tidy` ensures that no two types of a crate have the same name.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -185,7 +185,8 @@ impl Listing<'_> {
         }
     }
 
-    /// Lists the item that a `pub use` re-exports under `name`.
+    /// Lists the item `name`, which a `pub use` re-exports under the name `known_as` if it renames
+    /// the item.
     fn name(&mut self, shown: &str, before: &[String], name: &str, known_as: Option<&str>) {
         let first = before.first().map_or("", String::as_str);
         let folder = match first.strip_prefix("fullpipe") {
@@ -194,8 +195,8 @@ impl Listing<'_> {
             None => self.own.folder,
         };
         let parent = before.last().map(String::as_str);
-        // Also search the other crates, because the named crate may itself re-export the item from
-        // one of them.
+        // Search the crate that the `pub use` names first, then the others: that crate may only
+        // re-export an item of another one.
         let crates = self.crates;
         let order = crates.iter().filter(|one| one.folder == folder);
         let order = order.chain(crates.iter().filter(|one| one.folder != folder));

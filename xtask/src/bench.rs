@@ -135,8 +135,7 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
     command.current_dir(repository::root()).arg("bench");
     match (&arguments.package, arguments.filter.as_deref()) {
         (Some(package), _) => command.args(["-p", package, "--benches"]),
-        // Build only the crate of the kernel benchmark, which takes minutes and has its own
-        // arguments.
+        // Run the kernel benchmark alone: it takes minutes and has its own arguments.
         (None, Some("kernel")) => command.args(["-p", "fullpipe-perf", "--bench", "kernel"]),
         (None, Some("page")) => command.args(["-p", "fullpipe-report", "--bench", "page"]),
         (None, Some(_) | None) => command.args(["--workspace", "--benches"]),

@@ -11,7 +11,7 @@ use fullpipe_judge::captures::{CaptureTally, Case, TwinTally, judge_case, judge_
 
 use super::many;
 
-/// Smallest error of a prediction that is printed, as a share.
+/// Relative error above which a prediction is printed.
 const TELLING: f64 = 0.15;
 
 /// Judges `cases` cases from `first` on, and prints the confusion matrix.

@@ -114,7 +114,7 @@ fn outcome(number: u64, clock: &Clock) -> Result<Judged> {
     }
 }
 
-/// Returns the explanation of the engine that is judged.
+/// Returns the answer of the explanation engine, which is what this file judges.
 fn engine(setup: &Setup, seed: u64) -> Result<Answer, String> {
     let found = explain(setup, seed).map_err(|error| error.to_string())?;
     Ok(Answer {

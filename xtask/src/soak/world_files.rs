@@ -2,8 +2,8 @@
 //! its file describes it completely.
 //!
 //! The one rule: every `cargo xtask test` runs each world of the folder again. A file remains valid
-//! if the drawing of worlds from seeds changes. The first lines of the file name the bug against
-//! which it guards.
+//! even if the drawing of worlds from seeds changes. The first lines of the file name the bug
+//! against which it guards.
 //!
 //! The simulator defines the format of a file (`fullpipe_sim::WorldPlan`).
 

@@ -24,10 +24,10 @@ use outcome::{Outcome, Summary};
 
 /// Run every check and every test; the last line counts what passed and failed.
 ///
-/// The interoperability tests need root and a few programs (iperf, iperf3,
-/// tshark, tcptrace, iproute2, curl), those of the page Chromium, the counting of instructions
-/// valgrind. As root on Debian those are installed with apt. Elsewhere the rest is run and
-/// each part left out is named at the end.
+/// The interoperability tests need root and a few programs (iperf, iperf3, tshark, tcptrace,
+/// iproute2, curl). The tests of the page need Chromium, and the counting of instructions needs
+/// valgrind. As root on Debian, missing programs are installed with apt. Elsewhere, each part whose
+/// program is missing is left out, and named at the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -65,7 +65,7 @@ enum Step {
     Examples,
     /// rustdoc builds without a warning
     Doc,
-    /// The experiments of many seeds come out as committed and as claimed
+    /// Experiments with many seeds have the committed results and those that the documents claim
     Lab,
     /// Ten random worlds, and each world file in crates/sim/worlds
     Soak,
@@ -207,8 +207,8 @@ const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"
 /// `recipes`.
 const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipes";
 
-/// Tests of the sockets for tokio. They run separately, because every crate that uses
-/// `fullpipe-host` must be compiled a second time with their feature.
+/// Tests of the sockets for tokio. They run separately, because they need the feature `tokio` of
+/// `fullpipe-host`, with which every crate that uses it is compiled a second time.
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
 
 /// Checks the program `bench/`, which compares fullpipe with other stacks and is not in the

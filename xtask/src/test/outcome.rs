@@ -52,8 +52,8 @@ impl Outcome {
         }
     }
 
-    /// Returns the failed tests. Returns no test if a failure is not that of a test that ran,
-    /// because a repetition would not help.
+    /// Returns the failed tests, for a repetition. Returns none if anything but a test failed, such
+    /// as a build, because a repetition would not help.
     pub fn to_try_again(&self) -> Vec<String> {
         let ran = self.failed.iter().all(|name| self.ran.contains(name));
         if ran { self.failed.clone() } else { Vec::new() }
@@ -98,7 +98,8 @@ impl Outcome {
     }
 }
 
-/// All steps so far. Its text is the table, the parts left out, and the last line.
+/// The results of all steps so far. The text form is the table, the parts left out, and the last
+/// line.
 pub struct Summary {
     strict: bool,
     steps: Vec<(String, Duration, Outcome)>,

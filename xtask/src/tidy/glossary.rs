@@ -1,6 +1,6 @@
 //! Finds words that `docs/glossary.md` replaces.
 //!
-//! The one rule: the words are those in `code style` in the glossary's column "instead of". They
+//! The one rule: the words are those between backticks in the glossary's column "instead of". They
 //! may not occur in any other file, in upper or lower case.
 //!
 //! A phrase is also found if the end of a line or a comment marker divides it.

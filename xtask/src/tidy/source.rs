@@ -73,7 +73,8 @@ fn core_attributes(file: &RustFile) -> Vec<Finding> {
     .collect()
 }
 
-/// Checks that each allowed lint states its reason, in a comment above it or in its `reason`.
+/// Checks that each attribute that silences a lint has a reason: a comment above it, or its field
+/// `reason`.
 fn bare_allows(file: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut line_above = "";
