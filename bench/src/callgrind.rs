@@ -163,7 +163,7 @@ impl Pair {
         (large as f64 - small as f64) / (self.large.units - self.small.units)
     }
 
-    /// Returns the instructions by function of one unit.
+    /// Returns the instructions of each function for one unit.
     fn functions(&self, inclusive: bool) -> Result<BTreeMap<String, f64>> {
         let small = self.small.functions(inclusive)?;
         let large = self.large.functions(inclusive)?;

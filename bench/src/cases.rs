@@ -82,7 +82,7 @@ impl Case {
 /// measurement can begin after the handshake and slow start.
 pub trait Work {
     /// Does at least `units` of further work, and returns the amount done. Bulk transfers and
-    /// datagrams may exceed `units`, because they end with the turn that completes the work.
+    /// datagrams may exceed `units`, because one turn of the hosts carries many segments.
     fn run(&mut self, units: u64) -> f64;
 }
 

@@ -247,7 +247,7 @@ time. `cargo xtask bench active` and `cargo xtask bench idle` measure other numb
     Ok(text)
 }
 
-/// Returns a line with a bar whose length is `ratio`.
+/// Returns a line with a bar whose length is proportional to `ratio`.
 fn bar(name: &str, ratio: f64, note: &str) -> String {
     let len = (ratio * BAR).round() as usize;
     let bar = match len <= LONGEST_BAR {

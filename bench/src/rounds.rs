@@ -43,7 +43,7 @@ fn unit_ns(work: &mut dyn Work, units: u64) -> f64 {
     (cpu_time() - start).as_nanos() as f64 / done
 }
 
-/// Returns a number of units that takes `work` at least [`SLICE`].
+/// Returns a number of units for which `work` needs at least the time [`SLICE`].
 fn units_of_slice(work: &mut dyn Work) -> u64 {
     let mut units = 64;
     loop {

@@ -98,8 +98,8 @@ fn host(end: End, config: &Config) -> fullpipe::Stack {
     fullpipe::Stack::new(config, interface, [end as u8; 16]).expect("a sound configuration")
 }
 
-/// Returns the address of the server's listener with this index; index 0 is also the address of
-/// its UDP socket.
+/// Returns the address of the server's listener with this index; index 0 is also the address of the
+/// server's UDP socket.
 fn server_address(index: usize) -> SocketAddr {
     SocketAddr::from((ADDRESSES[End::Server as usize], PORT + index as u16))
 }

@@ -1,9 +1,9 @@
 //! The smallest possible cost of a case: only the work that every stack must do.
 //!
-//! Rule: a write copies payload into frames and computes its checksum; a read verifies a frame and
-//! copies its payload to the application. Every second segment is answered by an ACK, which opens
-//! the sender's window. There is no protocol and no buffer. The only header field is the number of
-//! acknowledged bytes. Connections exist without a handshake.
+//! Rule: a write copies payload into frames and computes their checksums; a read verifies a frame
+//! and copies its payload to the application. Every second segment is answered by an ACK, which
+//! opens the sender's window. There is no protocol and no buffer. The only header field is the
+//! number of acknowledged bytes. Connections exist without a handshake.
 
 use std::time::Duration;
 
