@@ -2,8 +2,9 @@
 //! and returns times that do not decrease.
 //!
 //! Rule: the first byte of the input selects the form of the following bytes. They are a whole
-//! file, the records after a valid header of a pcap or pcapng file, or frames. Each frame follows
-//! its link type, its length and the time since the previous frame.
+//! file, the records after a valid header of a pcap or pcapng file, or frames. Four bytes precede
+//! each frame: its link type, its length, the length that was cut off, and the time since the
+//! previous frame.
 
 use std::io::Cursor;
 
@@ -27,7 +28,8 @@ const PCAPNG: [u8; 48] = [
     255, 255, 255, 255, 28, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0,
 ];
 
-/// Reads arbitrary bytes as a capture, and computes the account of each connection.
+/// Reads arbitrary bytes as a capture, and computes the account of each connection: the share of
+/// time of each limit.
 pub fn capture(bytes: &[u8]) {
     let Some((way, rest)) = bytes.split_first() else {
         return;

@@ -35,7 +35,8 @@ pub fn arp(bytes: &[u8]) {
     assert_eq!(written, bytes[..ArpPacket::LEN]);
 }
 
-/// Checks that an IPv4 packet that was written is parsed with the same values. Options are omitted.
+/// Writes a parsed IPv4 packet without its options, and checks that parsing it again gives the same
+/// values.
 pub fn ipv4(bytes: &[u8]) {
     let _quoted = Ipv4Header::parse_quoted(bytes);
     let _verified = Ipv4Header::parse(bytes, ChecksumPolicy::Verify);
@@ -54,8 +55,8 @@ pub fn ipv4(bytes: &[u8]) {
     assert_eq!(again, Ok((without_options, payload)));
 }
 
-/// Checks that an ICMPv4 message that was written is parsed with the same values and has a valid
-/// checksum.
+/// Writes a parsed ICMPv4 message, and checks that parsing it again gives the same values and a
+/// valid checksum.
 pub fn icmpv4(bytes: &[u8]) {
     let _verified = Icmpv4Message::parse(bytes, ChecksumPolicy::Verify);
     let Ok((message, payload)) = Icmpv4Message::parse(bytes, ChecksumPolicy::Trust) else {
@@ -70,7 +71,7 @@ pub fn icmpv4(bytes: &[u8]) {
     );
 }
 
-/// Checks that a UDP datagram that was written is parsed with the same values and has a valid
+/// Writes a parsed UDP datagram, and checks that parsing it again gives the same values and a valid
 /// checksum.
 pub fn udp(bytes: &[u8]) {
     let _quoted = UdpHeader::parse_quoted(bytes);
@@ -86,7 +87,7 @@ pub fn udp(bytes: &[u8]) {
     assert_eq!(UdpHeader::parse(&written), Ok((header, payload)));
 }
 
-/// Checks that a TCP segment that was written is parsed with the same values and has a valid
+/// Writes a parsed TCP segment, and checks that parsing it again gives the same values and a valid
 /// checksum.
 ///
 /// Two values are lost: unknown options, and a SACK block that does not fit beside the aligned

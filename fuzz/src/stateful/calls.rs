@@ -51,7 +51,8 @@ impl World {
 
     /// Returns the stack's information about the application's open connection `tuple`.
     pub fn info(&mut self, tuple: Tuple) -> Option<Info> {
-        // Ignore closed connections: the application may still have one with the same tuple.
+        // Ignore closed connections: the application may still have an older one with the same
+        // tuple.
         (0..self.held.len()).find_map(|at| {
             let Held { id, tuple: its, .. } = self.held[at];
             let info = self.quiet(|stack, now| stack.tcp_info(id, now)).ok();
@@ -79,7 +80,7 @@ impl World {
         self.learn(tuple);
     }
 
-    /// Passes the options that both ends of a connection agreed on to the model.
+    /// Informs the model about the options on which both ends of a connection agreed.
     pub fn learn(&mut self, tuple: Tuple) {
         if let Some(info) = self.info(tuple) {
             self.flows.agreed(tuple, &info);

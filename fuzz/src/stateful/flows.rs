@@ -65,15 +65,15 @@ pub struct Flows {
     flows: Vec<Flow>,
     streams: HashMap<(Tuple, u32), Stream>,
     written: HashMap<(Tuple, u32), Written>,
-    /// True if a segment of the stack may wait for ARP, or be lost there. The model then does not
-    /// see every window that the stack advertises.
+    /// True if a segment of the stack may wait for ARP, or be lost while it waits. The model then
+    /// does not see every window that the stack advertises.
     hides_answers: bool,
     /// Bytes of packet memory: the most that a connection can receive without a read.
     memory: u32,
 }
 
-/// Payload that the application has written to a connection, and true if it has closed its
-/// direction.
+/// The number of bytes that the application has written to a connection, and a flag that is true if
+/// the application has closed its direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Written {
     bytes: u32,
@@ -201,8 +201,9 @@ impl Flows {
         }
         if let Some(at) = self.flows.iter().rposition(|flow| flow.tuple == tuple) {
             let last = self.flows.remove(at);
-            // Forget the bytes written to older connections, except those with these initial
-            // sequence numbers: a repeated cookie may later open a connection with the same number.
+            // Forget the bytes written to older connections, except those with the same initial
+            // sequence number as `last` or the new connection: a repeated cookie may later open a
+            // connection with that number.
             for old in self.flows.extract_if(.., |flow| flow.tuple == tuple) {
                 if old.iss != last.iss && old.iss != iss {
                     self.written.remove(&(tuple, old.iss));
@@ -320,7 +321,7 @@ impl Flows {
         let (window, irs, next) = (flow.window(info, hidden), flow.irs, flow.next_irs);
         let (seq, fin) = (header.seq, has(TcpFlags::FIN));
         if let Some(next) = next {
-            // Also record the payload for the next connection. If it begins at the same time as the
+            // Also record the payload for the next connection. If that connection begins when the
             // reset arrives, it has the same initial sequence number.
             let window = (next.wrapping_add(1), self.memory);
             let stream = self.stream(tuple, next);
@@ -334,8 +335,8 @@ impl Flows {
 
     /// Records that the stack has accepted a segment that returned one of its SYN cookies.
     pub fn on_cookie(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
-        // Find the peer's number by the cookie, if possible: the segment may be a keepalive probe,
-        // whose sequence number is less by one.
+        // Find the peer's initial sequence number by the cookie, if possible. The segment's number
+        // would be wrong for a keepalive probe, which has a sequence number that is less by one.
         let iss = header.ack.wrapping_sub(1);
         let answered = self
             .flows
@@ -357,8 +358,8 @@ impl Flows {
 
     /// Records the options of a connection, as the stack reports them.
     pub fn agreed(&mut self, tuple: Tuple, info: &Info) {
-        // Make this connection the newest: a late SYN-ACK with another cookie may have seemed
-        // newer.
+        // Make this connection the newest: a late SYN-ACK with another cookie may have added a
+        // connection that seems newer.
         let is_it = |flow: &Flow| flow.tuple == tuple && flow.iss == info.iss;
         if let Some(at) = self.flows.iter().rposition(is_it)
             && !matches!(info.state, TcpState::SynSent | TcpState::Closed)
@@ -495,7 +496,8 @@ impl Flows {
         let written = self.written.get(&(tuple, iss)).copied().unwrap_or_default();
         let first = iss.wrapping_add(1);
         let end = header.seq.wrapping_add(payload.len() as u32);
-        // Also accept the sequence number of the SYN, which probes of a silent peer repeat.
+        // Also accept the sequence number of the SYN, which the stack's probes of a silent peer
+        // repeat.
         let reach = end.wrapping_sub(first) as i32;
         assert!(
             reach <= written.bytes as i32 + i32::from(written.ended) && reach >= -1,

@@ -81,8 +81,8 @@ struct World {
     to_friend: Vec<Vec<u8>>,
 }
 
-/// Runs a stack and its peers with the script `bytes`, and checks them at the end. A script is the
-/// fuzzer's input.
+/// Runs a stack and its peers with the script `bytes` (the fuzzer's input), and checks the stack
+/// after each step and at the end.
 ///
 /// # Panics
 /// If a check fails.

@@ -1,4 +1,4 @@
-//! Writes frames: those of TCP segments, and those of all other packets.
+//! Writes the frames of the peers, with TCP segments or other packets.
 //!
 //! The one rule: each function writes one whole frame or packet. The caller determines its contents
 //! and the time of its arrival.
@@ -156,7 +156,7 @@ pub fn any_fragment(script: &mut Script<'_>, from: Ipv4Addr) -> Option<Vec<u8>> 
 }
 
 /// Returns the sender and the TCP segment of a packet for the model; `None` if the stack must
-/// discard the packet or if it is no segment.
+/// discard the packet, or if the packet contains no whole segment.
 pub fn read_segment(packet: &[u8], vouched: bool) -> Option<(Ipv4Addr, TcpHeader, &[u8])> {
     let policy = fullpipe_wire::ChecksumPolicy::Verify;
     let (header, payload) = Ipv4Header::parse(packet, policy).ok()?;

@@ -137,7 +137,7 @@ impl Port {
     }
 }
 
-/// Completes a checksum as a device does, after a check of its start.
+/// Checks where a checksum starts, and completes it as a device does.
 fn complete(frame: &mut [u8], start: usize, offset: usize, at: usize) {
     assert_eq!(
         start,

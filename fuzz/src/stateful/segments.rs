@@ -70,8 +70,8 @@ fn between(tuple: Tuple) -> TcpHeader {
     }
 }
 
-/// Draws a segment of an open connection. `info` is the stack's information about it, if it is one
-/// of the application's.
+/// Draws a segment of an open connection. `info` is the stack's information about the connection,
+/// if the application has it open.
 pub fn of_flow(
     script: &mut Script<'_>,
     flow: &Flow,

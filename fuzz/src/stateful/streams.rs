@@ -1,8 +1,8 @@
 //! The bytes of one peer that have arrived and that the stack may have accepted.
 //!
-//! The one rule: a byte counts as arrived if it was in the stack's window when it arrived. A byte
-//! that differs from the true peer's (that of a peer that follows the protocol) is stored, because
-//! the stack cannot distinguish the two.
+//! The one rule: a byte counts as arrived if it was in the stack's window when it arrived. Bytes
+//! that differ from those of a true peer (one that follows the protocol) are stored, because the
+//! stack cannot distinguish them and may accept them.
 
 use std::collections::HashSet;
 
