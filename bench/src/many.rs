@@ -1,5 +1,4 @@
-//! Cost of many connections in two cases: each connection carries payload in turn, or all but one
-//! are idle.
+//! Cost of many connections in two cases: all of them carry payload, or all but one are idle.
 //!
 //! Rule: the same work is done with any number of connections, so that a difference comes from
 //! their number: it is the cost of caches, tables and timers.

@@ -133,8 +133,8 @@ impl Host {
         Some(())
     }
 
-    /// Delivers the frame in `self.frame` to the stack, as a device that has verified the transport
-    /// checksum.
+    /// Delivers the frame in `self.frame` to the stack, like a device that has verified the
+    /// transport checksum.
     fn receive(&mut self, len: usize) {
         let meta = RxMeta {
             checksum_verified: true,

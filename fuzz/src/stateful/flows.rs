@@ -154,7 +154,7 @@ impl Flow {
         }
     }
 
-    /// Returns true if the stack must accept the acknowledgment number `ack` (RFC 5961 §5).
+    /// Returns true if the stack may accept the acknowledgment number `ack` (RFC 5961 §5).
     fn believes(&self, ack: u32, info: Option<&Info>) -> bool {
         let Some(info) = info else {
             return true;
@@ -335,8 +335,8 @@ impl Flows {
 
     /// Records that the stack has accepted a segment that returned one of its SYN cookies.
     pub fn on_cookie(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
-        // Find the peer's initial sequence number by the cookie, if possible. The segment's number
-        // would be wrong for a keepalive probe, which has a sequence number that is less by one.
+        // Find the peer's initial sequence number by the cookie, if possible. The sequence number
+        // of the segment alone is not enough, because that of a keepalive probe is lower by one.
         let iss = header.ack.wrapping_sub(1);
         let answered = self
             .flows

@@ -46,7 +46,7 @@ pub struct TestArguments {
     only: Vec<Step>,
 }
 
-/// The steps, in the order in which they run: what fails soonest comes first.
+/// The steps, in the order in which they run: the steps that fail soonest come first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
     /// rustfmt agrees with every file
@@ -199,8 +199,8 @@ impl Step {
     }
 }
 
-/// Parts of the names of the ignored tests that [`Step::Lab`] runs. These tests need only time and
-/// an optimised build.
+/// Parts of the names of the ignored tests that [`Step::Lab`] runs. [`Step::Interop`] leaves them
+/// out, because they need only time and an optimised build.
 const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
 
 /// Test of the example impairment of CONTRIBUTING.md. The impairment exists only with the feature

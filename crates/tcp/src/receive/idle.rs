@@ -1,10 +1,10 @@
 //! The window of an idle connection when packet memory is short.
 //!
-//! Rule: an idle connection has a cell, a part of a memory block, as its window. It holds this
-//! memory already. If the peer sends a cell of payload without a pause, the window opens to two
-//! cells more; if the peer sends these too, the window becomes an ordinary one. An advertised
-//! window is never withdrawn: after a pause, a large window becomes small only as the peer uses it.
-//! After a request of less than three cells this happens soon. `window` computes ordinary windows.
+//! Rule: an idle connection has a cell, a part of a memory block, as its window. The connection
+//! holds this memory; a promise would not be enough. If the peer sends a cell of payload without a
+//! pause, the window opens to two cells more; if the peer sends these too, the window becomes an
+//! ordinary one. An advertised window is never withdrawn: after a pause, a large window becomes
+//! small only as the peer uses it. `window` computes ordinary windows.
 //!
 //! A full window is not the only sign that the peer is busy: the bytes that it sent count, too.
 //! With segments of half the window and a prompt reader, more window is advertised before the
@@ -66,8 +66,9 @@ impl ReceiveHalf {
         true
     }
 
-    /// Notes that payload arrives at `now`. If none arrived for `pause` before and all of it was
-    /// read, the connection was idle. While memory is short, its window is then a small one again.
+    /// Notes that payload arrives at `now`. If the last payload arrived at least `pause` earlier
+    /// and was read, the connection was idle. If memory is short, its window then becomes small
+    /// again.
     pub fn end_pause(&mut self, now: Instant, pause: Duration, scale: u8, pool: &mut Pool) {
         let was_idle = now.since(self.arrived) >= pause && self.stream.is_empty();
         if was_idle && (self.burst.is_some() || idle_window(scale, pool).is_some()) {

@@ -56,8 +56,8 @@ enum Frto {
     Inactive,
     /// Step 1: the segment at `snd_una` was retransmitted.
     AwaitsFirstAck,
-    /// Step 2b: before any other retransmission, this many segments of new data are sent.
-    /// The next ACK is then caused by an original transmission or by the new data.
+    /// Step 2b: this many segments of new data are sent before any other retransmission, so that no
+    /// retransmission can cause the next ACK.
     SendsNewData(u8),
 }
 
@@ -557,11 +557,11 @@ impl Recovery {
     /// Updates the window of fast recovery after an ACK.
     ///
     /// PRR computes the bytes that may leave with this ACK and assumes that they leave at once. The
-    /// pacer may delay them, so the bytes that PRR granted before stay granted. Otherwise the
-    /// window of a recovery after many losses would grow only by the difference between pacing rate
-    /// and ACK rate, instead of doubling in a round trip. While the bytes in flight are at most
-    /// `ssthresh`, the window is therefore at least its previous value, less the bytes newly lost,
-    /// plus a segment for a safe ACK, but at most `ssthresh`.
+    /// pacer may delay them, so the bytes that PRR granted before stay granted. Otherwise, after
+    /// many losses, the window would hardly grow while the pacer delays segments, instead of
+    /// doubling in a round trip. While the bytes in flight are at most `ssthresh`, the window is
+    /// therefore at least its previous value, less the bytes newly lost, plus a segment for a safe
+    /// ACK, but at most `ssthresh`.
     pub fn pace(&mut self, out: &AckOut, advanced: bool, ssthresh: u32, mss: u32) {
         let in_flight = self.board.in_flight();
         let is_safe = advanced && out.lost == 0;

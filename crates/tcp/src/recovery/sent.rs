@@ -403,7 +403,7 @@ impl Scoreboard {
         Some(lost.start..lost.end)
     }
 
-    /// Marks `range`, the beginning of a range of the board, as retransmitted.
+    /// Marks `range`, which begins where a range of the board begins, as retransmitted.
     ///
     /// Needs no memory: without a node for the split, the rest of the range counts as retransmitted
     /// too, until an ACK of the first part marks the rest as lost again.

@@ -18,7 +18,7 @@ use crate::{
 pub struct BlockedWrite {
     /// Bytes that the application still wants to write.
     pub wanted: u32,
-    /// [`Limit::SendBuffer`] or [`Limit::Memory`].
+    /// Limit that cut the write: [`Limit::SendBuffer`] or [`Limit::Memory`].
     pub by: Limit,
     /// The application was notified of room and has not written since.
     pub woken: bool,

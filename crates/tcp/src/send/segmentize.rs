@@ -81,8 +81,9 @@ pub fn segmentize(situation: &Situation) -> Decision {
     if room == unsent {
         return send_tail(situation, bound_by);
     }
-    // The window has room for less than a segment while more payload waits. Sending so little would
-    // cause silly window syndrome, unless no ACK is expected that could open the window.
+    // The window has room for less than a segment while more payload waits. To avoid silly window
+    // syndrome, send so little only in three cases: no ACK is expected that could open the window,
+    // the rest of the window is to be used up, or the override timer has expired.
     let in_vain = situation.outstanding == 0
         && match bound_by {
             Limit::ReceiveWindow | Limit::ZeroWindow => room >= situation.max_snd_wnd / 2,

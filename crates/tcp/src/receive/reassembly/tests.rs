@@ -170,8 +170,8 @@ fn the_fin_is_part_of_the_block_that_it_follows() {
 }
 
 /// RFC 2018 §4: an ACK reports the range that changed last, then the others in the order of their
-/// reports, as many as fit. `recent` has four of them; the search for further ranges takes no more
-/// steps than the ACK has blocks.
+/// reports, as many as fit. `recent` has at most four ranges; a search for further ones takes no
+/// more steps than the ACK has blocks.
 #[test]
 fn an_ack_costs_no_more_steps_than_it_has_sack_blocks() {
     let (mut receive, mut pool) = receiver();
