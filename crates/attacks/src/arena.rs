@@ -301,8 +301,8 @@ impl Arena {
         stack.tcp_info(id, now).ok()
     }
 
-    /// The client's port, and the host's state, of the connection from which the client reads. A
-    /// real attacker would have to guess these numbers.
+    /// The client's port of the connection from which it reads, and the host's state of that
+    /// connection. A real attacker would have to guess these numbers.
     pub fn clients_numbers(&mut self) -> Option<(u16, Info)> {
         let id = self.client_transfers.reads?;
         let port = self.client.stack.tcp_ends(id).ok()?.0.port();
@@ -469,7 +469,7 @@ impl Arena {
         self.toll.walked = stack.nodes_walked() - self.walked_before;
     }
 
-    /// Excludes nodes visited so far from the attacker's cost.
+    /// Restarts the count of visited nodes ([`Toll::walked`]) at 0.
     pub fn reset_cost(&mut self) {
         self.walked_before = self.host.stack.nodes_walked();
     }

@@ -1,8 +1,8 @@
 //! Attackers, one function for each attack.
 //!
 //! Rule: an attacker only sends packets and sees the answers to its own address. Some attackers
-//! know numbers that a real attacker would have to guess, so they guess better than any real
-//! attacker. `arena` measures the cost to the host.
+//! know numbers that a real attacker would have to guess, so no real attacker does better. `arena`
+//! measures the cost to the host.
 
 use std::net::Ipv4Addr;
 
@@ -121,8 +121,8 @@ pub enum SackReport {
     AllSpurious,
 }
 
-/// Distance in bytes from the ACK number to the newest SACK block. If the distance is larger, a
-/// peer that acknowledges increases the ACK number by two.
+/// Largest distance in bytes from the ACK number to the newest SACK block. At a larger distance,
+/// the peer increases the ACK number by two. Used by `OneMore` and `AllSpurious` only.
 const BACKLOG: u32 = 1_000;
 
 /// A peer that reads the host's payload in the smallest segments and SACKs single bytes.
@@ -190,8 +190,8 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
     })
 }
 
-/// Peers of one address with `count` connections. Each peer sends single bytes with holes between
-/// them, spread over the whole window.
+/// An address with `count` connections. Each connection sends single bytes with holes between
+/// them, spread over the first 14,000 bytes of the window.
 pub fn one_byte_segments(count: u16) -> Attacker {
     let mut scripted_peers: Vec<ScriptedPeer> = Vec::new();
     Box::new(move |arena, tick| {
@@ -254,9 +254,9 @@ pub fn overlapping_fragments() -> Attacker {
 }
 
 /// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's own.
-/// The attacker knows the port of one connection of the client. The attacker's segments begin
-/// after the expected sequence number, by at most the receive window. The sequence numbers that
-/// ICMP errors quote are random.
+/// The attacker knows the port of one connection of the client. Its segments begin after the
+/// expected sequence number, by 1 byte to one receive window. The sequence numbers that its ICMP
+/// errors quote are random.
 pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {
         let Some((port, info)) = arena.clients_numbers() else {

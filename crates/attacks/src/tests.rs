@@ -8,17 +8,16 @@ use serde_json::Value;
 
 use super::*;
 
-/// Longest duration of the client's transfers. Segments that the client loses during an attack
-/// cost it time, but no bytes.
+/// Longest accepted duration of the client's transfers. Lost segments may delay the client.
 const SLOWEST: Duration = Duration::from_secs(3);
 /// Most nodes that one packet may make the host visit: a few times the number of ranges that one
 /// connection may hold out of order.
 const DEAREST: u64 = 2_500;
-/// Largest mean number of nodes for a packet with SACK blocks: the paths to four places in a tree
-/// of a thousand nodes, and the changes there.
+/// Largest accepted mean number of nodes visited for a packet with SACK blocks. Each of its four
+/// blocks needs a path through a tree of a thousand nodes, and changes nodes at the path's end.
 const SACK_MEAN: f64 = 250.0;
-/// Largest mean number of nodes in an attack in which every few packets undo a recovery. The number
-/// is larger than [`SACK_MEAN`], because an undo visits every lost range.
+/// Largest accepted mean number of nodes visited for a packet that also carries a DSACK. Such
+/// packets often undo a recovery, and an undo visits every lost range.
 const UNDO_MEAN: f64 = 500.0;
 
 /// Each attack, run once for all tests by the first test that needs it.

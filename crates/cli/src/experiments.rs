@@ -1,7 +1,7 @@
 //! Finds the experiments that the command line names, and applies the settings of the command line.
 //!
-//! Rule: a wrong name or setting is the user's error (exit code 2). If a file cannot be read, the
-//! exit code is 1.
+//! Rule: a wrong name or setting is the user's error (exit code 2), and so is a file that is
+//! missing or too large. If a file cannot be read for another reason, the exit code is 1.
 
 use std::{env, io};
 

@@ -15,12 +15,12 @@ pub enum Failure {
     Usage(String),
     /// The request was valid and failed: exit code 1.
     Failed(String),
-    /// The request failed, and its lines have been printed: exit code 1.
+    /// The request failed, and the lines about it have been printed: exit code 1.
     Reported,
     /// The request is wrong, and the lines about it have been printed: exit code 2.
     Refused,
-    /// A row (a scenario of an experiment file) met a condition of `--fail-on`, and its line has
-    /// been printed: exit code 3.
+    /// A row (a scenario of an experiment file) met a condition of `--fail-on`, and the line about
+    /// it has been printed: exit code 3.
     ConditionMet,
     /// Ctrl-C: exit code 130.
     Interrupted(String),

@@ -126,7 +126,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// Creates the stack that `arguments` request; `None` if the test uses the kernel's stack.
+    /// Checks the arguments of the fullpipe stack. Returns `None` if the test uses the kernel's
+    /// stack.
     fn of(arguments: &IperfArguments) -> Result<Option<Self>, Failure> {
         let NetworkDevice::Own(device) = &arguments.device else {
             return refuse_flags_of_a_device(arguments).map(|()| None);
@@ -157,8 +158,8 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
-        // Use the buffers that a test needs only if the preset sets none. The user's settings are
-        // applied later, so they take precedence.
+        // If the preset sets no buffers for UDP, use those that a test needs. The user's settings
+        // are applied later, so they take precedence.
         if config.udp == Config::default().udp {
             configure_udp_for_iperf(&mut config, arguments.window()?);
         }

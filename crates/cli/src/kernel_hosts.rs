@@ -1,5 +1,5 @@
-//! For `fullpipe lab run`: runs rows (scenarios) of an experiment on hosts of this machine's
-//! kernel.
+//! For `fullpipe lab run`: runs rows (scenarios) of an experiment on kernel hosts, whose TCP/IP
+//! stack is this machine's kernel.
 //!
 //! Rule: privileges are checked before the first row of the first experiment runs. Rows run one
 //! after another, so that they do not disturb each other.
@@ -36,7 +36,7 @@ fn is_on_kernel(row: &Row) -> bool {
 /// Checks the privileges that the rows of `experiments` with kernel hosts need.
 ///
 /// # Errors
-/// One line with the missing privilege and the remedy.
+/// If a privilege is missing. The error is one line that names the privilege and the remedy.
 pub fn check(experiments: &[Experiment]) -> Result<(), Failure> {
     let mut rows = experiments.iter().flat_map(|experiment| &experiment.rows);
     match rows.any(is_on_kernel) {

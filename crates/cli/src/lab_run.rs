@@ -198,7 +198,8 @@ impl Batch<'_> {
         self.conclude(experiment, report)
     }
 
-    /// Runs the rows with kernel hosts, and writes or prints everything except the rows.
+    /// Runs the rows whose hosts are this machine's kernel, and writes or prints all results that
+    /// `run` has not printed.
     fn conclude(&mut self, experiment: &Experiment, mut report: Report) -> Result<(), Failure> {
         kernel_hosts::run(
             experiment,

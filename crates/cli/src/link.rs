@@ -77,7 +77,7 @@ fn link(arguments: &LinkArguments) -> Result<LinkModel, Failure> {
     }
 }
 
-/// Opens one end. Its frames are as on a wire: each is one packet and has a checksum.
+/// Opens one end, without offloads: each frame is one packet and has a complete checksum.
 fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
     let options = DeviceOptions {
         mtu: Some(link.mtu),

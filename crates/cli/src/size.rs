@@ -1,6 +1,6 @@
 //! `fullpipe size`: the smallest sufficient settings for a path.
 //!
-//! Rule: wrong arguments are refused before the first run. `fullpipe-lab` searches.
+//! Rule: wrong arguments are refused before the first run. `fullpipe-lab` does the search.
 
 use fullpipe_lab::{SizeError, SizeRequest, SizedPath, size_text};
 
@@ -54,7 +54,7 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
     })
 }
 
-/// Returns the path and the host of a row.
+/// Returns the path and the host of a row (scenario) of the experiment `name`.
 fn of_row(name: &str, label: Option<&str>) -> Result<SizedPath, Failure> {
     let experiment = one_row(name, label, &[])?;
     SizedPath::of(&experiment.rows[0].setup)

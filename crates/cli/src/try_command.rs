@@ -120,8 +120,8 @@ fn plan(rate_bps: u64, rtt: Time, arguments: &TryArguments) -> Result<TrialPlan,
     })
 }
 
-/// Returns the path as `lab run` needs it. If it has no folder, adds the current one, because `lab
-/// run` would take the path for the name of an experiment.
+/// Returns the path as `lab run` needs it. Adds `./` to a path without a folder, because `lab run`
+/// would take such a path for the name of an experiment.
 fn runnable(path: &Path) -> String {
     let has_folder = path
         .parent()

@@ -1,8 +1,8 @@
 //! `fullpipe watch`: live sockets of this host, their limits, and the settings to change.
 //!
-//! Rule: the kernel is asked and never changed. In each round the kernel is asked once; nothing is
-//! read between two rounds. The terminal is restored however the command ends. `fullpipe-host` asks
-//! the kernel, and `fullpipe-diagnose` analyses the answers.
+//! Rule: the kernel is asked and never changed. It is asked for the sockets once in each round.
+//! The terminal is restored however the command ends. `fullpipe-host` asks the kernel, and
+//! `fullpipe-diagnose` analyses the answers.
 
 pub mod json;
 mod metrics;

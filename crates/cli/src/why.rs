@@ -1,4 +1,4 @@
-//! `fullpipe why`: lists the connections of captures and recorded sockets, and their limits.
+//! `fullpipe why`: lists connections from captures and sockets from recordings, and their limits.
 //!
 //! Rule: for a file that is cut or damaged, the answer is partial and says so. Only a file of
 //! which nothing can be read is an error. `fullpipe-diagnose` reads and infers; `fullpipe-fit`
@@ -180,7 +180,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Prints the result, and ends the command.
+/// Writes the files, prints the result, and returns how the command ends.
 fn finish(
     arguments: &WhyArguments,
     terminal: &Terminal,

@@ -158,7 +158,7 @@ fn a_row_is_printed_when_it_is_done_and_stays_after_an_interrupt() {
 }
 
 /// Runs `arguments` repeatedly, and interrupts each run later than the run before, until
-/// `is_enough` returns true for standard output. Returns standard error.
+/// `is_enough` returns true for standard output. Returns standard error of the last run.
 fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
     let mut wait = Duration::from_millis(300);
     loop {
@@ -173,7 +173,7 @@ fn interrupted(arguments: &[&str], is_enough: impl Fn(&str) -> bool) -> String {
             .status();
         assert!(killed.unwrap().success(), "the run is not over");
         let output = child.wait_with_output().unwrap();
-        // Try again without an exit code: the program was interrupted before it handled the
+        // If there is no exit code, try again: the program was interrupted before it handled the
         // signal.
         if output.status.code().is_some() && is_enough(&stdout(&output)) {
             assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));

@@ -106,7 +106,7 @@ fn a_server_whose_device_is_down_for_a_while_goes_on() {
         for device in ["packet:fpgone", "xdp:fpgone"] {
             cable();
             ip("addr add 10.77.0.1/24 dev fpother");
-            // An xdp device does not accept checksums that the kernel left incomplete.
+            // Let the kernel complete checksums, because an xdp device refuses incomplete ones.
             kernel::set_checksum_offload("fpother", false).expect("veth can");
             ends(device, &[], set_down_and_up_and_delete);
         }

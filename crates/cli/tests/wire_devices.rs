@@ -1,6 +1,7 @@
-//! `fullpipe iperf` on the wire of an interface, against stock iperf on the kernel's stack.
+//! Tests of `fullpipe iperf` on the wire of an interface, against stock iperf on the kernel's
+//! stack.
 //!
-//! Rule: each test runs in a network namespace of its own, which ends with its process.
+//! Rule: each test runs in its own network namespace, which ends with the test's process.
 //! Tests compare bytes, not rates.
 
 #[path = "../../host/tests/apart/mod.rs"]
@@ -14,7 +15,7 @@ use std::{
 
 use fullpipe_host::kernel;
 
-/// Bytes of a transfer, as iperf's rows count them.
+/// Bytes of a transfer, as stock iperf prints them with `-y C`.
 const BYTES: &str = "30000001";
 
 fn ip(arguments: &str) {
@@ -23,7 +24,7 @@ fn ip(arguments: &str) {
     assert!(status.success(), "ip {arguments}");
 }
 
-/// Starts a program whose output is read when it has ended.
+/// Starts a program. [`output`] reads what it prints.
 fn start(program: &str, arguments: &str) -> Child {
     Command::new(program)
         .args(arguments.split(' '))
@@ -42,11 +43,11 @@ fn output(child: Child) -> (bool, String) {
     (output.status.success(), text)
 }
 
-/// Runs a client until its server listens.
+/// Runs a client, again and again until its server listens. Returns the output.
 fn client(program: &str, arguments: &str) -> String {
     for _ in 0..50 {
         let (succeeds, text) = output(start(program, arguments));
-        // Stock iperf succeeds even if nothing listens.
+        // Read the output too, because stock iperf succeeds even if nothing listens.
         if succeeds && !text.contains("refused") {
             return text;
         }
@@ -55,7 +56,7 @@ fn client(program: &str, arguments: &str) -> String {
     panic!("{program} {arguments}: no server");
 }
 
-/// Transfers in the direction of each role, with our command as client and as server.
+/// Transfers payload in both directions, with `fullpipe iperf` as client and as server.
 fn transfers(device: &str) {
     let fullpipe = env!("CARGO_BIN_EXE_fullpipe");
     let ours = format!("--dev {device} --addr 10.77.0.2/24");

@@ -1,7 +1,7 @@
 //! Conditions of `lab run --fail-on`.
 //!
 //! Rule: a condition is about the result of one row (one scenario of an experiment file). It is
-//! parsed and evaluated here; the caller prints the result.
+//! parsed and evaluated here; the caller prints the message.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl fmt::Display for FailOn {
 }
 
 impl FailOn {
-    /// If the row meets the condition, returns its result in words, otherwise `None`.
+    /// Returns a message with the row's result if the row meets the condition, otherwise `None`.
     pub fn met_by(&self, row: &RowReport) -> Option<String> {
         match self {
             Self::Stalled => {

@@ -54,8 +54,8 @@ impl Args for LinkFlags {
     }
 }
 
-/// Placeholder in the help for a common kind of value, which needs no example; `None` for other
-/// values.
+/// Returns the placeholder that the help shows for a common kind of value. Returns `None` for other
+/// kinds, for which the help describes the value instead.
 fn value_name(expected: &str) -> Option<&'static str> {
     let kinds = [
         ("a time", "TIME"),

@@ -111,11 +111,11 @@ struct EventJson {
 
 /// Everything in a document except the sockets.
 pub struct Surroundings<'a> {
-    /// The host's settings; `None` except in the first line.
+    /// The host's settings, printed in the first document only; `None` in all others.
     pub settings: Option<&'a HostSettings>,
     /// The host's settings, on which the verdicts are based.
     pub judged_by: &'a HostSettings,
-    /// Events since the previous line.
+    /// Events since the previous document.
     pub events: &'a [SocketEvent],
     /// Counters of nstat, if `--nstat` was given.
     pub counters: &'a [(String, u64)],

@@ -1,8 +1,8 @@
 //! Asks for the sockets of a network namespace in each round, and reads related data: processes,
 //! settings and counters of the host.
 //!
-//! Rule: everything is read in the watched namespace. Data that this user may not read is absent;
-//! only a kernel that does not list sockets is an error.
+//! Rule: sockets, settings and counters are read in the watched namespace. It is an error if the
+//! sockets cannot be read. Other data that this user may not read is absent.
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +39,7 @@ const DISCOVER_SOONEST: Duration = Duration::from_millis(100);
 const DISCOVER_LATEST: Duration = Duration::from_millis(500);
 /// Number of sockets above which a dump is cheaper than a request for each socket.
 const MOST_ASKED: usize = 1_500;
-/// States of sockets that are or were connected and still have memory.
+/// States of the watched sockets: all states except LISTEN, TIME-WAIT and CLOSED.
 const STATES: [SocketState; 8] = [
     SocketState::Established,
     SocketState::SynSent,
@@ -249,7 +249,7 @@ impl Source {
         Ok(end)
     }
 
-    /// Inodes of the watched process; `None` if all processes are watched.
+    /// Inodes of the watched process's sockets; `None` if all processes are watched.
     fn wanted_inodes(&self) -> Result<Option<HashSet<u32>>, Failure> {
         let Some(pid) = self.pid else {
             return Ok(None);
@@ -359,7 +359,7 @@ fn named(name: &Path) -> Result<Namespace, Failure> {
     } else {
         name.to_path_buf()
     };
-    // Also open a file that this process may not read: the error then names the remedy.
+    // Also try to open a file that this process may not read, because the error names the remedy.
     let found = fs::symlink_metadata(&path).map_err(|error| error.kind());
     if !matches!(found, Err(io::ErrorKind::NotFound)) {
         return Namespace::open(&path).map_err(Failure::failed);

@@ -114,7 +114,8 @@ fn transfer(flow: &EndedFlow<ObservedConnection>) -> String {
     text
 }
 
-/// Describes the receiver's payload: as requests or responses if the ends send payload in turns.
+/// Describes the `bytes` of payload that the receiver sent. If the ends send payload in turns,
+/// calls it requests or answers.
 fn back_text(seen: &ObservedConnection, bytes: u64) -> String {
     let several = |count: u64, name: &str| match count {
         1 => format!("1 {name}"),
@@ -254,8 +255,7 @@ fn losses(seen: &ObservedConnection) -> String {
         grouped(sent.total()),
         grouped(data.data_segments)
     )];
-    // Name no fast retransmissions if there are no ACKs, because it is then unknown if duplicate
-    // ACKs came before.
+    // Without ACKs, call no retransmission fast, because duplicate ACKs would not be seen.
     let fast = if seen.only.is_some() { 0 } else { sent.fast };
     let kinds = [
         (fast, "fast"),

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::watch::{json::SocketJson, verdict::verdict_text};
 
-/// Limits with a smaller share in both accounts are omitted.
+/// Limits with a smaller share in both the capture's and the kernel's account are omitted.
 const LEAST_SHARE: f64 = 0.005;
 /// Most differences that are printed.
 const DIFFERENCES: usize = 5;
@@ -63,8 +63,8 @@ pub struct Matched<'a> {
     is_sender: bool,
 }
 
-/// Returns the socket of the sender of the connection `row`. If it was not recorded, returns the
-/// receiver's socket.
+/// Returns the sender's socket of the connection `row`. If the sender's socket was not recorded,
+/// returns the receiver's.
 pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>> {
     let ends = [(row.sender, row.receiver), (row.receiver, row.sender)];
     ends.into_iter().find_map(|(local, peer)| {

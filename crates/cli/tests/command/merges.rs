@@ -37,8 +37,8 @@ impl io::Write for Shared {
     }
 }
 
-/// The blocks of `file` with the packets of `interface` only. Their times are `ahead_ns`
-/// later.
+/// Returns the pcapng file `file` with the packets of `interface` only, and with `ahead_ns` added
+/// to their times.
 fn of_interface(file: &[u8], interface: u32, ahead_ns: u64) -> Vec<u8> {
     let word = |block: &[u8], at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
     let mut rest = file;

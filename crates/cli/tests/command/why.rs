@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Folder, fullpipe, fullpipe_in, refused, stderr, stdout};
 
-/// Two connections one after the other. A small send buffer limits each on a long path.
+/// An experiment with two rows (scenarios), each with one transfer over the same path. In row
+/// `small`, the sender has a small send buffer.
 const EXPERIMENT: &str = r#"
 title = "Captures"
 hosts.near = {}
@@ -27,7 +28,7 @@ set.tcp.send_buffer = "8K"
 label = "large"
 "#;
 
-/// Captures of both rows (scenarios) of [`EXPERIMENT`].
+/// Captures of both rows of [`EXPERIMENT`].
 fn captures(folder: &Folder) -> [String; 2] {
     fs::write(folder.0.join("both.toml"), EXPERIMENT).unwrap();
     let run = fullpipe_in(&folder.0, &["lab", "run", "./both.toml", "--pcap", "."]);
@@ -222,7 +223,7 @@ fn a_capture_of_a_kernel_gives_the_setting_and_the_time() {
     assert!(quick.get("twin").is_none());
 }
 
-/// The lab runs the written experiment with the results of the twin (the simulated copy of the
+/// In the lab, the written experiment gives the results of the twin (the simulated copy of the
 /// connection).
 #[test]
 fn the_experiment_of_a_twin_runs_in_the_laboratory() {
@@ -238,8 +239,8 @@ fn the_experiment_of_a_twin_runs_in_the_laboratory() {
     let measured = &run["rows"][0]["measured"];
     let seconds = measured["elapsed_s"].as_f64().unwrap();
     let twin = answer["twin"]["run"]["seconds"].as_f64().unwrap();
-    // Both times may differ a little: the twin's time runs from the end of the handshake to the
-    // last ACK.
+    // Allow a small difference, because the twin's time runs from the end of the handshake to
+    // the last ACK.
     assert!((seconds - twin).abs() < 0.05, "{seconds} s, {twin} s");
     let again = fullpipe_in(&folder.0, &["why", &capture, "--scenario", "slow.toml"]);
     assert!(
@@ -384,8 +385,8 @@ fn idle_socket(connection: &Value) -> String {
     text
 }
 
-/// A recording without a capture gives verdicts. With a capture, the connection's account from
-/// the socket and that from the capture are printed, with their differences.
+/// A recording without a capture gives verdicts. With a capture, two accounts of the connection are
+/// printed, one from the socket and one from the capture, with their differences.
 #[test]
 fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     let folder = Folder::new("why-sockets");

@@ -1,4 +1,4 @@
-//! Tests of `fullpipe lab run` with hosts of this machine's kernel.
+//! Tests of `fullpipe lab run` with kernel hosts, whose TCP/IP stack is this machine's kernel.
 //!
 //! Rule: tests that need root are ignored; `cargo xtask test` runs them. They check which result
 //! is larger, and compare no result with a fixed time.
@@ -36,7 +36,7 @@ impl Drop for File {
     }
 }
 
-/// A transfer that the send buffer limits: case A of reference system 5, shortened, with
+/// A transfer that the send buffer limits: the experiment `linux-buffers-a`, shortened, with
 /// super-segments of one segment.
 const SEND_BUFFERS: &str = r#"
 title = "An answer of 1 MB over 100 Mbit/s and 20 ms"

@@ -146,7 +146,7 @@ fn words(line: &str) -> BTreeMap<String, String> {
     words
 }
 
-/// The words that `ss` prints about the socket with the address `local`.
+/// The words that `ss` prints about the socket with the address `local`, and its two queue lengths.
 fn words_of_ss(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     let output = Command::new("ss")
         .args(["-tinmeO", "state", "established"])
@@ -161,7 +161,8 @@ fn words_of_ss(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     (words(&format!("skmem:{rest}")), queues)
 }
 
-/// The words that `fullpipe watch --once -v` prints about the socket with the address `local`.
+/// The words that `fullpipe watch --once -v` prints about the socket with the address `local`, and
+/// its two queue lengths.
 fn words_of_watch(local: SocketAddr) -> (BTreeMap<String, String>, [String; 2]) {
     let address = local.to_string();
     let lines = text(&watch(&["--once", "-v", "--local", &address]).stdout);

@@ -102,7 +102,7 @@ fn watched_until(local: SocketAddr, what: &str, is_there: impl Fn(&Value) -> boo
     }
 }
 
-/// Each of `cases` is refused with an exit code and one line. A case is the arguments, the exit
+/// Each request is refused with an exit code and one line. The table has the arguments, the exit
 /// code and a part of the line.
 #[test]
 fn a_wrong_request_is_one_line_with_its_remedy() {
