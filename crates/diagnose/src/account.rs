@@ -65,7 +65,7 @@ impl<R: Reason> Times<R> {
 }
 
 impl<R: Reason> Serialize for Times<R> {
-    /// Writes seconds and bytes of limits that are not 0.
+    /// Writes the seconds and bytes of each limit, without limits for which both are 0.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let held = self
             .parts()

@@ -50,7 +50,7 @@ struct Place {
 /// The frames of the last millisecond; a newer frame may replace an older one.
 pub(super) struct Duplicates {
     places: Box<[Place]>,
-    /// Number of the latest segments with payload and without identification.
+    /// Number of recent segments with payload and without identification.
     learned: u32,
     /// Number of copies among these segments.
     copies: u32,

@@ -123,8 +123,8 @@ impl Input {
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<bool> {
-        // Move the unread bytes to the front. They are fewer than `len`, so every read has room
-        // for many frames.
+        // Move the unread bytes to the front. They fill less than half of the buffer (`NEED_MAX`),
+        // so every read has room for many frames.
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

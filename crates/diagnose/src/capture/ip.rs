@@ -158,7 +158,7 @@ fn extensions(first: u8, rest: Packet<'_>) -> Result<(Packet<'_>, bool), Skipped
     Err(Skipped::Malformed)
 }
 
-/// The low two bits of a traffic class.
+/// The ECN codepoint: the low two bits of a traffic class.
 const fn ecn(traffic_class: u8) -> Ecn {
     match traffic_class & 0b11 {
         0 => Ecn::NotEct,

@@ -181,7 +181,7 @@ fn cooked_2(packet: Packet<'_>) -> Result<Inner<'_>, Skipped> {
     Ok((network, packet, passage(header[10].into())))
 }
 
-/// The packet types of `linux/if_packet.h`.
+/// The relation of a frame to the capturing host, by its packet type in `linux/if_packet.h`.
 pub(super) const fn passage(packet_type: u16) -> Option<Passage> {
     match packet_type {
         0..=2 => Some(Passage::Received),

@@ -92,9 +92,8 @@ pub enum Passage {
 /// A TCP segment as a capture shows it. RFC 9293 §3.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Time of the capture, in nanoseconds since the Unix epoch. It may be earlier than the
-    /// previous segment's time, because the clock may have been set back, or several interfaces may
-    /// have been merged.
+    /// Time of the capture, in nanoseconds since the Unix epoch. A time that would be earlier than
+    /// the previous segment's is changed, so that times never decrease.
     pub at_ns: i64,
     /// The end that sent the segment.
     pub from: End,
@@ -109,7 +108,8 @@ pub struct Segment {
     /// Urgent pointer; has no meaning without the URG flag.
     pub urgent: u16,
     /// Payload in bytes, computed from the lengths in the IP and TCP headers and independent of the
-    /// snap length. Exceeds the MSS in a capture above segmentation offload.
+    /// snap length. It exceeds the MSS if the capture has segments before segmentation offload
+    /// splits them.
     pub payload: u32,
     /// Options. If the capture cut them, some are missing: see [`options_cut`](Self::options_cut).
     pub options: TcpOptions,

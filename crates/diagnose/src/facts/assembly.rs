@@ -98,8 +98,8 @@ impl Assembly {
             self.ends.push(Open::new(host, at_ns, passive, iss, irs));
             return;
         }
-        // If the trace overwrote the `Opened` record of this number, ignore the record, or add
-        // it to an earlier end with the same number.
+        // Ignore a record whose number is unknown: the trace overwrote the `Opened` record. If an
+        // earlier end had the same number, that end gets the record by mistake.
         let place = self.numbers.get(&(host, record.connection));
         if let Some(&place) = place {
             self.ends[place].record(at_ns, record.event);

@@ -1,9 +1,9 @@
 //! The ends of a connection as a capture shows them.
 //!
 //! Rule: times are those of the end's own capture. A segment that begins before the highest byte
-//! seen is a retransmission. An ACK gives an RTT sample only if its segments were sent once. Limits
-//! and episodes come from the account of the connection, so only the sender's end has them. A
-//! capture does not show the congestion window.
+//! seen is a retransmission. An ACK gives an RTT sample only if the segments that it acknowledges
+//! were sent once. Limits and episodes come from the account of the connection, which describes the
+//! sender, so only the sender's end has them. A capture does not show the congestion window.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::{
     observe::{EpisodeKind, Noted, ObservedConnection, SegmentLog},
 };
 
-/// Builds the connection of `seen` from its segments in one capture. Its sender is the first end.
+/// Builds the connection of `seen` from its segments in one capture. The first end is the sender.
 /// The other end is absent if it sent no payload.
 pub fn captured_ends(log: &SegmentLog, seen: &ObservedConnection) -> Connection {
     let receiver = seen.sender.other();
@@ -190,7 +190,8 @@ impl Reader<'_> {
 /// Round trips from the place of the capture to the receiver and back.
 #[derive(Debug, Default)]
 struct RoundTrips {
-    /// End and time of each segment that was sent once and is not yet acknowledged.
+    /// Each segment that was sent once and is not yet acknowledged: the sequence number after it,
+    /// and the time of sending.
     pending: VecDeque<(u32, u64)>,
     /// Smoothed round-trip time in microseconds.
     srtt_us: u32,

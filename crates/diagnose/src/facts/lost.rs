@@ -50,8 +50,8 @@ fn mark(sent: &mut Segments, arrived: &Segments) {
     }
 }
 
-/// Range of indices in `asked`, a sorted list of sequence numbers, that the segment at `place`
-/// carries.
+/// Returns the indices of those sequence numbers in `asked` that the segment at `place` carries.
+/// `asked` is sorted, so the indices are a range.
 fn covered(asked: &[u64], segments: &Segments, place: usize) -> std::ops::Range<usize> {
     let from = segments.seq[place];
     let until = from + u64::from(segments.len[place]);

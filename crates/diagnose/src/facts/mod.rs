@@ -180,7 +180,7 @@ pub struct Host {
 /// A connection, as seen by its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Connection {
-    /// The end that opened the connection. If only one end was observed, this end.
+    /// The end that opened the connection, or the only end that was observed.
     pub first: Endpoint,
     /// The other end.
     pub second: Option<Endpoint>,

@@ -60,7 +60,7 @@ impl QueueLevels {
         self.at_ns.len()
     }
 
-    /// Returns true if no frame left other frames in the queue.
+    /// Returns true if the queue was empty each time that a frame left it.
     pub fn is_empty(&self) -> bool {
         self.at_ns.is_empty()
     }

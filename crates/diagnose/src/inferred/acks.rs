@@ -5,8 +5,8 @@
 use super::frames::FrameKind;
 use super::matching::Matched;
 
-/// An ACK counts as compressed if its distance from the previous ACK at arrival is less than the
-/// distance at sending, divided by this.
+/// An ACK counts as compressed if it arrives less than 1/`COMPRESSED` as long after the previous
+/// ACK as it was sent after that ACK.
 const COMPRESSED: u64 = 4;
 
 /// The acknowledgments of one direction.
@@ -16,8 +16,8 @@ pub struct AckPath {
     pub sent: u64,
     /// Pure acknowledgments that arrived.
     pub arrived: u64,
-    /// Pure acknowledgments that arrived less than a quarter as far behind the previous one as
-    /// they were sent. The payload that they release leaves in bursts.
+    /// Pure acknowledgments whose distance in time from the previous one shrank to less than a
+    /// quarter on the path. The payload that they release leaves in bursts.
     pub compressed: u64,
     /// Mean number of bytes that an arriving acknowledgment newly acknowledges; 0 if none arrived.
     pub bytes_each: f64,

@@ -10,7 +10,8 @@ use super::values::{Confidence, Inferred, Unknown};
 
 /// Fewest gaps between arrivals from which a rate is inferred.
 const FEWEST_GAPS: usize = 8;
-/// Each gap gives a rate. At least this share of these rates must agree with their median.
+/// Each gap gives a rate. For high confidence, at least this share of these rates must agree with
+/// their median; for low confidence, a third of this share.
 const AGREEMENT: f64 = 0.5;
 /// A rate agrees with the median if their relative difference is at most this.
 const TOLERANCE: f64 = 0.03;
@@ -106,9 +107,9 @@ impl Delays {
         backlog
     }
 
-    /// For each frame sent, a wait interpolated from two frames: the nearest frame sent before it
-    /// and the nearest frame sent after it that arrived. The frame's own wait is ignored, so lost
-    /// frames and frames that arrived are treated alike.
+    /// For each frame sent, a wait that is interpolated between two known waits: of the nearest
+    /// frame sent before it, and of the nearest frame sent after it. The frame's own wait is
+    /// ignored, so lost frames and frames that arrived are treated alike.
     pub fn around_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
         let count = matched.sent.len();
         let at = |place: usize| (matched.sent[place].at_ns as f64, self.wait_ns[place]);

@@ -47,8 +47,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Assigns to an MTU hole those of the losses `lost` that it explains. The other losses get no
-    /// reason yet.
+    /// Looks for an MTU hole and assigns to it those of the losses `lost` that it explains. The
+    /// other losses get no reason yet.
     pub fn of_sizes(
         matched: &Matched<'_>,
         lost: &[usize],
@@ -132,9 +132,9 @@ impl Losses {
         });
     }
 
-    /// Assigns losses to a policer or a queue. A policer loses a frame if more bytes have passed
-    /// than its token bucket allows. A queue loses a frame if it is longer than it was for most
-    /// frames that arrived.
+    /// Assigns losses to a policer or a queue. A policer drops a frame if more bytes have passed
+    /// than its token bucket allows. A queue drops a frame if the queue is longer than it was for
+    /// most frames that arrived.
     fn take_overload(&mut self, matched: &Matched<'_>, delays: &Delays, round_trip_ns: f64) {
         let behind = delays.backlog_ns(matched);
         let full = longest(matched);
@@ -206,8 +206,8 @@ struct Separation {
     confidence: Confidence,
 }
 
-/// Finds the value of `score` from which on frames were lost more often than by chance. Losses
-/// within one round trip count as one event.
+/// Finds a threshold: frames with a `score` of at least this value were lost more often than chance
+/// explains. Losses within one round trip count as one event.
 fn separated(
     matched: &Matched<'_>,
     lost: &[usize],

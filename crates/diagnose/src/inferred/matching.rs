@@ -1,8 +1,8 @@
 //! Matches each received frame with a frame that the other end sent.
 //!
 //! Rule: frames are compared by their first bytes. If several frames are equal (for example
-//! repeated acknowledgments), a received frame is matched with the one whose delay is nearest to
-//! the delay of the previous arrival.
+//! repeated acknowledgments), a received frame is matched with the sent frame that gives the delay
+//! nearest to that of the previous arrival.
 
 use std::collections::HashMap;
 
@@ -89,8 +89,9 @@ impl<'a> Matched<'a> {
     }
 
     /// Returns true if the frame received at `place` is a copy of the frame received before it. The
-    /// two frames must be equal and arrive at the same time. No unmatched candidate may have been
-    /// sent at the same time as the match of the earlier one.
+    /// two frames must be equal and arrive at the same time. The earlier one was matched with a
+    /// sent frame; if an unmatched candidate was sent at the same time as this frame, the result is
+    /// false.
     fn repeats_last(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(before) = place.checked_sub(1).map(|before| &self.received[before]) else {
             return false;
@@ -167,7 +168,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Number of frames, the latest ones sent, among which the original of a damaged frame is searched.
+/// The original of a damaged frame is searched among this number of frames, the latest ones sent.
 const DAMAGED_AMONG: usize = 10_000;
 
 /// Guesses the origin of two equal frames that arrive at the same time. Returns true if the path
@@ -200,7 +201,7 @@ fn are_copies(
     }
     let all = equal.values().filter(|places| places.len() == 1).count() as f64;
     let lost = all - arrived.iter().filter(|arrived| **arrived).count() as f64;
-    // Multiply both rates: if the second arrival is a duplicate, the other frame that was sent must
-    // have been lost as well.
+    // Multiply the number of copies by the share of lost frames: if the second arrival is a copy,
+    // the other frame that was sent must have been lost as well.
     copies * lost / all > together
 }

@@ -12,13 +12,13 @@ const FEWEST: usize = 5;
 const CAUGHT: f64 = 0.8;
 /// Among the frames that found the bucket empty, at least this share must be lost.
 const PURE: f64 = 0.6;
-/// A rate is computed from two losses with this number of losses between them.
+/// A rate is computed from each loss and the loss this number of losses later.
 const APART: [usize; 7] = [1, 3, 10, 30, 100, 300, 1_000];
 /// Quantiles of the computed rates that are tried as the bucket's rate.
 const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
-/// Number of rates that are tried on each side of the best one.
+/// Number of rates that are tried on each side of the best computed rate.
 const FINE: i32 = 20;
-/// Distance between these rates, as a share of the best one.
+/// Distance between these rates, as a share of the best computed rate.
 const STEP: f64 = 0.001;
 
 /// A bucket that explains losses.
@@ -58,8 +58,8 @@ pub fn fit(matched: &Matched<'_>, lost: &[usize]) -> Option<Bucket> {
     })
 }
 
-/// Rates at which frames passed between losses, in bytes per nanosecond. If the bucket was never
-/// full between two losses, this is the bucket's rate.
+/// Rates at which frames passed between two losses, in bytes per nanosecond. If the bucket was
+/// never full between these losses, the rate is the bucket's.
 fn rates(matched: &Matched<'_>, lost: &[usize]) -> Vec<f64> {
     let mut passed = Vec::with_capacity(lost.len());
     let (mut bytes, mut place) = (0_u64, 0);
@@ -108,8 +108,8 @@ fn missing(matched: &Matched<'_>, bytes_ns: f64) -> Vec<f64> {
     missing
 }
 
-/// Returns a threshold of missing bytes that four fifths of the losses reach, and the share of
-/// losses among all frames that reach it. The share comes first.
+/// Finds a threshold of missing bytes that four fifths of the losses reach. Returns the share of
+/// losses among the frames that reach the threshold, and the threshold.
 fn purity(matched: &Matched<'_>, lost: &[usize], missing: &[f64]) -> (f64, f64) {
     let mut at_losses: Vec<f64> = lost.iter().map(|&place| missing[place]).collect();
     at_losses.sort_by(f64::total_cmp);

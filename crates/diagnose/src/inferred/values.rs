@@ -103,8 +103,8 @@ impl LossReason {
 pub struct Outage {
     /// Time at which the first lost frame was sent.
     pub from_ns: u64,
-    /// Time at which the first frame after the outage was sent that arrived; `u64::MAX` if no later
-    /// frame arrived.
+    /// Sending time of the first frame after the outage that arrived; `u64::MAX` if no later frame
+    /// arrived.
     pub until_ns: u64,
     /// Number of consecutive frames of each direction that were lost; 0 if the direction had no
     /// outage or sent nothing.

@@ -36,8 +36,8 @@ pub struct ClockDifference {
     /// Nanoseconds that the second clock gains per nanosecond of the first; 0 if the segments show
     /// no drift.
     pub drift: f64,
-    /// Smallest round trip between the taps. It is negative if the tap that was given first is the
-    /// farther one.
+    /// Smallest round trip between the taps. It is negative if the taps were given in the wrong
+    /// order, so that segments of `there` pass the second tap first.
     pub round_trip_ns: f64,
 }
 

@@ -43,7 +43,7 @@ pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64)
             }
         }
     }
-    // Sort the frames, because times of a capture may decrease.
+    // Sort the frames, because `at` may return decreasing times.
     all.sort_by_key(|frame| frame.at_ns);
     all
 }
@@ -79,7 +79,7 @@ fn piece(at_ns: u64, segment: &Noted, seq: u32, len: u32, sacks: &[NotedSack]) -
     frame
 }
 
-/// For each frame that equals no other frame of its list, its times at both taps.
+/// Returns the times at both taps of each frame that occurs once in `first` and once in `second`.
 pub fn common(first: &[SeenFrame], second: &[SeenFrame]) -> Vec<(u64, u64)> {
     let mut seen: HashMap<_, [(u32, u64); 2]> = HashMap::new();
     for (tap, frames) in [first, second].into_iter().enumerate() {

@@ -149,7 +149,7 @@ pub struct Merged {
     pub observed: ObservedConnection,
     /// The segments of the capture near the sender, and those that only the other capture contains.
     pub log: SegmentLog,
-    /// The segments of the other capture, with times by the clock of the first.
+    /// The segments of the other capture, with times by the clock of the capture near the sender.
     far_log: SegmentLog,
     /// Facts that only both captures together show.
     pub facts: MergeFacts,
@@ -407,8 +407,8 @@ fn losses(connection: &Connection, decided_ns: u64) -> Vec<LostSegment> {
 }
 
 impl Merged {
-    /// Latest time, from the first segment, at which a segment could reach the other tap before
-    /// that capture ended.
+    /// Latest time, from the first segment, at which a segment could be sent and still reach the
+    /// other tap before either capture ended.
     fn decided_ns(&self) -> u64 {
         let until = span(&self.log).1.min(span(&self.far_log).1);
         let until = until.saturating_sub(self.observed.begin_ns);

@@ -195,8 +195,8 @@ impl ConnectionObserver {
         }
     }
 
-    /// Ends the handshake for both senders. For each, the handshake ends at the time at which that
-    /// sender saw its end.
+    /// Ends the handshake for both senders. For each sender, the handshake ends when that sender
+    /// sends or receives the last segment of the handshake.
     fn establish(&mut self) {
         let Some(directions) = &mut self.directions else {
             return;

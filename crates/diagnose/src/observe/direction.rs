@@ -26,8 +26,8 @@ use crate::{
 const ACKS: usize = 65_536;
 /// Largest number of ranges from SACK blocks.
 const SACKED: usize = 1_024;
-/// While no round-trip time is known, a hole that is filled within this time counts as reordering,
-/// later as a retransmission.
+/// While no round-trip time is known, a hole that is filled within this time, in nanoseconds,
+/// counts as reordering. A hole that is filled later counts as a retransmission.
 const REORDERING: u64 = 3_000_000;
 /// Error of a time that was computed from a timestamp, in nanoseconds.
 const TICK: u64 = 1_100_000;
@@ -146,7 +146,7 @@ impl Direction {
             has_push: segment.flags.contains(TcpFlags::PSH),
             has_fin,
         };
-        // Without runs of segments, the sender filled no queue before the tap: times are known.
+        // Without runs of segments, no queue grew before the tap, so the times are not blurred.
         self.waits.is_blurred = self.view.is_blurred() && self.path_passes_trains(0);
         let is_computed = sent.at < at || self.waits.is_blurred;
         self.waits.is_computed = is_computed;
@@ -323,7 +323,7 @@ impl Direction {
         }
     }
 
-    /// Takes a round-trip time. If fewer than two segments were in flight, the ACK may have been
+    /// Takes a round-trip time. If at most two segments were in flight, the ACK may have been
     /// delayed, so a long time shows no queue.
     fn sample(&mut self, sample: u64, may_be_delayed: bool) {
         let RttSeen {

@@ -92,8 +92,7 @@ impl Handshake {
         self.offers[0].is_some() && self.offers[1].is_some()
     }
 
-    /// Shift of the windows of `end`, at most 14 (RFC 7323 §2.3); `None` unless both SYNs were
-    /// seen.
+    /// Shift of the windows of `end`, at most 14 (RFC 7323 §2.3); `None` if a SYN was not seen.
     pub fn shift(&self, end: End) -> Option<u8> {
         let [a, b] = self.offers;
         let (a, b) = (a?, b?);

@@ -12,7 +12,7 @@ use crate::capture::{Analysis, End, Segment};
 /// Most SYNs whose options are kept.
 const SYNS: usize = 16;
 
-/// A segment, reduced to the values that these uses need.
+/// A segment, reduced to the values that fitting, graphs and merging need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// Time of the capture, in nanoseconds since the Unix epoch.

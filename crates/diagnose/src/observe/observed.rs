@@ -344,7 +344,7 @@ pub struct SeenEpisode {
 pub struct SmallWrites {
     /// Number of waits that Nagle's algorithm explains.
     pub waits: u64,
-    /// Part of these waits that is round trips, in nanoseconds.
+    /// Part of these waits that round trips took, in nanoseconds.
     pub nagle_ns: u64,
     /// Part of these waits that delayed ACKs added, in nanoseconds.
     pub delayed_ack_ns: u64,

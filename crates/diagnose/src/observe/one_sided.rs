@@ -86,8 +86,8 @@ impl OneSided {
     fn limit(&self, at: u64, is_again: bool) -> (SeenLimit, bool) {
         let gap = at.saturating_sub(self.now);
         let has_hole = self.sacked > self.acked;
-        // Without one of these signs the limit is unknown, because the other end may have sent
-        // everything, or waited for anything.
+        // Without one of these signs the limit is unknown, because the segments of the other end
+        // are missing.
         let (limit, is_sure) = match () {
             () if !self.has_begun => (Limit::Handshake, true),
             () if self.has_fin => (Limit::Closing, true),

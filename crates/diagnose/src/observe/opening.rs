@@ -89,7 +89,8 @@ fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
         }
     }
     trips.sort_unstable();
-    // Take the tenth percentile: payload that no ACK released comes late, or by chance early.
+    // Take the tenth percentile and not the minimum, because payload that no ACK released may by
+    // chance follow an ACK closely.
     if let Some(&low) = trips.get(trips.len() / 10) {
         least = Some(low);
     }

@@ -9,7 +9,8 @@ use crate::capture::Segment;
 
 /// Number of consecutive ACKs (a train) from which a rate is computed.
 const TRAIN: usize = 4;
-/// The path may be full if a round trip's rate is above this share of the rate by spacing.
+/// The path may be full if a round trip's rate is above this share of the rate by spacing, the rate
+/// that the most frequent spacing of ACKs shows.
 const OF_SPACING: f64 = 0.8;
 /// Without a rate by spacing, the path may be full if a round trip's rate is above this share of
 /// the highest rate of a train. The share is low, because ACKs that queued behind each other make
@@ -45,7 +46,8 @@ pub struct PathLog {
     train: [(u64, u64); TRAIN],
     /// Highest rate of a train of ACKs, in bits per second.
     train_bps: f64,
-    /// True if an ACK of this round trip ended a recovery. Part of its bytes had arrived earlier.
+    /// True if an ACK of this round trip ended a recovery. Part of the bytes that it acknowledged
+    /// had arrived earlier.
     is_repaired: bool,
     /// Length, rate and largest RTT of the last round trips. The share of time with a full path
     /// follows from them.

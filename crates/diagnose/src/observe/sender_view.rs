@@ -1,10 +1,10 @@
 //! Times at which the sender sent a segment and received an ACK, computed from times at the tap
 //! (the place of the capture).
 //!
-//! All these times are later by the same constant, the time from the sender to the tap, which
-//! cancels in every difference. The time of sending is the time at the tap minus the wait in queues
-//! before the tap. The time of receiving an ACK is the time at the tap plus the round-trip time
-//! between tap and sender.
+//! All computed times are later than the true ones by the same constant, the time from the sender
+//! to the tap. The constant cancels in every difference. The time of sending is the time at the tap
+//! minus the wait in queues before the tap. The time of receiving an ACK is the time at the tap
+//! plus the round-trip time between tap and sender.
 //!
 //! Rule: only the sender's timestamps show a wait before the tap, with the resolution of a tick,
 //! about a millisecond. Without timestamps, segments keep the tap's times.

@@ -1,6 +1,6 @@
 //! The time for which a segment occupies the path before the tap (the place of the capture).
 //!
-//! It is the least time between consecutive segments at the tap. A segment that follows the
+//! This is the least time between consecutive segments at the tap. A segment that follows the
 //! previous one within this time waited for the path, and not at the sender.
 //!
 //! Rule: the time is averaged over [`TRAIN`] consecutive segments, so a single short gap does not

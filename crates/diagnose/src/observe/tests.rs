@@ -196,8 +196,8 @@ fn a_constant_flight_is_a_send_buffer() {
     assert_eq!(observed.data().largest_flight_bytes, 4 * 1_460);
 }
 
-/// The kernel wakes the sender whenever a third of its buffer is free. The sender then writes a
-/// burst of eleven segments, each a microsecond after the previous one.
+/// The kernel wakes the sender whenever a third of its buffer is free. The sender then sends a
+/// burst of eleven segments within a few microseconds.
 #[test]
 fn bursts_of_a_small_send_buffer_are_no_pacing() {
     let mut script = Script::new(65_535);
@@ -271,7 +271,8 @@ fn blocked_writer_is_limited_by_its_buffer(wake_ns: i64) {
     let mut at = 40_000_000;
     for write in 0..300 {
         if write >= FLIGHT {
-            // Acknowledge the oldest write, with one ACK for two segments, and let the writer wake.
+            // Acknowledge the oldest write with one ACK for every two segments. Then let the writer
+            // wake.
             let oldest = seq - FLIGHT * WRITE;
             for place in (2 * MSS..WRITE).step_by(2 * MSS as usize) {
                 script.ack_at(at, oldest + place, 65_535);

@@ -1,8 +1,8 @@
 //! Requests and responses: the ends send payload in turns.
 //!
-//! Rule: a run is consecutive payload of one end. It answers the previous run (of the other end)
-//! if its first segment acknowledges all of that run. The runs of two simultaneous streams do not
-//! answer each other.
+//! Rule: a run is consecutive payload of one end. A run answers the previous run (of the other end)
+//! if the first segment of the answer acknowledges all of the previous run. The runs of two
+//! simultaneous streams do not answer each other.
 
 use fullpipe_wire::TcpFlags;
 

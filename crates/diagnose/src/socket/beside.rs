@@ -117,8 +117,8 @@ impl AccountsBeside {
         Some(beside)
     }
 
-    /// Compares a part of `band`, a period of the capture, with the limit `kernel` of the socket
-    /// in that time.
+    /// Compares the part of `band`, a period of the capture, between `from` and `until` with
+    /// `kernel`, the socket's limit in that time.
     fn add(&mut self, band: &Band, from: u64, until: u64, kernel: SeenLimit) {
         let (at_ns, end_ns) = (band.at_ns.max(from), band.end_ns.min(until));
         if at_ns >= end_ns {

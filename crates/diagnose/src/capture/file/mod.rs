@@ -122,7 +122,7 @@ impl CaptureFile {
             Stop::End => Ending::Complete,
             Stop::Cut => Ending::Cut { at_byte },
             Stop::Damaged(why) => Ending::Damaged { at_byte, why },
-            // The file is cut: the decompressor then reports an error of this kind.
+            // The decompressor reports an error of this kind if the file is cut.
             Stop::Failed(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Ending::Cut { at_byte }
             }

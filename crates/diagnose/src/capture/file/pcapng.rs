@@ -61,7 +61,7 @@ impl Unit {
     const fn of_option(value: u8) -> Self {
         let power = value & 0x7f;
         if value & 0x80 != 0 {
-            // Limit the power: from 2^-64 s on, the units of a second exceed a 64-bit field.
+            // Limit the power to 63, because 2^64 units per second do not fit in a 64-bit number.
             return Self::Binary(if power > 63 { 63 } else { power });
         }
         match power {
@@ -98,7 +98,7 @@ struct Interface {
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Number of drops in earlier sections, and of drops that packets' options report.
+    /// Number of drops in earlier sections plus the number of drops that packets' options report.
     dropped: u64,
 }
 
@@ -246,8 +246,8 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Takes the number of drops of an interface. It counts from the beginning of the section, so
-    /// the latest statistics replace earlier ones.
+    /// Reads the number of packets that an interface dropped since the section began. The latest
+    /// number therefore replaces earlier ones.
     fn statistics(&mut self, body: &[u8]) {
         if body.len() < 12 {
             return;
@@ -358,8 +358,8 @@ const fn passage(flags: u32) -> Option<Passage> {
     }
 }
 
-/// The options of a block, as pairs of code and value. An option that is longer than the rest of
-/// the block ends them.
+/// The options of a block, as pairs of code and value. The iteration ends at an option that is
+/// longer than the rest of the block.
 struct PacketOptions<'a> {
     order: ByteOrder,
     rest: &'a [u8],

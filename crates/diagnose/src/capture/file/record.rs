@@ -7,8 +7,7 @@ use std::io;
 
 use crate::capture::{frame::Frame, input::NEED_MAX};
 
-/// Most captured bytes of a frame. It is larger than the longest IPv6 packet that Linux builds,
-/// 512 KiB.
+/// Most captured bytes of a frame. The longest IPv6 packet that Linux builds has fewer: 512 KiB.
 pub(super) const CAPTURED_MAX: u32 = 768 << 10;
 const _: () = assert!((CAPTURED_MAX as usize) < NEED_MAX);
 

@@ -1,8 +1,9 @@
 //! The connections of a capture: their segments and their ends.
 //!
 //! Rule: a connection is the segments between two addresses and ports. A SYN with another initial
-//! sequence number begins a new one. Its analysis is returned when it ends, so memory grows with
-//! the number of connections that are open at one time, and not with the length of the capture.
+//! sequence number begins a new one. The analysis of a connection is returned when the connection
+//! ends. Memory therefore grows with the number of connections that are open at one time, and not
+//! with the length of the capture.
 //!
 //! A connection ends
 //! - [`linger_ns`](FlowLimits::linger_ns) after its last segment, once both ends sent FIN or one
@@ -34,8 +35,8 @@ pub struct FlowLimits {
 }
 
 impl FlowLimits {
-    /// 10 s after the close; 3 h without a segment, which is longer than the keep-alive interval
-    /// of most systems; and 50,000 connections.
+    /// Keeps at most 50,000 connections. After the last segment, a closed connection is kept for
+    /// 10 s and an open one for 3 h, which is longer than the keep-alive interval of most systems.
     pub const DEFAULT: Self = Self {
         linger_ns: 10_000_000_000,
         idle_ns: 3 * 3_600 * 1_000_000_000,
