@@ -4,8 +4,8 @@
 //! Rule: a program in the kernel gives the socket the frames to the host's MAC address, and
 //! ARP packets that ask for the host's IP address. The kernel's own stack gets all other frames,
 //! and every frame once the socket is closed. The program runs in the kernel's generic mode, which
-//! copies frames but needs no support by a driver. Each frame carries one segment and its complete
-//! checksums, as on a wire.
+//! copies frames but needs no support by a driver. Each frame carries one segment. The kernel can
+//! complete the checksums of frames that are sent. Received frames must have complete checksums.
 
 mod program;
 mod rings;
@@ -49,6 +49,9 @@ pub struct XdpSocket {
     /// field, because the link must be closed before the socket.
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
+    /// Sends from the memory of `socket`. The kernel would also send from a socket with both
+    /// rings whenever the driver's thread waits for a frame, and hold up that thread.
+    outlet: OwnedFd,
     receiver: Mutex<Receiver>,
     sender: Mutex<Sender>,
     /// Makes the interface promiscuous while it is open.
@@ -75,17 +78,22 @@ impl XdpSocket {
         let promiscuous = open_packet_socket().map_err(failed)?;
         make_promiscuous(&promiscuous, index).map_err(failed)?;
         let socket = open_socket().map_err(failed)?;
-        let (receiver, sender) = rings::set_up(&socket, chunk).map_err(failed)?;
+        let outlet = open_socket().map_err(failed)?;
+        let (receiver, sender) = rings::set_up(&socket, &outlet, chunk).map_err(failed)?;
         bind_when_free(&socket, index).map_err(failed)?;
+        bind(&outlet, index, Some(&socket)).map_err(failed)?;
+        let mut capabilities = Capabilities::plain(Medium::Ethernet, mtu);
+        capabilities.checksum_tx = options.checksum_offload && sender.completes_checksums();
         Ok(Self {
             link: OnceLock::new(),
             socket,
+            outlet,
             receiver: Mutex::new(receiver),
             sender: Mutex::new(sender),
             _promiscuous: promiscuous,
             name: name.clone(),
             index,
-            capabilities: Capabilities::plain(Medium::Ethernet, mtu),
+            capabilities,
             presence: Presence::new(index),
         })
     }
@@ -165,7 +173,7 @@ fn open_socket() -> io::Result<OwnedFd> {
 fn bind_when_free(socket: &OwnedFd, index: u32) -> io::Result<()> {
     let began = Instant::now();
     loop {
-        match bind(socket, index) {
+        match bind(socket, index, None) {
             Err(error)
                 if error.raw_os_error() == Some(libc::EBUSY) && began.elapsed() < FREE_AFTER =>
             {
@@ -176,13 +184,17 @@ fn bind_when_free(socket: &OwnedFd, index: u32) -> io::Result<()> {
     }
 }
 
-fn bind(socket: &OwnedFd, index: u32) -> io::Result<()> {
+/// Binds `socket` to receive queue 0, with the memory of the socket `owner` if there is one.
+fn bind(socket: &OwnedFd, index: u32, owner: Option<&OwnedFd>) -> io::Result<()> {
     let address = libc::sockaddr_xdp {
         sxdp_family: libc::AF_XDP as u16,
-        sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP,
+        sxdp_flags: match owner {
+            None => libc::XDP_COPY,
+            Some(_) => libc::XDP_SHARED_UMEM,
+        },
         sxdp_ifindex: index,
         sxdp_queue_id: 0,
-        sxdp_shared_umem_fd: 0,
+        sxdp_shared_umem_fd: owner.map_or(0, |owner| owner.as_raw_fd() as u32),
     };
     let len = mem::size_of_val(&address) as libc::socklen_t;
     // SAFETY: the pointer and the length describe `address`, which the call only reads.
@@ -239,8 +251,8 @@ impl HostDevice for XdpSocket {
         }
     }
 
-    fn send(&self, frame: &[u8], _: TxMeta) -> io::Result<()> {
-        match self.sender().put(frame) {
+    fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()> {
+        match self.sender().put(frame, meta.checksum) {
             true => Ok(()),
             false => Err(io::ErrorKind::WouldBlock.into()),
         }
@@ -251,7 +263,7 @@ impl HostDevice for XdpSocket {
     fn flush(&self) {
         let mut waiting = self.sender().waiting();
         while waiting > 0 {
-            let fd = self.socket.as_raw_fd();
+            let fd = self.outlet.as_raw_fd();
             // SAFETY: no payload and no address are passed.
             unsafe { libc::sendto(fd, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) };
             let left = self.sender().waiting();

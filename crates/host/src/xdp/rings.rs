@@ -10,6 +10,8 @@ use std::{
     sync::atomic::Ordering,
 };
 
+use fullpipe::device::TxChecksum;
+
 use crate::{errno::check, mapping::Mapping, packet::socket::set_at};
 
 /// Number of chunks for received frames, a power of two.
@@ -18,6 +20,9 @@ const RECEIVED: usize = 2_048;
 const SENT: usize = 1_024;
 /// Bytes of a chunk that the kernel leaves free before a received frame.
 const HEADROOM: usize = 256;
+/// Bytes before a frame that is sent: what the kernel is to do with it
+/// (`struct xsk_tx_metadata`).
+const METADATA: usize = 16;
 /// Sizes that a chunk may have.
 const CHUNKS: [usize; 2] = [2_048, 4_096];
 
@@ -152,24 +157,43 @@ pub(super) struct Sender {
     first: usize,
     /// Offsets of chunks without a frame.
     free: Vec<usize>,
+    /// The kernel reads [`METADATA`] before a frame.
+    has_metadata: bool,
 }
 
 impl Sender {
-    /// Takes a copy of `frame` to send. Returns false if no chunk is free.
-    pub(super) fn put(&mut self, frame: &[u8]) -> bool {
+    /// Takes a copy of `frame` to send. Returns false if no chunk is free. `checksum` is
+    /// complete unless the kernel [completes checksums](Self::completes_checksums).
+    pub(super) fn put(&mut self, frame: &[u8], checksum: TxChecksum) -> bool {
         while self.completed.waiting() > 0 {
-            self.free.push(offset(self.completed.front()));
+            let at = offset(self.completed.front());
+            self.free.push(at - at % self.chunk);
             self.completed.took();
         }
         let Some(at) = self.free.pop() else {
             return false;
         };
-        let len = frame.len().min(self.chunk);
+        // The kernel wants room for metadata before each frame, also if there is none.
+        let at = if self.has_metadata { at + METADATA } else { at };
+        let options = match checksum {
+            TxChecksum::Partial { start, offset } if self.has_metadata => {
+                let metadata = metadata(start, offset);
+                self.chunks.write(at - METADATA - self.first, &metadata);
+                libc::XDP_TX_METADATA
+            }
+            TxChecksum::Partial { .. } | TxChecksum::Complete => 0,
+        };
+        let len = frame.len().min(self.chunk - METADATA);
         self.chunks.write(at - self.first, &frame[..len]);
         let [first, second] = words(at);
         // There is room: the ring has an entry for each chunk of this direction.
-        self.sent.give([first, second, len as u32, 0]);
+        self.sent.give([first, second, len as u32, options]);
         true
+    }
+
+    /// Returns true if the kernel completes checksums.
+    pub(super) fn completes_checksums(&self) -> bool {
+        self.has_metadata
     }
 
     /// Frames that the kernel has not taken.
@@ -178,16 +202,42 @@ impl Sender {
     }
 }
 
-/// Gives `socket` its memory, in chunks of `chunk` bytes. The socket must outlive it.
-pub(super) fn set_up(socket: &OwnedFd, chunk: usize) -> io::Result<(Receiver, Sender)> {
-    let chunks = Mapping::anonymous((RECEIVED + SENT) * chunk)?;
-    let registered = libc::xdp_umem_reg_v1 {
+/// Asks the kernel to sum the frame from `start` and to write the sum `offset` bytes later.
+fn metadata(start: u16, offset: u16) -> [u8; METADATA] {
+    let mut metadata = [0; METADATA];
+    metadata[..8].copy_from_slice(&u64::from(libc::XDP_TXMD_FLAGS_CHECKSUM).to_ne_bytes());
+    metadata[8..10].copy_from_slice(&start.to_ne_bytes());
+    metadata[10..12].copy_from_slice(&offset.to_ne_bytes());
+    metadata
+}
+
+/// Registers `chunks` as the memory of `socket`. Returns true if the kernel reads
+/// [`METADATA`], which Linux does since 6.11.
+fn register(socket: &OwnedFd, chunks: &Mapping, chunk: usize) -> io::Result<bool> {
+    let mut wanted = libc::xdp_umem_reg {
         addr: chunks.address(),
         len: ((RECEIVED + SENT) * chunk) as u64,
         chunk_size: chunk as u32,
         headroom: 0,
+        flags: libc::XDP_UMEM_TX_METADATA_LEN,
+        tx_metadata_len: METADATA as u32,
     };
-    set_at(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registered)?;
+    match set_at(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &wanted) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+        done => return done.map(|()| true),
+    }
+    (wanted.flags, wanted.tx_metadata_len) = (0, 0);
+    set_at(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &wanted).map(|()| false)
+}
+
+/// Gives `socket` its memory, in chunks of `chunk` bytes. `outlet` is the socket that sends.
+pub(super) fn set_up(
+    socket: &OwnedFd,
+    outlet: &OwnedFd,
+    chunk: usize,
+) -> io::Result<(Receiver, Sender)> {
+    let chunks = Mapping::anonymous((RECEIVED + SENT) * chunk)?;
+    let has_metadata = register(socket, &chunks, chunk)?;
     let offsets = offsets(socket)?;
     let fill = (libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_PGOFF_FILL_RING);
     let completion = (
@@ -208,10 +258,11 @@ pub(super) fn set_up(socket: &OwnedFd, chunk: usize) -> io::Result<(Receiver, Se
     }
     let sender = Sender {
         completed: Ring::new(socket, completion, SENT, offsets.cr)?,
-        sent: Ring::new(socket, send, SENT, offsets.tx)?,
+        sent: Ring::new(outlet, send, SENT, offsets.tx)?,
         chunks: outgoing,
         chunk,
         first,
+        has_metadata,
         free: (RECEIVED..RECEIVED + SENT)
             .map(|number| number * chunk)
             .collect(),
