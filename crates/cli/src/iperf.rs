@@ -12,7 +12,7 @@ use std::{
 };
 
 use fullpipe::{Config, Interface, presets};
-use fullpipe_host::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, Runtime};
+use fullpipe_host::{DeviceOptions, DeviceSpec, Prefix, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
     fullpipe_sockets::configure_udp_for_iperf,
@@ -192,7 +192,7 @@ impl Plan {
             host_address: self.host_address,
             // Compute all checksums for a capture, because it must show frames as they are on a
             // wire.
-            checksum_offload: self.capture.is_none() && self.device.kind != DeviceKind::Tun,
+            checksum_offload: self.capture.is_none(),
             ..DeviceOptions::new(self.device.clone())
         };
         let device = options.open().map_err(Failure::failed)?;
