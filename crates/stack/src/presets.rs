@@ -42,7 +42,7 @@ pub const PRESETS: &[Preset] = &[
             ("pool.ranges", "64"),
             ("pool.send_floor", "1"),
             ("pool.receive_floor", "1"),
-            // tcp_appsend sets PSH in every segment with payload.
+            // tcp_appsend of NuttX sets PSH in every segment with payload.
             ("tcp.push", "every"),
             ("stack.connections", "8"),
             ("stack.listeners", "4"),
@@ -124,17 +124,17 @@ pub const PRESETS: &[Preset] = &[
             ("tcp.send_buffer_max", "4194304"),
             ("tcp.receive_buffer", "131072"),
             ("tcp.receive_buffer_max", "6291456"),
-            // net.core.wmem_max and rmem_max, doubled.
+            // Linux doubles net.core.wmem_max and rmem_max, which are 212,992.
             ("tcp.send_buffer_limit", "425984"),
             ("tcp.receive_buffer_limit", "425984"),
-            // net.ipv4.tcp_adv_win_scale = 1.
+            // This is net.ipv4.tcp_adv_win_scale = 1.
             ("tcp.receive_text_share", "50"),
             // Linux does not make segments shorter when a buffer holds only a few segments.
             ("tcp.fit_segments", "0"),
             ("tcp.use_up_window", "true"),
             ("tcp.holes", "65536"),
             // No row for tcp.syn_retries: its default, 7 (255 s), meets the three minutes of
-            // RFC 9293 §3.8.3. Linux has 6, which gives a SYN up after 127 s.
+            // RFC 9293 §3.8.3. Linux has 6, and gives up after 127 s.
             ("tcp.synack_retries", "5"),
             ("udp.receive_buffer", "212992"),
             ("udp.send_buffer", "212992"),
@@ -142,7 +142,7 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// No preset has this name.
+/// The error of a name that no preset has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPreset {
     /// The name as given.
@@ -175,7 +175,7 @@ impl core::error::Error for UnknownPreset {}
 /// Returns the preset called `name`.
 ///
 /// # Errors
-/// No preset has that name; the error names the nearest.
+/// Returns an error, with the most similar name, if no preset is called `name`.
 pub fn find(name: &str) -> Result<&'static Preset, UnknownPreset> {
     PRESETS
         .iter()

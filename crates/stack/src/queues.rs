@@ -64,8 +64,8 @@ impl Queues {
         held_by != queue && self.add(queue, index)
     }
 
-    /// Moves `index`, which is not in `queue`, to its tail. Returns true if it was in no
-    /// queue.
+    /// Moves `index`, which is not in `queue`, to the tail of `queue`. Returns true if the index
+    /// was in no queue.
     fn add(&mut self, queue: u32, index: u32) -> bool {
         let held_by = self.links[index as usize].queue;
         self.leave(index);
@@ -87,7 +87,7 @@ impl Queues {
         held_by == NONE
     }
 
-    /// Moves `index`, which is in `queue`, to its tail.
+    /// Moves `index`, which is in `queue`, to the tail of `queue`.
     pub(crate) fn rotate(&mut self, queue: u32, index: u32) {
         if !self.is_alone(queue, index) {
             self.leave(index);

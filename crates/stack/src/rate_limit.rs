@@ -12,7 +12,7 @@ use fullpipe_pool::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimit {
     interval: Option<Duration>,
-    /// Time by which an event may come before its due time.
+    /// Longest time by which an event may precede its due time.
     slack: Duration,
     due: Instant,
 }

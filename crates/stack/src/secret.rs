@@ -20,7 +20,7 @@ impl core::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Derives the key for one `purpose` from this one.
+    /// Derives the key for `purpose` from this key.
     pub(crate) fn derive(&self, purpose: &[u8]) -> Self {
         let mut bytes = [0; 16];
         for (half, chunk) in bytes.chunks_exact_mut(8).enumerate() {

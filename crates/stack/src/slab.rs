@@ -142,8 +142,8 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Returns every value with its index, in the order of slots. For checkers: it
-    /// visits every slot.
+    /// Returns every value with its index, in the order of slots. Only checkers use
+    /// this, because it visits every slot.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..self.capacity()).filter_map(|index| Some((index, self.at(index)?)))
     }

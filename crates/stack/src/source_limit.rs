@@ -51,7 +51,7 @@ pub(crate) struct SourceLimit {
     by_ip: HashIndex,
     /// Time between two answers to one source; `None` if no answer is allowed.
     interval: Option<Duration>,
-    /// Time by which an answer may precede its due time.
+    /// Longest time by which an answer may precede its due time.
     slack: Duration,
     secret: Secret,
     drawn: u64,

@@ -2,8 +2,8 @@
 //!
 //! Rule: the counts show when an address has reached its bound. The caller then refuses a new
 //! entry, or removes an old entry of that address, so that one sender cannot use up a shared table.
-//! A count takes constant time; an address without entries takes no memory. The caller decides what
-//! an entry is.
+//! Counting takes constant time, and an address without entries takes no memory. The caller decides
+//! what an entry is.
 
 use core::net::IpAddr;
 
@@ -48,8 +48,8 @@ impl SourceCounts {
             .filter(|index| self.sources[*index].has >= self.most_each)
     }
 
-    /// Counts one more entry of `ip`, and returns the slot of `ip`, which stays the
-    /// same until its count is 0.
+    /// Counts one more entry of `ip`. Returns the slot of `ip`, which stays the same
+    /// until the count of `ip` is 0.
     ///
     /// # Panics
     /// Panics if there are more than `most` entries in total.
@@ -65,10 +65,10 @@ impl SourceCounts {
         key.index
     }
 
-    /// Removes one entry of `ip` from its count.
+    /// Counts one entry of `ip` less.
     ///
     /// # Panics
-    /// Panics if its count is 0.
+    /// Panics if the count of `ip` is 0.
     pub(crate) fn remove(&mut self, ip: IpAddr) {
         let index = self.find(ip).expect("it was added");
         let source = &mut self.sources[index];

@@ -87,7 +87,7 @@ pub struct Stack {
     pub(crate) pool: Pool,
     pub(crate) counters: Counters,
     pub(crate) events: EventQueue,
-    /// The device lent no memory the last time it was asked.
+    /// True if the device lent no memory the last time it was asked.
     pub(crate) device_full: bool,
     pub(crate) device_backlog: DeviceBacklog,
     pub(crate) path_mtu_min: u16,
@@ -183,8 +183,8 @@ impl Stack {
 
     /// Returns the time at which the stack next has something to do. A time that is not
     /// after now means at once; `None` means that only a frame or a call can cause more
-    /// work. The time may be too early, never too late. It ignores output that waits for
-    /// a full device: call [`transmit`](Self::transmit) when the device has room.
+    /// work. The time may be too early, never too late. Output that waits for a full device
+    /// is ignored: call [`transmit`](Self::transmit) when the device has room.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.has_work() {
             return Some(Instant::ZERO);
@@ -205,8 +205,7 @@ impl Stack {
 
     /// Returns the next time at which ARP has something to do.
     fn neighbours_timeout(&self) -> Option<Instant> {
-        // While the device is full, an ARP request that waits for it is not due, even after its
-        // time.
+        // An ARP request that waits for a full device is not due, although its time has come.
         match self.device_full {
             true => self.neighbours.next_deadline(),
             false => self.neighbours.next_timeout(),
@@ -322,8 +321,8 @@ impl Stack {
         &mut self.routes
     }
 
-    /// Checks the invariants of memory, tables and every connection. For tests
-    /// and checkers: its cost grows with the number of connections and blocks.
+    /// Checks the invariants of memory, tables and every connection. Meant for tests and
+    /// checkers, because the cost grows with the number of connections and blocks.
     ///
     /// # Panics
     /// Panics if an invariant is broken.
@@ -365,7 +364,7 @@ impl Stack {
     }
 }
 
-/// Returns the earlier of two times, of which `None` never comes.
+/// Returns the earlier of two times; `None` is a time that never comes.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

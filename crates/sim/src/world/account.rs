@@ -47,8 +47,8 @@ impl World {
         all
     }
 
-    /// Time and bytes by limit so far. The account ends at the end of the plan's time or at the
-    /// last datagram read.
+    /// Time and bytes by limit so far. The account of a plan with a fixed time ends with that
+    /// time; the account of a plan with an amount of bytes ends with the last datagram read.
     pub fn datagram_account(&self, id: DatagramFlowId) -> DatagramAccount {
         self.datagrams[id.0].account_at(self.now)
     }

@@ -35,8 +35,8 @@ impl IpReceiver {
     }
 
     /// Processes one packet, which need not be well-formed. Returns the datagram if the packet is
-    /// a whole datagram or completes one. `station` is the source MAC address of the packet's frame.
-    /// `link_broadcast` is true if the frame was addressed to every station.
+    /// a whole datagram or completes one. `station` is the source MAC address of the packet's
+    /// frame. `link_broadcast` is true if the frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         bytes: &'a [u8],

@@ -90,8 +90,8 @@ impl LinkLayer {
         }
     }
 
-    /// Writes the link header in front of an IP packet for `dst`, which the
-    /// caller has written at [`header_len`](Self::header_len).
+    /// Writes the link header in front of an IP packet for `dst`. The caller has
+    /// written the packet at [`header_len`](Self::header_len).
     ///
     /// # Panics
     /// Panics if `frame` is shorter than the header.

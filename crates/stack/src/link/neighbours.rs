@@ -31,9 +31,9 @@ use crate::{
     slab::Slab,
 };
 
-/// Queue of entries whose request is due and that a connection awaits or that are in use.
+/// Queue of entries that a connection awaits or that are in use, and whose request is due.
 const ASKING_FIRST: u32 = 0;
-/// Queue of entries whose request is due and that only datagrams await.
+/// Queue of entries that only datagrams await, and whose request is due.
 const ASKING: u32 = 1;
 /// Queue of resolved entries with waiting packets.
 const RELEASED: u32 = 2;
@@ -90,7 +90,7 @@ struct NeighbourEntry {
     state: NeighbourState,
     /// Looked up since the clock hand (`Neighbours::hand`) last passed the entry.
     used: bool,
-    /// `Connection` if a connection waited for the entry during its last resolution.
+    /// `Connection` if a connection waited during the entry's last resolution.
     asker: Asker,
     /// Time until which the entry counts as awaited: it was resolved for waiting senders, and none
     /// has used it yet.
@@ -227,8 +227,8 @@ impl Neighbours {
         }
     }
 
-    /// Returns the MAC address of the neighbour `ip` if it is known; never adds an entry. For
-    /// answers to hosts that may be unknown.
+    /// Returns the MAC address of the neighbour `ip` if it is known; never adds an entry. Used
+    /// for answers, because the hosts that they go to may be unknown.
     pub(crate) fn known(&mut self, ip: IpAddr, now: Instant) -> Option<MacAddress> {
         let index = self.find(ip)?;
         self.refresh(index, now)
@@ -376,8 +376,8 @@ impl Neighbours {
             ArpOperation::Request => {}
             ArpOperation::Reply => counters.mib.arp_in_replies += 1,
         }
-        // An ARP probe (RFC 5227) is answered to defend this host's address; it contains
-        // no sender address to learn.
+        // Learn nothing from an ARP probe (RFC 5227), which contains no sender address. It is
+        // answered nevertheless, to defend this host's address.
         let known = if sender_ip.is_unspecified() {
             for_us
         } else {
@@ -390,7 +390,7 @@ impl Neighbours {
                 mac: sender_mac,
                 ip: sender_ip,
             }),
-            // `learn` has counted the packet of a neighbour for which there was no room.
+            // Do not count the packet again if `learn` had no room for its sender.
             ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),
             ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
         }
@@ -460,7 +460,7 @@ impl Neighbours {
         if self.replies.contains(&reply) {
             return Ok(());
         }
-        // The oldest reply is dropped, because its receiver repeats the request first.
+        // Drop the oldest reply, because its receiver will repeat the request soonest.
         let is_full = self.replies.len() >= self.config.replies as usize;
         if is_full {
             self.replies.pop_front();
@@ -481,7 +481,7 @@ impl Neighbours {
     }
 
     /// Writes the next frame, link header included, to the start of `frame`, which has
-    /// room for a link header and the device's MTU. Call it before other output in a
+    /// room for a link header and the device's MTU. Call this before other output in a
     /// turn, so that waiting packets leave before later ones to the same neighbour.
     pub(crate) fn poll_packet(
         &mut self,
@@ -505,12 +505,12 @@ impl Neighbours {
         self.ask(index, now, frame, counters)
     }
 
-    /// Returns the entry for which the next request is due.
     /// Returns true if no frame waits to be sent, now or when the rate limit allows it.
     fn is_quiet(&self) -> bool {
         self.replies.is_empty() && self.queues.are_empty()
     }
 
+    /// Returns the entry for which the next request is due.
     fn first_to_ask(&self) -> Option<u32> {
         let first = self.queues.first(ASKING_FIRST);
         first.or_else(|| self.queues.first(ASKING))

@@ -2,7 +2,7 @@
 //!
 //! Rule: register algorithms before connections are opened: registration allocates one
 //! instance for each connection, and no later call allocates. An algorithm cannot be
-//! unregistered. Connections choose it like a built-in one.
+//! unregistered. Connections choose a registered algorithm like a built-in one.
 
 use fullpipe_tcp::congestion::{CongestionChoice, CongestionControl, RegisterError};
 
@@ -48,7 +48,7 @@ impl Stack {
     }
 
     /// Sets the algorithm of new connections that choose none, in place of the
-    /// knob `tcp.congestion`. Open connections keep theirs.
+    /// knob `tcp.congestion`. Open connections keep their algorithm.
     pub const fn set_default_congestion(&mut self, choice: CongestionChoice) {
         self.tcp.host_state.congestion.set_default(choice);
     }

@@ -47,7 +47,7 @@ pub struct ListenOptions {
     /// Connections that may wait to be accepted, at least 1; `None` uses the knob
     /// `stack.backlog`.
     pub backlog: Option<u32>,
-    /// Settings of its connections; `None` uses the knobs.
+    /// Settings of the listener's connections; `None` uses the knobs.
     pub tuning: Option<Tuning>,
 }
 

@@ -46,7 +46,7 @@ impl Stack {
     /// complete, and payload may have arrived.
     ///
     /// # Errors
-    /// Returns [`TcpError::NoSuchHandle`]: the listener is closed.
+    /// Returns [`TcpError::NoSuchHandle`] if the listener is closed.
     pub fn tcp_accept(
         &mut self,
         listener: ListenerId,
@@ -70,7 +70,7 @@ impl Stack {
     /// stay open.
     ///
     /// # Errors
-    /// Returns [`TcpError::NoSuchHandle`]: the listener is closed already.
+    /// Returns [`TcpError::NoSuchHandle`] if the listener is closed already.
     pub fn tcp_close_listener(
         &mut self,
         listener: ListenerId,

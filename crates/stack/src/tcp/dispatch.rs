@@ -42,8 +42,9 @@ struct UnknownPeer {
 }
 
 impl TcpLayer {
-    /// Processes a TCP segment of `sender`, which need not be well-formed. Returns the connection
-    /// that received it, if that connection predicts a next segment with the same headers.
+    /// Processes a TCP segment from `sender`; the segment need not be well-formed. Returns the
+    /// connection that received it, if that connection predicts a next segment with the same
+    /// headers.
     pub(crate) fn on_packet(
         &mut self,
         packet: &Packet<'_>,
@@ -60,8 +61,8 @@ impl TcpLayer {
         }
     }
 
-    /// Processes a segment that was predicted. The caller updates the queues for the connection at
-    /// the end of the run; until then only the connection's receive half changes.
+    /// Processes a segment that was predicted. The caller updates the queues for the connection
+    /// after a run of such segments; until then only the connection's receive half changes.
     pub(crate) fn on_predicted(
         &mut self,
         index: u32,
@@ -262,7 +263,7 @@ impl TcpLayer {
         self.check_room(listener, host)?;
         let (syn, iss) = (contents.syn(segment), segment.ack - 1);
         let half_open = self.half_open(listener, peer, &syn, iss, 0, host);
-        // Removes the timestamps, because the echoed timestamp of a cookie encodes options, not a
+        // Remove the timestamps, because the echoed timestamp of a cookie encodes options, not a
         // send time.
         let mut unstamped = *segment;
         unstamped.options.timestamps = None;
@@ -289,8 +290,8 @@ impl TcpLayer {
         contents
     }
 
-    /// Starts a handshake in answer to a SYN. The handshake replaces TIME-WAIT entry `replaced`;
-    /// the entry stays if the handshake fails to start.
+    /// Starts a handshake in answer to a SYN. The handshake replaces TIME-WAIT entry `replaced`,
+    /// if any; the entry stays if the handshake fails to start.
     fn start_handshake(
         &mut self,
         listener: Key,
@@ -422,7 +423,8 @@ impl TcpLayer {
             return self.answer_with_reset(tuple, segment, sender, host);
         }
         self.check_room(listener, host)?;
-        // Frees the memory set aside for the window; the connection reserves it instead.
+        // Free the memory that the handshake reserved for the window, because the connection
+        // reserves its own.
         self.forget_handshake(index, host);
         let connection = self.open_accepted((tuple, hash), listener, &half_open, segment, host)?;
         self.deliver_first(connection, segment, host);
@@ -586,8 +588,8 @@ impl TcpLayer {
         self.count_refusal(outcome)
     }
 
-    /// Passes an ICMP error to the connection that may have sent the segment. The connection
-    /// decides whether the error can be genuine (RFC 5927).
+    /// Passes an ICMP error to the connection that may have sent the quoted segment. The
+    /// connection decides whether the error can be genuine (RFC 5927).
     pub(crate) fn on_icmp(
         &mut self,
         event: &IcmpEvent,

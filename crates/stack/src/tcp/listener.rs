@@ -25,7 +25,7 @@ pub(crate) struct ListeningSocket {
     pub(crate) local: SocketAddr,
     /// Connections that may wait to be accepted.
     pub(crate) backlog: u32,
-    /// Settings of its connections.
+    /// Settings of the listener's connections.
     pub(crate) tuning: Tuning,
 }
 

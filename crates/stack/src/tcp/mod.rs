@@ -1,10 +1,11 @@
 //! The TCP of a host: finds the connection of a segment, and chooses the connection that
 //! sends next.
 //!
-//! Rule: a connection is called only through [`TcpLayer::run`], which updates every queue
-//! after the call: timers, the transmit queue, events, and the tables if the connection
-//! ended. No queue can therefore disagree with a connection, and none is searched. The
-//! behaviour of a connection is in `fullpipe-tcp`, the layout of a frame in `egress`.
+//! Rule: [`TcpLayer::run`] calls a connection and then updates every queue: timers, the
+//! transmit queue, events, and the tables if the connection ended. Code that calls a
+//! connection directly updates the queues afterwards. No queue can therefore disagree with a
+//! connection, and none is searched. The behaviour of a connection is in `fullpipe-tcp`, the
+//! layout of a frame in `egress`.
 
 pub(crate) mod dispatch;
 mod four_tuple;
@@ -82,8 +83,8 @@ pub(crate) struct ConnectionSlot {
     pub(crate) connection: Connection,
 }
 
-/// Returns the progress of a connection that the application has closed; `None` if it has
-/// ended.
+/// Returns the progress of a connection that the application has closed; `None` if the
+/// connection is in TIME-WAIT or has ended.
 fn orphan_progress(connection: &Connection, config: &TcpConfig, pool: &Pool) -> Option<Orphan> {
     match connection.state() {
         TcpState::TimeWait | TcpState::Closed => None,
@@ -370,9 +371,9 @@ impl TcpLayer {
         }
     }
 
-    /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT entries, which
-    /// keeps only a few numbers of it, and frees its slot. The connection's id is refused from
-    /// then on.
+    /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT entries, and
+    /// frees its slot. The entry has only a few numbers of the connection. The connection's id is
+    /// refused from then on.
     #[cold]
     fn compress(&mut self, index: u32, host: &mut HostContext<'_>) {
         if self.time_waits.is_off() || !self.slots[index].in_demux {

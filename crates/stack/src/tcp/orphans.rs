@@ -31,7 +31,7 @@ pub(crate) enum Orphan {
 /// All orphans.
 #[derive(Debug)]
 pub(crate) struct Orphans {
-    /// The oldest first.
+    /// Every orphan, the oldest first.
     all: Queues,
     /// Stalled orphans, the longest stalled first.
     stalled: Queues,

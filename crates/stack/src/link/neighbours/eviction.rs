@@ -53,8 +53,8 @@ impl Neighbours {
         true
     }
 
-    /// Evicts an entry that only datagrams await, for a connection; returns false if there is no
-    /// such entry.
+    /// Makes room for a connection by evicting an entry that only datagrams await. Returns false
+    /// if there is no such entry, or if `asker` is a datagram.
     pub(super) fn evict_datagrams(
         &mut self,
         asker: Asker,

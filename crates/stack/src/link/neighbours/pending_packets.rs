@@ -78,7 +78,7 @@ impl PendingPackets {
         len
     }
 
-    /// Drops every packet: the neighbour did not reply.
+    /// Drops every packet, because the neighbour did not reply or its entry is removed.
     pub(super) fn clear(&mut self, pool: &mut Pool, counters: &mut Counters) {
         for _ in self.lens.drain(..) {
             counters.discard(Discard::ArpUnresolved);

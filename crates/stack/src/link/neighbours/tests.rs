@@ -10,7 +10,7 @@ const US: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 const OUR_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const START: Instant = Instant::from_secs(10);
 
-/// The neighbour 10.0.`n`.
+/// The address in 10.0.0.0/16 whose last 16 bits are `n`.
 fn ip(n: u16) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0000 | u32::from(n))
 }

@@ -11,7 +11,7 @@ use alloc::{
 use super::row::{Alias, Meaning};
 use crate::config::Config;
 
-/// Smallest first number of `tcp_wmem` and `tcp_rmem`, in bytes.
+/// First number of `tcp_wmem` and `tcp_rmem` in bytes, unless the second is smaller.
 const LEAST_BUFFER: u64 = 4_096;
 
 impl Alias {
@@ -51,7 +51,7 @@ impl Alias {
                 found.map(|(own, _)| own.to_string())
             }
             Meaning::Doubled => Some(number()?.div_ceil(2).to_string()),
-            // A buffer whose size an application has set is not autotuned again.
+            // The name cannot express an autotuned buffer, because setting it ends autotuning.
             Meaning::DoubledForGood(tuned) => {
                 (knob(tuned)? == 0).then_some(number()?.div_ceil(2).to_string())
             }

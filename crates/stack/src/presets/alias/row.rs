@@ -18,7 +18,7 @@ pub enum Meaning {
     Switch {
         /// Value that turns the knob on.
         on: &'static str,
-        /// Value that turns it off.
+        /// Value that turns the knob off.
         off: &'static str,
     },
     /// Other words for the knob's values: pairs of the alias's word and the knob's word.

@@ -22,9 +22,9 @@ pub enum SetBy {
     Call,
     /// A C function that turns an option on, and one that turns it off.
     Flag {
-        /// Function that turns it on.
+        /// Function that turns the option on.
         on: &'static str,
-        /// Function that turns it off.
+        /// Function that turns the option off.
         off: &'static str,
     },
 }

@@ -41,7 +41,7 @@ pub const ALIASES: &[Alias] = &[
         set_by: SetBy::Kconfig,
         differs: None,
     },
-    // Receivers are refused blocks earlier than writers.
+    // The knob is the floor of senders, because NuttX refuses blocks to receivers first.
     Alias {
         name: "CONFIG_IOB_THROTTLE",
         preset: "nuttx",

@@ -64,7 +64,7 @@ fn what_an_application_sets_on_linux_is_doubled_capped_and_no_longer_tuned() {
     assert_eq!(sizes(&config), delivered);
     for text in ["", "1 2", "4096 2048 8192", "4096 8192 many", "1 2 3 4"] {
         assert!(config.set("tcp_wmem", text).is_err(), "{text}");
-        // The default alone would be accepted; the maximum is beyond the knob's range.
+        // The default alone would be accepted, but the maximum is beyond the knob's range.
         assert!(config.set("tcp_rmem", "4096 65536 1T").is_err());
         assert_eq!(sizes(&config), delivered);
     }
