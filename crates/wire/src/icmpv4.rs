@@ -153,7 +153,7 @@ impl Icmpv4Message {
     /// The code of an echo message is ignored, as other hosts do.
     ///
     /// # Errors
-    /// `Truncated` below eight bytes; `BadChecksum` unless `checksum` is
+    /// `Truncated` below eight bytes; `BadChecksum` for a wrong checksum, unless `checksum` is
     /// [`ChecksumPolicy::Trust`].
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (layout, payload) =

@@ -66,8 +66,8 @@ impl Child {
             println!("{line}");
             outcome.read_line(line.trim_end());
         });
-        // Add an error only if no test failed, because a failed test explains the exit code.
-        // Without a failed test, the build or the test program itself failed.
+        // Add the error if no test failed: the build or the test program itself failed then. If a
+        // test failed, it explains the exit code, so only an exceeded time limit is added.
         if let Err(error) = result
             && (outcome.failed.is_empty() || error.is::<TookTooLong>())
         {

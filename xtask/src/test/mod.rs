@@ -207,8 +207,8 @@ const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"
 /// `recipes`.
 const RECIPES: &str = "test -p fullpipe-explain --features recipes --test recipes";
 
-/// Tests of the sockets for tokio. They run separately, because they need the feature `tokio` of
-/// `fullpipe-host`, with which every crate that uses it is compiled a second time.
+/// Tests of the sockets for tokio. They run separately: with the feature `tokio` of
+/// `fullpipe-host`, every crate that uses `fullpipe-host` is compiled a second time.
 const ASYNC: &str = "test -p fullpipe-host --features tokio --test async_sockets --test async_tap";
 
 /// Checks the program `bench/`, which compares fullpipe with other stacks and is not in the

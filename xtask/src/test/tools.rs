@@ -1,4 +1,4 @@
-//! Checks and installs the programs and privileges that the interoperability tests need.
+//! Checks the programs and privileges that some tests need, and installs missing programs.
 //!
 //! The one rule: a missing program is installed if that is possible without asking (root on
 //! Debian). Otherwise the program is named, with the remedy.

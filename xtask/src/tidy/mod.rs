@@ -142,7 +142,8 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
     findings
 }
 
-/// Checks every rule, and prints the findings or the number of files and functions.
+/// Checks every rule, and prints the findings or, if there are none, the number of files and
+/// functions.
 ///
 /// # Errors
 /// If there are findings. The findings were printed; the error is one line with their number.

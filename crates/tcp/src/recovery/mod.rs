@@ -83,8 +83,8 @@ impl Frto {
     }
 }
 
-/// Loss recovery of one connection. [`clear`](Self::clear) must be called
-/// before it is dropped: the scoreboard's nodes belong to an arena.
+/// Loss recovery of one connection. [`clear`](Self::clear) must be called before it is dropped: the
+/// scoreboard's nodes belong to an arena, to which they must return.
 #[derive(Debug)]
 pub struct Recovery {
     phase: RecoveryPhase,
@@ -104,7 +104,7 @@ pub struct Recovery {
     /// Duplicate ACKs from a peer without SACK; each stands for one segment beyond the
     /// first hole.
     duplicates: u32,
-    /// Since everything was last acknowledged, a SACK block was ignored because no node was free.
+    /// A SACK block was ignored because no node was free. Cleared once everything is acknowledged.
     has_ignored_reports: bool,
     /// The path MTU probe in flight.
     mtu_probe: Option<Range<SeqNum>>,

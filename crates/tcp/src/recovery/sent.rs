@@ -255,7 +255,7 @@ impl Scoreboard {
         self.top
     }
 
-    /// Merges a SACKed range with its SACKed neighbours. Returns its node.
+    /// Merges a SACKed range with its SACKed neighbours. Returns the node of the merged range.
     fn merge_sacked(&mut self, index: u32, arena: &mut SentArena) -> u32 {
         let Sent { previous, next, .. } = *arena.visited(index);
         if next != NONE && arena.get(next).status == SentStatus::Sacked {

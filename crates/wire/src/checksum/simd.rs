@@ -1,8 +1,8 @@
 //! The sums of [`super::portable`] with 256-bit vectors, where the processor has
 //! them.
 //!
-//! The one rule: the results equal those of the portable code. Short slices, and
-//! processors without AVX2 (found out at run time), use the portable code.
+//! The one rule: the results equal those of the portable code. Short slices, and processors that
+//! lack AVX2 when the program runs, use the portable code.
 
 use pulp::x86::V3;
 use pulp::{cast, u64x4};

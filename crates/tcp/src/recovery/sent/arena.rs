@@ -34,12 +34,13 @@ pub struct SentArena {
     reserved_nodes: u32,
     /// Nodes that connections share beyond the first node of each.
     shared: u32,
-    /// Number of times that no node was free, or few were.
+    /// Number of ranges merged or reports ignored because few nodes or none were free.
     refused: u64,
-    /// Number of times that one connection had as many nodes as it may have.
+    /// Number of ranges merged or reports ignored because one connection had as many nodes as it
+    /// may have.
     refused_each: u64,
-    /// Nodes that one connection may have because of the peer's SACK blocks; 0
-    /// leaves the number to the bytes in flight.
+    /// Nodes that one connection may have because of the peer's SACK blocks; if it is 0, the bytes
+    /// in flight determine the number.
     each: u32,
     /// Nodes visited: the work of all boards.
     nodes_visited: Cell<u64>,
