@@ -134,7 +134,7 @@ impl UdpSocket {
     /// Opens a socket on `local`; port 0 lets the stack choose one.
     ///
     /// # Errors
-    /// The address is in use or not the stack's, or no socket is free.
+    /// The address is in use, or is no address of the stack; or the stack has no free socket.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         let driver = runtime.driver();
         let bound = driver.call(|stack, _| {

@@ -104,8 +104,7 @@ impl WakerTable {
         }
     }
 
-    /// Removes the waiters whose direction of a socket became ready and adds them to
-    /// `out`.
+    /// Adds to `out`, and removes, the waiters for each direction of a socket that became ready.
     pub(crate) fn take_ready(&mut self, stack: &mut Stack, now: Instant, out: &mut Vec<Waker>) {
         while let Some(event) = stack.next_event() {
             let (handle, [read, write, connect]) = match event {

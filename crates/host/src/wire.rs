@@ -139,7 +139,7 @@ impl Presence {
                 return io::Error::from_raw_os_error(libc::ENODEV);
             }
         }
-        // An interface that is only down may come up again, and then delivers frames.
+        // Report no failure: an interface that is only down may come up again.
         io::ErrorKind::WouldBlock.into()
     }
 }

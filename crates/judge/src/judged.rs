@@ -137,8 +137,8 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     })
 }
 
-/// The gain of the named levers, or the gain of the rival if it is larger; 0 if the answer names
-/// nothing.
+/// The gain of the named levers, or the gain of the rival if that is larger; 0 if the answer names
+/// nothing. Names that hide the remedy ([`hides_the_remedy`]) have no gain.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     let rival: Vec<String> = answer.rival.iter().cloned().collect();
     let mut most = Gain::NONE;

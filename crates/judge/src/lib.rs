@@ -22,7 +22,7 @@
 //! | the lever that helps most | `truth` |
 //! | the judgement of one answer | `judged` |
 //! | a summary of many judgements, and its thresholds | `tally` |
-//! | comparison of limits inferred from captures with the sender's own | [`captures`] |
+//! | limits inferred from captures, compared with the sender's own account | [`captures`] |
 #![forbid(unsafe_code)]
 
 pub mod captures;

@@ -158,7 +158,7 @@ impl Runs {
     }
 
     /// The gain of `changes` over these seeds. Returns `None` if the settings are refused, or if
-    /// the changes let more runs end without all bytes.
+    /// more runs end without all bytes than without the changes.
     ///
     /// # Errors
     /// If a checker of the simulator found a violation.

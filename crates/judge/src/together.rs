@@ -8,7 +8,7 @@ use fullpipe_explain::{Change, Lever, LeverKind};
 
 use crate::runs::{Failure, Gain, LEAST, Runs};
 
-/// All pairs of this many levers are tried: of those that help most alone.
+/// All pairs are tried among this many levers, those that help most alone.
 const PAIRED: usize = 4;
 /// Number of combinations that are tried with more than one seed.
 const PROMISING: usize = 6;

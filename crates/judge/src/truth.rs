@@ -42,7 +42,7 @@ pub struct Truth {
     pub(crate) runs: Runs,
     /// Every lever of the world.
     pub levers: Vec<Lever>,
-    /// For each lever, the larger of its gains at its two values, measured with few seeds.
+    /// For each lever, the larger of the gains at the lever's two values, measured with few seeds.
     pub(crate) rough: Vec<f64>,
     /// The lever or levers that help most.
     pub best: Best,

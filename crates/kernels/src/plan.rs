@@ -24,7 +24,7 @@ const CONNECTIONS: u32 = 64;
 pub struct KernelPlan {
     /// Names of the hosts at the link's ends, in the order of the link.
     pub hosts: [String; 2],
-    /// For each host of the setup, the index of its end of the link.
+    /// For each host of the setup, the index of the host's end of the link.
     ends: Vec<usize>,
     /// Settings of the host at each end.
     pub settings: [KernelSettings; 2],

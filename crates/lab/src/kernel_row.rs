@@ -137,8 +137,8 @@ impl MainLimit {
 }
 
 impl KernelAccount {
-    /// A limit also counts as a main limit if its share is less than the largest share by at most
-    /// this much, because two accounts may differ by as much.
+    /// A limit also counts as a main limit if its share is at most this much below the largest
+    /// share, because the shares of two accounts may differ by that much.
     const NEAR: f64 = 0.05;
 
     /// Returns true if both accounts have a main limit in common.

@@ -177,7 +177,7 @@ fn axis(path: &str, values: &[&str]) -> Column {
     let unit = |amounts: &[Amount]| {
         let first = amounts.first()?.unit;
         let same = amounts.iter().all(|amount| amount.unit == first);
-        // Keep a number followed only by `m` as text, because it means minutes in one setting and
+        // Keep a number followed only by `m` as text, because `m` means minutes in one setting and
         // 2²⁰ in another.
         let clear = values.iter().all(|text| !text.trim_end().ends_with('m'));
         (same && clear).then_some(first)

@@ -19,9 +19,9 @@ use crate::{
     reference::{PublishedRow, Reference},
 };
 
-/// Version of the JSON that this crate prints, as `schema` in each object. Incremented when a key
-/// is renamed, removed or changes its meaning; unchanged when a key is added. `docs/json.md` lists
-/// the changes of each version.
+/// Version of the JSON that this crate prints, as `schema` in each object. The version increases
+/// when a key is renamed or removed or changes its meaning, but not when a key is added.
+/// `docs/json.md` lists the changes of each version.
 pub const JSON_SCHEMA: u32 = 2;
 
 /// Result of one experiment. In JSON, several experiments are an array of reports.

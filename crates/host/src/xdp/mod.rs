@@ -45,8 +45,8 @@ const BIND_AGAIN: Duration = Duration::from_millis(10);
 /// An `AF_XDP` socket bound to receive queue 0 of one interface.
 #[derive(Debug)]
 pub struct XdpSocket {
-    /// The program is attached until this link is closed. Set by [`HostDevice::begin`]; the first
-    /// field, because the link must be closed before the socket.
+    /// The program is attached until this link is closed. Set by [`HostDevice::begin`]. The first
+    /// field, so that the link is closed before the socket.
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
     /// Sends from the memory of `socket`. The kernel would also send from a socket with both

@@ -35,7 +35,8 @@ const TARGET_AT: i16 = 38;
 /// Length of an ARP packet over Ethernet, in bytes. The kernel gets all shorter frames.
 const LEAST: i32 = 42;
 
-/// Arguments of the system call, padded as the kernel lays them out.
+/// Arguments of [`BPF_MAP_CREATE`]. Like the structures below, they are laid out as in
+/// `linux/bpf.h`.
 #[repr(C)]
 struct MapArguments {
     map_type: u32,

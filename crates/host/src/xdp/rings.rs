@@ -42,7 +42,7 @@ struct Ring<const WORDS: usize> {
     memory: Mapping,
     offsets: libc::xdp_ring_offset,
     len: u32,
-    /// The next entry on this side.
+    /// Number of the next entry that this process reads or writes.
     position: u32,
 }
 
@@ -121,7 +121,7 @@ const fn offset([first, second]: [u32; 2]) -> usize {
     u64::from_ne_bytes([a, b, c, d, e, f, g, h]) as usize
 }
 
-/// Receiving side.
+/// The rings and chunks of received frames.
 #[derive(Debug)]
 pub(super) struct Receiver {
     received: Ring<4>,
@@ -146,7 +146,7 @@ impl Receiver {
     }
 }
 
-/// Sending side.
+/// The rings and chunks of frames to send.
 #[derive(Debug)]
 pub(super) struct Sender {
     sent: Ring<4>,

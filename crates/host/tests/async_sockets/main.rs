@@ -72,8 +72,8 @@ async fn borrowed_halves_read_and_write_at_the_same_time() {
     assert_eq!(echo.await.expect("no panic").expect("sound"), 1_000_000);
 }
 
-/// A writer that was woken may find that other writers have taken the room. It must then be woken
-/// when there is room again.
+/// A writer that was woken may find that other writers have taken the room. Such a writer must be
+/// woken again when there is room.
 #[tokio::test]
 async fn writers_that_compete_for_packet_memory_all_finish() {
     const CONNECTIONS: usize = 60;

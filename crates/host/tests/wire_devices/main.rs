@@ -50,6 +50,8 @@ fn cable() {
     ip("link set fpwire1 up");
 }
 
+/// For `xdp:`, lets the kernel compute every checksum: XDP sees frames before a device could
+/// complete them.
 fn without_offload(device: &str) {
     if device.starts_with("xdp") {
         kernel::set_checksum_offload("fpwire1", false).expect("veth can");
@@ -78,14 +80,14 @@ fn file(seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// Number of bytes, and their hash.
+/// Returns the number of bytes, and their hash.
 fn digest(bytes: &[u8]) -> (usize, u64) {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     (bytes.len(), hasher.finish())
 }
 
-/// Reads to the end while it writes `sent`.
+/// Writes `sent` and calls `end`. At the same time, reads to the end and returns what was read.
 fn swap(
     mut reader: impl Read,
     mut writer: impl Write + Send,
@@ -234,7 +236,7 @@ fn the_kernel_keeps_its_own_traffic_on_the_interface() {
     });
 }
 
-/// Waits until `ip link` shows an XDP program, or shows none.
+/// Waits until `ip link` shows an XDP program, or, if `wanted` is false, shows none.
 fn await_program(wanted: bool) {
     for _ in 0..500 {
         if ip("link show dev fpwire0").contains("xdp") == wanted {

@@ -62,8 +62,8 @@ fn tick(plan: &mut Plan, mut rng: Rng) {
     plan.offer(Flow, &[("tick", micros(tick))]);
 }
 
-/// Makes the sender offer as many datagrams as its stack accepts, so its device is the
-/// limit.
+/// Makes the sender offer as many datagrams as its stack accepts, so that the sender's device is
+/// the limit.
 fn unpaced(plan: &mut Plan, _: Rng) {
     plan.offer(Sender, &[("acquainted", "true".into())]);
     plan.offer(Part::Path, &[("forward.queue", "device".into())]);

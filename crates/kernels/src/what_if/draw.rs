@@ -33,7 +33,7 @@ pub struct WhatIfCase {
     pub setup: Setup,
 }
 
-/// The setting that limits a case.
+/// The limit that a case is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     SendBuffer,

@@ -69,7 +69,7 @@ pub enum Effect {
 pub struct Applied {
     /// The source of the advice.
     pub by: AdvisedBy,
-    /// The advised settings, by their Linux names if they have one.
+    /// The advised settings; a setting with a Linux name is given by that name.
     pub advice: String,
     /// Predicted goodput, in Mbit/s.
     pub predicted_mbps: f64,

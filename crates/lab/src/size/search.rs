@@ -396,10 +396,10 @@ impl Curve<'_> {
         Ok(())
     }
 
-    /// Tries `sizes` in turn. If `is_enough`, the sizes rise, and the function stops after a
-    /// sufficient one; otherwise the sizes fall, and it stops after an insufficient one. If sizes
-    /// rise and the bandwidth-delay product is below [`FAR`], tries one more group of sizes after
-    /// that.
+    /// Tries `sizes` in groups. If `is_enough`, the sizes rise, and the function stops after a
+    /// group with a sufficient size; otherwise the sizes fall, and it stops after a group with an
+    /// insufficient size. If the sizes rise and the bandwidth-delay product is below [`FAR`], it
+    /// tries one more group before it stops.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,
@@ -510,8 +510,8 @@ impl Curve<'_> {
         estimate.interval <= PRECISE || estimate.excludes(enough)
     }
 
-    /// Returns the index of the smallest sufficient value. Its goodput is known precisely enough,
-    /// unless even the largest number of seeds leaves it uncertain.
+    /// Returns the index of the smallest sufficient value. Runs the value with further seeds until
+    /// its goodput is known precisely enough or no more runs are allowed.
     fn precise_smallest(&mut self) -> Result<Option<usize>, SizeError> {
         loop {
             let Some(place) = self.first_enough() else {
@@ -539,8 +539,8 @@ impl Curve<'_> {
     }
 
     /// Returns the goodput of `point` in Mbit/s. First computes the ratio to the goodput with ample
-    /// resources, then multiplies it by the mean of the goodput with ample resources, which has
-    /// more seeds. The interval is the interval of the ratio.
+    /// resources, then multiplies the ratio by the mean goodput with ample resources, which may
+    /// have more seeds than `point`. The interval is the interval of the ratio.
     fn estimate(&self, point: &Point) -> Estimate {
         let base = &self.ample.sample;
         let ratio = self.sample(point).over(base);

@@ -15,7 +15,7 @@ use super::{
 pub const CLIENT_LEN: usize = 60;
 /// Bytes of a datagram's own header, before the client's header.
 pub const DATAGRAM_LEN: usize = 16;
-/// Length of the server's answer to a client that asks for its version, in bytes.
+/// Length of the server's acknowledgement, in bytes.
 pub const ACK_LEN: usize = 28;
 /// Bytes of the datagram with the server's report.
 pub const REPORT_LEN: usize = 128;

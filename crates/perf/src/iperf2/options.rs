@@ -100,7 +100,7 @@ pub struct ServerOptions {
     pub udp: bool,
     /// Time between reports (`-i`).
     pub interval: Option<Duration>,
-    /// Time after which the server ends (`-t`); `None` to serve until stopped.
+    /// Time after which the server ends (`-t`); with `None`, it serves until it is stopped.
     pub time: Option<Duration>,
     /// Bytes of a TCP read (`-l`). Also the bytes of a write or datagram of a reversed test whose
     /// client names no length. Received datagrams are counted completely at any size.
