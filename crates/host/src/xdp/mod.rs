@@ -49,12 +49,12 @@ pub struct XdpSocket {
     /// field, so that the link is closed before the socket.
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
-    /// Sends from the memory of `socket`. The kernel would also send from a socket with both
-    /// rings whenever the driver's thread waits for a frame, and hold up that thread.
+    /// The socket that sends; it shares the memory of `socket`. If one socket had both rings, the
+    /// kernel would also send whenever the driver's thread waits for a frame, and delay that thread.
     outlet: OwnedFd,
     receiver: Mutex<Receiver>,
     sender: Mutex<Sender>,
-    /// Makes the interface promiscuous while it is open.
+    /// The interface is promiscuous while this socket is open.
     _promiscuous: OwnedFd,
     name: String,
     index: u32,

@@ -20,8 +20,8 @@ const RECEIVED: usize = 2_048;
 const SENT: usize = 1_024;
 /// Bytes of a chunk that the kernel leaves free before a received frame.
 const HEADROOM: usize = 256;
-/// Bytes before a frame that is sent: what the kernel is to do with it
-/// (`struct xsk_tx_metadata`).
+/// Length of the metadata before a frame to send, in bytes. The metadata tells the kernel what to do
+/// with the frame (`struct xsk_tx_metadata`).
 const METADATA: usize = 16;
 /// Sizes that a chunk may have.
 const CHUNKS: [usize; 2] = [2_048, 4_096];
@@ -157,7 +157,7 @@ pub(super) struct Sender {
     first: usize,
     /// Offsets of chunks without a frame.
     free: Vec<usize>,
-    /// The kernel reads [`METADATA`] before a frame.
+    /// True if the kernel reads metadata before a frame.
     has_metadata: bool,
 }
 
@@ -173,7 +173,7 @@ impl Sender {
         let Some(at) = self.free.pop() else {
             return false;
         };
-        // The kernel wants room for metadata before each frame, also if there is none.
+        // The kernel needs room for metadata before each frame, even if the frame has no metadata.
         let at = if self.has_metadata { at + METADATA } else { at };
         let options = match checksum {
             TxChecksum::Partial { start, offset } if self.has_metadata => {
@@ -202,7 +202,8 @@ impl Sender {
     }
 }
 
-/// Asks the kernel to sum the frame from `start` and to write the sum `offset` bytes later.
+/// Returns metadata that asks the kernel to sum the frame from `start` on and to write the sum
+/// `offset` bytes later.
 fn metadata(start: u16, offset: u16) -> [u8; METADATA] {
     let mut metadata = [0; METADATA];
     metadata[..8].copy_from_slice(&u64::from(libc::XDP_TXMD_FLAGS_CHECKSUM).to_ne_bytes());
@@ -211,8 +212,8 @@ fn metadata(start: u16, offset: u16) -> [u8; METADATA] {
     metadata
 }
 
-/// Registers `chunks` as the memory of `socket`. Returns true if the kernel reads
-/// [`METADATA`], which Linux does since 6.11.
+/// Registers `chunks` as the memory of `socket`. Returns true if the kernel reads metadata, which
+/// Linux does since 6.11.
 fn register(socket: &OwnedFd, chunks: &Mapping, chunk: usize) -> io::Result<bool> {
     let mut wanted = libc::xdp_umem_reg {
         addr: chunks.address(),

@@ -50,8 +50,8 @@ fn cable() {
     ip("link set fpwire1 up");
 }
 
-/// For `xdp:`, lets the kernel compute every checksum: XDP sees frames before a device could
-/// complete them.
+/// For `xdp:`, switches off checksum offload at `fpwire1`, because XDP sees frames before a device
+/// could complete their checksums.
 fn without_offload(device: &str) {
     if device.starts_with("xdp") {
         kernel::set_checksum_offload("fpwire1", false).expect("veth can");

@@ -99,8 +99,8 @@ impl SizeRequest {
         let mut experiment =
             Experiment::parse("size", "size.toml", &self.file(role, ample, length))
                 .map_err(SizeError::Path)?;
-        // Apply the settings here, because the ample resources depend on some of them. They are
-        // applied again at the end, because they take precedence.
+        // Apply the settings here, because the ample resources depend on some of them. Apply them
+        // again at the end, because they take precedence.
         self.apply_settings(&mut experiment)?;
         let [host, peer] = &experiment.rows[0].setup.hosts[..] else {
             unreachable!("the file has two hosts");
