@@ -46,8 +46,8 @@ pub struct DatagramBatch {
 }
 
 impl DatagramBatch {
-    /// Memory for up to `most` datagrams (at least one) of an Ethernet frame's size, and
-    /// for one datagram of any size.
+    /// Memory for up to `most` datagrams (at least one). The last datagram may have any size if
+    /// the others are at most as large as an Ethernet frame.
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
         Self {

@@ -1,7 +1,7 @@
 //! The path of the first flow of a row (scenario), for graphs.
 //!
-//! Rule: nothing is measured or judged here. Capacity and round-trip time are properties of the
-//! idle path. The explanation names the setting that bounds the flow.
+//! Rule: nothing is judged here. Capacity and round-trip time are those of the idle path, or the
+//! measured values if these are larger. The explanation names the setting that bounds the flow.
 
 use fullpipe_diagnose::facts::{PathFacts, SettingBound};
 use fullpipe_explain::Explanation;

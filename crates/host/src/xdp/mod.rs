@@ -50,7 +50,7 @@ pub struct XdpSocket {
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
     /// The socket that sends; it shares the memory of `socket`. If one socket had both rings, the
-    /// kernel would also send whenever the driver's thread waits for a frame, and delay that thread.
+    /// kernel would also send whenever the driver's thread waits for a frame, and delay the thread.
     outlet: OwnedFd,
     receiver: Mutex<Receiver>,
     sender: Mutex<Sender>,

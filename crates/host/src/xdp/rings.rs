@@ -20,8 +20,8 @@ const RECEIVED: usize = 2_048;
 const SENT: usize = 1_024;
 /// Bytes of a chunk that the kernel leaves free before a received frame.
 const HEADROOM: usize = 256;
-/// Length of the metadata before a frame to send, in bytes. The metadata tells the kernel what to do
-/// with the frame (`struct xsk_tx_metadata`).
+/// Length of the metadata before a frame to send, in bytes. The metadata tells the kernel what to
+/// do with the frame (`struct xsk_tx_metadata`).
 const METADATA: usize = 16;
 /// Sizes that a chunk may have.
 const CHUNKS: [usize; 2] = [2_048, 4_096];

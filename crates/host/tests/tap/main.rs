@@ -288,7 +288,7 @@ fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
     );
 }
 
-/// Reads until a frame of `len` bytes comes, at most ten seconds.
+/// Reads for at most ten seconds. Returns true once a frame of `len` bytes comes.
 fn receives(socket: &PacketSocket, len: usize) -> bool {
     let mut buffer = vec![0; socket.frame_max()];
     (0..500).any(|_| match socket.receive(&mut buffer) {
@@ -300,7 +300,7 @@ fn receives(socket: &PacketSocket, len: usize) -> bool {
     })
 }
 
-/// Reads until the device fails, at most ten seconds.
+/// Reads for at most ten seconds. Returns the error number once the device fails.
 fn failure(socket: &PacketSocket) -> Option<i32> {
     let mut buffer = vec![0; socket.frame_max()];
     for _ in 0..500 {
@@ -312,8 +312,8 @@ fn failure(socket: &PacketSocket) -> Option<i32> {
     None
 }
 
-/// The kernel reports once that an interface went down, to a read or to a write, and before the
-/// frames that had arrived.
+/// The kernel reports only once that an interface went down: to the first read or write. A read
+/// gets the report before the frames that had arrived.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_deletion_is_noticed_whoever_took_the_report_that_the_interface_is_down() {

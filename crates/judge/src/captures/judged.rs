@@ -63,7 +63,8 @@ impl JudgedCapture {
     }
 }
 
-/// Runs case `number` and judges its three captures. Returns nothing if no payload arrived.
+/// Runs case `number` and judges its three captures. Returns nothing if at most two segments with
+/// payload were sent.
 ///
 /// # Errors
 /// If a checker of the simulator found a violation.

@@ -106,7 +106,8 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     Ok(all)
 }
 
-/// Runs `setup` and returns its goodput in Mbit/s; `None` if no payload was sent.
+/// Runs `setup` and returns its goodput in Mbit/s; `None` if at most two segments with payload were
+/// sent.
 fn played(setup: &Setup, seed: u64, captured: Option<&Captured>) -> Result<Option<f64>, String> {
     let mut scene = Scene::new(setup, seed, false, Watch::NONE);
     if let Some(captured) = captured {
