@@ -7,8 +7,8 @@
 //! in the new property. A changed range or a changed way of drawing does change worlds; a
 //! world that must last is kept as a file (`world_plan.rs`), not as a seed.
 //!
-//! Knobs come from their rows' simulation ranges. A drawn value is changed only if the
-//! world would otherwise test nothing (no connection to open, a frame that no link
+//! Knobs are drawn from the simulation ranges of the knob table. A drawn value is changed only
+//! if the world would otherwise test nothing (no connection to open, a frame that no link
 //! carries).
 
 use fullpipe::Config;
@@ -177,8 +177,8 @@ fn draw_device(rng: &Rng) -> DeviceModel {
 fn draw_config(rng: &Rng, hosts: u32) -> Config {
     let mut config = Config::default();
     config.draw(rng);
-    // Give every client's connection a slot. A client whose server has no slot for it retries until
-    // R2 (half an hour), and could not be distinguished from a stalled one.
+    // Give every client's connection a slot. A client that finds no slot at its server retries for
+    // half an hour, and could not be distinguished from a stalled client.
     config.stack.connections = config.stack.connections.max(2 * MOST_FLOWS);
     // Give the ARP table an entry for each host. With fewer entries, neighbours would evict each
     // other, and ARP requests would never end.

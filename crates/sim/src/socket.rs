@@ -1,5 +1,5 @@
-//! An application's socket in the simulator. It writes the pattern's bytes and
-//! verifies every byte that is read.
+//! An application's socket in the simulator. It writes the bytes of a pattern (`pattern.rs`)
+//! and verifies every byte that is read.
 //!
 //! Rule: each read is compared at once with the other end's writes. A byte that was
 //! never written, a byte that differs, or an early end of stream is a violation;

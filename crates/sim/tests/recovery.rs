@@ -1,5 +1,5 @@
-//! Loss recovery and congestion control through two whole stacks: 100 Mbit/s, 40
-//! ms, a queue of 1,000 packets, and one impairment at a time.
+//! Loss recovery and congestion control through two whole stacks: 100 Mbit/s, a round trip
+//! of 40 ms, a queue of 1,000 packets, and one impairment at a time.
 //!
 //! Rule: assertions are about the wire or a stack's counters, and hold for every
 //! seed. The lab's tables have the measured values.
@@ -112,7 +112,7 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
     }
 }
 
-/// The small receive window is full during the whole outage. The outage is not charged to it,
+/// The small receive window is full during the whole outage. The time is not charged to the window,
 /// because a larger window would change nothing.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery_and_not_to_the_window() {

@@ -1,5 +1,5 @@
 //! Tables of ranges with their default sizes, on a path with a large bandwidth-delay product:
-//! 1 Gbit/s, 100 ms, a queue of 10,000 packets and buffers of 32 MiB.
+//! 1 Gbit/s, a round trip of 100 ms, a queue of 10,000 packets and buffers of 32 MiB.
 //!
 //! Rule: the default tables are compared with tables that are larger than any transfer needs.
 //! Nothing here depends on the time that a run takes.

@@ -58,8 +58,8 @@ impl OutputSource {
     }
 
     /// Returns the kind of sender under which packets of this source look up their neighbours.
-    /// Packets that answer a frame do not use it. An ACK in TIME-WAIT counts as a connection's,
-    /// because it is the connection's last segment.
+    /// The kind does not matter for packets that answer a frame. An ACK in TIME-WAIT counts as a
+    /// connection's, because it is the connection's last segment.
     const fn asker(self) -> Asker {
         match self {
             Self::WaitAcks | Self::Connections => Asker::Connection,
@@ -281,7 +281,7 @@ impl Stack {
 
     /// Requeues the connections whose next hop was resolved, is unreachable or was
     /// removed from the neighbour cache. Of the connections that wait for room in the
-    /// cache, requeues as many as it has room for.
+    /// cache, requeues as many as the cache has room for.
     fn wake_resolved(&mut self) {
         let queue = &mut self.tcp.transmit_queue;
         while let Some(entry) = self.neighbours.take_settled() {

@@ -11,8 +11,8 @@ use fullpipe_tcp::{Connection, trace::TraceRecord};
 
 use crate::config::Config;
 
-/// Upper bound on the bytes of a table entry, with its links, its timer and its hash bucket. The
-/// table of connections has a size of its own.
+/// Upper bound on the bytes of a table entry, with its links, its timer and its hash bucket. An
+/// entry in the table of connections takes more (see [`parts`]).
 const ENTRY: usize = 512;
 /// Upper bound on the bytes that a queue keeps for each packet or datagram, besides the content.
 const QUEUED: usize = 64;

@@ -45,7 +45,7 @@ frame_losses! {
     TokenBucket = "token_bucket", "in the token bucket of";
     /// The queue was longer than the ECN threshold, and the sender does not use ECN.
     EcnThreshold = "ecn_threshold", "above the ECN threshold of";
-    /// CoDel dropped the frame because it had waited too long.
+    /// CoDel dropped the frame, which had waited too long.
     Codel = "codel", "by CoDel on";
     /// The frame was a pure ACK that waited, and a later ACK took its place.
     AckThinning = "ack_thinning", "by ACK thinning on";

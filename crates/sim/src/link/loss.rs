@@ -1,4 +1,4 @@
-//! Random loss: each frame independently, with the same probability.
+//! Random loss: each frame is lost independently, with the same probability.
 //!
 //! Rule: a lost frame has used the wire. Bursts are in `burst_loss.rs`.
 

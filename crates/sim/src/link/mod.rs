@@ -3,7 +3,7 @@
 //! Rule: a [`LinkEngine`] reads no clock. `now` is an argument and arrival times
 //! are results, so the same engine runs in virtual time and, between two TAP
 //! devices, in real time. Each impairment is one file of this folder and draws from
-//! its own generator, so that switching one on does not change another.
+//! its own generator, so that switching one impairment on does not change another one.
 //!
 //! A link reads only as far as the IP header: corruption changes only IP packets, marking
 //! needs a sender that uses ECN, and a hop drops only packets with DF set. Only ACK thinning

@@ -16,8 +16,8 @@ use super::frame_loss::FrameLoss;
 pub enum Queue {
     /// The queue has no limit; a token bucket may still drop frames.
     Unlimited,
-    /// The link has no queue: the sender's device keeps its frames until the wire is free, and
-    /// accepts no further frames from its stack when it is full.
+    /// The link has no queue: the sender's device keeps its frames until the wire is free. A full
+    /// device accepts no further frames from its stack.
     Device,
     /// This many frames; a further frame is dropped.
     Packets(u32),

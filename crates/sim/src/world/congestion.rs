@@ -17,8 +17,8 @@ impl World {
     /// otherwise the same seed does not give the same world.
     ///
     /// Returns the value by which
-    /// [`set_default_congestion`](Self::set_default_congestion) chooses it, for
-    /// this host only.
+    /// [`set_default_congestion`](Self::set_default_congestion) chooses the
+    /// algorithm. The value is valid for this host only.
     ///
     /// ```
     /// use fullpipe::{Config, congestion::CongestionControl};

@@ -35,8 +35,8 @@ pub(super) struct Host {
     /// The ends whose connections are on this host. Never iterated, because the order is arbitrary.
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
-    /// Time at which the host's stack last made a frame without a TCP segment, or at which such a
-    /// frame last left its device.
+    /// The later of two times: when the stack last made a frame without a TCP segment, and when
+    /// such a frame last left the device.
     pub spoke_other: Option<Instant>,
     /// The load of the receive ring and the processor; `None` if the host receives no datagrams.
     pub receiver: Option<ReceiverLoad>,

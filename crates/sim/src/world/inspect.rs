@@ -18,8 +18,8 @@ use crate::soak::WorldSummary;
 const ROUNDS_AT_ONCE: u32 = 200_000;
 /// Largest number of frames without progress. Two ends that send more answer each other endlessly.
 const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
-/// Largest number of wake-ups by a host's own timers without any effect. After more, a timer is
-/// considered to fire for nothing.
+/// Largest number of wake-ups in a row by a host's own timers without any effect. More of them are
+/// a failure.
 const IDLE_WAKES: u32 = 1_000;
 /// Blocks and connections that may be checked in each step, on average.
 const CHECKED_EACH_STEP: u32 = 64;

@@ -416,7 +416,7 @@ impl World {
         self.cables[link.0].engine.set_up(up);
     }
 
-    /// Removes every impairment of every link, and the rules.
+    /// Removes every impairment of every link, and all packet rules.
     pub fn remove_impairments(&mut self) {
         self.rules.clear();
         for number in 0..self.cables.len() {

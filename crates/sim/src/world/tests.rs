@@ -182,7 +182,7 @@ fn requests_and_answers_take_a_round_trip_each() {
     world.run_until(flow.done(), Deadline::secs(10));
     let facts = world.facts(flow);
     assert_eq!((facts.bytes, facts.client.read), (10_000, 200_000));
-    // The transfer takes at least a handshake and a hundred round trips.
+    // The transfer takes at least a hundred round trips of 2 ms, in addition to a handshake.
     assert!(
         facts.elapsed >= Duration::from_millis(200),
         "{}",

@@ -1,7 +1,7 @@
 //! The steps of a frame between a host and its link.
 //!
-//! Rule: every rule and every checker sees a frame that leaves a host before anything can
-//! change it. Arriving frames are counted, not checked.
+//! Rule: packet rules and checkers see each frame that leaves a host before anything can
+//! change the frame. Arriving frames are counted, not checked.
 
 use super::network::{World, WorldEvent, address_of};
 use crate::failure::WorldFailure;

@@ -63,8 +63,9 @@ impl ErrorQueue {
         }
     }
 
-    /// Queues a message with `code` about a packet, or about its first fragment. Queues nothing if
-    /// a standard forbids the message, or if the queue or the rate limit refuses it.
+    /// Queues a message with `code` about `packet`, which is a whole packet or a first fragment.
+    /// Queues nothing if a standard forbids the message, or if the queue or the rate limit refuses
+    /// it.
     pub(crate) fn report(
         &mut self,
         packet: &Packet<'_>,

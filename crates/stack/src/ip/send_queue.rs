@@ -93,8 +93,8 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
-    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes in total, whose
-    /// memory counts as `holder`'s.
+    /// Returns an empty queue for `datagrams` datagrams of `bytes` bytes in total. Its packet
+    /// memory counts as memory of `holder`.
     pub(crate) fn new(holder: Holder, datagrams: u32, bytes: u32) -> Self {
         Self {
             payload: Stream::new(holder),

@@ -92,8 +92,8 @@ struct NeighbourEntry {
     used: bool,
     /// `Connection` if a connection waited during the entry's last resolution.
     asker: Asker,
-    /// Time until which the entry counts as awaited: it was resolved for waiting senders, and none
-    /// has used it yet.
+    /// Time until which the resolved entry counts as awaited, because none of the senders that
+    /// waited for it has used it yet.
     awaited_until: Option<Instant>,
     /// The next entry of the same bucket.
     next: u32,
@@ -228,7 +228,7 @@ impl Neighbours {
     }
 
     /// Returns the MAC address of the neighbour `ip` if it is known; never adds an entry. Used
-    /// for answers, because the hosts that they go to may be unknown.
+    /// for answers, whose receivers may be unknown hosts.
     pub(crate) fn known(&mut self, ip: IpAddr, now: Instant) -> Option<MacAddress> {
         let index = self.find(ip)?;
         self.refresh(index, now)

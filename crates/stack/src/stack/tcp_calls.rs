@@ -85,7 +85,7 @@ impl Stack {
         Ok(())
     }
 
-    /// Opens a connection to `remote` from `local`. For `None`, or port 0, the stack
+    /// Opens a connection to `remote` from `local`. If `local` is `None` or has port 0, the stack
     /// chooses the port (RFC 6056). The SYN leaves in the next `transmit`.
     ///
     /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports the end of the handshake;

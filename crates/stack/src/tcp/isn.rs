@@ -54,9 +54,9 @@ impl InitialNumbers {
         self.sequence(tuple, now).latest(snd_nxt + REUSE_GAP)
     }
 
-    /// Returns the offset of timestamps sent between two addresses. All their
-    /// connections share it, so the timestamps of one tuple never decrease
-    /// between incarnations.
+    /// Returns the offset of timestamps sent between two addresses. All connections
+    /// between these addresses share the offset, so the timestamps of one tuple never
+    /// decrease between incarnations.
     pub(crate) fn timestamp_offset(&self, tuple: &FourTuple) -> u32 {
         let mut bytes = HashInput::new();
         bytes.push_ip(tuple.local_ip);

@@ -57,7 +57,7 @@ use transmit_queue::TransmitQueue;
 /// The user of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attachment {
-    /// The application, which has its id.
+    /// The application, which has the connection's id.
     Application,
     /// A listener's backlog, until the connection is accepted.
     Backlog,
@@ -138,7 +138,7 @@ pub(crate) struct TcpLayer {
     ports: EphemeralPorts,
     /// Backlog of a listener that sets none.
     backlog: u32,
-    /// Peer of a connection that had R1 timeouts in a row; its next hop is to be probed.
+    /// Peer of a connection that had R1 timeouts in a row; the next hop to it is to be probed.
     pub(crate) negative_advice: Option<IpAddr>,
 }
 

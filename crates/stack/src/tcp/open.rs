@@ -51,7 +51,7 @@ impl TcpLayer {
     pub(crate) fn accept(&mut self, index: u32, host: &mut HostContext<'_>) -> Option<u32> {
         let connection = self.listeners.take(index)?;
         self.slots[connection].attachment = Attachment::Application;
-        // Reports a change of the connection, because payload or a FIN may have arrived before the
+        // Report a change of the connection, because payload or a FIN may have arrived before the
         // accept.
         host.events.tcp(connection);
         Some(connection)

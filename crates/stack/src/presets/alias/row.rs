@@ -65,6 +65,6 @@ pub struct NotExpressible {
     pub name: &'static str,
     /// The preset of that system.
     pub preset: &'static str,
-    /// Behaviour of this stack in its place, in a sentence.
+    /// Behaviour of this stack instead of the setting, in a sentence.
     pub instead: &'static str,
 }

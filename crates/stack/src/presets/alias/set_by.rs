@@ -30,8 +30,8 @@ pub enum SetBy {
 }
 
 impl SetBy {
-    /// Returns the setting of `name` to `value`, ready to paste. A socket that it needs
-    /// is called `fd`.
+    /// Returns the text that sets `name` to `value`, ready to paste. A socket argument is
+    /// called `fd`.
     pub fn paste(self, name: &str, value: &str) -> String {
         match self {
             Self::Sysctl(prefix) if value.contains(' ') => {
