@@ -31,14 +31,14 @@ pub const STRANGER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 pub const SOURCE: u16 = 80;
 /// Port at which the host reads to the end.
 pub const SINK: u16 = 81;
-/// Bytes that the host sends at [`SOURCE`], and the client at [`SINK`].
+/// Bytes that the host sends at [`SOURCE`]. The client sends the same number to [`SINK`].
 pub const SOURCE_BYTES: usize = 2 << 20;
 
 /// One-way delay between host and client.
 const DELAY: Duration = Duration::from_millis(5);
 /// Time for which a server waits for a peer that accepts no payload.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes copied at once by the applications.
+/// Bytes that an application reads or writes at once.
 const CHUNK: usize = 8_192;
 
 /// The byte at offset `at` of the client's and the host's streams.

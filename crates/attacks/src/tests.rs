@@ -61,7 +61,7 @@ fn a_syn_flood_is_answered_with_cookies_and_a_client_still_connects() {
         counted(&flood, "TcpExtSyncookiesSent") > 30_000,
         "{flood:?}"
     );
-    // Handshakes may reserve at most a quarter of the pool.
+    // The pool is never full, because handshakes may reserve at most a quarter of it.
     assert!(flood.peaks.blocks < 256, "{flood:?}");
     let single = row("SYN flood, one address");
     endured(&single);
@@ -81,8 +81,8 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
     ] {
         let flood = row(name);
         endured(&flood);
-        // The attack costs the client a round trip for ARP in each direction, and one for the
-        // cookie.
+        // The attack costs the client three round trips of 10 ms: one for ARP in each direction,
+        // and one for the cookie. Allow 10 ms more.
         let most = alone + Duration::from_millis(40);
         assert!(flood.client.is_some_and(|took| took <= most), "{flood:?}");
     }
@@ -90,7 +90,7 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
         "SYN flood, on-link addresses",
         "echo requests, on-link addresses",
     ] {
-        // The host sends at most one ARP request: for the client's own address.
+        // The host sends at most one ARP request, for the client's address.
         assert!(counted(&row(name), "ArpOutRequests") <= 1, "{name}");
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     output::print,
 };
 
-/// `fullpipe completions`.
+/// Runs `fullpipe completions`.
 pub fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(
@@ -21,7 +21,7 @@ pub fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// `fullpipe man`.
+/// Runs `fullpipe man`.
 pub fn man(arguments: &ManArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.dir {
         let failed = |error| Failure::failed(format!("{}: {error}", folder.display()));

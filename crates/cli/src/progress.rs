@@ -1,8 +1,8 @@
 //! Progress of a run, on a terminal.
 //!
 //! Rule: progress is printed to standard error, and only if standard error is a terminal. A log
-//! file therefore never contains progress. The line is cleared before anything else is printed and
-//! when the run ends, even by Ctrl-C.
+//! file therefore never contains progress. The progress line is cleared before anything else is
+//! printed and when the run ends, even by Ctrl-C.
 
 use std::{
     io::IsTerminal,

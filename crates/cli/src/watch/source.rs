@@ -278,8 +278,9 @@ impl Source {
             self.scanned = Some(Instant::now());
             if let Ok(found) = socket_owners() {
                 self.owners = found.by_inode;
-                // Look up each inode only once: sockets of other users' processes, and sockets
-                // without a process, are never found.
+                // Record the other inodes as unknown, so that they are not looked up again:
+                // sockets of other users' processes and sockets without a process are never
+                // found.
                 for socket in table.sockets() {
                     let inode = socket.latest.inode;
                     self.owners.entry(inode).or_insert_with(|| ProcessName {

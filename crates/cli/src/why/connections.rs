@@ -1,9 +1,9 @@
 //! The connections of all captures of a command.
 //!
 //! Rule: memory is bounded. A row of fixed size is kept for at most [`ROWS_MAX`] connections, those
-//! that lost most time; other connections are only counted. The whole result is kept for one
-//! connection: the requested one, or the only one. A connection that an earlier capture also
-//! contains gets no second row.
+//! with the most lost time (`lost_s`); other connections are only counted. The whole result is kept
+//! for one connection: the requested one, or the only one. A connection that an earlier capture
+//! also contains gets no second row.
 
 use std::{
     cmp::Ordering,

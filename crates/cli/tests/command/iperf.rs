@@ -106,8 +106,8 @@ fn an_address_that_no_host_can_have_is_refused_before_a_device_is_opened() {
     }
 }
 
-/// A client and a server of fullpipe over the loopback interface. A free port is chosen first,
-/// because the server cannot listen on port 0.
+/// Runs a client and a server over the loopback interface. A free port is chosen first, because the
+/// server cannot listen on port 0.
 #[test]
 fn iperf_over_the_kernel_serves_one_client_and_ends() {
     let port = std::net::TcpListener::bind("127.0.0.1:0")

@@ -73,7 +73,8 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     let (process, other) = other_host();
     ip(&format!("link set right netns {}", process.0.id()));
     ip("addr add 10.9.0.1/24 dev left");
-    // Limit packets to one segment: otherwise the kernel refills the last super-segment.
+    // Limit packets to one segment, because the kernel refills the last super-segment beyond the
+    // size of the send buffer.
     ip("link set left gso_max_segs 1");
     ip("link set left up");
     other
@@ -86,7 +87,8 @@ fn with_link(body: impl FnOnce(&Namespace)) {
     body(&other);
 }
 
-/// Sends payload over the link while `body` runs. Returns the sender's address.
+/// Starts a transfer over the link, which lasts until the process ends. Returns the sender's
+/// address.
 fn transfer(other: &Namespace, buffers: &Buffers) -> SocketAddr {
     let listener = other
         .enter(|| listener("10.9.0.2:0", buffers.receive))
