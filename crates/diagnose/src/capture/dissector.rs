@@ -1,4 +1,4 @@
-//! Turns frames into segments, and counts the frames that are not segments by reason.
+//! Turns frames into segments. Frames that are not segments are counted by reason.
 //!
 //! Rule: every frame is counted once: as a segment, or under the reason for which it is not one.
 

@@ -2,7 +2,7 @@
 //! switch and again where it leaves the switch. The Linux device `any` shows a frame on several
 //! interfaces.
 //!
-//! Rule: a frame is a duplicate if the same frame was captured within [`WITHIN_NS`] before. Two
+//! Rule: a frame is a duplicate if the same frame was captured at most [`WITHIN_NS`] earlier. Two
 //! IPv4 packets are the same if identification, ports, sequence numbers, flags, window and TCP
 //! checksum agree; a retransmission has another identification. Packets without identification
 //! (IPv6, or identification 0) are compared by the other fields. Two of them may be equal although
@@ -17,8 +17,8 @@ const WITHIN_NS: i64 = 1_000_000;
 const PLACES: usize = 4_096;
 /// Fewest segments with payload and without identification that show whether frames are mirrored.
 const LEARNED: u32 = 64;
-/// Share of copies among these segments, in percent, from which frames count as mirrored. If every
-/// frame appears twice, half of the segments are copies.
+/// Share of copies among these segments, in percent, from which frames count as mirrored. The share
+/// is 50 % if every frame appears twice.
 const MIRRORED: u32 = 40;
 
 /// The fields by which a frame is recognised.

@@ -44,7 +44,7 @@ pub struct Assembly {
     links: Vec<LinkUsage>,
     ends: Vec<Open>,
     /// Index of the end for each host and connection number in that host's trace. A stack
-    /// reuses numbers, so the entry is the latest end with its number.
+    /// reuses numbers, so the entry is the latest end with this number.
     numbers: HashMap<(usize, u32), usize>,
     forgotten: u64,
 }

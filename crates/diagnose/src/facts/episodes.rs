@@ -1,9 +1,9 @@
 //! Episodes of a sender: recoveries, probes and responses to congestion, with their times.
 //!
 //! Rule: an episode is an event of the sender's loss recovery or congestion control, taken from the
-//! sender's own records. A new recovery or an undo ends the recovery that is open; probes and marks
-//! do not end it. A probe, an undo and the response to a mark have no length. The segments and
-//! limits during an episode are in their own tables.
+//! sender's own records. A new recovery or an undo ends the recovery that is open; tail loss probes
+//! and congestion marks do not end it. A probe, an undo and the response to a mark have no length.
+//! The segments and limits during an episode are in their own tables.
 
 use fullpipe_tcp::{
     TcpState,

@@ -90,8 +90,8 @@ impl<'a> Matched<'a> {
 
     /// Returns true if the frame received at `place` is a copy of the frame received before it. The
     /// two frames must be equal and arrive at the same time. The earlier one was matched with a
-    /// sent frame; if an unmatched candidate was sent at the same time as this frame, the result is
-    /// false.
+    /// sent frame; if an unmatched candidate was sent at the same time as that sent frame, the
+    /// result is false.
     fn repeats_last(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(before) = place.checked_sub(1).map(|before| &self.received[before]) else {
             return false;

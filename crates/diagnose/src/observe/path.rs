@@ -9,8 +9,8 @@ use crate::capture::Segment;
 
 /// Number of consecutive ACKs (a train) from which a rate is computed.
 const TRAIN: usize = 4;
-/// The path may be full if a round trip's rate is above this share of the rate by spacing, the rate
-/// that the most frequent spacing of ACKs shows.
+/// The path may be full if a round trip's rate is above this share of the rate by spacing (the rate
+/// that the most frequent spacing of ACKs shows).
 const OF_SPACING: f64 = 0.8;
 /// Without a rate by spacing, the path may be full if a round trip's rate is above this share of
 /// the highest rate of a train. The share is low, because ACKs that queued behind each other make

@@ -20,7 +20,7 @@ struct Range {
     at: u64,
     /// Number of segments with this range that passed the tap.
     sends: u32,
-    /// TSval of its first retransmission.
+    /// TSval of the range's first retransmission.
     again_ts: Option<u32>,
 }
 

@@ -1,11 +1,11 @@
 //! The account of a socket: time and bytes by limit, from consecutive observations.
 //!
-//! Rule: the time of an interval is charged once. First, the kernel's counters decide where they
-//! are reliable: the time without payload to send, the time limited by the peer's window, and the
-//! time that the kernel counted for the send buffer. Half of the remaining time is charged to the
-//! limit at the beginning of the interval, and half to the limit at its end. The remaining time is
-//! not called "limited by the network", because the kernel also counts a program that writes little
-//! as busy all the time.
+//! Rule: the time of an interval is charged once. First, the times for which the kernel's counters
+//! are reliable are charged: the time without payload to send, the time limited by the peer's
+//! window, and the time that the kernel counted for the send buffer. Half of the remaining time is
+//! charged to the limit at the beginning of the interval, and half to the limit at its end. The
+//! remaining time is not called "limited by the network", because the kernel also counts a program
+//! that writes little as busy all the time.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::{Limit, ReceiveLimit};

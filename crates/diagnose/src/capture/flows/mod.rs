@@ -138,8 +138,8 @@ impl<A: Analysis> Flow<A> {
         if !segment.flags.contains(TcpFlags::SYN) {
             return false;
         }
-        // If the end has sent segments before without a SYN in the capture, its first connection
-        // began before the capture, so this SYN begins a new one.
+        // If the capture has earlier segments of this end, but no SYN, they belong to a connection
+        // that began before the capture, so this SYN begins a new one.
         let is_own_new = self.isn[from].map_or(self.has_sent[from], |isn| isn != segment.seq);
         match segment.acknowledges() {
             // After FINs of both ends, a SYN cannot be a retransmission, so it is new.
