@@ -127,7 +127,7 @@ fn a_full_link_carries_its_rate_and_no_more() {
             },
         )
         .unwrap();
-        // After the queue has overflowed, the link is never idle.
+        // Measure from the first overflow of the queue on: from then on, the link is never idle.
         let full = |report: &&LiveReport| report.directions[0].dropped_by_queue > 0;
         let from = reports.iter().find(full).expect("the queue overflows");
         let to = reports.last().expect("a report each half second");

@@ -65,7 +65,7 @@ fn client(runtime: &Runtime, options: &ClientOptions) -> (Summary, String) {
     finish(summary, [out, err].concat())
 }
 
-/// Runs fullpipe's server while `peer` runs.
+/// Starts fullpipe's server, and runs `peer` once the server listens.
 fn server<T>(
     runtime: &Runtime,
     options: &ServerOptions,
