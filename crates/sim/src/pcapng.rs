@@ -49,7 +49,7 @@ pub enum CaptureDirection {
     Outbound,
 }
 
-/// An interface of the file.
+/// Identifies an interface of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TapId(u32);
 

@@ -2,7 +2,7 @@
 //! idle connection.
 //!
 //! Rule: the same round trips are timed without idle connections and with them, alternately, and
-//! the medians are compared; nothing is asserted. `cargo bench -p fullpipe`.
+//! the medians are compared; nothing is asserted. Run with `cargo bench -p fullpipe`.
 
 #[path = "../tests/pair/mod.rs"]
 mod pair;

@@ -1,4 +1,4 @@
-//! A fixed hash table from keys, which the caller keeps, to 32-bit values.
+//! A hash table of fixed size, from keys, which the caller keeps, to 32-bit values.
 //!
 //! Rule: the table is at most half full and hashed with a secret, so a lookup takes
 //! constant time whatever keys an attacker chooses. An entry has four bytes of hash and

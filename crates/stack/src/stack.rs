@@ -162,7 +162,7 @@ impl Stack {
     }
 
     /// Runs the timers that have expired at `now`, but at most `stack.turn_budget` timers of TCP.
-    /// The remaining timers stay due, see [`next_timeout`](Self::next_timeout).
+    /// The remaining timers stay due: [`next_timeout`](Self::next_timeout) returns their time.
     pub fn on_timeouts(&mut self, now: Instant) {
         let budget = self.turn_budget as u32;
         let (tcp, mut host) = self.tcp_and_host(now);

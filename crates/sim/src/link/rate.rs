@@ -8,7 +8,7 @@ use fullpipe_pool::Duration;
 
 const NANOS_PER_SEC: u128 = 1_000_000_000;
 
-/// Turns frame lengths into times at one rate.
+/// Computes the serialization times of one direction's frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Serializer {
     /// Time not charged yet, in units of 1 ns divided by the rate.

@@ -3,7 +3,7 @@
 //!
 //! Rule: [`TcpLayer::run`] calls a connection and then updates every queue: timers, the
 //! transmit queue, events, and the tables if the connection ended. Code that calls a
-//! connection directly updates the queues afterwards. No queue can therefore disagree with a
+//! connection without `run` updates the queues itself. No queue can therefore disagree with a
 //! connection, and none is searched. The behaviour of a connection is in `fullpipe-tcp`, the
 //! layout of a frame in `egress`.
 
@@ -138,7 +138,8 @@ pub(crate) struct TcpLayer {
     ports: EphemeralPorts,
     /// Backlog of a listener that sets none.
     backlog: u32,
-    /// Peer of a connection that had R1 timeouts in a row; the next hop to it is to be probed.
+    /// Peer of a connection that had R1 timeouts in a row (knob `tcp.retries1`). The next hop to
+    /// this peer is to be probed.
     pub(crate) negative_advice: Option<IpAddr>,
 }
 

@@ -21,7 +21,7 @@ const QUEUE: u32 = 0;
 pub(crate) enum Orphan {
     /// The orphan's peer is acknowledging the remaining payload.
     Finishing,
-    /// The orphan's peer has acknowledged nothing for R1 timeouts or probes.
+    /// The orphan's peer has acknowledged nothing for R1 timeouts or probes (knob `tcp.retries1`).
     Stalled {
         /// Blocks held by the orphan or promised to it.
         blocks: u32,
