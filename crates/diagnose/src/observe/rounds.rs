@@ -42,6 +42,8 @@ const PLATEAU: usize = 4;
 /// Round trips of equal flight that show a send buffer after a loss, since CUBIC is flat near its
 /// old window.
 const PLATEAU_AFTER_LOSS: usize = 10;
+/// Segments between two late waits from which Nagle's algorithm is not their cause.
+const BULK: u32 = 6;
 /// Round trips of a level flight, one that varies and does not grow, that show a send buffer.
 const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
@@ -56,6 +58,9 @@ pub enum Cause {
     Window,
     /// The pacer: the sender had more to send, and no ACK arrived.
     Paced,
+    /// A wait as of `Paced` that is longer than a pacer waits. If few segments leave between two
+    /// such waits, Nagle's algorithm is the cause. A writer that fills its send buffer sends many.
+    Late,
     /// The time for which the path was busy with the segment before.
     Train,
     /// Nagle's algorithm, which joined writes to a full segment; or the application, if more
@@ -107,6 +112,10 @@ struct Round {
     segments: u32,
     clocked: u32,
     paced: u32,
+    /// Number of waits of [`Cause::Late`].
+    late: u32,
+    /// Time of the waits of [`Cause::Late`].
+    late_ns: u64,
     /// Segments whose time of sending was computed from a timestamp.
     computed: u32,
     acks: u32,
@@ -146,7 +155,7 @@ impl Round {
 
     /// Returns true if a window or the pacer explains some of the round trip's time.
     const fn counts(&self) -> bool {
-        self.window_ns + self.paced_ns > 0
+        self.window_ns + self.paced_ns + self.late_ns > 0
     }
 }
 
@@ -253,6 +262,7 @@ impl Rounds {
                 round.idle_ns = round.idle_ns.max(length);
             }
             Cause::Is(Limit::Recovery, _) => round.recovery_ns += length,
+            Cause::Late => round.late_ns += length,
             Cause::Is(..) | Cause::Prior | Cause::Joined => {}
         }
         let is_full = round.spans.len() >= SPANS;
@@ -283,6 +293,11 @@ impl Rounds {
             (0, least) | (least, 0) => least,
             (last, current) => last.min(current),
         }
+    }
+
+    /// Notes a wait of [`Cause::Late`].
+    pub const fn on_late(&mut self) {
+        self.current.late += 1;
     }
 
     /// Adds payload that left without a wait.
@@ -408,6 +423,7 @@ impl Rounds {
     fn decide(&mut self) {
         let plateau = self.plateau();
         let source = self.source();
+        let is_bulk = self.is_bulk();
         let Some(round) = self.undecided.pop_front() else {
             return;
         };
@@ -422,6 +438,8 @@ impl Rounds {
                 }
                 Cause::Is(limit, is_sure) => Some((limit.into(), is_sure)),
                 Cause::Window | Cause::Paced => Some((limit, is_sure)),
+                Cause::Late if is_bulk => Some((limit, false)),
+                Cause::Late => Some((Limit::Nagle.into(), true)),
                 Cause::Train => Some(after),
                 Cause::Joined => Some((Limit::Nagle.into(), true)),
                 Cause::PacedOrApplication if round.application_ns > round.window_ns => {
@@ -494,6 +512,16 @@ impl Rounds {
         let [low, high] = [1, 9].map(|tenths| sorted[sorted.len() * tenths / 10]);
         let is_near = high as f64 <= LEVEL_SPREAD * low as f64;
         is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
+    }
+
+    /// Returns true if many segments of the next round trips leave between two waits of
+    /// [`Cause::Late`].
+    fn is_bulk(&self) -> bool {
+        let rounds = self.undecided.iter().take(LEAST_ROUNDS);
+        let (late, segments) = rounds.fold((0, 0), |(late, segments), round| {
+            (late + round.late, segments + round.segments)
+        });
+        segments >= BULK * late
     }
 
     /// The limit of the time of `round` that windows explain.

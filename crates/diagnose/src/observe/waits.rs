@@ -694,7 +694,8 @@ impl Waits {
                 && !self.is_computed
                 && !self.is_blurred;
             if is_late && self.flight() > 0 {
-                return Cause::Is(Limit::Nagle, true);
+                self.rounds.on_late();
+                return Cause::Late;
             }
             return Cause::Paced;
         }
