@@ -16,6 +16,7 @@ use fullpipe_diagnose::{
     socket::{FollowedSocket, SocketFilter, SocketObservation, SocketState, SocketTable},
 };
 use fullpipe_host::{Namespace, SockDiag};
+use fullpipe_tcp::ReceiveLimit;
 
 /// Time between two requests.
 const EVERY: Duration = Duration::from_millis(10);
@@ -51,7 +52,7 @@ impl Follower {
     }
 
     /// Asks the kernel until `over` is true, and then once more.
-    pub fn run(mut self, over: &AtomicBool) -> io::Result<FollowedSenders> {
+    pub fn run(mut self, over: &AtomicBool) -> io::Result<FollowedSockets> {
         let mut next = Instant::now();
         loop {
             let is_last = over.load(Ordering::Acquire);
@@ -63,11 +64,7 @@ impl Follower {
             thread::sleep(next.saturating_duration_since(Instant::now()));
         }
         let followed = self.table.sockets().iter().chain(&self.gone).copied();
-        let is_sender = |socket: &FollowedSocket| {
-            let [sent, received] = socket.account.moved;
-            sent > received
-        };
-        Ok(FollowedSenders(followed.filter(is_sender).collect()))
+        Ok(FollowedSockets(followed.collect()))
     }
 
     fn round(&mut self) -> io::Result<()> {
@@ -85,6 +82,29 @@ impl Follower {
         let gone = &mut self.gone;
         table.end_round(at_us, &mut |_| (), &mut |socket| gone.push(*socket));
         Ok(())
+    }
+}
+
+/// Every socket that was seen.
+pub struct FollowedSockets(Vec<FollowedSocket>);
+
+impl FollowedSockets {
+    /// Returns the sockets that sent more than they received.
+    pub fn senders(self) -> FollowedSenders {
+        let is_sender = |socket: &FollowedSocket| {
+            let [sent, received] = socket.account.moved;
+            sent > received
+        };
+        FollowedSenders(self.0.into_iter().filter(is_sender).collect())
+    }
+
+    /// Returns the time, in nanoseconds, of each limit that the socket which received most set
+    /// to its peer.
+    pub fn receiver(&self) -> Vec<(ReceiveLimit, u64)> {
+        let most = self.0.iter().max_by_key(|socket| socket.account.moved[1]);
+        let times = most.map(|socket| socket.account.receiver);
+        let times = times.unwrap_or_default().map(|micros| micros * 1_000);
+        ReceiveLimit::ALL.iter().copied().zip(times).collect()
     }
 }
 

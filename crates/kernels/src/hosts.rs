@@ -16,9 +16,9 @@ use fullpipe_perf::live::LiveEnd;
 use crate::{plan::KernelPlan, settings::KernelSettings};
 
 /// Name of the device in each namespace.
-const DEVICE: &str = "fpkernel";
+pub const DEVICE: &str = "fpkernel";
 /// Prefix length of the hosts' network.
-const PREFIX: u8 = 24;
+pub const PREFIX: u8 = 24;
 
 /// Address of the host at `end` of the link.
 pub fn address(end: usize) -> Ipv4Addr {
@@ -113,7 +113,7 @@ pub fn service(end: usize, number: usize) -> SocketAddr {
 }
 
 /// Sets up the namespace of the calling thread as the host at `end`.
-fn side_of(plan: &KernelPlan, end: usize) -> io::Result<(Tap, Vec<String>)> {
+pub fn side_of(plan: &KernelPlan, end: usize) -> io::Result<(Tap, Vec<String>)> {
     // Unsolicited neighbour discovery would use up the link's losses. A kernel without IPv6 has
     // none.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");

@@ -13,6 +13,7 @@
 //! | sockets and applications | `sockets`, `traffic` |
 //! | accounts while the row runs | `follow`, `recorded` |
 //! | advice applied to the hosts, and the transfer again | [`what_if`] |
+//! | transfers between fullpipe's stack and a kernel, judged from both ends | [`views`] |
 //!
 //! Rule: everything belongs to this process: namespaces have no name, devices vanish with their
 //! descriptors, and no setting of the machine itself is changed. The kernel therefore removes
@@ -27,6 +28,7 @@ mod run;
 mod settings;
 mod sockets;
 mod traffic;
+pub mod views;
 pub mod what_if;
 
 #[cfg(test)]

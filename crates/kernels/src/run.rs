@@ -184,7 +184,7 @@ fn note_link(measured: &mut KernelMeasured, link: &LiveReport) {
     }
 }
 
-fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -249,7 +249,7 @@ fn transfer(
         clock,
         progress,
         cut,
-        senders: senders?,
+        senders: senders?.senders(),
     })
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use fullpipe_host::{Namespace, kernel};
-use fullpipe_perf::POLL;
+use fullpipe_perf::{POLL, sockets::Stream};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::settings::SocketSettings;
@@ -97,9 +97,28 @@ fn timed(socket: Socket) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// Turns `TCP_CORK` on or off.
-pub fn cork(stream: &TcpStream, on: bool) -> io::Result<()> {
-    socket2::SockRef::from(stream).set_tcp_cork(on)
+/// A connection as the applications of a row use it.
+pub trait AppStream: Stream {
+    /// Holds partial segments back, or stops to do so (`TCP_CORK`).
+    ///
+    /// # Errors
+    /// If the stack has no such option, or the connection has ended.
+    fn cork(&self, on: bool) -> io::Result<()>;
+
+    /// Returns true if a read would return at once.
+    fn has_unread(&self) -> bool;
+}
+
+impl AppStream for TcpStream {
+    fn cork(&self, on: bool) -> io::Result<()> {
+        socket2::SockRef::from(self).set_tcp_cork(on)
+    }
+
+    fn has_unread(&self) -> bool {
+        let before = self.set_nonblocking(true);
+        let found = self.peek(&mut [0]).is_ok_and(|count| count > 0);
+        before.is_ok() && self.set_nonblocking(false).is_ok() && found
+    }
 }
 
 /// Returns true if a call ended only because its timeout passed.

@@ -4,8 +4,8 @@
 //! thread checks for the end of the row at least every [`POLL`](fullpipe_perf::POLL).
 
 use std::{
-    io::{self, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
+    io,
+    net::{SocketAddr, TcpStream},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -14,10 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fullpipe_perf::sockets::Stream;
 use fullpipe_scenario::experiment::{FlowPlan, Stop as FlowStop};
 use fullpipe_sim::app::ReadPlan;
 
-use crate::sockets::{Listening, Unconnected, cork, is_wait};
+use crate::sockets::{AppStream, Listening, Unconnected, is_wait};
 
 /// Most bytes of a read, as in the simulator's readers.
 const READ_SIZE: usize = 16 << 10;
@@ -96,7 +97,8 @@ impl Progress {
         failure.as_ref().map(ToString::to_string)
     }
 
-    fn fail(&self, clock: &RowClock, error: io::Error) {
+    /// Ends the connection with `error`, if it is not done.
+    pub fn fail(&self, clock: &RowClock, error: io::Error) {
         if !clock.is_over() && !self.is_done.load(Ordering::Acquire) {
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);
@@ -201,7 +203,7 @@ fn accept(listening: &Listening, clock: &RowClock) -> io::Result<Option<TcpStrea
 }
 
 /// Writes the request.
-fn ask(stream: &TcpStream, flow: &FlowPlan, clock: &RowClock) -> io::Result<()> {
+fn ask(stream: &impl Stream, flow: &FlowPlan, clock: &RowClock) -> io::Result<()> {
     let bytes = flow.question().map_or(0, |(bytes, _)| bytes);
     let question = vec![b'?'; WRITE_MAX.min(bytes as usize)];
     let mut left = bytes as usize;
@@ -216,8 +218,8 @@ fn ask(stream: &TcpStream, flow: &FlowPlan, clock: &RowClock) -> io::Result<()> 
 }
 
 /// Writes the payload of the flow, after the request and the think time if the flow has them.
-fn write_all(
-    stream: &TcpStream,
+pub fn write_all(
+    stream: &impl AppStream,
     flow: &FlowPlan,
     clock: &RowClock,
     progress: &Progress,
@@ -236,7 +238,7 @@ fn write_all(
         progress.ends_ns.store(ends, Ordering::Release);
     }
     if flow.is_no_push() {
-        cork(stream, true)?;
+        stream.cork(true)?;
     }
     let payload = vec![b'x'; (flow.write as usize).clamp(1, WRITE_MAX)];
     while left > 0 && clock.now_ns() < ends {
@@ -255,13 +257,13 @@ fn write_all(
         }
     }
     if flow.is_no_push() {
-        cork(stream, false)?;
+        stream.cork(false)?;
     }
-    stream.shutdown(Shutdown::Write)
+    stream.shutdown_write()
 }
 
 /// Writes all of `bytes`. Returns false if the row ends before all are written.
-fn put(mut stream: &TcpStream, mut bytes: &[u8], clock: &RowClock) -> io::Result<bool> {
+fn put(stream: &impl Stream, mut bytes: &[u8], clock: &RowClock) -> io::Result<bool> {
     while !bytes.is_empty() {
         if clock.is_over() {
             return Ok(false);
@@ -276,7 +278,7 @@ fn put(mut stream: &TcpStream, mut bytes: &[u8], clock: &RowClock) -> io::Result
 }
 
 /// Reads a request of `bytes` bytes. Returns false if the row ends before.
-fn hear(mut stream: &TcpStream, bytes: u64, clock: &RowClock) -> io::Result<bool> {
+fn hear(stream: &impl Stream, bytes: u64, clock: &RowClock) -> io::Result<bool> {
     let mut buffer = [0; READ_SIZE];
     let mut left = bytes;
     while left > 0 {
@@ -295,8 +297,8 @@ fn hear(mut stream: &TcpStream, bytes: u64, clock: &RowClock) -> io::Result<bool
 }
 
 /// Reads the payload as the flow's plan says, until all has arrived or the time is over.
-fn read_all(
-    mut stream: &TcpStream,
+pub fn read_all(
+    stream: &impl AppStream,
     flow: &FlowPlan,
     clock: &RowClock,
     progress: &Progress,
@@ -339,7 +341,7 @@ fn read_all(
             break;
         }
         if let ReadPlan::Rate { every, .. } = plan
-            && (allowed == 0 || !has_unread(stream))
+            && (allowed == 0 || !stream.has_unread())
         {
             clock.sleep_until(clock.now_ns() + every.as_nanos());
             allowed = allowance(&plan);
@@ -355,11 +357,4 @@ fn allowance(plan: &ReadPlan) -> u64 {
         ReadPlan::Rate { bytes, .. } => *bytes,
         ReadPlan::Eager | ReadPlan::Stalls(_) => u64::MAX,
     }
-}
-
-/// Returns true if a read would return at once.
-fn has_unread(stream: &TcpStream) -> bool {
-    let before = stream.set_nonblocking(true);
-    let found = stream.peek(&mut [0]).is_ok_and(|count| count > 0);
-    before.is_ok() && stream.set_nonblocking(false).is_ok() && found
 }

@@ -1,13 +1,16 @@
-//! Applies advice to kernel hosts, and prints the results before, as predicted, and after.
+//! Transfers of this machine's kernel: advice applied to them, and their accounts compared.
 //!
 //! The one rule: cases run one after another, because they are measured in real time. Each case is
 //! printed when it ends.
 //!
 //! `fullpipe-kernels` draws and runs the cases.
 
+use std::path::Path;
+
 use anyhow::{Result, bail, ensure};
 use fullpipe_kernels::{
     check_privileges,
+    views::{VIEW_HEADINGS, ViewCase, views as view},
     what_if::{WHAT_IF_HEADINGS, WhatIfCase, WhatIfTally, what_if},
 };
 use fullpipe_perf::Stop;
@@ -38,5 +41,39 @@ pub fn run(first: u64, cases: u64) -> Result<()> {
     let tally = WhatIfTally::new(&done);
     println!("\n{tally}");
     ensure!(tally.is_met(), "a goal is missed");
+    Ok(())
+}
+
+/// Share of the cases in which the three accounts of a transfer must agree.
+const AGREED: f64 = 0.95;
+
+/// Compares the accounts of `cases` transfers from `first` on, and prints their table. The frames
+/// of a single transfer are written to `capture`.
+///
+/// # Errors
+/// If the kernel refuses its hosts, or the accounts agree too rarely.
+pub fn views(first: u64, cases: u64, capture: Option<&Path>) -> Result<()> {
+    if let Err(why) = check_privileges() {
+        bail!("{why}");
+    }
+    let stop = Stop::on_interrupt()?;
+    println!("{VIEW_HEADINGS}");
+    let (mut judged, mut agreed) = (0, 0);
+    for number in first..first + cases {
+        if stop.is_raised() {
+            break;
+        }
+        judged += 1;
+        match view(&ViewCase::draw(number), capture, &stop) {
+            Ok(case) => {
+                println!("{case}");
+                agreed += u32::from(case.agrees());
+            }
+            Err(error) => println!("| {number} | {error} |"),
+        }
+    }
+    println!("\nthe three accounts agree in {agreed} of {judged} cases");
+    let is_met = f64::from(agreed) >= AGREED * f64::from(judged);
+    ensure!(is_met, "the goal is {:.0} %", AGREED * 100.0);
     Ok(())
 }

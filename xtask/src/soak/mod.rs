@@ -51,6 +51,7 @@ Examples:
   cargo xtask soak --captures --twins           their twins, and the advice of these
   cargo xtask soak --captures --world 17        one of these cases
   cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
+  cargo xtask soak --views --cases 60           three accounts of transfers with a kernel (as root)
   cargo run --release --package xtask -- soak --verdicts --worlds 1000
                                                 the same, optimised")]
 pub struct SoakArguments {
@@ -87,7 +88,10 @@ pub struct SoakArguments {
     /// Apply the advice of captures to kernel hosts, and repeat the transfers (as root)
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "replay", "pcap"])]
     kernels: bool,
-    /// Number of cases of --captures or --kernels [default: 440, or 60]
+    /// Compare three accounts of transfers between fullpipe's stack and a kernel: of both ends and of a capture (as root)
+    #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "kernels", "replay"])]
+    views: bool,
+    /// Number of cases of --captures, --kernels or --views [default: 440 of captures, otherwise 60]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
     /// Write the experiment of this one world to a file
@@ -98,13 +102,17 @@ pub struct SoakArguments {
     jobs: Option<usize>,
 }
 
-/// Runs cases of captures or of kernel hosts.
+/// Runs cases of captures, of kernel hosts or of views.
 fn run_cases(arguments: &SoakArguments) -> Result<()> {
     let (first, jobs) = (arguments.first, arguments.jobs);
-    if arguments.kernels {
-        return match arguments.world {
-            Some(number) => kernels::run(number, 1),
-            None => kernels::run(first, arguments.cases.unwrap_or(60)),
+    if arguments.kernels || arguments.views {
+        let (first, cases) = match arguments.world {
+            Some(number) => (number, 1),
+            None => (first, arguments.cases.unwrap_or(60)),
+        };
+        return match arguments.views {
+            true => kernels::views(first, cases, arguments.pcap.as_deref()),
+            false => kernels::run(first, cases),
         };
     }
     let cases = arguments.cases.unwrap_or(440);
@@ -120,12 +128,18 @@ fn run_cases(arguments: &SoakArguments) -> Result<()> {
 /// # Errors
 /// If a world or a fuzzer failed, or cargo-fuzz is not available.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
-    if arguments.captures || arguments.kernels {
+    ensure!(
+        arguments.pcap.is_none()
+            || arguments.replay.is_some()
+            || (arguments.world.is_some() && !arguments.verdicts),
+        "--pcap needs --world or --replay: it captures one world"
+    );
+    if arguments.captures || arguments.kernels || arguments.views {
         return run_cases(arguments);
     }
     ensure!(
         arguments.cases.is_none(),
-        "--cases needs --captures or --kernels"
+        "--cases needs --captures, --kernels or --views"
     );
     if !arguments.verdicts {
         worlds::check_build()?;
@@ -133,10 +147,6 @@ pub fn run(arguments: &SoakArguments) -> Result<()> {
     if let Some(file) = &arguments.replay {
         return replay(&WorldSource::File(file.clone()), arguments.pcap.as_deref());
     }
-    ensure!(
-        arguments.pcap.is_none() || (arguments.world.is_some() && !arguments.verdicts),
-        "--pcap needs --world or --replay: it captures one world"
-    );
     match (arguments.world, arguments.verdicts) {
         (Some(number), true) => return verdicts::show(number, arguments.save.as_deref()),
         (Some(seed), false) => {
