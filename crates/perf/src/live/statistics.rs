@@ -114,8 +114,8 @@ pub struct LiveDirection {
     pub lost: u64,
     /// Frames lost in a burst.
     pub lost_in_burst: u64,
-    /// Frames for which the queue or the token bucket had no space, and frames without ECN above
-    /// the ECN threshold.
+    /// Frames for which the queue or the token bucket had no space, and frames without ECN that
+    /// arrived while the queue was above the ECN threshold.
     pub dropped_by_queue: u64,
     /// Frames dropped by CoDel.
     pub dropped_by_codel: u64,
