@@ -169,7 +169,7 @@ fn closing_the_reading_direction_ends_a_read_and_discards_the_rest() {
         stream.shutdown(Shutdown::Read).expect("it is open");
         assert_eq!(reader.join().expect("no panic"), 0);
     });
-    // The payload is larger than both buffers, so the receiver's memory is freed again and again.
+    // The payload is larger than both buffers, so it can be sent only if the receiver discards it.
     let sent = vec![7; 1_000_000];
     let mut left = &sent[..];
     while !left.is_empty() {

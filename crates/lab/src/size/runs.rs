@@ -80,8 +80,8 @@ impl<'a> Runs<'a> {
         Ok(report.rows)
     }
 
-    /// Runs each setup with the seed of its number, from 0 on, as one step. The results are in the
-    /// order of `all`.
+    /// Runs all setups as one step, each with the seed that its number selects; number 0 is the
+    /// first seed. The results are in the order of `all`.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.

@@ -30,7 +30,7 @@ const SEQNO_64: u32 = 0x0800_0000;
 const VERSION2: u32 = 0x0400_0000;
 /// The client waits for the server's acknowledgement (`-X`).
 const PEER_DETECT: u32 = 0x0200_0000;
-/// Bits 1 to 8 hold the header's length.
+/// Bits 1 to 8 of the flags are the header's length.
 const LENGTH_GIVEN: u32 = 0x0001_0000;
 /// Flag of the extension: the rate is in packets per second.
 const RATE_IN_PACKETS: u16 = 0x0080;
@@ -193,7 +193,7 @@ fn amount_from_wire(word: u32) -> Amount {
     if amount < 0 {
         Amount::Time(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
     } else if amount == i32::MAX {
-        // The largest value of the field means at least that many bytes.
+        // The field's largest value means at least that many bytes, so the amount is unknown.
         Amount::Bytes(u64::MAX)
     } else {
         Amount::Bytes(u64::from(amount.unsigned_abs()))

@@ -91,7 +91,7 @@ impl Tally {
     /// Returns the counts since `earlier`, as a span from `start` to `end`.
     pub fn since(&self, earlier: &Self, start: Duration, end: Duration) -> Span {
         let (now, before) = (self.loss(), earlier.loss());
-        // A datagram that counted as lost in `earlier` may have arrived in the meantime.
+        // Saturate, because a datagram that counted as lost in `earlier` may have arrived since.
         Span {
             start,
             end,
