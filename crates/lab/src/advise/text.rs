@@ -158,7 +158,7 @@ fn result(advice: &Advice, goodput_mbps: f64, elapsed_s: f64) -> String {
 }
 
 /// Returns the last value of each setting, ready to paste, with the number of the step that sets
-/// it.
+/// it. Omits the last step if the advice ended because that step gained nothing.
 fn settings(advice: &Advice) -> Vec<(&Advised, usize)> {
     let worth = match advice.end {
         AdviceEnd::NoGain => advice.steps.len() - 1,

@@ -69,7 +69,7 @@ fn between<R>(
             live.run(&stop, Duration::from_millis(10), each).unwrap()
         });
         let result = body(near, far);
-        // The second report after this moment covers a period after the last frame.
+        // Wait for two more reports, because the second one covers a period after the last frame.
         let enough = reports.load(Ordering::Acquire) + 2;
         let until = Instant::now() + PATIENCE;
         while reports.load(Ordering::Acquire) < enough {
@@ -147,7 +147,7 @@ fn a_seed_loses_the_same_frames_in_real_time_as_in_virtual_time() {
     let ((), report) = between(link, None, |mut near, mut far| {
         for number in 0..200 {
             send(&mut near, number);
-            // Only frames that must arrive are waited for, so no wait decides the result.
+            // Wait only for frames that must arrive, so that no timeout affects the result.
             if expected.contains(&number) {
                 assert_eq!(receive(&mut far, PATIENCE), Some(number));
             }
