@@ -1,3 +1,7 @@
+//! Tests of agreement between three accounts of a transfer.
+//!
+//! Rule: no transfer runs here; the accounts are made up.
+
 use fullpipe_diagnose::{account::Times, observe::SeenLimit};
 use fullpipe_lab::KernelAccount;
 use fullpipe_pool::Duration;

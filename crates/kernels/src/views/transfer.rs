@@ -55,7 +55,7 @@ struct Hosts {
     runtime: Runtime,
 }
 
-/// What the ends know after the transfer.
+/// The accounts of both ends after the transfer, and its goodput.
 struct Ended {
     mbps: f64,
     info: Info,
