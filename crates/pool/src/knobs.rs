@@ -79,9 +79,9 @@ pub enum KnobError {
     },
     /// Memory for the value cannot be allocated.
     TooLarge {
-        /// The knobs whose product is the amount.
+        /// The knobs whose product is the amount of memory.
         names: &'static str,
-        /// The amount in bytes; saturated.
+        /// The amount of memory in bytes; saturated.
         bytes: u64,
     },
     /// Two knobs contradict each other.

@@ -4,8 +4,9 @@
 //! draw it; [`xplot()`] returns files for `xplot` and its successors, with tcptrace's
 //! marks; [`csv()`] returns every series for other tools.
 //!
-//! Rule: the page contains all facts and judges none; the verdict is one of the facts. A screen
-//! shows fewer points than a series has, so the scripts omit points only while drawing.
+//! Rule: the page contains all facts and judges none; the verdict is one of the facts. The page's
+//! data contains every point of a series; the scripts omit points only while drawing, because a
+//! screen has fewer pixels.
 #![forbid(unsafe_code)]
 
 mod csv;

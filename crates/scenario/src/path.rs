@@ -105,11 +105,11 @@ pub fn frames_s(setup: &Setup, from: usize, to: usize, frames: &[usize]) -> f64 
 /// Returns the seconds from one full segment to the next on a link that is never idle.
 fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // On a radio, add the time of the medium accesses. Data and ACKs share the air, and one ACK
-    // acknowledges two segments, so each pair of segments takes three accesses. Segments are always
-    // waiting. While an ACK waits, too, both ends contend, and each end wins half of the
-    // contentions, so an ACK takes two contentions on average. Two of the three accesses are
-    // therefore contended. The backoff of a contended access is the shorter of two random backoffs,
-    // on average a third of the longest backoff.
+    // acknowledges two segments. Each pair of segments therefore takes three accesses. The sender
+    // always has a segment to send; the receiver contends only while an ACK waits. Each end wins
+    // half of the contentions, so on average one segment and then the ACK are sent after a
+    // contention, and the other segment without one. The backoff of a contended access is the
+    // shorter of two random backoffs, on average a third of the longest backoff.
     let air = link.radio.map_or(0.0, |radio| {
         let backoff_us = radio.backoff_us as f64 * (2.0 / 3.0 + 1.0 / 2.0) / 2.0;
         (radio.access_us as f64 * 1.5 + backoff_us) / 1e6 + bits_s(link, ack_bits) / 2.0

@@ -226,8 +226,8 @@ fn knobs() -> Map<String, Value> {
     all
 }
 
-/// Adds those of other systems' names for fields of devices and workloads for which `is_meant`
-/// returns true.
+/// Adds other systems' names for fields of devices and workloads, but only those for which
+/// `is_meant` returns true.
 fn other_names(all: &mut Map<String, Value>, is_meant: fn(&OtherName) -> bool) {
     for known in OTHER_NAMES.iter().filter(|known| is_meant(known)) {
         let doc = format!("Name in {} for {}.", known.preset, known.path);

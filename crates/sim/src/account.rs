@@ -103,8 +103,8 @@ pub(crate) struct QueueDemand {
 
 impl QueueDemand {
     /// Updates the demand after `idle` processor time, with the state found at `now`. Returns an
-    /// overflow that has ended. It ends when there is room and the processor has had time for the
-    /// dropped entries.
+    /// overflow that has ended. An overflow ends when the queue has room and the processor has been
+    /// idle long enough for the dropped entries.
     pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;
@@ -136,7 +136,7 @@ impl QueueDemand {
         }
         self.idle += idle;
         let done = match cost.as_nanos() {
-            // No time has passed, so nothing is processed yet.
+            // Entries cost nothing, but without idle time none of them is processed.
             0 if idle.is_zero() => 0,
             0 => self.owed,
             cost => (self.idle.as_nanos() / cost).min(self.owed),

@@ -29,7 +29,8 @@ pub(crate) struct Arrivals {
     first_seq: Option<u32>,
     /// Bytes received in order.
     in_order: u64,
-    /// Ranges beyond `in_order`, begin and end; they neither touch nor overlap.
+    /// Ranges beyond `in_order`: keys are their begins, values their ends. They neither touch nor
+    /// overlap.
     pieces: BTreeMap<u64, u64>,
 }
 
@@ -58,8 +59,8 @@ impl Arrivals {
     fn add(&mut self, begin: u64, end: u64) {
         let mut again = self.in_order.min(end).saturating_sub(begin);
         let (mut low, mut high) = (begin.max(self.in_order), end.max(self.in_order));
-        // Merge every range that touches the new one, beginning with the last range that begins at
-        // or before its end.
+        // Merge every range that touches the new range. Start with the last one whose begin is not
+        // beyond the new range's end.
         while let Some((&piece, &piece_end)) = self.pieces.range(..=high).next_back() {
             if piece_end < low {
                 break;

@@ -1,10 +1,10 @@
 //! A host's network device in the simulator.
 //!
-//! Rule: the device queues frames and decides nothing. Sent frames wait here until the
-//! link takes them; when the queue is full, the stack gets no buffer for more, as with a
-//! full transmit ring. Without offloads the device passes frames unchanged. With
-//! segmentation (`segmenter.rs`) or merging (`merge.rs`), each frame on the wire is still
-//! one that a device without offloads could have sent.
+//! Rule: the device queues frames and decides nothing. Sent frames wait here until the link takes
+//! them; when the queue is full, the stack gets no buffer for another frame, as with a full
+//! transmit ring. Without offloads the device passes frames unchanged. With segmentation
+//! (`segmenter.rs`) or merging (`merge.rs`), each frame on the wire is still one that a device
+//! without offloads could have sent.
 
 mod merge;
 mod segmenter;

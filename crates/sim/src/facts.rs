@@ -19,8 +19,8 @@ pub struct EndFacts {
     pub written: u64,
     /// Bytes that the end's application read; each was verified.
     pub read: u64,
-    /// The connection's [`Info`] when the application released the connection; before that, the
-    /// present one. `None` if there was no connection.
+    /// The connection's [`Info`] when the application released the connection; before the release,
+    /// the present [`Info`]. `None` if there was no connection.
     pub info: Option<Box<Info>>,
     /// Segments with payload on the wire.
     pub data_segments: u64,
@@ -46,8 +46,8 @@ pub struct EndFacts {
     pub longest_arrival_gap: Duration,
     /// Time at which the last segment with payload arrived at the end's device.
     pub last_arrival: Option<Instant>,
-    /// Longest time between two segments that the end sent and that have more payload than a
-    /// zero-window probe.
+    /// Longest time between two segments that the end sent, ignoring segments with no more payload
+    /// than a zero-window probe.
     pub longest_pause: Duration,
     /// Mean time between the write of a byte and its first transmission.
     pub mean_wait: Duration,
@@ -118,7 +118,7 @@ pub struct Facts {
     /// Time from the call that opened the connection until the server read the last of
     /// `bytes`.
     pub elapsed: Duration,
-    /// `bytes` over `elapsed`.
+    /// `bytes` divided by `elapsed`, in bits per second.
     pub goodput_bps: f64,
     /// Segments that the client retransmitted.
     pub retransmissions: u64,

@@ -212,7 +212,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// Returns true if the flow is over. Either nothing more can happen at both ends, or one end
-    /// was cut short, in which case the other end may never learn of it.
+    /// was cut short, and the other end may never learn of that.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

@@ -1,8 +1,8 @@
 //! Cells: equal parts of blocks, each the window of one idle connection.
 //!
-//! The one rule: a block of cells is held as long as one of its cells is in use, and a cell
-//! in use is never moved. The memory of a window in a cell is therefore held, not only
-//! promised.
+//! The one rule: the receivers hold a block of cells as long as one of its cells is in use, and a
+//! cell in use is never moved. The memory of a window in blocks may be only promised; the memory of
+//! a window in a cell is held.
 //!
 //! The parent module takes and frees blocks. `stream/cell.rs` lays a stream over its cell;
 //! TCP decides which connections get a cell.
@@ -43,8 +43,8 @@ pub(super) struct Cells {
     /// Bytes in a cell; 0 if the pool has none.
     size: u32,
     block_size: usize,
-    /// State of each block, by index, up to the highest block that ever had cells. The list
-    /// grows within its capacity.
+    /// State of each block, by index, up to the highest block that ever had cells. The vector is
+    /// created with room for every block and never reallocates.
     blocks: Vec<CellBlock>,
     /// First block that has cells both in use and free.
     first_open: u32,
@@ -158,7 +158,8 @@ impl Cells {
         first..first + self.size as usize
     }
 
-    /// Checks that the list has each block with a free cell once, and that no cell is lost.
+    /// Checks that the list has each block with both used and free cells once, and that no cell is
+    /// lost.
     ///
     /// # Panics
     /// If a count does not balance; the message names this count.

@@ -31,10 +31,9 @@ use usage::PoolUsage;
 #[derive(Debug)]
 pub struct Pool {
     grid: Grid,
-    /// Index of the next block, for each block on the free list or in a holder's chain.
-    /// `links` and `bytes` grow within their capacity when a block is used for the first
-    /// time. A large pool is therefore made at once, and uses only the memory of blocks that
-    /// were ever used.
+    /// Index of the next block, for each block on the free list or in a holder's chain. `links` and
+    /// `bytes` grow within their capacity when a block is used for the first time. Creating a large
+    /// pool is therefore fast, and blocks that were never used occupy no memory.
     links: Vec<u32>,
     bytes: Vec<u8>,
     first_free: u32,
@@ -161,8 +160,8 @@ impl Pool {
         self.is_short() || (self.cells.size() > 0 && self.aside.for_windows >= most)
     }
 
-    /// Blocks that windows larger than a cell should leave free for further cells and for
-    /// answers: one for eight cells in use, at most an eighth of the receivers' blocks.
+    /// Blocks that windows larger than a cell should leave free for further cells and for answers:
+    /// one block for every eight cells in use, but at most an eighth of the receivers' blocks.
     pub fn kept_for_cells(&self) -> u32 {
         match self.cells.in_use() {
             0 => 0,
@@ -208,7 +207,7 @@ impl Pool {
     /// covered and floors honoured. Walks the free lists.
     ///
     /// # Panics
-    /// If a count does not balance; the message names it.
+    /// If a count does not balance; the message names this count.
     pub fn verify(&self) {
         self.usage.verify();
         let unused = self.block_count() - self.links.len() as u32;

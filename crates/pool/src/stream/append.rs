@@ -7,8 +7,8 @@ use super::window::Stream;
 use crate::pool::Pool;
 
 impl Stream {
-    /// Appends as many of `bytes` as there are blocks for, and returns their number. 0
-    /// means that no block is available, which is an outcome, not an error.
+    /// Appends as many of `bytes` as the available blocks can hold, and returns the number of bytes
+    /// appended. 0 means that no block is available, which is not an error.
     pub fn append(&mut self, pool: &mut Pool, bytes: &[u8]) -> usize {
         let mut rest = bytes;
         self.append_with(pool, bytes.len(), |space| {

@@ -1,7 +1,8 @@
 //! Reading a stream: its bytes as slices of its blocks.
 //!
-//! The one rule: reading moves only the cursors, so the same bytes can be read,
-//! sent and retransmitted through `&Stream`.
+//! The one rule: reading changes nothing in a stream except its cursors (remembered places in the
+//! chain of blocks), which have interior mutability. Reading, sending and retransmitting therefore
+//! need only `&Stream`.
 
 use super::window::Stream;
 use crate::index::NONE;

@@ -109,9 +109,9 @@ impl Stream {
         self.blocks_up_to(pool, self.reserved_end())
     }
 
-    /// Drops `n` bytes at the front and gives the blocks that become unused back to the pool. If
-    /// bytes of such a block behind the dropped bytes are reserved, a block is promised in its
-    /// place.
+    /// Drops `n` bytes at the front and gives the blocks that become unused back to the pool. If a
+    /// block is freed although its later bytes are reserved, the pool promises the stream another
+    /// block for them.
     ///
     /// # Panics
     /// If the stream is shorter than `n`.
@@ -145,7 +145,7 @@ impl Stream {
     /// Moves an empty stream to `offset`.
     ///
     /// # Panics
-    /// If it holds bytes, a reservation or a cell: their blocks would be lost.
+    /// If the stream holds bytes, a reservation or a cell: their blocks would be lost.
     pub fn restart(&mut self, offset: u64) {
         assert!(
             self.is_empty() && self.reserved <= self.end && !self.is_in_cell(),
@@ -168,7 +168,7 @@ impl Stream {
     /// are on the chain. Walks the chain.
     ///
     /// # Panics
-    /// If it does not, or a cursor is elsewhere; the message names the contradiction.
+    /// If one of these checks fails; the message names the contradiction.
     pub fn verify(&self, pool: &Pool) {
         assert!(self.start <= self.end, "the stream ends before it starts");
         self.verify_cell(pool);

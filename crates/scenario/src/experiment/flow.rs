@@ -1,8 +1,7 @@
 //! Flows of an experiment: streams or datagrams between two hosts.
 //!
-//! Rule: a flow ends after a time or after an amount, never both. Each field is one row with its
-//! text form; the file, `--set` and the error messages use the same rows. Nothing is simulated
-//! here.
+//! Rule: a flow ends after a time or after an amount, never both. The experiment file, `--set` and
+//! the error messages take every field from one table, [`FLOW_FIELDS`]. Nothing is simulated here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
 use fullpipe_sim::DatagramPlan;
@@ -55,8 +54,8 @@ pub struct FlowPlan {
     pub give_up: Duration,
     /// Time after the start at which the flow is measured and ended, complete or not.
     pub at_most: Option<Duration>,
-    /// Time after the start that the results exclude. The measurement of all flows starts together,
-    /// after the last of these excluded times; no flow may end before the measurement starts.
+    /// Length of the flow's beginning that the results exclude. All flows are measured from the
+    /// same time on, the end of the last excluded beginning. No flow may end before that time.
     pub omit: Duration,
     reverse: bool,
     /// Shortest duration of the run after the start, even if the flow ends earlier.

@@ -1,7 +1,7 @@
 //! A link of an experiment and its fields.
 //!
-//! Rule: each field is one row with its text form; the file, `--set` and the error messages use
-//! the same rows. A field applies to both directions, or to one direction if its name has the
+//! Rule: the experiment file, `--set` and the error messages take every field from one table,
+//! [`LINK_FIELDS`]. A field applies to both directions, or to one direction if its name has the
 //! prefix `forward.` or `back.`. The simulator implements the fields.
 
 use fullpipe_pool::{Duration, knobs::parse_count};

@@ -117,8 +117,9 @@ impl HostPlan {
         u64::from(self.config.pool.blocks) * u64::from(self.config.pool.block_size)
     }
 
-    /// Most payload, in bytes, that fits into a connection's send buffer. With autotuning the
-    /// buffer's maximum counts, otherwise the cap on what may be set.
+    /// Most payload, in bytes, that fits into a connection's send buffer. With autotuning, the
+    /// buffer can grow to `send_buffer_max`; otherwise it has its configured size, capped by
+    /// `send_buffer_limit`.
     pub fn send_capacity(&self) -> u64 {
         let tcp = &self.config.tcp;
         let size = if tcp.send_buffer_max > tcp.send_buffer {

@@ -1,7 +1,7 @@
 //! The time in which connections were active, and the mean number of simultaneous ones.
 //!
-//! Rule: a connection is active from its start to the end of its own measurement; the beginning of
-//! the run that results exclude (`omit`) is not counted. An idle connection counts as active.
+//! Rule: a connection is active from its start to the end of its own measurement, without the
+//! beginning of the run that results exclude (`omit`). An idle connection counts as active.
 
 use fullpipe_pool::{Duration, Instant};
 

@@ -18,9 +18,9 @@ use crate::{
     measured::Outcome,
 };
 
-/// First virtual time between two samples of the transfer.
+/// Virtual time between the first two samples. Later intervals adapt to the rate of the transfer.
 const FIRST_SLICE: Duration = Duration::from_micros(100);
-/// Approximate number of samples before the end of a shortened run.
+/// Approximate number of samples in a shortened run.
 const LOOKS: u64 = 16;
 /// Fewest samples that prove that two runs are the same.
 const LEAST_KNOWN: usize = 4;
@@ -118,9 +118,9 @@ pub fn has_early_ends(setup: &Setup) -> bool {
     !is_alone && !setup.flows.iter().all(is_lasting)
 }
 
-/// Returns `setup` with every flow shortened to `share`, if all flows are datagrams. A shortened
-/// flow represents the whole, because only queues carry state from one moment to the next. Returns
-/// `None` for streams, and for a row with a one-time event.
+/// Returns `setup` with every flow shortened to `share` of its bytes or duration. Returns `None`
+/// unless all flows carry datagrams and the row has no one-time event. A part of a datagram flow
+/// represents the whole flow, because it has no congestion control that must adapt first.
 pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
     let is_plain = |plan: &FlowPlan| {
         plan.is_udp() && plan.omit.is_zero() && plan.at_least.is_zero() && plan.at_most.is_none()
@@ -144,9 +144,9 @@ pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
 }
 
 impl Scene<'_> {
-    /// Runs `part` of the transfer; a row that cannot be cut is run whole. `known` are the samples
-    /// of another run. This run ends early if it equals the first half of these samples, event by
-    /// event. Calls `progress` from time to time; returns `None` if `progress` returns
+    /// Runs `part` of the transfer; a row that cannot be cut is run whole. `known` contains the
+    /// samples of an earlier run. If the first half of them equals the samples of this run, this
+    /// run ends early. Calls `progress` from time to time; returns `None` if `progress` returns
     /// `ControlFlow::Break`.
     ///
     /// # Errors
@@ -246,19 +246,21 @@ enum CutEnding {
 struct Cut<'a> {
     plan: &'a FlowPlan,
     part: Part,
-    /// Bytes of the first flow, and seconds since its start, after which the run is cut.
+    /// Bytes of the first flow after which the run is cut.
     bytes: u64,
+    /// Seconds since the start of the first flow after which the run is cut.
     age_s: f64,
-    /// The number of bytes does not end the run before this many seconds since the start of the
-    /// first flow.
+    /// Even after `bytes`, the run continues until this many seconds since the start of the first
+    /// flow.
     least_s: f64,
     /// Rate of the slowest link of the first flow's path, in Mbit/s.
     most_mbps: f64,
-    /// Longest time between two samples, and the time until the next sample.
+    /// Longest time between two samples.
     longest_slice: Duration,
+    /// Time until the next sample.
     slice: Duration,
-    /// False if the length of the run may still be doubled. That happens at most once, if the rate
-    /// is not steady.
+    /// False if the run may still be doubled in length. It is doubled at most once, if the rate is
+    /// not steady.
     is_final: bool,
     looks: Vec<Look>,
 }
@@ -273,8 +275,8 @@ impl<'a> Cut<'a> {
             }
             Stop::After(length) => (u64::MAX, length.as_secs_f64() * part.share),
         };
-        // Let the part begin after the start of the last flow, so that it contains a part of every
-        // flow.
+        // Count the part's time from the start of the last flow, so that every flow is running
+        // during the part.
         let latest = setup.flows.iter().map(|flow| flow.start).max();
         let late = latest.unwrap_or_default().as_secs_f64() - plan.start.as_secs_f64();
         Self {
@@ -286,8 +288,8 @@ impl<'a> Cut<'a> {
             most_mbps: most_mbps(setup),
             longest_slice: Duration::from_secs_f64(age_s / LOOKS as f64).min(LONGEST_SLICE),
             slice: FIRST_SLICE,
-            // Never double a run with several flows, because they must be compared over the same
-            // time.
+            // Never double a run with several flows: runs with different settings are compared, and
+            // each must cover the same time.
             is_final: setup.flows.len() > 1,
             looks: vec![Look::START],
         }

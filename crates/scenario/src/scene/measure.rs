@@ -29,7 +29,8 @@ pub(super) struct Finished<'a> {
 }
 
 impl Finished<'_> {
-    /// Returns the measured quantities. `busy` is the time for which the busiest link was in use.
+    /// Returns the measured quantities. `busy` is the time for which the busiest link carried
+    /// frames.
     pub fn measured(&self, ended: &[Ended<'_>], busy: Duration) -> Measured {
         let first = &ended[0];
         let info = first.facts.client.info.as_deref();

@@ -28,7 +28,7 @@ pub struct Silence {
     pub connections: usize,
     /// Number of all connections.
     pub of: usize,
-    /// Number of those connections whose silent peer had closed its window.
+    /// Number of connections whose silent peer had closed its window.
     pub closed: usize,
     /// Index of the host that waits for the silent peers; if there are several such hosts, the
     /// first.

@@ -51,8 +51,8 @@ impl Watching {
         }
     }
 
-    /// Time until the next recording of sockets. At the time of a recording, returns a whole
-    /// interval instead of 0.
+    /// Returns the time until the next recording of sockets. If a recording is due now, returns a
+    /// whole interval instead of 0.
     pub fn until_sockets(&self, now: Instant) -> Option<Duration> {
         let every = self.watch.sockets?.as_nanos();
         let now = now.as_nanos();

@@ -71,9 +71,9 @@ pub struct Socket {
     pub app_limited: bool,
     /// Time in which some payload was unsent or unacknowledged.
     pub busy_ms: f64,
-    /// Part of the busy time limited by the peer's window.
+    /// Part of `busy_ms` in which the peer's window limited sending.
     pub rwnd_limited_ms: f64,
-    /// Time limited by the send buffer or by packet memory.
+    /// Time in which the send buffer or packet memory limited sending.
     pub sndbuf_limited_ms: f64,
     /// State of loss recovery: open, disorder, cwr, recovery or loss.
     pub ca_state: &'static str,
@@ -105,7 +105,7 @@ pub struct Memory {
     pub t: u64,
     /// Size of the send buffer, with the overhead that a system counts in addition to payload.
     pub tb: u64,
-    /// Bytes reserved for the advertised window, or unused in partly filled blocks.
+    /// Bytes reserved for the advertised window, and unused bytes of partly filled blocks.
     pub f: u64,
     /// Blocks of written payload.
     pub w: u64,

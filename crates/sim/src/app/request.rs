@@ -1,4 +1,4 @@
-//! Requests and responses: a client sends requests, a server answers each.
+//! Requests and responses: a client sends requests, and a server answers each of them.
 //!
 //! Rule: the next request is sent only after the whole response was read. Response
 //! times are not measured here.

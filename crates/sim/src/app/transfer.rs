@@ -54,17 +54,17 @@ impl Transfer {
         }
     }
 
-    /// A transfer that writes as planned and closes when the peer does.
+    /// A transfer that writes as planned, and closes after the peer has shut down its direction.
     pub fn sender(plan: WritePlan) -> Self {
         Self::new(Some(plan), ReadPlan::Eager, Ending::Graceful)
     }
 
-    /// A transfer that reads as planned and closes when the peer does.
+    /// A transfer that reads as planned, and closes after the peer has shut down its direction.
     pub fn sink(plan: ReadPlan) -> Self {
         Self::new(None, plan, Ending::Graceful)
     }
 
-    /// Ends the transfer early if its [`Ending`] is due; returns true if it did.
+    /// Ends the transfer early if its [`Ending`] is due. Returns true if the transfer was ended.
     fn ends_early(&self, socket: &mut dyn Socket) -> bool {
         let moved = self.reader.read() + self.writer.as_ref().map_or(0, Writer::written);
         match self.ending {

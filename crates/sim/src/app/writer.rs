@@ -144,7 +144,8 @@ impl Writer {
                 }
                 return (true, NextRun::OnEvent);
             }
-            // The end of the plan's time cuts the current write short; a pause does not.
+            // Run again at the end of the plan's time, even during a write: the current write is
+            // then cut short.
             let deadline = match self.plan.amount {
                 Amount::Bytes(_) => NextRun::OnEvent,
                 Amount::For(length) => NextRun::At(started + length),

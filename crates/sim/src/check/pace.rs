@@ -1,10 +1,10 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: each byte takes its transmission time at the pacing rate. In any period, a sender may
-//! send the bytes that the rate allows and one quantum (a millisecond of the rate, or two
-//! segments). It may send ten more segments for each flight that began with nothing in flight, and
-//! one more for each tail loss probe, which leaves when its timer ends (RFC 8985 §7.3). If the
-//! rate changed since the last payload, the higher rate counts.
+//! Rule: each byte takes its transmission time at the pacing rate. In any period, a sender may send
+//! the bytes that the rate allows and one quantum (a millisecond of the rate, or two segments). It
+//! may send ten more segments each time it starts with nothing in flight, and one more for each
+//! tail loss probe, because the probe leaves when its timer ends (RFC 8985 §7.3). If the rate
+//! changed since the last payload, the higher rate counts.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub struct PaceChecker {
     quantum: Duration,
     at: Instant,
     rate: u64,
-    /// Bytes that the current flight may still send unpaced.
+    /// Bytes that the sender may still send unpaced.
     free: u32,
     /// Bytes of payload that this checker has seen on the wire.
     seen: u64,
@@ -72,8 +72,8 @@ impl PaceChecker {
             probes,
         } = pacing;
         let bytes: u32 = payloads.iter().sum();
-        // A segment that waits for ARP counts as sent before this checker sees it, and a
-        // flight may have begun with it.
+        // A segment that waits for ARP counts as sent before this checker sees it. Nothing may have
+        // been in flight when it was sent.
         let is_unseen = sent != self.seen + u64::from(bytes);
         self.seen = sent;
         let passed = now.since(self.at);
@@ -92,13 +92,13 @@ impl PaceChecker {
         self.quantum = self.quantum.max(quantum);
         let fastest = rate.max(self.rate);
         (self.at, self.rate) = (now, rate);
-        // A flight has begun if only these bytes, and perhaps a FIN, which counts as one
-        // byte, are in flight.
+        // Nothing was in flight before these frames if only their bytes, and perhaps a FIN, which
+        // counts as one byte, are in flight now.
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
-        // The count includes other connections' probes. One unpaced segment more hardly weakens
-        // the check.
+        // The count includes other connections' probes. Allowing an unpaced segment for such a
+        // probe hardly weakens the check.
         if std::mem::replace(&mut self.probes, probes) != probes {
             self.free += mss;
         }

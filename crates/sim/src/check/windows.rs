@@ -18,8 +18,8 @@ struct EndState {
     iss: Option<u32>,
     /// Window scale option of this end.
     scale: Option<u8>,
-    /// Window field of this end's SYN. The window counts from the other end's initial sequence
-    /// number, and the field is kept until that number is known.
+    /// Window field of this end's SYN, kept until the other end's initial sequence number is known,
+    /// because the window counts from that number.
     syn_window: Option<u16>,
     /// Right edge of the window that this end advertised.
     edge: Option<u32>,
@@ -27,8 +27,8 @@ struct EndState {
     sent_end: u32,
     /// Sequence number of this end's FIN.
     fin: Option<u32>,
-    /// This end acknowledged the other end's FIN, or the other end sent a reset, so the connection
-    /// may be over here.
+    /// The connection may be over at this end, because this end acknowledged the other end's FIN,
+    /// or the other end sent a reset.
     may_be_over: bool,
     /// This end answered one SYN twice with different sequence numbers, as a listener with SYN
     /// cookies may. These are the number and the scale of the first answer; later segments show
@@ -59,7 +59,7 @@ impl WindowChecker {
     /// Checks a segment that `end` (0 or 1) sends.
     ///
     /// # Errors
-    /// If a rule is violated; states the rule.
+    /// If a rule is violated; the error states the rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
             // The connection is over. With SYN cookies, a segment still in flight may open another

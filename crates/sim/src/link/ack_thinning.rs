@@ -1,9 +1,9 @@
 //! ACK thinning: a device that delays pure ACKs and sends only some of them.
 //!
 //! Rule: an ACK is dropped only if a later ACK of its connection, which acknowledges more, takes
-//! its place. Every byte is therefore acknowledged, duplicate ACKs arrive, and the link never
-//! waits for an ACK longer than the setting allows. An ACK that waits delays no other frame: any
-//! frame that is queued behind the ACK ends its wait.
+//! its place. Every byte is therefore acknowledged, duplicate ACKs arrive, and the link never waits
+//! for an ACK longer than the setting allows. A waiting ACK delays no other frame: when another
+//! frame is queued behind the ACK, the ACK stops waiting.
 //!
 //! Modems and half-duplex radios do this to save transmissions (RFC 3449 §5.2.1).
 
@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use super::frame::ETHERNET_HEADER_LEN;
 use super::queue::{FrameQueue, QueuedFrame};
 
-/// The number of ACKs of which one is sent, and the longest wait.
+/// The number of ACKs that one ACK replaces, and the longest wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AckThinning {
-    /// Number of waiting ACKs of a connection of which only the last is sent; below 2, all are
-    /// sent.
+    /// Number of waiting ACKs of one connection after which the last of them is sent in place of
+    /// all. Below 2, every ACK is sent.
     pub every: u32,
     /// Longest time for which an ACK waits for further ACKs, in microseconds. With 0, only ACKs
     /// that wait for the wire are thinned.

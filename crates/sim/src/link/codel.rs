@@ -44,7 +44,7 @@ impl Codel {
 /// The state of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CodelState {
-    /// Time at which the delay will have been above the target for an interval.
+    /// Time at which the delay will have been above the target for an interval, if it stays above.
     first_above_time: Option<Instant>,
     drop_next: Instant,
     /// Drops since the dropping state was entered.
@@ -55,9 +55,9 @@ pub(super) struct CodelState {
 }
 
 impl CodelState {
-    /// Takes the frame that leaves `line` at `now`, and returns it with the number of frames
-    /// that were marked. Calls `dropped` with each frame that is dropped. A frame that
-    /// leaves at most `maxpacket` bytes behind is never dropped.
+    /// Takes the frame that leaves `line` at `now`, and returns it with the number of frames that
+    /// were marked. Calls `dropped` with each frame that is dropped. If at most `maxpacket` bytes
+    /// remain in the queue behind a frame, the frame is never dropped.
     pub fn deque(
         &mut self,
         model: Codel,

@@ -144,8 +144,8 @@ impl DirectionState {
         len <= self.link.mtu + ETHERNET_HEADER_LEN && fits_bucket
     }
 
-    /// Marks an arriving frame if the queue is longer than the ECN threshold, and returns the
-    /// reason if the frame is dropped.
+    /// Marks an arriving frame if the queue is longer than the ECN threshold. If the frame must be
+    /// dropped, returns the reason as an error.
     fn treat(&mut self, frame: &mut [u8]) -> Result<(), FrameLoss> {
         let shaper_bytes = self.link.token_bucket.map(|bucket| bucket.limit_bytes);
         self.line
@@ -338,7 +338,8 @@ impl LinkEngine {
         }
     }
 
-    /// Returns the reason if a frame that is offered to `own` may not join its queue.
+    /// Decides whether an offered frame may join the queue of `own`. If not, returns the reason as
+    /// an error.
     fn admit(own: &mut DirectionState, is_up: bool, frame: &mut [u8]) -> Result<(), FrameLoss> {
         if !is_up {
             return Err(FrameLoss::LinkDown);
@@ -434,8 +435,8 @@ impl LinkEngine {
         let mut frame = waiting.frame;
         let (mut start, mut bits_from) = (start, bits_from);
         if let Some(model) = own.link.token_bucket {
-            // Ask the bucket again: CoDel may have dropped the frame for which it was asked before,
-            // and a longer frame leaves now.
+            // Ask the bucket again: CoDel may have dropped the frame for which the bucket was asked
+            // before, and the frame that leaves now may be longer.
             let ready = own.bucket.ready(model, frame.len(), start);
             bits_from += ready.since(start);
             start = ready;

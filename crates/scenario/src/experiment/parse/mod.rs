@@ -291,7 +291,8 @@ fn link(
         link.keep::<()>(Err(rtt.key_mistake(what)));
     }
     if let Some(why) = plan.contradiction().filter(|_| link.mistakes() == before) {
-        // Keep the refused link, because other parts of the file refer to it.
+        // Report the contradiction, but return the link, because other parts of the file refer to
+        // it.
         link.keep::<()>(Err(entry.key_mistake(why)));
     }
     Ok(plan)

@@ -142,8 +142,8 @@ impl File<'_> {
     }
 
     /// Returns the published figures that `rows` and `quantities` of `section` name. Without
-    /// `quantities`, returns every published figure of these rows. With `origins`, refuses a
-    /// fitted figure.
+    /// `quantities`, returns every published figure of these rows. With `origins`, refuses a figure
+    /// to which a parameter was fitted.
     fn figures(
         &self,
         section: &Section<'_>,
