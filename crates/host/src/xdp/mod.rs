@@ -259,7 +259,7 @@ impl HostDevice for XdpSocket {
     }
 
     /// Calls the kernel until it takes no more frames: a call may take only some of them. The other
-    /// frames, for which the interface has no room, are tried again after [`SEND_AGAIN`].
+    /// frames, for which the interface has no room, are tried again 200 µs later.
     fn flush(&self) {
         let mut waiting = self.sender().waiting();
         while waiting > 0 {
