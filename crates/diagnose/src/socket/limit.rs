@@ -1,9 +1,9 @@
 //! The limit of a socket at one moment.
 //!
-//! Rule: the kernel's direct statements, its recovery state and its probe timer, come first. Then
-//! comes the tightest bound on unsent payload, as in the stack's own decision. If nothing is
-//! unsent, the use of the send buffer decides, because `tcpi_sndbuf_limited` often stays 0. If no
-//! limit fits the observation, the limit is unknown. This file does not charge time.
+//! Rule: the kernel's recovery state and its probe timer decide first, because they name the limit
+//! directly. Otherwise, if payload is unsent, the tightest bound decides, as in fullpipe's own
+//! stack. If nothing is unsent, the use of the send buffer decides, because `tcpi_sndbuf_limited`
+//! often stays 0. If no limit fits the observation, the limit is unknown.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -17,8 +17,8 @@ use crate::inferred::Confidence;
 const CA_RECOVERY: u8 = 3;
 /// Value of the kernel's `ca_state` after a retransmission timeout.
 const CA_LOSS: u8 = 4;
-/// BBR is in startup if its pacing gain is at least this. The gain is 2.77 or 2.89 times 256, less
-/// rounding.
+/// BBR is in startup if its pacing gain is at least this. In startup, the gain is 2.77 or 2.89
+/// times 256, rounded down.
 const BBR_STARTUP_GAIN: u32 = 700;
 /// Memory in bytes that the kernel uses for a segment with 1,448 bytes of payload.
 const SEGMENT_MEMORY: u32 = 2_304;
@@ -157,8 +157,8 @@ impl Default for SocketMemo {
 }
 
 /// Returns true if the kernel refuses to write a segment (`sk_stream_memory_free`). The kernel
-/// compares before it adds a segment, and later takes back memory that the segment did not use. The
-/// memory of a full buffer may therefore be below its size by up to two segments, or by up to a
+/// checks before it adds a segment, and later takes back memory that the segment did not use. A
+/// full buffer may therefore use less memory than its size: up to two segments less, or up to a
 /// sixteenth of the size if that is more.
 pub fn is_full(memory: &SocketMemory) -> bool {
     let short = (memory.sndbuf / 16).max(2 * SEGMENT_MEMORY);

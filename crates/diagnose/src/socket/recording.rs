@@ -60,8 +60,8 @@ struct NewSocket {
     congestion: String,
 }
 
-/// A later line: time, new sockets, sockets that are gone, and changed values. A row has the
-/// socket's number, followed by pairs of column and value.
+/// A later line: time, new sockets, sockets that are gone, and changed values. Each entry of `rows`
+/// has the socket's number, followed by pairs of column and changed value.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Line {
     t_us: u64,
@@ -80,7 +80,7 @@ fn columns() -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns true for a column that is a clock: it changes even if nothing happens.
+/// Returns true for a column that is a clock: its value changes even if nothing happens.
 fn is_clock(name: &str) -> bool {
     name == "expires" || name.starts_with("last_")
 }

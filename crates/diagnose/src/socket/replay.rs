@@ -61,8 +61,8 @@ impl Replay {
     /// Most bands of a socket.
     pub const BANDS: usize = 1_024;
 
-    /// Reads `recording` to its end, or until `goes_on` returns false. The second value is the
-    /// error that ended the reading, if there was one.
+    /// Reads `recording` to its end, or until `goes_on` returns false. Also returns the error that
+    /// ended the reading, if there was one.
     pub fn of<R: BufRead>(
         recording: &mut SocketRecording<R>,
         goes_on: &mut impl FnMut() -> bool,

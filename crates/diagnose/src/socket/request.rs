@@ -102,7 +102,7 @@ impl std::str::FromStr for EndFilter {
 /// The sockets to observe. An empty list matches every socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketFilter {
-    /// Ports, each of which may be that of either end.
+    /// Ports. A socket matches if one of its two ends has one of these ports.
     pub ports: Vec<u16>,
     /// Addresses and ports of the peer.
     pub peers: Vec<EndFilter>,

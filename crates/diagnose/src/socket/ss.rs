@@ -1,8 +1,8 @@
 //! A socket in the format of `ss -tinm`.
 //!
 //! Rule: names, order, rounding and omitted values are those of `ss` (iproute2), so a line can be
-//! compared with one of `ss` as text. The keys of [`SsFields`] are the names of `ss` with the
-//! unit, as in the lab's output for sockets.
+//! compared as text with a line of `ss`. The keys of [`SsFields`] are the names of `ss` with the
+//! unit.
 
 use std::fmt::Write;
 
@@ -358,7 +358,7 @@ fn congestion(line: &mut String, model: &CongestionModel) {
             );
         }
         CongestionModel::Dctcp { enabled: false, .. } => line.push_str(" dctcp:fallback_mode"),
-        // Print nothing: `ss` uses only the round-trip time of this report.
+        // `ss` prints none of these values.
         CongestionModel::Vegas { .. } => {}
     }
 }

@@ -2,9 +2,9 @@
 //! of the kernel that mislead.
 //!
 //! Rule: a setting is named only if it changes the limit. It is printed with its present value and
-//! its cap. The advice never lowers the present value. If the path or the program is the limit,
-//! the verdict says that no setting helps. Sizes are the least that follow from the observations;
-//! they are not predictions.
+//! its cap. The advice never lowers the present value. If the path or the program is the limit, the
+//! verdict says that no setting helps. A size in the advice is the smallest that the observations
+//! justify. It is not a prediction.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ use super::{
     tcp_info::TcpInfo,
 };
 
-/// A counter of the kernel that contradicts the verdict is noted if the limit has at least this
-/// share.
+/// A kernel counter that contradicts the verdict is noted if it is wrong for more than this share
+/// of the time.
 const NOTED_SHARE: f64 = 0.05;
 /// The path has a queue if the round-trip time is at least this many times the smallest one.
 const QUEUE_FACTOR: f64 = 1.25;
@@ -433,8 +433,8 @@ impl Case<'_> {
 
     /// Returns true if the peer's program leaves received payload unread for at least half of the
     /// time that `limit` lasted. `window` is the largest window in bytes. The last observation
-    /// decides only if there is no account of the peer's receiver: even a slow reader has just
-    /// read at some moments.
+    /// decides only if there is no account of the peer's receiver, because at a single moment even
+    /// a slow reader may have read everything.
     fn is_peer_reading_slowly(&self, limit: Limit, window: u64) -> bool {
         let Some(other) = self.other else {
             return false;

@@ -7,9 +7,9 @@ mod replays;
 
 use super::*;
 
-/// Answers of Linux 6.18, one per line: name and bytes. They are from connections over the
+/// Answers of Linux 6.18, one per line: name and bytes. They are from two connections over the
 /// loopback device, each with an answer of the sender and one of the receiver. In one connection
-/// the reader had stopped, in the other payload was unread.
+/// the reader had stopped; in the other, payload was unread.
 const ANSWERS: &str = include_str!("linux-6.18.hex");
 /// Bytes of an answer before its attributes.
 const HEADER_LEN: usize = 72;
