@@ -28,7 +28,7 @@ const UNSET: &str = "unset";
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.
 const MARGIN: f64 = 1.01;
-/// The runs with few seeds decide if their result differs from the required result by more than
+/// Runs with few seeds are enough if their result differs from the required result by more than
 /// this share.
 const CLEAR: f64 = 0.03;
 
@@ -64,8 +64,7 @@ impl Advised {
     }
 }
 
-/// Returns `gain`, a result with ample amounts, with each amount reduced to the smallest value that
-/// gives nearly the same goodput.
+/// Reduces each ample amount of `gain` to the smallest value that gives nearly the same goodput.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found.
@@ -178,10 +177,10 @@ impl Enough {
     }
 }
 
-/// Bisects the amount in `slot` of `best` between two values, of which the larger one suffices.
-/// Most amounts limit the goodput in proportion, so the first values are extrapolated. `hint`, the
-/// value found for another amount, is tried first, because the send buffer and the receive buffer
-/// of a transfer often need the same size.
+/// Bisects the amount in `slot` of `best` between a value that does not suffice and a larger one
+/// that does. Goodput is often proportional to the amount, so the first values are extrapolated.
+/// `hint`, the value found for another amount, is tried first, because the send buffer and the
+/// receive buffer of a transfer often need the same size.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,

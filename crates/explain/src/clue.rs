@@ -13,7 +13,7 @@ const FEW: u64 = 8;
 /// If the ACKs' direction was busy for at least this share of the time, it may have been full while
 /// data was sent.
 const BUSY: f64 = 0.75;
-/// Smallest used share of the pool at which packet memory may be scarce.
+/// Packet memory may be scarce if at least this share of the pool is used.
 const USED: f64 = 0.25;
 
 /// A sign in the account of a run.
@@ -157,8 +157,8 @@ impl Clues {
 
     /// Returns the clues from counters, each with the share of the time that it may explain. A full
     /// table, a full ring and datagrams may explain the whole time. A full direction of ACKs may
-    /// explain the share for which it was busy, and losses and timeouts the share `repair`. The
-    /// other clues occur in many transfers, so their share is unknown and counts as 0.
+    /// explain the share for which it was busy. Losses and timeouts may explain the share `repair`.
+    /// The other clues occur in many transfers, so their share is unknown and counts as 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();

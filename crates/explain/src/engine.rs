@@ -40,11 +40,13 @@ const LEAST_TRIPS: f64 = 25.0;
 const MOST_STEPS: f64 = 200_000.0;
 /// Every run may carry at least this much payload: the bytes of [`SEGMENTS`] segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
-/// A part of a transfer predicts the whole well enough if its error is at most this share.
+/// No larger part is tried if a part of the transfer predicts the whole with at most this error, as
+/// a share.
 const CUT_ERROR: f64 = 0.05;
 /// A transfer of at most this many events is run whole, although a change may multiply the events.
 const SHORT: f64 = 2_000.0;
-/// Largest error, as a share, at which a part of a transfer still represents the whole.
+/// If the budget allows no larger part, a part represents the whole with at most this error, as a
+/// share.
 const MOST_ERROR: f64 = 0.1;
 /// Approximate number of runs of an explanation, without and with random impairments.
 const RUNS: [f64; 2] = [80.0, 150.0];
@@ -154,8 +156,8 @@ pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
 }
 
 /// Returns the part with `share` of the transfer; a short transfer with a fixed number of bytes is
-/// run whole. A run of a transfer that ends after a time always has a bound on its work, because a
-/// change may let the transfer carry ten thousand times as many bytes.
+/// run whole. A run of a transfer that ends after a fixed time always has a bound on its work,
+/// because a change may let the transfer carry ten thousand times as many bytes.
 fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let measured = &played.measured;
     let has_end = matches!(setup.flow().stop, Stop::Bytes(_));

@@ -25,7 +25,7 @@ pub struct Explanation {
     /// The part of the transfer that these levers change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<LeverKind>,
-    /// A lever of another cause whose result is within 5 % of the best one.
+    /// A lever of another cause whose result is within 5 % of the best lever's result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
     /// The explanation as text.

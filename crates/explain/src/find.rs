@@ -25,7 +25,7 @@ const RIVALS: usize = 2;
 pub struct Found {
     /// The lever, or the combination of levers, that helps most; `None` if nothing helps.
     pub best: Option<Gain>,
-    /// A lever of another cause whose result is within 5 % of the best one.
+    /// A lever of another cause whose result is within 5 % of the best lever's result.
     pub rival: Option<Gain>,
     /// The impairment of the path that costs most time, if its cost is comparable with the time
     /// that the best lever of the hosts saves.

@@ -54,8 +54,7 @@ pub fn knobs() -> impl Iterator<Item = &'static str> {
 }
 
 impl Row {
-    /// Returns false if the knob is one of the other transport protocol: TCP if `udp`, otherwise
-    /// UDP.
+    /// Returns false for a TCP knob if `udp` is true, and for a UDP knob if `udp` is false.
     fn is_of(&self, udp: bool) -> bool {
         let other = if udp { "tcp" } else { "udp" };
         self.knob
@@ -90,7 +89,7 @@ impl Row {
         }
     }
 
-    /// Size of a buffer of `host` whose payload equals the bandwidth-delay product of the path.
+    /// Size of a buffer of `host` that has room for one bandwidth-delay product of payload.
     fn product(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
         let tcp = &host.config.tcp;
         let share = match self.knob {

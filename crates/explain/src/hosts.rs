@@ -16,7 +16,7 @@ use crate::{
 
 /// Rounds in which ample resources may reveal the next scarce resource.
 const ROUNDS: usize = 3;
-/// Number of the best single levers, of which all pairs are tried.
+/// Number of single levers, the best ones, whose pairs are all tried.
 const PAIRED: usize = 4;
 /// Combinations that are run with all seeds.
 const PROMISING: usize = 4;
@@ -45,7 +45,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();
     let all = with_all_resources(search, &[], &mut clues, &search.base)?;
-    // Conclude that no change has an effect only if the run is identical to the unchanged one. In a
+    // Rule out all resources at once only if their run is identical to the unchanged run. In a
     // different run, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
     // If all resources together have no effect, no single resource has one.

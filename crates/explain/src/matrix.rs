@@ -89,7 +89,7 @@ pub struct Together {
 }
 
 impl MatrixLine {
-    /// The larger of the two gains; a run that did not end with all bytes is ignored.
+    /// The larger gain of `twice` and `ample`; a run that did not end with all bytes is ignored.
     pub fn best_gain(&self) -> f64 {
         let runs = self.twice.iter().chain([&self.ample]);
         let gains = runs

@@ -1,4 +1,4 @@
-//! A setting named as its host's system names it.
+//! The names of settings in the operating system of a host, such as `SO_SNDBUF` in Linux.
 //!
 //! Rule: if the host's preset has an alias for the knob, verdicts, `--set` and the text to paste
 //! use the alias; otherwise they use fullpipe's own name. Names, units and the text to paste are
@@ -9,7 +9,7 @@ use fullpipe_scenario::experiment::{HostPlan, other_names};
 
 use crate::caution;
 
-/// A setting named as its host's system names it.
+/// A setting under its name in the host's operating system, with values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSetting {
     /// The name, as `--set` takes it.
@@ -20,12 +20,12 @@ pub struct NamedSetting {
     pub wanted: String,
     /// The setting with that value, ready to paste.
     pub paste: String,
-    /// Risks of the setting, and the person or program that must make it, one sentence each.
+    /// Cautions, one sentence each: risks of the setting, and what the change needs, such as root.
     pub cautions: Vec<String>,
 }
 
 /// Names `knob` of `host` and the value `wanted`. Uses an alias of the host's system if the alias
-/// can express the value, rounded up; otherwise fullpipe's name.
+/// can express the value or a slightly larger one; otherwise uses fullpipe's name.
 pub fn setting(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     let aliases = alias::of_knob(host.preset.name, knob).into_iter();
     let mut known = aliases.filter_map(|name| {
@@ -74,9 +74,9 @@ pub fn own(host: &HostPlan, knob: &str, wanted: &str) -> NamedSetting {
     }
 }
 
-/// Names a field of the flow that `host` sends, with its present and its wanted value. Also returns
-/// the name for `--set`. A name of the host's system changes all flows of the host; without such a
-/// name, the field of this flow is returned.
+/// Names `field` of `flow`, which `host` sends; `values` are the present and the wanted value. Also
+/// returns the name for `--set`. If the host's system has a setting for the field, that setting is
+/// named, although it changes all flows of the host.
 pub fn of_flow(
     host: &HostPlan,
     flow: &str,
@@ -108,8 +108,8 @@ pub fn of_flow(
     (setting, set)
 }
 
-/// Returns the sentence for a knob without a known setting in the host's system; `None` for a host
-/// that is no such system.
+/// Returns the caution that the host's system has no known setting for a knob; `None` for a host
+/// with the default preset, which is fullpipe's own.
 fn no_name(host: &HostPlan) -> Option<String> {
     let system = host.preset.name;
     (system != "default")

@@ -21,7 +21,7 @@ use crate::{
 
 /// Smallest share of the time for which a sentence is written.
 const WORTH_TELLING: f64 = 0.1;
-/// Most limits of the account, and most changes without gain, that are listed.
+/// At most this many limits of the account are listed, and at most this many changes without gain.
 const MOST_TOLD: usize = 3;
 /// Gains from this ratio on are printed as a ratio, smaller gains in percent.
 const MANY: f64 = 10.0;
@@ -209,7 +209,7 @@ fn no_help(setup: &Setup, search: &Search<'_>, found: &Found) -> Option<String> 
         }
         let host = &setup.hosts[hosts[0]];
         let name = advice::present_setting(host, lever.field).name;
-        // The users of a system are not told about a knob that the system does not have.
+        // Omit a knob that the host's system does not have.
         let is_own = name != lever.field || host.preset.name == "default";
         if is_own && !names.contains(&(hosts[0], name.clone())) {
             names.push((hosts[0], name));

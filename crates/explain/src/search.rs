@@ -27,7 +27,7 @@ pub const KEPT: f64 = 0.98;
 /// A single lever is named instead of the best combination if the lever alone has at least this
 /// share of the combination's gain.
 const ALONE: f64 = 0.87;
-/// Two causes whose speeds differ by less than this share are both named.
+/// Two causes are both named if removing either gives the same speed within this share.
 const EQUAL: f64 = 0.05;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
@@ -47,7 +47,7 @@ const FINALISTS: usize = 4;
 pub struct Gain {
     /// Indices of the levers in the list.
     pub places: Vec<usize>,
-    /// Their settings.
+    /// Changed settings of these levers.
     pub changes: Vec<Change>,
     /// Goodput of the run for each seed.
     pub speed: Speed,
@@ -337,8 +337,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Sorts gains, the best first. Of equal gains, a setting that the host's system has comes
-    /// first, then the one that changes fewer settings.
+    /// Sorts gains, the best first. Among equal gains, a lever comes first if the host's system has
+    /// a setting for it, then if it changes fewer settings.
     fn sort(&self, gains: &mut [Gain]) {
         let effort = |gain: &Gain| {
             let lever = &self.levers[gain.places[0]];
@@ -417,7 +417,8 @@ impl<'a> Search<'a> {
         let mtu = smallest_mtu(setup);
         let is_large = measured.delivered_bytes as f64 / sent * (1.0 + WORTH)
             >= mtu.saturating_sub(USUAL_OVERHEAD) as f64;
-        // With a small MTU, even removing header options could gain [`WORTH`].
+        // With a small MTU, do not count the link as full: removing header options could gain
+        // [`WORTH`].
         let is_large = is_large && OPTIONS <= mtu as f64 * WORTH;
         let way = setup.route(flow.from, flow.to).into_iter();
         let busy = way.map(|(number, direction)| {
@@ -432,8 +433,8 @@ impl<'a> Search<'a> {
         is_alone && is_large && busy * (1.0 - again) * (1.0 + WORTH) >= 1.0
     }
 
-    /// Returns the lever of the rate of a link on the first flow's path that `account` shows busy
-    /// all the time.
+    /// Index of the lever for the rate of a link that was always busy according to `account`. The
+    /// link is on the first flow's path.
     pub fn full_link(&self, account: &PathAccount) -> Option<usize> {
         let is_full = |lever: &Lever| lever.field == "rate" && is_full(lever, account);
         self.levers.iter().position(is_full)
@@ -471,8 +472,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Indices of the levers that remove impairments of the path, and of the rate of a full
-    /// direction of ACKs.
+    /// Indices of the levers that remove impairments of the path. If the ACKs' direction is full,
+    /// also that of its rate.
     pub fn faults(&self) -> Vec<usize> {
         let setup = self.setup;
         let route = setup.route(setup.flow().from, setup.flow().to);

@@ -197,8 +197,8 @@ fn every_row_of_a_host_makes_a_lever_on_some_host() {
                 .map(|lever| lever.name),
         );
     }
-    // Also collect the levers of a buffer whose size an application has set: only a system that can
-    // grow it again has a lever for its growth.
+    // Also collect the levers of a host whose send buffer an application has set. Only such a host
+    // has a lever that lets the system grow the buffer again.
     let mut tuned = systems();
     tuned.set("near.SO_SNDBUF", "64K").expect("it is legal");
     let ample = Ample::of(&tuned, 1e6, 0.04);
@@ -405,7 +405,7 @@ fn a_small_send_buffer_is_named_with_the_smallest_value_that_suffices() {
     assert!((45_000..80_000).contains(&needed), "{needed}");
     let advice = found.advice.clone();
     assert_eq!(advice.len(), 1, "{advice:?}");
-    // The prediction is a run; half of the value does not suffice.
+    // A run with the advice gives the predicted goodput; a run with half of the value gives less.
     let speed = |to: u64| {
         let change = [Change {
             to: to.to_string(),
@@ -430,8 +430,8 @@ fn two_windows_of_one_size_are_named_together() {
     assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
 }
 
-/// Each round of slow start waits for its ACKs. Four connections hide that wait; no setting of the
-/// hosts does.
+/// Each round of slow start waits for its ACKs. Only several connections hide that wait; no setting
+/// of the hosts does.
 #[test]
 fn a_thin_ack_path_is_the_property_of_the_path_that_helps_most() {
     let found = explained(

@@ -22,8 +22,8 @@ pub(super) enum Try {
     /// Twice the present number, and the ample number of bytes.
     Bytes,
     /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If an application has set
-    /// the buffer's size, the values also include the size to which the system would let it grow
-    /// otherwise.
+    /// the buffer's size, another value is the size to which the system would let an unset buffer
+    /// grow.
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,
@@ -109,7 +109,7 @@ use End::{Both, Each, Receiver, Sender};
 use Try::{Bytes, Congestion, Entries, Half, Less, More, OneOf, Tuned, Unbounded};
 
 pub(super) const ROWS: &[Row] = &[
-    // Buffers and their caps. A buffer whose size is set does not grow by itself.
+    // Buffers and their caps. A row that sets the size of a buffer also turns off its growth.
     with(
         resource(
             "tcp.send_buffer",

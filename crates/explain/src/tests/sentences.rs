@@ -92,7 +92,7 @@ rows = [{ label = "row" }]
     assert!((predicted / mbps - 1.0).abs() < 1e-9, "{predicted} {mbps}");
 }
 
-/// The limit of an autotuned buffer is a maximum, and its system has a name for that maximum.
+/// A system with autotuned buffers also has a name for a fixed size: `SO_SNDBUF` in Linux.
 #[test]
 fn a_fixed_size_for_a_tuned_buffer_has_the_name_of_its_system() {
     let setup = of_file(
@@ -115,7 +115,8 @@ rows = [{ label = "row" }]
     assert_eq!(names, ["SO_SNDBUF"]);
 }
 
-/// Only 1.5 % of the datagrams are lost, so the ring is named although no change can gain 2 %.
+/// The ring is named although it loses only 1.5 % of the datagrams, so that no change can gain 2 %
+/// of goodput.
 #[test]
 fn a_ring_that_loses_datagrams_is_named_and_not_the_sender() {
     let udp = "workload.protocol = udp\nworkload.write = 1000\nworkload.rate = 8mbit\nworkload.bytes = 400000\n";
