@@ -86,7 +86,8 @@ fn pushed_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     }
     let mut sizes: Vec<u64> = ends.windows(2).map(|two| two[1].1 - two[0].1).collect();
     sizes.sort_unstable();
-    // Nagle's algorithm joins the end of a write with the beginning of the next one.
+    // Allow sizes to differ by less than a segment, because Nagle's algorithm joins the end of a
+    // write with the beginning of the next one.
     let middle = sizes[sizes.len() / 2];
     let near = |size: &&u64| size.abs_diff(middle) < u64::from(evidence.mss);
     let equal = sizes.iter().filter(near).count();
@@ -179,8 +180,8 @@ fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     (sizes[sizes.len() / 2].max(1), gaps[gaps.len() / 2])
 }
 
-/// Adds writes that Nagle's algorithm joined. The first burst is the first write; its partial last
-/// segment had to wait and is not part of the burst. Returns true if it added writes.
+/// Adds writes that Nagle's algorithm joined. The first burst is the first write without the
+/// partial segment at its end, which had to wait. Returns true if it added writes.
 pub fn joined_writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let trace = &evidence.trace;
     let Some(first) = trace.sent.first() else {

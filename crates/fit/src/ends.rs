@@ -162,7 +162,8 @@ fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     }
     peaks.sort_unstable();
     let peak = peaks.get(peaks.len() * 9 / 10).copied()?;
-    // If bytes in flight reach the receive window, the window was the limit.
+    // If bytes in flight reach the receive window, the window was the limit, and not the send
+    // buffer.
     let windows = evidence.trace.acks.iter().filter_map(|acked| acked.window);
     let mut windows: Vec<u64> = windows.collect();
     windows.sort_unstable();
@@ -305,8 +306,8 @@ fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
 
 /// Adds a configured pacing rate if the account names pacing.
 fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
-    // A pacing rate below the path's rate causes no losses. BBR behind a policer also paces, but it
-    // causes losses.
+    // Skip connections with losses: a configured pacing rate below the path's rate causes none, but
+    // BBR behind a policer does, and it also paces.
     let data = evidence.observed.data();
     let loses = data.retransmissions.total() * 200 > data.data_segments;
     if evidence.share(&[Limit::Pacing]) < PACED || loses {

@@ -5,7 +5,7 @@
 //! host passes the middle later than it left the host, and a frame to the host passes the middle
 //! before it arrives.
 //!
-//! Rule: only the frames of the run are used.
+//! Rule: this file reads only the captured frames, and no other result of the run.
 
 use std::{
     io,

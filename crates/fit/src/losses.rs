@@ -15,7 +15,7 @@ use crate::{
 const FULL: f64 = 0.5;
 /// Least wait that shows a queue, in transmission times of full frames.
 const QUEUE_FRAMES: f64 = 4.0;
-/// Least wait that shows a queue, in smallest round trips.
+/// Least wait that shows a queue, as a multiple of the smallest round trip.
 const QUEUE_TRIPS: f64 = 0.05;
 /// Most segments between two losses of one burst.
 const NEAR: u64 = 3;

@@ -102,8 +102,8 @@ impl Figures {
             let place = SeenLimit::ALL.iter().position(|known| *known == band.limit);
             times[place.expect("every limit is in the list")] += length;
             let own = group(band.limit);
-            // A pacing rate derives from the limit that bounds the bytes in flight, so the time is
-            // added to that limit.
+            // A pacing rate derives from the limit that bounds the bytes in flight, so time limited
+            // by pacing is charged to that limit.
             let place = match own {
                 Some(PACING) => flight.or(own),
                 own => own,

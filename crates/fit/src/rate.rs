@@ -32,7 +32,7 @@ const OF_GOODPUT: f64 = 0.95;
 const OF_HIGHEST: f64 = 0.5;
 /// Fewest trains of equal rate that show the path's rate.
 const CLUSTER: usize = 3;
-/// Least share of all trains that must have the equal rate.
+/// Least share of all trains that such a group of equal rates must contain.
 const CLUSTER_SHARE: f64 = 0.003;
 /// Only rates of at least this share of the fastest common rate are considered.
 const NEAR_FASTEST: f64 = 0.75;
@@ -67,7 +67,7 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
 fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> {
     let (mut shown, mut all) = trains(trace, mss, acks);
     all.sort_by(f64::total_cmp);
-    // Ignore trains slower than the payload was carried, because the path's rate is at least that.
+    // Ignore trains slower than the goodput, because the path's rate is at least the goodput.
     let high = *all.get(all.len().checked_sub(FEWEST)?)?;
     let seconds = trace.done.saturating_sub(trace.begin).max(1) as f64 / 1e9;
     let carried = trace.bytes as f64 * 8.0 / seconds;

@@ -1,8 +1,8 @@
 //! The receiving application of the twin (the simulated copy of the captured connection). It may
 //! read slowly, or stop for a time.
 //!
-//! Rule: a slow reader is inferred only if windows limit the sender and most windows are smaller
-//! than the largest one.
+//! Rule: a slow reader is inferred only if the receive window limits the sender, and the median
+//! window is clearly smaller than the largest one.
 
 use fullpipe_scenario::units::seconds_text;
 use fullpipe_tcp::Limit;

@@ -98,7 +98,7 @@ pub fn run(
     })
 }
 
-/// Analyses these segments as one connection, and keeps them in a log.
+/// Analyses `segments` as one connection, and keeps them in a log.
 pub fn followed(segments: &[Segment]) -> (ObservedConnection, SegmentLog) {
     let mut observer = ConnectionObserver::new();
     let mut log = SegmentLog::new();

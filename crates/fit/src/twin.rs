@@ -29,7 +29,8 @@ const EVIDENCE: f64 = 0.05;
 
 /// A change becomes advice only if its gain is at least this plus the twin's error of goodput.
 const WORTH: f64 = 0.1;
-/// A candidate with one more change replaces the best one only if its score is better by this.
+/// A candidate with one more change replaces the best one only if its score is better by at least
+/// this.
 const SIMPLER: f64 = 0.02;
 
 /// Options of a fit.
@@ -229,7 +230,7 @@ impl CaptureTwin {
     ///
     /// # Errors
     /// If a checker of the simulator found a violation; [`TwinFailure::Interrupted`] if `progress`
-    /// breaks.
+    /// returns `ControlFlow::Break`.
     pub fn explain(
         &self,
         progress: &Progress<'_>,

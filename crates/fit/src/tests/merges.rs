@@ -44,7 +44,7 @@ fn near(one: Option<f64>, other: Option<f64>, ratio: f64) -> bool {
         .is_some_and(|(one, other)| (one / other - 1.0).abs() < ratio)
 }
 
-/// In both orders of the captures, the merge finds the clocks' offset and drift, and every loss in
+/// Whichever capture comes first, the merge finds the clocks' offset and drift, and every loss in
 /// the hosts' traces.
 #[test]
 fn clocks_and_losses_of_two_captures_are_found() {
