@@ -47,8 +47,8 @@ pub struct Capture<D> {
     /// `None` only while this value is being dropped.
     frames: Option<SyncSender<RecordedFrame>>,
     writer: Option<JoinHandle<()>>,
-    /// The device was full when the last frame was sent. The same frame is offered again, but it
-    /// is already recorded.
+    /// True if the last frame was recorded, but the full device refused it. When the same frame is
+    /// offered again, it must not be recorded again.
     is_recorded: AtomicBool,
 }
 
@@ -92,7 +92,8 @@ impl<D: HostDevice> Capture<D> {
             return;
         };
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
-        // After a failure nothing reads the channel, and the frame is dropped.
+        // Ignore the error: after a failed write, nothing reads the channel, and the frame is
+        // dropped.
         let _ = frames.send(RecordedFrame {
             time_ns: time.unwrap_or_default().as_nanos() as u64,
             direction,

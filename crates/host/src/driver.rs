@@ -34,7 +34,7 @@ use crate::{
 /// Interval between tries to send to a full device. While a connection waits for completions of the
 /// device, the driver reads them at the same interval.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
-/// Batches that a caller sends before it leaves the remaining ones to the driver's thread.
+/// Most batches that a caller sends in one call. It leaves further batches to the driver's thread.
 const CALLER_BATCHES: u32 = 4;
 
 /// The state that the lock guards.
@@ -76,7 +76,8 @@ impl Core {
         let mut budget = self.stack.turn_budget();
         while budget > 0 && (must || self.is_due(now)) {
             // Poll for no more frames than are certain to fit. If the batch refused a frame, the
-            // stack would assume a full device and charge connections for waiting for it.
+            // stack would assume that the device is full, and charge connections with waiting for
+            // the device.
             let fitting = self.outgoing.room() / self.frame_max;
             if fitting == 0 && !is_full {
                 return;
@@ -113,9 +114,9 @@ impl Core {
         Some(sending)
     }
 
-    /// Returns true if the caller must wake the sleeping thread before its own time, and marks the
-    /// thread as awake. While another thread sends a batch, work that is due now needs no wake:
-    /// the sending thread does that work after its batch.
+    /// Returns true if the caller must wake the sleeping thread earlier than the thread planned,
+    /// and marks the thread as awake. While another thread sends a batch, work that is due now
+    /// needs no wake: the sending thread does that work after its batch.
     fn must_wake_thread(&mut self, now: Instant) -> bool {
         let Some(asleep_until) = self.asleep_until else {
             return false;

@@ -140,7 +140,8 @@ impl FrameBatch<TxMeta> {
     }
 }
 
-/// The sending side of a device, as the stack sees it under the lock: frames go into a batch.
+/// The device that the stack gets under the lock. It puts frames into a batch instead of sending
+/// them.
 pub(crate) struct Outlet<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,

@@ -87,11 +87,12 @@ impl Control {
     }
 }
 
-/// Commands of `linux/ethtool.h`.
+/// Command of `linux/ethtool.h` that turns transmit checksum offload on or off.
 const ETHTOOL_STXCSUM: u32 = 0x17;
+/// Command of `linux/ethtool.h` that reads the numbers of queues.
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
-/// Numbers in an answer about queues, after the command: the largest possible four, and the
-/// four in use, for receiving, sending, other purposes and both directions.
+/// Numbers in an answer about queues: the command, four largest counts and four counts in use. Each
+/// four are for receiving, sending, other purposes, and both directions.
 const CHANNELS: usize = 9;
 
 impl Control {
@@ -106,12 +107,14 @@ impl Control {
         }
     }
 
-    /// Lets the interface fill in checksums of frames that the kernel sends, or not.
+    /// If `on`, the interface fills in checksums of frames that the kernel sends; otherwise the
+    /// kernel computes them.
     pub fn set_checksum_offload(&self, name: &str, on: bool) -> io::Result<()> {
         self.ethtool(name, &mut [ETHTOOL_STXCSUM, on.into()])
     }
 
-    /// Sends a command of ethtool, a structure of numbers, which the kernel may change.
+    /// Sends a command of ethtool. `words` is the structure of the command; the kernel may write
+    /// its answer into it.
     fn ethtool<const N: usize>(&self, name: &str, words: &mut [u32; N]) -> io::Result<()> {
         let mut request = request(name);
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();

@@ -58,8 +58,8 @@ pub fn tcp_info(socket: &impl AsRawFd) -> io::Result<KernelTcpInfo> {
     })
 }
 
-/// Sets the send buffer of `socket` as `SO_SNDBUF` does, also above `net.core.wmem_max`. The
-/// kernel doubles `bytes`.
+/// Sets the send buffer of `socket` as `SO_SNDBUF` does, but without the cap `net.core.wmem_max`.
+/// The kernel doubles `bytes`.
 ///
 /// # Errors
 /// If the process lacks the capability `CAP_NET_ADMIN`.
@@ -67,8 +67,8 @@ pub fn force_send_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
     set_option(socket, libc::SO_SNDBUFFORCE, bytes)
 }
 
-/// Sets the receive buffer of `socket` as `SO_RCVBUF` does, also above `net.core.rmem_max`.
-/// The kernel doubles `bytes`.
+/// Sets the receive buffer of `socket` as `SO_RCVBUF` does, but without the cap
+/// `net.core.rmem_max`. The kernel doubles `bytes`.
 ///
 /// # Errors
 /// If the process lacks the capability `CAP_NET_ADMIN`.
@@ -128,7 +128,7 @@ pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
 /// or makes the kernel compute them.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub fn set_checksum_offload(name: &str, on: bool) -> io::Result<()> {
     Control::open()?.set_checksum_offload(name, on)
 }

@@ -1,8 +1,8 @@
 //! A network namespace of the kernel: a new one for tests and benchmarks, or an existing one.
 //!
 //! Rule: a new namespace has no name, and only threads that were started for it enter it. The
-//! network of other threads therefore does not change. The kernel removes the namespace once this
-//! value is dropped and no thread, process or socket uses it. This file creates no devices.
+//! network of other threads therefore does not change. The kernel removes a namespace once its
+//! [`Namespace`] is dropped and no thread, process or socket uses it. This file creates no devices.
 
 use std::{
     fs::File,

@@ -102,8 +102,8 @@ pub fn add_neighbour(index: u32, address: IpAddr, mac: [u8; 6]) -> io::Result<()
     transact(libc::RTM_NEWNEIGH, flags, &body)
 }
 
-/// Adds a route to the single host `address` over interface number `index`, whose
-/// connections begin with `windows`.
+/// Adds a route to the single host `address` over interface number `index`. Connections over this
+/// route begin with `windows`.
 ///
 /// # Errors
 /// The kernel's error.

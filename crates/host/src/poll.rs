@@ -1,4 +1,4 @@
-//! Waits for descriptors, with timeouts of nanoseconds.
+//! Waits for descriptors, with timeouts in nanoseconds.
 //!
 //! Rule: each wait is one `ppoll` call and does not report which descriptor is ready: the
 //! caller checks its devices and its clock.

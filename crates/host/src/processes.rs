@@ -52,7 +52,7 @@ pub fn socket_owners() -> io::Result<SocketOwners> {
             }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => owners.hidden += 1,
-            // The process has ended meanwhile.
+            // Skip a process that has ended meanwhile.
             Err(_) => {}
         }
     }

@@ -138,7 +138,7 @@ impl Sniffer {
         let Ok(len) = usize::try_from(len) else {
             let error = io::Error::last_os_error();
             let is_nothing = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
-            // An interface that is down may come up again.
+            // Report no error if the interface is down, because it may come up again.
             let is_down = error.raw_os_error() == Some(libc::ENETDOWN);
             return match is_down || is_nothing.contains(&error.kind()) {
                 true => Ok(None),
@@ -161,7 +161,7 @@ impl Sniffer {
     /// Number of packets so far that the kernel dropped because they were not read in time.
     ///
     /// # Errors
-    /// No error is known.
+    /// The kernel's error; none is expected.
     pub fn dropped(&mut self) -> io::Result<u64> {
         // Packets and drops since the last call.
         let mut counts = [0_u32; 2];

@@ -10,7 +10,7 @@ use fullpipe::device::Medium;
 /// Longest name of a network interface (`IFNAMSIZ` without the final zero).
 const NAME_MAX: usize = 15;
 
-/// Kind of device through which frames are exchanged with the kernel.
+/// Kind of network device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceKind {
     /// A TAP device: Ethernet frames to and from the kernel's own stack.
@@ -63,12 +63,12 @@ pub struct DeviceOptions {
     pub mtu: Option<usize>,
     /// An address for the kernel's end of a TAP or TUN device.
     pub host_address: Option<Prefix>,
-    /// Exchange frames with the kernel whose checksums may be incomplete. The kernel or the
-    /// interface completes them before they reach a wire. A capture of such frames shows wrong
-    /// checksums.
+    /// Allow incomplete checksums in frames that are exchanged with the kernel. The kernel or the
+    /// interface completes them before the frames reach a wire. A capture of such frames shows
+    /// wrong checksums.
     pub checksum_offload: bool,
-    /// Exchange frames of many segments with the kernel, which cuts them before they reach a wire.
-    /// Needs `checksum_offload`.
+    /// Allow frames of many segments. The kernel cuts them before they reach a wire. Needs
+    /// `checksum_offload`.
     pub segment_offload: bool,
 }
 

@@ -244,7 +244,7 @@ impl TcpStream {
     /// `tuning`.
     ///
     /// # Errors
-    /// `InvalidInput` for a value out of range; the connection is gone.
+    /// `InvalidInput` for a value out of range; another error if the connection is gone.
     pub fn set(&self, option: SocketOption) -> io::Result<()> {
         self.driver
             .call(|stack, now| stack.tcp_set(self.id, option, now))
@@ -272,7 +272,7 @@ impl TcpStream {
             }
             Ok(())
         });
-        // Wakes a reader or writer that is blocked.
+        // Wake a reader or writer that is blocked.
         for (is_closed, interest) in [(reads, Interest::Read), (writes, Interest::Write)] {
             if is_closed {
                 self.driver.wake(self.handle(), interest);

@@ -144,7 +144,8 @@ impl HostDevice for PacketSocket {
         wire::check_address(host.address)?;
         socket::filter(&self.socket, host.mac)?;
         if let Some(frame) = wire::announcement(host) {
-            // If it is lost, a neighbour with another MAC address asks again after a while.
+            // Ignore an error: if the announcement is lost, neighbours that know another MAC
+            // address ask again after a while.
             let _ = self.send(&frame, TxMeta::default());
         }
         Ok(())
@@ -163,8 +164,9 @@ impl HostDevice for PacketSocket {
                 Ok((len, meta))
             }
             Front::Empty { twice: false } => Err(io::ErrorKind::WouldBlock.into()),
-            // The descriptor was readable although the ring is empty: because of an error, or
-            // of a frame in the queue that an error replaced when it should have been read.
+            // If the ring is empty twice although the descriptor was readable, read the queue. It
+            // returns the pending error, or a frame that an earlier read missed because it returned
+            // an error.
             Front::Queued | Front::Empty { twice: true } => self.read_queued(buffer),
         }
     }
@@ -192,8 +194,8 @@ impl HostDevice for PacketSocket {
     }
 
     fn frame_max(&self) -> usize {
-        // Make room for merged frames even if this stack sends none: whether frames arrive merged
-        // is decided by the other hosts.
+        // Make room for merged frames even if this stack sends none, because other hosts may send
+        // them.
         LINK_HEADER_MAX + self.capabilities.mtu.max(PACKET_MAX)
     }
 }

@@ -47,7 +47,7 @@ const BLOCK: usize = 1 << 16;
 /// The front of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Front {
-    /// The ring is empty. `twice` is true if it was also empty at the last call.
+    /// The ring is empty. `twice` is true if it was also empty at the previous call.
     Empty { twice: bool },
     /// A frame of `len` bytes was copied. `is_checked` is true if its checksum needs no check.
     Copied { len: usize, is_checked: bool },

@@ -1,8 +1,7 @@
 //! Options, address and filter of a packet socket (`AF_PACKET`).
 //!
 //! Rule: each function is one system call on the socket that it is given. An interface that a
-//! socket made promiscuous stays promiscuous until the socket is closed. That also happens when the
-//! process is killed.
+//! socket made promiscuous stays promiscuous until the socket is closed or the process is killed.
 
 use std::{
     io, mem,
@@ -72,8 +71,8 @@ pub(crate) fn set_at<T>(
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at.cast(), len) }).map(drop)
 }
 
-/// Makes the kernel drop two kinds of frames: those for a single station other than `mac`, and
-/// those of VLANs, whose tags the kernel has removed.
+/// Makes the kernel drop unicast frames for stations other than `mac`, and frames of VLANs, whose
+/// tags the kernel has removed.
 pub(super) fn filter(socket: &OwnedFd, mac: MacAddress) -> io::Result<()> {
     let MacAddress([a, b, c, d, e, f]) = mac;
     let step = |code: u32, jt, jf, k| libc::sock_filter {

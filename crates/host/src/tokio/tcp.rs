@@ -72,7 +72,7 @@ impl TcpStream {
     /// `tuning`.
     ///
     /// # Errors
-    /// `InvalidInput` for a value out of range; the connection is gone.
+    /// `InvalidInput` for a value out of range; another error if the connection is gone.
     pub fn set(&self, option: SocketOption) -> io::Result<()> {
         self.0.set(option)
     }
