@@ -35,8 +35,7 @@ const PAN: &str = "new Promise((done) => {
 })";
 
 fn main() {
-    // `cargo bench` passes a name to every benchmark, and this one runs only if its name contains
-    // it.
+    // `cargo bench NAME` passes NAME to every benchmark. Run this one only if "page" contains NAME.
     let names = env::args().skip(1).find(|name| !name.starts_with('-'));
     if names.is_some_and(|name| !"page".contains(&name)) {
         return;

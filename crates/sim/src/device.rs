@@ -148,7 +148,7 @@ impl SimDevice {
         (self.arrived.len(), most)
     }
 
-    /// Puts an arriving frame into the receive ring, which has room.
+    /// Merges an arriving frame, or puts it into the receive ring, which has room.
     pub fn deliver(&mut self, frame: Vec<u8>, now: Instant) {
         match &mut self.merger {
             Some(merger) => merger.take(frame, now, &mut self.arrived),

@@ -117,13 +117,15 @@ fn a_floor_is_a_share_that_its_owner_may_use_up() {
     );
     let (mut send, mut receive) = (Stream::new(Holder::Send), Stream::new(Holder::Receive));
     assert_eq!(send.append(&mut pool, &[0; 20]), 20);
-    // Two of the senders' three are in use, so one more is kept for them.
+    // Two of the senders' three guaranteed blocks are in use, so one more block is kept for
+    // senders.
     assert_eq!(receive.reserve(&mut pool, 1000), 70);
     assert_eq!(send.append_room(&pool), 10);
     assert_eq!(send.append(&mut pool, &[0; 100]), 10);
     pool.verify();
     receive.unreserve(&mut pool, 20);
-    // Two of the receivers' four are promised, so two more are kept for them.
+    // Two of the receivers' four guaranteed blocks are promised, so two more are kept for
+    // receivers.
     assert_eq!(send.append(&mut pool, &[0; 100]), 30);
     assert_eq!(receive.reserve(&mut pool, 1000), 40);
     receive.write_at(&mut pool, 0, &[9; 40]).unwrap();
@@ -197,8 +199,7 @@ fn four_windows_share_a_block_and_the_last_gives_it_back() {
         window.write_at(&mut pool, 0, &[byte as u8; 512]).unwrap();
     }
     assert!(!windows[3].leave_cell(&mut pool, 0), "no block is free");
-    // A freed cell is used again, whatever the order in which the others are
-    // given back.
+    // Freed cells are used again, in whatever order they are given back.
     for kept in [5, 9, 15, 0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14] {
         let window = &mut windows[kept];
         let bytes: Vec<u8> = window.slices(&pool, 0..512).flatten().copied().collect();
@@ -262,7 +263,7 @@ fn a_pool_cannot_be_made_from_a_contradiction() {
     Pool::new(&config(4, 3, 2, 100));
 }
 
-/// One step of one of several streams in a pool too small for them.
+/// A step of one stream. Several streams share a pool that is too small for all of them.
 #[derive(Clone, Debug)]
 enum Step {
     Append(usize),
@@ -334,8 +335,7 @@ proptest! {
         let mut pool = Pool::new(&PoolConfig {
             block_size, ..config(blocks, send_floor, receive_floor, overcommit)
         });
-        // Two of the streams are senders and two are receivers; each other
-        // holder has one.
+        // Two of the streams are senders and two are receivers; every other holder has one stream.
         let mut streams = [0, 1, 2, 3, 4, 5, 0, 1].map(|n| Stream::new(Holder::ALL[n]));
         for (who, step) in &steps {
             let broken = run(step, &mut streams[*who], &mut pool);

@@ -353,7 +353,7 @@ enum Step {
     Advance(u64),
     Release(u64),
     EnterCell,
-    /// Blocks that must stay free in addition.
+    /// Blocks that the pool must have in addition to those that the stream needs.
     LeaveCell(u32),
 }
 

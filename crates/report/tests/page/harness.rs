@@ -57,7 +57,8 @@ fn facts_of(experiment: &Experiment, options: &RunOptions<'_>) -> Run {
     facts(&mut run(experiment, &options).unwrap())
 }
 
-/// Opens `nuttx`, run for a second with losses and not explained, in a browser.
+/// Runs the experiment `nuttx` for a second with losses and without explanations, and opens its
+/// page in a browser.
 pub fn opened(name: &str) -> (Browser, Page) {
     opened_after(name, observed)
 }
@@ -74,8 +75,8 @@ pub fn opened_after(name: &str, run: fn(&Experiment) -> Run) -> (Browser, Page) 
     (browser, page)
 }
 
-/// Defines `pixels(…)`, which returns the number of pixels of a graph that have nearly the colour
-/// of an ink, between two times.
+/// Defines `pixels(…)`. It counts a graph's pixels between two times whose colour is nearly the
+/// colour of an ink.
 pub const PIXELS: &str = "
     window.pixels = (graph, name, from, until, side = 0) => {
         const stack = fullpipe.stacks[side];
@@ -107,8 +108,8 @@ pub fn place(browser: &mut Browser, graph: &str) -> [f64; 4] {
     std::array::from_fn(|at| place[at].as_f64().expect("four numbers"))
 }
 
-/// Waits until the chosen data is decoded and the next frame is drawn. An empty page has no
-/// choices.
+/// Waits until the chosen data is decoded and the next frame is drawn. On an empty page there is no
+/// data to wait for.
 pub fn frame(browser: &mut Browser) {
     browser.evaluate(
         "Promise.resolve(window.fullpipe?.settled()).then(() =>

@@ -253,8 +253,8 @@ fn a_row_without_a_connection_says_so_and_breaks_nothing() {
             .starts_with("datagrams has no TCP connection"),
         "{text}"
     );
-    // Shows a connection beside the row without one, then datagrams as the second row, then
-    // removes them.
+    // Show a connection beside the row that has none, then show datagrams as the second row, and
+    // then remove them.
     browser.evaluate("document.querySelector('.pick-b[data-row=\"0\"]').click()");
     frame(&mut browser);
     assert_eq!(

@@ -24,8 +24,8 @@ fn send_buffer(name: &str) -> Page {
     Page::new(name, &explained(&experiment))
 }
 
-/// Returns a page of one second of the experiment `nuttx` with 128 blocks of memory. Its limit is
-/// the path.
+/// Returns a page of one second of the experiment `nuttx` with 128 blocks of memory. The limit of
+/// this run is the path.
 fn busy_link(name: &str) -> Page {
     let mut experiment = experiment("nuttx");
     experiment.rows.drain(..3);

@@ -49,7 +49,7 @@ impl<'a> Ended<'a> {
             | Ending::Abort { .. }
             | Ending::Close { .. } => outcome(&facts, is_over || is_enough),
         };
-        // Measure a stalled or dropped flow with a duration over its whole duration.
+        // For a stalled or dropped flow with a planned duration, take the whole duration.
         let elapsed = match (outcome, plan.stop) {
             (Outcome::Complete, _) if is_over => facts.elapsed,
             (Outcome::Complete, _) => now.since(start),

@@ -157,8 +157,8 @@ impl SilenceNotes {
     }
 }
 
-/// Returns the time for which a connection waited for packet memory, either for written payload or
-/// for a receive window.
+/// Returns the time for which a connection waited for packet memory, to be opened or to store
+/// written payload; `None` if it did not wait.
 fn waiting(built: &Built<'_>, number: usize, end: &Ended<'_>) -> Option<MemoryWait> {
     let host = built.world.stack(built.hosts[end.plan.from]);
     let refused = host.tcp_counters().rcvq_drop + host.tcp_counters().ofo_drop > 0;

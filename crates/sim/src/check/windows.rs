@@ -49,8 +49,8 @@ const fn after(a: u32, b: u32) -> bool {
 }
 
 impl WindowChecker {
-    /// Notes that the host at `end` sends SYN cookies. After a connection is over, a late
-    /// duplicate of the ACK that opened the connection may then open it again with the same
+    /// Notes that the host at `end` sends SYN cookies. After a connection is over, a late duplicate
+    /// of the ACK that opened the connection may then open another one with the same sequence
     /// numbers.
     pub fn may_forget(&mut self, end: usize) {
         self.forgets[end] = true;
@@ -62,8 +62,8 @@ impl WindowChecker {
     /// If a rule is violated; the error states the rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
-            // The connection is over. With SYN cookies, a segment still in flight may open another
-            // connection.
+            // The connection is over. Forget its window, because with SYN cookies a segment still
+            // in flight may open another connection.
             (self.ends[end].edge, self.ends[end].syn_window) = (None, None);
             self.ends[1 - end].may_be_over = true;
             return Ok(());
@@ -82,7 +82,7 @@ impl WindowChecker {
         if self.ends[end].iss == Some(packet.header.seq) {
             return;
         }
-        // A new connection: earlier segments do not count.
+        // A SYN without ACK begins a new connection, so forget all earlier segments.
         if !packet.has(TcpFlags::ACK) && self.ends[end].iss.is_some() {
             *self = Self::default();
         }
@@ -146,7 +146,7 @@ impl WindowChecker {
         let said = &mut self.ends[end];
         if peer.fin.is_some_and(|fin| after(ack, fin)) {
             said.may_be_over = true;
-            return Ok(()); // nothing more can come: the window means nothing
+            return Ok(()); // no more payload can come, so the window means nothing
         }
         if said.other.is_some() {
             return Ok(());

@@ -43,7 +43,8 @@ fn a_tenth_faster_is_found_in_time() {
 fn a_flight_that_began_unseen_has_its_burst_too() {
     let mut watch = PaceChecker::default();
     assert!(watch.sent(&[1_000; 13], at(1, 13_000, 13_000)).is_ok());
-    // Two segments of this flight wait for ARP and were not seen here.
+    // The total of sent bytes includes two segments that wait for ARP, which the checker has not
+    // seen.
     assert!(watch.sent(&[1_000; 8], at(1, 10_000, 23_000)).is_ok());
     assert!(watch.sent(&[1_000; 8], at(1, 18_000, 31_000)).is_err());
 }

@@ -142,7 +142,7 @@ fn only_what_could_have_been_sent_as_one_is_merged() {
     assert_eq!(with(|second| second.ecn = Ecn::Ce), [1, 1, 1]);
     assert_eq!(with(|second| second.seq = 1_001), [1, 1, 1]);
     assert_eq!(with(|second| second.flags |= TcpFlags::URG), [1, 1, 1]);
-    // These flags complete the frame.
+    // A segment with PSH and a short segment each complete the merged frame.
     assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
     assert_eq!(with(|second| second.len = 500), [2, 1]);
     // A segment of another connection comes second, so the third waits with the first.

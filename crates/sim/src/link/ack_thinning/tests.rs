@@ -6,7 +6,7 @@ use crate::link::{Delivery, Direction, FrameLoss, LinkEngine, LinkModel, Queue};
 
 use super::*;
 
-/// A segment of a connection, known by `port`, with `payload` bytes.
+/// A segment with `payload` bytes; `port` identifies its connection.
 fn segment(port: u8, ack: u32, payload: usize) -> Vec<u8> {
     let packet_len = IPV4_HEADER_LEN + TCP_HEADER_LEN + payload;
     let mut frame = vec![0; ETHERNET_HEADER_LEN + packet_len];
