@@ -29,7 +29,7 @@ const LEVELS: usize = 9;
 const TICKS: u64 = 1 << (SLOT_BITS * LEVELS as u32);
 /// Index of the list of timers already due; it follows the indices of all slots.
 const DUE: u16 = (LEVELS * SLOTS) as u16;
-/// An index without a deadline.
+/// Value of `Timer::list` for an index without a deadline.
 const UNSET: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ struct Timer {
     deadline: u64,
     before: u32,
     after: u32,
-    /// List of this timer.
+    /// Index of the list that contains this timer, or `UNSET`.
     list: u16,
 }
 
@@ -156,7 +156,7 @@ impl TimerWheel {
         if self.levels == 0 {
             return None;
         }
-        // No slot is before the wheel's time, so the lowest bit is the next slot.
+        // No occupied slot is before the wheel's time, so the lowest bit is the next slot.
         let level = self.levels.trailing_zeros() as usize;
         Some((level, self.occupied[level].trailing_zeros() as usize))
     }

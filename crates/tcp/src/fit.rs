@@ -10,7 +10,7 @@ use fullpipe_pool::{Duration, Instant};
 /// Smallest segment in bytes: in a smaller one headers would outweigh payload.
 const SMALLEST: u32 = 64;
 
-/// Smallest segment, in bytes, that is made to get an even number of segments.
+/// Size in bytes below which segments are not reduced to get more of them.
 const WORTHWHILE: u32 = 256;
 
 /// With more segments than this in a buffer, the part that they leave unused is insignificant.

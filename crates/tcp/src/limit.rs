@@ -1,9 +1,9 @@
 //! Limits: what stops a connection from sending more, and for how long.
 //!
-//! Rule: the bound that gave the minimum *is* the limit, so the explanation is a
-//! by-product of the decision and cannot differ from it. A clock charges time to exactly
-//! one limit at a time, so the times over all limits add up to its lifetime. This file
-//! measures; it decides nothing.
+//! Rule: the tightest bound on the bytes that may be sent *is* the limit, so the explanation is a
+//! by-product of the decision and cannot differ from it. A clock charges time to exactly one limit
+//! at a time, so the times over all limits add up to the clock's age. This file measures; it
+//! decides nothing.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -223,7 +223,7 @@ pub struct Allowance {
 /// allows. Of two equally tight bounds the first wins.
 ///
 /// # Panics
-/// If `bounds` is empty: nothing would ever stop the sender.
+/// Panics if `bounds` is empty, because nothing would then stop the sender.
 pub fn tightest(bounds: &[(Limit, u32)]) -> Allowance {
     let (bound_by, room) = *bounds
         .iter()

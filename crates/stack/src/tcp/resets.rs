@@ -48,7 +48,7 @@ pub(crate) struct Resets {
 }
 
 impl Resets {
-    /// Returns an empty queue for `most` answers, whose number `limit` bounds.
+    /// Returns an empty queue for at most `most` answers; `limit` bounds their rate.
     pub(crate) fn new(most: u32, limit: SourceLimit) -> Self {
         Self {
             queue: VecDeque::with_capacity(most as usize),

@@ -25,8 +25,8 @@ mod tests;
 /// Index of the only queue: entries whose SYN-ACK is due.
 const DUE: u32 = 0;
 
-/// Largest number of timeouts that is counted while the peer answers but its connection finds no
-/// room. The SYN-ACK is then repeated every few seconds as long as the peer answers.
+/// Limit of the timeout count while the peer answers but there is no room for its connection. The
+/// limit keeps the interval between SYN-ACKs at a few seconds.
 const MAX_BACKOFF: u8 = 3;
 
 /// A handshake in progress.
@@ -72,7 +72,7 @@ pub(crate) struct SynCache {
     set_aside: u32,
     /// Largest number of blocks that may be set aside.
     most_set_aside: u32,
-    /// Handshakes by remote address.
+    /// Number of handshakes of each remote address.
     sources: SourceCounts,
 }
 
@@ -163,8 +163,8 @@ impl SynCache {
         true
     }
 
-    /// Bounds the backoff of a handshake whose peer has answered while its
-    /// connection finds no room.
+    /// Bounds the backoff of a handshake that the peer has completed, but whose connection has no
+    /// room yet.
     pub(crate) fn keep_waiting(&mut self, index: u32) {
         let timeouts = &mut self.entries[index].timeouts;
         *timeouts = (*timeouts).min(MAX_BACKOFF);

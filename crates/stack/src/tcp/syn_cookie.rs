@@ -24,8 +24,8 @@ mod tests;
 /// Length of a period: much longer than a round trip and a few retransmissions.
 const PERIOD: Duration = Duration::from_secs(64);
 /// MSS values that a cookie can encode in three bits. They are common with IPv4 hosts and tunnels.
-/// The encoded value is the largest that does not exceed the peer's MSS; the knob `tcp.mss_min`
-/// replaces 0, as it replaces any smaller MSS.
+/// The encoded value is the largest that does not exceed the peer's MSS; 0 encodes an MSS below
+/// 256, and the knob `tcp.mss_min` takes the place of the 0.
 const SIZES: [u16; 8] = [0, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;

@@ -24,7 +24,7 @@ pub(crate) struct TimeWaitEntry {
     pub(crate) tuple: FourTuple,
     /// The tuple's hash.
     pub(crate) hash: u32,
-    /// Sequence numbers and timestamps at its end.
+    /// Sequence numbers and timestamps at the end of the connection.
     pub(crate) wait: TimeWait,
     /// Earliest time of the next challenge ACK. RFC 5961 §7.
     challenge_after: Instant,
@@ -47,7 +47,7 @@ pub(crate) enum TimeWaitAction {
 #[derive(Debug)]
 pub(crate) struct TimeWaitTable {
     entries: Slab<TimeWaitEntry>,
-    /// Oldest first.
+    /// Entries, oldest first.
     by_age: Queues,
     /// Entries whose ACK is due.
     due: Queues,
@@ -80,7 +80,7 @@ impl TimeWaitTable {
     /// Adds an entry.
     ///
     /// # Panics
-    /// If the table is full: the caller has removed the oldest entry.
+    /// Panics if the table is full; the caller must have removed the oldest entry.
     pub(crate) fn add(&mut self, tuple: FourTuple, hash: u32, wait: TimeWait) -> u32 {
         let entry = TimeWaitEntry {
             tuple,
@@ -182,8 +182,8 @@ impl TimeWaitEntry {
     }
 
     /// Returns true if the incarnation that `syn` would open cannot accept segments of the old
-    /// incarnation. Timestamps decide if both sides use them, otherwise sequence numbers. RFC 6191
-    /// §2.
+    /// incarnation. If both sides use timestamps, timestamps decide; otherwise sequence numbers
+    /// decide. RFC 6191 §2.
     fn is_new_incarnation(&self, syn: &Segment<'_>) -> bool {
         let beyond = syn.seq.after(self.wait.rcv_nxt);
         match (self.wait.ts_recent, syn.options.timestamps) {

@@ -75,7 +75,7 @@ impl TransmitQueue {
     }
 
     /// Moves connection `index` to the list of cache entry `entry`, where it stays until
-    /// that entry is settled.
+    /// [`wake`](Self::wake) is called for that entry.
     pub(crate) fn wait_for(&mut self, index: u32, entry: u32) {
         self.queues.join(FIRST_ENTRY + entry, index);
     }

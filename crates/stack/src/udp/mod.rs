@@ -31,7 +31,7 @@ use crate::{
 
 /// Index of the queue of sockets with datagrams to send.
 const SENDING: u32 = 0;
-/// The end of a chain of sockets.
+/// Marks the end of a bucket's chain of sockets.
 const NONE: u32 = u32::MAX;
 
 /// Identifies a UDP socket of one stack. The id of a closed socket is refused.
@@ -358,9 +358,9 @@ impl UdpSockets {
         !self.sending.is_empty(SENDING)
     }
 
-    /// Writes the next packet to the start of `packet`, which has at least the device's MTU.
-    /// Sockets take turns datagram by datagram. Returns the id of the socket if the socket is open
-    /// and its queue has room again.
+    /// Writes the next packet to the start of `packet`, which is at least as long as the device's
+    /// MTU. Sockets take turns datagram by datagram. Returns the packet, and the id of its socket
+    /// if that socket is open and its queue has room again.
     pub(crate) fn poll_datagram(
         &mut self,
         sender: &mut IpSender,
@@ -438,14 +438,14 @@ impl UdpSockets {
             .map(|(index, _)| index)
     }
 
-    /// Returns true if an open socket conflicts with one bound to `ip` and `port`.
+    /// Returns true if an open socket conflicts with a new one bound to `ip` and `port`.
     fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
         let shares = |local: IpAddr| local == ip || local.is_unspecified() || ip.is_unspecified();
         self.bound_to(port)
             .any(|(_, socket)| shares(socket.local.ip()))
     }
 
-    /// Returns a free port: the first one from a random port on. RFC 6056 §3.3.1.
+    /// Returns the first free port at or after a random port, with wrap-around. RFC 6056 §3.3.1.
     fn free_port(&mut self, ip: IpAddr) -> Option<u16> {
         let (low, high) = self.ephemeral;
         let first = self.rng.between(low.into(), high.into()) as u16;

@@ -61,7 +61,7 @@ impl ReceiveQueue {
         }
     }
 
-    /// Returns the datagrams dropped since the socket was opened.
+    /// Returns the number of datagrams dropped since the socket was opened.
     pub(super) fn drops(&self) -> u64 {
         self.drops
     }

@@ -36,16 +36,15 @@ pub struct CongestionStart {
     pub bbr_loss_threshold: u32,
 }
 
-/// One ACK. Bytes and microseconds.
+/// One ACK, in bytes and microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// Arrival time of the ACK.
     pub now: Instant,
     /// Delivery rate sample that the ACK completed.
     pub rate: RateSample,
-    /// Bytes by which slow start may grow the window: the bytes delivered since the
-    /// cumulative ACK last advanced; 0 for an ACK that does not advance it. RFC 5681 §3.1,
-    /// RFC 3042 §2.
+    /// Bytes that count for the growth of the window: the bytes delivered since the cumulative ACK
+    /// last advanced; 0 for an ACK that does not advance it. RFC 5681 §3.1, RFC 3042 §2.
     pub acked: u32,
     /// Bytes in flight after the ACK and after the losses that it revealed.
     pub in_flight: u32,
@@ -176,8 +175,8 @@ pub trait CongestionControl {
     /// Responds to loss: fast recovery begins. Called once for each window of data.
     fn on_loss(&mut self, event: &CongestionEvent);
 
-    /// Notes that everything outstanding when recovery began is repaired, after
-    /// fast recovery or after a timeout.
+    /// Notes the end of a recovery from losses or from a timeout: all data outstanding at its start
+    /// has arrived.
     fn on_recovery_exit(&mut self) {}
 
     /// Responds to a congestion mark. Called once for each window of data. RFC 3168
@@ -192,7 +191,7 @@ pub trait CongestionControl {
     /// response was spurious. Does nothing if another event has changed the state since.
     fn on_undo(&mut self);
 
-    /// Lowers the window after nothing was sent for a retransmission timeout, because its
-    /// size is no longer validated. `restart_window` is the restart window of RFC 5681 §4.1.
+    /// Lowers the window after an idle time of one retransmission timeout, because the size of the
+    /// window is no longer validated. `restart_window` is the restart window of RFC 5681 §4.1.
     fn on_idle(&mut self, restart_window: u32);
 }

@@ -47,9 +47,8 @@ enum Algorithm {
     Registered(RegisteredCongestion, Instance),
 }
 
-/// The congestion control of one connection. [`release`](Self::release) must be
-/// called before it is dropped: the instance of a registered algorithm belongs
-/// to the host.
+/// The congestion control of one connection. Call [`release`](Self::release) before dropping a
+/// controller, because the instance of a registered algorithm belongs to the host.
 pub struct Controller {
     algorithm: Algorithm,
     /// `snd_nxt` at the last response to a loss or a timeout: the end of the window of data
@@ -167,7 +166,8 @@ impl Controller {
     pub fn limit(&self) -> Limit {
         match (self.algorithm().limit(), self.reduced_by) {
             (Limit::CwndSlowStart, _) if self.cwnd() < self.before_idle => Limit::CwndAfterIdle,
-            // A timeout restarts slow start towards the threshold that it set.
+            // After a timeout, slow start grows the window to the threshold that the timeout set,
+            // so the loss is the limit.
             (Limit::CwndSlowStart, Reduction::Loss) if self.ssthresh() != u32::MAX => {
                 Limit::CwndAfterLoss
             }
@@ -259,9 +259,9 @@ impl Controller {
     /// Responds to loss: fast recovery begins. Called once for each `window` of data,
     /// `snd_una..snd_nxt`.
     pub fn on_loss(&mut self, event: &CongestionEvent, window: Range<SeqNum>) {
-        // After a mark has reduced the window, a loss in the same window of data does not
-        // reduce it again (RFC 3168 §6.1.2). If `snd_una` has reached `mark_until`, the
-        // loss is in the next window of data.
+        // After a mark has reduced the window, a loss in the same window of data does not reduce it
+        // again (RFC 3168 §6.1.2). The `+ 1` excludes a `snd_una` equal to `mark_until`: the loss
+        // is then in the next window of data.
         let marked = self.is_reduced_by_mark(window.start + 1);
         self.reduced_before = self.reduced_by;
         if self.controls_recovery() || !marked {
@@ -273,7 +273,7 @@ impl Controller {
         self.respond_to_loss(window.end);
     }
 
-    /// Notes that everything outstanding when recovery began is repaired.
+    /// Notes the end of a recovery: all data outstanding at its start has arrived.
     pub fn on_recovery_exit(&mut self) {
         self.algorithm_mut().on_recovery_exit();
     }

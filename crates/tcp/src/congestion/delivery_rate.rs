@@ -1,5 +1,5 @@
-//! The delivery rate: one rate sample per ACK. draft-ietf-ccwg-bbr-06 §4.1
-//! (before: draft-cheng-iccrg-delivery-rate-estimation).
+//! The delivery rate: one rate sample per ACK. draft-ietf-ccwg-bbr-06 §4.1 (formerly
+//! draft-cheng-iccrg-delivery-rate-estimation).
 //!
 //! ```text
 //! send_elapsed = sent_at(P) − first_sent_at(P)            time to send the flight that P ends
@@ -22,7 +22,7 @@ const APP_LIMITED: u32 = 1 << 31;
 
 /// State of the estimator when a range left; kept with the range.
 ///
-/// 20 bytes: counters are modulo 2^32 and times are microseconds modulo 71
+/// The snapshot takes 20 bytes: counters are modulo 2^32 and times are microseconds modulo 71
 /// minutes, because only differences over one flight are ever taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
@@ -30,7 +30,7 @@ pub struct Snapshot {
     lost: u32,
     delivered_at_us: u32,
     first_sent_at_us: u32,
-    /// Bytes in flight with this range, and [`APP_LIMITED`].
+    /// Bytes in flight, this range included, and the flag [`APP_LIMITED`].
     in_flight: u32,
 }
 
@@ -51,16 +51,15 @@ impl Snapshot {
 pub struct RateSample {
     /// Bytes delivered during `interval_us`.
     pub delivered: u32,
-    /// Length of the sample; 0 if there is no reliable one.
+    /// Length of the sample; 0 if the sample is not reliable.
     pub interval_us: u32,
-    /// Time since the newest range reported was sent; `None` if the ACK may be for an
-    /// earlier copy of that range.
+    /// Time since the newest reported range was sent; `None` if the ACK may be for an earlier copy
+    /// of that range.
     pub rtt_us: Option<u32>,
     /// The application limited the sender, so the sample is a lower bound of the path's
     /// rate.
     pub app_limited: bool,
-    /// The newest range reported left after the last round trip ended: a new
-    /// round trip begins.
+    /// The newest reported range left after the last round trip ended: a new round trip begins.
     pub round_start: bool,
     /// Bytes that this ACK reports for the first time.
     pub newly_acked: u32,
@@ -78,8 +77,7 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// Returns the delivery rate in bytes a second; 0 if there is no reliable
-    /// one.
+    /// Returns the delivery rate in bytes a second; 0 if the sample is not reliable.
     pub fn rate(&self) -> u64 {
         rate_of(self.delivered, self.interval_us)
     }
@@ -160,8 +158,8 @@ pub struct DeliveryRate {
     delivered_at: Instant,
     /// Send time of the first range in the flight that is being measured.
     first_sent_at: Instant,
-    /// Samples are application-limited until more than this many bytes are delivered; 0
-    /// if none are.
+    /// Samples are application-limited until more than this many bytes are delivered; 0 if samples
+    /// are not application-limited.
     app_limited_until: u64,
     next_round_delivered: u64,
     newly_acked: u32,
@@ -293,7 +291,7 @@ impl DeliveryRate {
     }
 
     /// Completes the sample of the present ACK. `min_rtt_us` is the connection's smallest
-    /// round-trip time, this ACK included; a shorter flight gives no reliable sample.
+    /// round-trip time, this ACK included; a sample over a shorter interval is not reliable.
     pub fn sample(&mut self, min_rtt_us: u32) -> RateSample {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -315,8 +313,8 @@ impl DeliveryRate {
         sample.delivered = (self.delivered as u32).wrapping_sub(snapshot.delivered);
         sample.prior_delivered = self.delivered - u64::from(sample.delivered);
         sample.interval_us = if interval_us < min_rtt_us {
-            // No reliable sample: an earlier copy of the range was delivered, so the time is too
-            // short by a round trip.
+            // The sample is not reliable: an earlier copy of the range was delivered, so the time
+            // is too short by a round trip.
             0
         } else {
             interval_us

@@ -1,8 +1,8 @@
 //! Congestion control algorithms that other crates add to a host.
 //!
-//! Rule: only registration allocates: it makes one instance for each connection that the
-//! host can have. A connection takes an instance, starts it, and gives it back when it is
-//! released.
+//! Rule: only registration allocates: it makes one instance for each connection that the host can
+//! have. A connection takes an instance, starts it, and gives the instance back when the connection
+//! is released.
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;
@@ -93,7 +93,7 @@ impl CongestionRegistry {
     /// Adds an algorithm and makes `instances` instances of it. Allocates.
     ///
     /// # Errors
-    /// The name is taken, or there are too many algorithms.
+    /// Returns an error if the name is taken or there are too many algorithms.
     pub fn register<A: CongestionControl + Send + 'static>(
         &mut self,
         name: &str,
@@ -130,8 +130,8 @@ impl CongestionRegistry {
         )))
     }
 
-    /// Returns the name of `choice`, which must be one of this host; `None` if the host has
-    /// no algorithm with its number.
+    /// Returns the name of `choice`, which must belong to this host; `None` if the host has no
+    /// algorithm with its number.
     pub fn name(&self, choice: CongestionChoice) -> Option<&str> {
         match choice {
             CongestionChoice::BuiltIn(algorithm) => Some(algorithm.name()),

@@ -1,12 +1,12 @@
 //! Validation of the congestion window: a window that did not stop the sender must not
 //! grow (RFC 7661).
 //!
-//! Rule: if the congestion window stops the sender, this counts for the rest of that
-//! round trip and for the next. An ACK reports segments that left a round trip ago, and
-//! pacing and super-segments make the exact moment of a stop random. The caller decides
-//! which bound stopped the sender.
+//! Rule: if the congestion window stops the sender, this counts for the rest of that round trip and
+//! for the next, because an ACK reports segments that left a round trip ago, and because pacing and
+//! super-segments make the exact moment of a stop random. The caller decides which bound stopped
+//! the sender.
 
-/// The last two round trips of one connection.
+/// Stops of one connection by its congestion window in the last two round trips.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowUse {
     this_round: bool,
@@ -43,9 +43,9 @@ impl WindowUse {
 
     /// Returns the bytes by which an ACK lets the window grow: [`AckSample::acked`].
     ///
-    /// An ACK that reports `delivered` bytes without advancing the cumulative ACK gives 0
-    /// (RFC 3042 §2). These bytes count with the next ACK that has `advanced` it, unless
-    /// a loss is then under repair.
+    /// An ACK that reports `delivered` bytes without advancing the cumulative ACK gives 0 (RFC 3042
+    /// §2). These bytes count with the next ACK that advances the cumulative ACK, unless a loss is
+    /// then under repair.
     ///
     /// [`AckSample::acked`]: super::control::AckSample::acked
     pub fn growth(&mut self, delivered: u32, advanced: bool, repairing: bool) -> u32 {

@@ -45,10 +45,11 @@ impl Connection {
         };
         let window = u32::from(segment.window) << scale;
         // Take SACK blocks even from an ACK that a later ACK overtook, because they may report
-        // payload.
+        // payload that no later ACK reports.
         let reports = self.agreed.sack && !segment.options.sack.is_empty();
         let is_old = ack.before(self.send.snd_una);
-        // A DSACK that undoes the recovery may arrive after everything is acknowledged.
+        // Process an ACK even if nothing is outstanding, because a DSACK that undoes the recovery
+        // may arrive after everything is acknowledged.
         let may_undo = reports && self.recovery.may_be_spurious();
         if (self.send.outstanding() > 0 || may_undo) && (!is_old || reports) {
             self.on_ack(segment, env);
@@ -354,8 +355,9 @@ impl Connection {
             && in_flight > 0;
         if useful {
             let mss = self.mss(env);
-            // Allow for the delayed ACK of less than two segments (RFC 9293 §3.8.6.3), but before a
-            // probe only while one segment is in flight (RFC 8985 §7.2).
+            // Allow for a delayed ACK while less than two segments are in flight (RFC 9293
+            // §3.8.6.3). If a tail loss probe may follow, allow for it only while at most one
+            // segment is in flight (RFC 8985 §7.2).
             let may_be_delayed = if self.probes_tails(env) {
                 in_flight <= mss
             } else {

@@ -11,8 +11,8 @@ use super::{Connection, Env};
 use crate::{Allowance, Limit, SeqNum, limit::tightest, recovery::RecoveryPhase};
 
 impl Connection {
-    /// Returns the tightest of the bounds on new payload, with the limit that it names. While a
-    /// lost range must leave first, the room is 0, and the limit is the limit of the
+    /// Returns the tightest of the bounds on new payload, with the limit that this bound names.
+    /// While a lost range must leave first, the room is 0, and the limit is the limit of the
     /// retransmission.
     pub(super) fn send_allowance(&self, env: &Env<'_>) -> Allowance {
         if let Some(lost) = self.due_repair(env) {
@@ -42,8 +42,8 @@ impl Connection {
         ])
     }
 
-    /// Returns the tightest of the bounds on the retransmission of `lost`. The congestion
-    /// window, or PRR, allows it if there is room for a full segment or nothing is in
+    /// Returns the tightest of the bounds on the retransmission of `lost`. The congestion window,
+    /// or PRR, allows the retransmission if there is room for a full segment or nothing is in
     /// flight.
     pub(super) fn repair_allowance(&self, lost: &Range<SeqNum>, env: &Env<'_>) -> Allowance {
         let edge = self.send.snd_una + self.send.snd_wnd;
@@ -61,7 +61,7 @@ impl Connection {
         ])
     }
 
-    /// Returns true if all bounds let payload leave, a retransmission or new payload.
+    /// Returns true if all bounds let a retransmission or new payload leave.
     pub(super) fn may_send_payload(&self, env: &Env<'_>) -> bool {
         match self.due_repair(env) {
             Some(lost) => !self.frto_awaits_ack() && self.repair_allowance(&lost, env).room > 0,

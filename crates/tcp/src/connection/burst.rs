@@ -103,8 +103,8 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // A tail loss probe leaves the override and the cork's timer set, and the next segment
-            // clears them.
+            // Begin no burst while the override or the cork's timer is set: a tail loss probe does
+            // not clear them, so `poll_segment` must do so.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()

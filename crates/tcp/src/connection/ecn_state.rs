@@ -7,7 +7,7 @@ use fullpipe_wire::{Ecn, TcpFlags};
 
 use crate::{EcnMode, Segment, TcpConfig};
 
-/// SYNs that request ECN. Some paths drop such SYNs, so later ones do not request it. RFC
+/// Number of SYNs that request ECN. Some paths drop such SYNs, so later ones do not request it. RFC
 /// 3168 §6.1.1.1.
 const REQUESTING_SYNS: u32 = 2;
 
@@ -25,8 +25,8 @@ pub(super) struct EcnState {
 }
 
 impl EcnState {
-    /// Returns true if `syn` requests ECN and `config` allows it. A SYN that is itself
-    /// ECN-capable shows a path that changes the field.
+    /// Returns true if `syn` requests ECN and `config` allows it. A SYN that is itself ECN-capable
+    /// is refused, because the path has changed its ECN field.
     pub(super) fn are_requested_by(syn: &Segment<'_>, config: &TcpConfig) -> bool {
         let both = syn.has(TcpFlags::ECE) && syn.has(TcpFlags::CWR);
         both && syn.ecn == Ecn::NotEct && config.ecn != EcnMode::Off
@@ -43,9 +43,9 @@ impl EcnState {
         TcpFlags::SYN
     }
 
-    /// Returns true if the peer's SYN agrees to the request. A SYN-ACK agrees
-    /// with ECE alone, since a peer that returns both flags does not know ECN;
-    /// a SYN without ACK, in a simultaneous open, agrees by requesting ECN too.
+    /// Returns true if the peer's SYN agrees to the request. A SYN-ACK agrees by setting ECE
+    /// without CWR, because a peer that returns both flags does not know ECN; a SYN without ACK, in
+    /// a simultaneous open, agrees by requesting ECN too.
     pub(super) fn are_agreed_by(&self, syn: &Segment<'_>) -> bool {
         let (ece, cwr) = (syn.has(TcpFlags::ECE), syn.has(TcpFlags::CWR));
         if syn.has(TcpFlags::ACK) {

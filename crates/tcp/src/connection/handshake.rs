@@ -54,8 +54,7 @@ impl ActiveOpen {
         self.mss_limit.min(most)
     }
 
-    /// Returns the bytes of payload that the receive buffer may hold: its present and its
-    /// largest size.
+    /// Returns the present and the largest size of the receive buffer, in bytes of payload.
     fn receive_size(&self, config: &TcpConfig) -> TunedSize {
         let Tuning {
             receive_buffer,
@@ -66,9 +65,9 @@ impl ActiveOpen {
     }
 }
 
-/// Half-open connection of a listener: the part of a SYN that it keeps until the handshake is
-/// complete. It holds no block of packet memory; the owner may set [`blocks`](Self::blocks) aside
-/// for its window.
+/// Half-open connection of a listener: the part of a SYN that the listener keeps until the
+/// handshake is complete. A half-open connection holds no block of packet memory; the owner may set
+/// [`blocks`](Self::blocks) aside for its window.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfOpen {
     /// Initial receive sequence number: the sequence number of the SYN.
@@ -172,7 +171,7 @@ impl HalfOpen {
             && segment.ack == self.iss + 1
     }
 
-    /// Creates the challenge ACK that answers a reset in the window whose sequence number
+    /// Creates the challenge ACK that answers a reset whose sequence number is in the window, but
     /// is not `rcv_nxt`. RFC 5961 §3.2.
     pub fn challenge_ack(&self, now: Instant) -> SegmentOut {
         let timestamps = TimestampClock::new(self.timestamp_offset, self.ts_recent, now);
@@ -292,8 +291,8 @@ impl Connection {
         if half_open.window == 0 {
             connection.demand_ack();
         } else if half_open.fits_cell(env.pool) {
-            // Ask for a larger window, because only the memory of other handshakes may have kept it
-            // small.
+            // Advertise a larger window soon: this one may be small only because other handshakes
+            // had reserved memory.
             connection.demand_window_update(env);
         }
         connection.timestamps =

@@ -270,7 +270,7 @@ impl Connection {
     /// Checks the invariants that hold between any two calls.
     ///
     /// # Panics
-    /// If an invariant is broken.
+    /// Panics if an invariant is broken.
     pub fn verify(&self, now: Instant, pool: &Pool, sent: &SentArena) {
         let send = &self.send;
         assert!(

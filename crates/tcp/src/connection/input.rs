@@ -222,8 +222,8 @@ impl Connection {
             self.timers.linger.set(env.now + env.config.time_wait);
         }
         self.answer_unacceptable(segment, env);
-        // Take a valid ACK from a segment into a closed window. If the ACK is invalid, this is the
-        // counted reason for the discard, as with an open window.
+        // Take a valid ACK from a segment into a closed window. If the ACK is invalid, its error is
+        // the counted reason for the discard, as with an open window.
         if window == 0 && segment.seq == self.receive.rcv_nxt && segment.has(TcpFlags::ACK) {
             self.check_ack(segment, env)?;
         }

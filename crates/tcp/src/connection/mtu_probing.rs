@@ -43,8 +43,8 @@ impl Connection {
         self.update_mss(env);
         match outcome {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
-            // Send another ACK in place of the one that was too big and is lost. It reports fewer
-            // SACK blocks, or may be fragmented.
+            // Send another ACK in place of the one that was too big and is lost. The new ACK
+            // reports fewer SACK blocks, or may be fragmented.
             PtbOutcome::Accepted if is_about_ack => self.demand_ack(),
             PtbOutcome::Accepted => {
                 // The segment that was too big is lost: retransmit its payload in smaller segments.
@@ -54,9 +54,9 @@ impl Connection {
         }
     }
 
-    /// Returns true if `error` may be about an ACK with SACK blocks. Its sequence number is
-    /// SND.NXT, and no other segment without payload exceeds 68 bytes, the smallest MTU. The error
-    /// must also report an MTU below 80 bytes, the length of the longest headers, or below
+    /// Returns true if `error` may be about an ACK with SACK blocks. Such an ACK has the sequence
+    /// number SND.NXT, and no other segment without payload exceeds 68 bytes, the smallest MTU. The
+    /// error must also report an MTU below 80 bytes, the length of the longest headers, or below
     /// `ip.path_mtu_min`, where packets may be fragmented.
     pub(super) fn is_about_sack_ack(&self, error: IcmpError, seq: SeqNum) -> bool {
         let is_small = match error {

@@ -36,7 +36,7 @@ impl Connection {
         segment
     }
 
-    /// Polls a connection that has nothing to send, as `poll_segment` does: sets the limit.
+    /// Does what `poll_segment` does for a connection that has nothing to send: sets the limit.
     /// Returns false, and changes nothing, if something may be due.
     ///
     /// Timers, events and memory stay as they are, so the owner need not look at them.
@@ -200,8 +200,8 @@ impl Connection {
         env.counters.loss_probes += 1;
         env.record(TraceEvent::Recovery(RecoveryEvent::TailProbe));
         let segment = self.data_segment(head.start, len, env);
-        // Congestion control responds here only outside of fast recovery, where it has already
-        // responded.
+        // Let congestion control respond only outside of fast recovery, because in fast recovery it
+        // has already responded.
         let needs_response = self.recovery.phase() == RecoveryPhase::Open;
         self.recovery
             .on_tail_probe(self.send.snd_nxt, needs_response);
@@ -359,7 +359,7 @@ impl Connection {
         }
     }
 
-    /// Starts the persist timer, because with nothing in flight no ACK will come unasked.
+    /// Starts the persist timer, because with nothing in flight no ACK will come without a probe.
     fn arm_persist(&mut self, env: &mut Env<'_>) {
         let wait = if self.send.snd_wnd == 0 || self.send.window_room() == 0 {
             self.rtt.rto(env.config)
@@ -368,7 +368,7 @@ impl Connection {
             Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
         ) {
             // The window is smaller than a segment, or the last part of a write waits for more
-            // payload although its writer, which was woken, may not write again.
+            // payload, which its writer, already woken, may never write.
             env.config.sws_override
         } else {
             return;
@@ -539,7 +539,8 @@ impl Connection {
         let (len, end) = (segment.payload_len(), segment.seq + segment.len());
         let mss = self.mss(env).max(1);
         let nothing_outstanding = self.send.outstanding() == 0;
-        // Not during an attempt to connect, whose user timeout runs from the application's call.
+        // During an attempt to connect, the user timeout counts from the application's call
+        // instead.
         if nothing_outstanding && self.state.is_synchronized() {
             self.progress_at = env.now;
         }
@@ -633,7 +634,7 @@ impl Connection {
         } else if self.pending.probe {
             self.arm_persist(env);
         } else {
-            // Restart the timer, which a tail loss probe has stopped that now waits for the next
+            // Restart the timer: it was stopped for a tail loss probe, which now waits for the next
             // hop.
             self.arm_retransmit(env);
         }

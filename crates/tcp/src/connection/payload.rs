@@ -29,8 +29,8 @@ impl Connection {
         self.update_receive_limit(env);
     }
 
-    /// Keeps payload and FIN of a SYN that crossed this side's SYN until the handshake is
-    /// complete. RFC 9293 §3.10.7.3.
+    /// Keeps payload and FIN, which came in a SYN that crossed this side's SYN. The application
+    /// gets them when the handshake is complete. RFC 9293 §3.10.7.3.
     pub(super) fn queue_early_payload(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !segment.payload.is_empty() {
             self.take_payload(segment, env);
@@ -100,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// Processes `bytes` that became readable; `filled` if they filled a hole.
+    /// Processes `bytes` that became readable; `filled` is true if they filled a hole.
     fn on_in_order_payload(&mut self, bytes: u32, filled: bool, env: &mut Env<'_>) {
         self.totals.bytes_received += u64::from(bytes);
         self.receive_limit.charge_bytes(bytes);

@@ -42,9 +42,8 @@ impl Connection {
         u64::from(self.send_size.get()).min(memory.max(1)) as u32
     }
 
-    /// Returns true if the smoothed round-trip time is over 1.5 times the
-    /// smallest: segments wait in a queue, and smaller ones would only cost
-    /// more headers.
+    /// Returns true if the smoothed round-trip time is over 1.5 times the smallest: segments wait
+    /// in a queue, and smaller segments would only cost more headers.
     fn path_is_full(&self) -> bool {
         let srtt = self.rtt.srtt();
         self.rtt

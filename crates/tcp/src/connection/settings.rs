@@ -52,8 +52,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Packs `tuning`, which the caller has checked. `congestion` replaces its choice of
-    /// congestion control.
+    /// Packs `tuning`, which the caller has checked. `congestion` replaces the algorithm that
+    /// `tuning` names.
     pub(super) fn new(tuning: &Tuning, congestion: CongestionChoice) -> Self {
         Self {
             send_buffer: tuning.send_buffer,
@@ -77,15 +77,13 @@ impl Settings {
         }
     }
 
-    /// Returns the bytes of payload that the send buffer may hold: its present and its largest
-    /// size.
+    /// Returns the present and the largest size of the send buffer, in bytes of payload.
     pub(super) const fn send_size(&self, config: &TcpConfig) -> TunedSize {
         let (limit, share) = (config.send_buffer_limit, config.send_text_share);
         TunedSize::for_payload(self.send_buffer, self.send_buffer_max, limit, share)
     }
 
-    /// Returns the bytes of payload that the receive buffer may hold: its present and its
-    /// largest size.
+    /// Returns the present and the largest size of the receive buffer, in bytes of payload.
     pub(super) const fn receive_size(&self, config: &TcpConfig) -> TunedSize {
         receive_size(self.receive_buffer, self.receive_buffer_max, config)
     }
@@ -114,8 +112,8 @@ impl Settings {
     }
 }
 
-/// Returns the bytes of payload that a receive buffer of `bytes` may hold, and the size to
-/// which it may grow: that of a buffer of `max` bytes, if the knobs allow growth.
+/// Returns the present and the largest size, in bytes of payload, of a receive buffer of `bytes`
+/// that may grow to `max` bytes if the knobs allow growth.
 pub(super) const fn receive_size(bytes: u32, max: u32, config: &TcpConfig) -> TunedSize {
     let (limit, share) = (config.receive_buffer_limit, config.receive_text_share);
     let max = if config.receive_tuning { max } else { 0 };

@@ -98,7 +98,7 @@ impl Tuning {
     /// Checks every setting against its legal range: the range of its knob, if it has one.
     ///
     /// # Errors
-    /// The first setting that is refused.
+    /// Returns the error of the first setting that is refused.
     pub fn check(&self, congestion: &CongestionRegistry) -> Result<(), SettingError> {
         let max = |setting, value, low, high| in_range(setting, value, (low, high), "bytes");
         let (low, high) = (&TcpConfig::LOWEST, &TcpConfig::HIGHEST);
@@ -142,10 +142,11 @@ impl Tuning {
 pub enum SocketOption {
     /// `TCP_NODELAY`: true switches Nagle's algorithm off. RFC 9293 §3.7.4.
     NoDelay(bool),
-    /// `TCP_CORK`, `SO_NOPUSH`: true delays less than a segment, for `tcp.cork_timeout` at most.
+    /// `TCP_CORK`, `SO_NOPUSH`: true delays a partial segment, for `tcp.cork_timeout` at most.
     Cork(bool),
     /// `SO_SNDBUF`: send buffer in bytes (`tcp.send_buffer`), at most `tcp.send_buffer_limit`.
-    /// Switches its autotuning off. Unlike in Linux, the value is not doubled, whatever the preset.
+    /// Switches the buffer's autotuning off. Unlike in Linux, the value is not doubled, whatever
+    /// the preset.
     SendBuffer(u32),
     /// `SO_SNDLOWAT`: free bytes at which a writer that found the send buffer full continues; 0
     /// means a third of the buffer, or less when little is unsent.
@@ -155,8 +156,8 @@ pub enum SocketOption {
     /// write.
     UnsentLowWater(u32),
     /// `SO_RCVBUF`: receive buffer in bytes (`tcp.receive_buffer`), at most
-    /// `tcp.receive_buffer_limit`. Switches its autotuning off. A smaller size takes effect as the
-    /// application reads, because the right edge of the window does not retreat.
+    /// `tcp.receive_buffer_limit`. Switches the buffer's autotuning off. A smaller size takes
+    /// effect as the application reads, because the right edge of the window does not retreat.
     ReceiveBuffer(u32),
     /// `SO_RCVLOWAT`: bytes received in order that make the connection readable. A read that asks
     /// for less succeeds with less. Payload before the end of the stream, and payload that fills
@@ -172,8 +173,8 @@ pub enum SocketOption {
     /// `TCP_KEEPINTVL`: time between keepalive probes (`tcp.keepalive_interval`), from the next
     /// probe on.
     KeepaliveInterval(Duration),
-    /// `TCP_KEEPCNT`: keepalive probes in a row without an answer that end the connection
-    /// (`tcp.keepalive_probes`).
+    /// `TCP_KEEPCNT`: number of consecutive unanswered keepalive probes after which the connection
+    /// ends (`tcp.keepalive_probes`).
     KeepaliveProbes(u32),
     /// `TCP_SYNCNT`: consecutive timeouts of the SYN after which the open fails
     /// (`tcp.syn_retries`). RFC 9293 §3.8.3.
@@ -290,7 +291,7 @@ pub enum Read {
 pub struct Ready {
     /// The handshake is complete.
     pub connected: bool,
-    /// A read returns data, the end or an error. Less than the low-water mark
+    /// A read returns data, the end or an error. Less data than the low-water mark
     /// ([`SocketOption::ReceiveLowWater`]) does not count.
     pub readable: bool,
     /// A write would accept at least one byte, or the connection has ended. After a blocked

@@ -32,14 +32,15 @@ impl Connection {
     /// Returns the most payload that the next frame should carry: one segment,
     /// unless the device cuts frames of up to `device_max` bytes.
     pub(super) fn frame_goal(&self, device_max: u32, mss: u32, env: &Env<'_>) -> u32 {
-        // An urgent pointer counts from the sequence number of its own segment, and a device that
-        // cuts frames does not adjust the pointer.
+        // Send urgent payload in single segments: an urgent pointer counts from the sequence number
+        // of its own segment, and a device that cuts a frame does not adjust the pointer.
         let is_urgent = self
             .send
             .snd_up
             .is_some_and(|up| up.after(self.send.snd_nxt));
-        // In these cases a frame is one segment. The device would repeat CWR in each segment that
-        // it cuts from the frame, and F-RTO counts the segments that leave.
+        // While CWR is due or F-RTO sends new data, a frame is one segment, too: the device would
+        // repeat CWR in each segment that it cuts from the frame, and F-RTO counts the segments
+        // that leave.
         if is_urgent || self.ecn.owes_cwr() || self.recovery.frto_prefers_new_data() {
             return mss;
         }

@@ -148,8 +148,8 @@ pub struct Connection {
     /// No challenge ACK is sent before this time. RFC 5961 §7.
     pub(super) challenge_after: Instant,
     pub(super) path: PathMtu,
-    /// Computed from options, path, buffer and settings; they are set with
-    /// [`update_mss`](Self::update_mss).
+    /// Effective segment size, which [`update_mss`](Self::update_mss) computes from options, path,
+    /// buffer and settings.
     pub(super) effective_mss: u32,
     /// Consecutive zero-window and keepalive probes without an answer, or timeouts of a
     /// wait for the next hop.
@@ -200,14 +200,14 @@ impl Connection {
         self.wants_output
     }
 
-    /// Returns true if the connection has ended, is an orphan and has no reset to send.
-    /// The owner then calls [`release`](Self::release) and drops it.
+    /// Returns true if the connection has ended, is an orphan and has no reset to send. The owner
+    /// then calls [`release`](Self::release) and drops the connection.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, TcpState::Closed) && self.pending.reset.is_none() && self.orphan
     }
 
-    /// Returns true after R1 consecutive timeouts: the path may have changed, so the
-    /// owner should resolve the next hop anew. RFC 9293 §3.8.3.
+    /// Returns true after R1 (knob `tcp.retries1`) consecutive timeouts: the path may have changed,
+    /// so the owner should resolve the next hop anew. RFC 9293 §3.8.3.
     pub const fn doubts_path(&self, config: &TcpConfig) -> bool {
         self.recovery.timeouts() >= config.retries1
     }
@@ -267,7 +267,7 @@ impl Connection {
         self.effective_mss
     }
 
-    /// Updates the effective segment size after a change of what it depends on.
+    /// Updates the effective segment size after a change of its inputs.
     pub(super) fn update_mss(&mut self, env: &Env<'_>) {
         self.effective_mss = self.compute_mss(env);
     }
@@ -338,7 +338,7 @@ impl Connection {
     /// Enters the state that `trigger` leads to.
     ///
     /// # Panics
-    /// If RFC 9293 has no such transition. This would be a mistake of this crate, since the
+    /// Panics if RFC 9293 has no such transition. This would be a mistake of this crate, since the
     /// callers check the state first.
     pub(super) fn transition(&mut self, trigger: Trigger, env: &mut Env<'_>) {
         let next = self.state.next(trigger).expect("a transition of RFC 9293");
@@ -443,9 +443,9 @@ impl Connection {
         }
     }
 
-    /// Changes the receive-side limit from slow reader to buffer if the application read everything
-    /// within an eighth of a round trip after its arrival. If the reader leaves payload unread, the
-    /// limit stays slow reader.
+    /// Changes the receive-side limit from slow reader to buffer, or to memory, if the application
+    /// read everything within an eighth of a round trip after its arrival. If the reader leaves
+    /// payload unread, the limit stays slow reader.
     pub(super) fn on_prompt_read(&mut self, env: &mut Env<'_>) {
         let prompt_time = self.rtt.min_rtt().unwrap_or(Duration::ZERO) / 8;
         let is_soon = env.now.since(self.receive.arrived) <= prompt_time;

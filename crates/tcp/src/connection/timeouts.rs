@@ -209,8 +209,8 @@ impl Connection {
         if !self.send.is_idle() {
             // Unacknowledged or unsent data needs no keepalive probe: the retransmission or persist
             // timer finds a dead peer. The next check is after the keepalive time or the keepalive
-            // interval, whichever is longer, and at the earliest when the next timer expires. (No
-            // timer may run while the device is full.)
+            // interval, whichever is longer, and at the earliest when the next timer expires.
+            // (While the device is full, possibly no other timer runs.)
             let pause = self.settings.keepalive_time.get();
             let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);

@@ -35,7 +35,7 @@ impl Deadline {
         *self = Self::NEVER;
     }
 
-    /// Clears the deadline and returns true if it has passed.
+    /// If the deadline has passed, clears it and returns true; otherwise returns false.
     pub fn take_if_due(&mut self, now: Instant) -> bool {
         let due = self.0 <= now && self.is_set();
         if due {

@@ -80,13 +80,12 @@ impl Connection {
 
     /// Accepts as much of `payload` as there is room for. Returns the bytes accepted.
     ///
-    /// 0 is an outcome: an event reports when there is room again. Before the handshake
-    /// is complete nothing is accepted, because unsent payload could hold the memory that
+    /// A result of 0 is not an error: an event reports when there is room again. Before the
+    /// handshake is complete nothing is accepted, because unsent payload could hold the memory that
     /// the handshake needs.
     ///
     /// # Errors
-    /// [`ConnectionError`] if this direction is closed or the connection has
-    /// ended.
+    /// Returns a [`ConnectionError`] if this direction is closed or the connection has ended.
     pub fn write(&mut self, payload: &[u8], env: &mut Env<'_>) -> Result<usize, ConnectionError> {
         self.check_writing()?;
         if !self.state.is_synchronized() {
@@ -105,7 +104,7 @@ impl Connection {
     /// bytes that it wrote. Otherwise like [`write`](Self::write).
     ///
     /// # Errors
-    /// The errors of `write`.
+    /// Returns the errors of `write`.
     pub fn write_with(
         &mut self,
         fill: &mut dyn FnMut(&mut [u8]) -> usize,
@@ -156,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// Returns the result of a read of `asked` bytes if it returns no payload; otherwise
+    /// Returns the result of a read of `asked` bytes if the read returns no payload; otherwise
     /// `None`. Changes nothing.
     pub fn reads_nothing(&self, asked: usize) -> Option<Result<Read, ConnectionError>> {
         (!self.has_for_read_of(asked)).then(|| self.read_nothing())
@@ -165,7 +164,7 @@ impl Connection {
     /// Copies received payload into `out`.
     ///
     /// # Errors
-    /// [`ConnectionError::Ended`] if the connection ended otherwise than by FINs, and
+    /// Returns [`ConnectionError::Ended`] if the connection ended otherwise than by FINs, and
     /// everything that had arrived was read.
     pub fn read(&mut self, out: &mut [u8], env: &mut Env<'_>) -> Result<Read, ConnectionError> {
         if let Some(nothing) = self.reads_nothing(out.len()) {
@@ -181,7 +180,7 @@ impl Connection {
     /// number of bytes that it consumed.
     ///
     /// # Errors
-    /// The errors of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn read_with(
         &mut self,
         take: &mut dyn FnMut(&[u8]) -> usize,
@@ -199,7 +198,7 @@ impl Connection {
     /// Copies received payload into `out` and leaves it unread.
     ///
     /// # Errors
-    /// The errors of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn peek(&self, out: &mut [u8], env: &Env<'_>) -> Result<Read, ConnectionError> {
         if let Some(nothing) = self.reads_nothing(out.len()) {
             return nothing;
@@ -254,7 +253,7 @@ impl Connection {
         self.events.readable = true;
     }
 
-    /// Discards received payload in order, and opens the window again.
+    /// Discards the unread payload that arrived in order, and opens the window again.
     pub(super) fn discard_unread(&mut self, env: &mut Env<'_>) {
         self.receive.read_with(env.pool, &mut |slice| slice.len());
         self.after_read(env);
@@ -318,8 +317,8 @@ impl Connection {
             | TcpState::FinWait1
             | TcpState::FinWait2
             | TcpState::CloseWait => {
-                // Leave out a byte that was sent as a window probe and not accepted, because the
-                // peer discards even a reset beyond its window.
+                // Do not count a byte that was sent as a window probe and not accepted, because the
+                // peer discards a reset whose sequence number is beyond its window.
                 let edge = self.send.snd_una + self.send.snd_wnd;
                 let seq = self.send.snd_nxt.earliest(edge);
                 self.pending.reset = Some((seq, Some(self.receive.rcv_nxt)));
@@ -340,7 +339,7 @@ impl Connection {
     /// Changes a setting. The window that was already advertised is not withdrawn.
     ///
     /// # Errors
-    /// [`SettingError`]: the value is refused, and nothing changes.
+    /// Returns a [`SettingError`] if the value is refused; nothing then changes.
     pub fn set(&mut self, option: SocketOption, env: &mut Env<'_>) -> Result<(), SettingError> {
         option.check(env.congestion)?;
         self.apply(option, env);

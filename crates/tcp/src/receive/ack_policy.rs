@@ -1,10 +1,9 @@
 //! Delayed acknowledgments: the decision between an ACK at once and a delayed ACK. RFC
 //! 9293 §3.8.6.3, RFC 5681 §4.2.
 //!
-//! Rule: an ACK may wait only while the peer does not need it. The peer needs
-//! it when `tcp.ack_every` full segments are unacknowledged (two by default), when payload
-//! is out of order, and when the window, as the peer sees it, is nearly full. The timer is
-//! in `connection`.
+//! Rule: an ACK may wait only while the peer does not need it. The peer needs it when
+//! `tcp.ack_every` full segments are unacknowledged (two by default), when payload is out of order,
+//! or when the window, as the peer sees it, is nearly full. The timer is in `connection`.
 
 /// ACKs owed to the peer.
 #[derive(Clone, Debug)]
@@ -76,7 +75,7 @@ impl AckPolicy {
         self.pending = self.pending.saturating_add(bytes);
         let young = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        // The last of the segments may be smaller than a full one, because no sender fills every
+        // Count a last segment that is smaller than a full one, too, because no sender fills every
         // segment completely.
         let many = self.pending > full.saturating_mul(every - 1);
         let starving = window_left < full || self.pending >= window / 2;

@@ -6,10 +6,10 @@
 //! arrives. Twice the growth since the round before is therefore added to the bytes read, before
 //! they are doubled. `connection/buffers.rs` decides how connections share memory.
 //!
-//! A receiver that sends no payload has round-trip times only from the handshake and from
-//! the peer's timestamp echoes (RFC 7323 §4.1). If the sender pauses, the age of an echo
-//! is too long; it is never too short. The shortest echo of a round therefore counts, and
-//! a round is at most twice as long as the round before.
+//! A receiver that sends no payload has round-trip times only from the handshake and from the
+//! peer's timestamp echoes (RFC 7323 §4.1). If the sender pauses, the age of an echo is too long;
+//! it is never too short. The shortest echo age of a round therefore counts, and a round is at most
+//! twice as long as the round before.
 
 use fullpipe_pool::{Duration, Instant};
 

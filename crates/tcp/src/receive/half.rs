@@ -1,8 +1,8 @@
 //! The state of the receiving half: sequence variables and buffer.
 //!
-//! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and every byte between
-//! them is backed by packet memory. `reassembly` stores arriving payload, and `window`
-//! computes the window.
+//! Rule: `rcv_nxt` ≤ `rcv_adv`, the right edge never retreats, and packet memory backs every byte
+//! between `rcv_nxt` and `rcv_adv`. `reassembly` stores arriving payload, and `window` computes the
+//! window.
 
 use core::ops::Range;
 
@@ -60,7 +60,7 @@ pub struct ReceiveHalf {
     /// Bytes of payload received in order since the connection was last idle, if its
     /// window is small because it was idle; `None` if its window is an ordinary one.
     pub burst: Option<u32>,
-    /// More than two cells may have been advertised.
+    /// A window larger than two cells (parts of a block) may have been advertised.
     pub(super) was_large: bool,
     /// The last window advertised was zero.
     pub advertised_zero: bool,
@@ -104,8 +104,8 @@ impl ReceiveHalf {
         self.irs + 1
     }
 
-    /// Returns the stream offset of `seq`. It is computed from `rcv_nxt`, because an
-    /// acceptable segment is less than 2³¹ away from it, however much payload is unread.
+    /// Returns the stream offset of `seq`. It is computed from `rcv_nxt`, because an acceptable
+    /// segment is less than 2³¹ away from `rcv_nxt`, however much payload is unread.
     pub(super) fn offset_of(&self, seq: SeqNum) -> u64 {
         offset_of(seq, self.first(), self.offset_of_rcv_nxt())
     }
@@ -160,7 +160,7 @@ impl ReceiveHalf {
         self.rcv_up = self.rcv_up.filter(|up| up.after(read));
     }
 
-    /// Returns true if the peer's FIN was taken.
+    /// Returns true if the peer's FIN has arrived in order.
     pub fn fin_received(&self) -> bool {
         self.fin_received
     }
@@ -219,8 +219,8 @@ impl ReceiveHalf {
         read
     }
 
-    /// Frees `read` bytes at the front. Frees all memory after the last byte before a
-    /// FIN.
+    /// Frees `read` bytes at the front. After the last byte before a FIN was read, frees all
+    /// memory.
     fn consume(&mut self, read: usize, pool: &mut Pool) {
         self.stream.advance(pool, read as u64);
         if self.fin_received && self.stream.is_empty() {
@@ -241,7 +241,7 @@ impl ReceiveHalf {
     /// Checks the invariants of this half.
     ///
     /// # Panics
-    /// If an invariant is broken.
+    /// Panics if an invariant is broken.
     pub fn verify(&self, pool: &Pool) {
         self.stream.verify(pool);
         assert!(

@@ -4,13 +4,13 @@
 //! the shortest of eight samples has grown, conservative slow start (CSS) begins: the window grows
 //! a quarter as fast. If the round-trip time falls again, slow start resumes; otherwise slow start
 //! ends after five rounds of CSS. HyStart++ applies only to the first slow start of a connection.
-//! The congestion control that uses HyStart++ keeps the window.
+//! The congestion control that uses HyStart++ sets the window.
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
-/// MIN_RTT_DIVISOR: between these bounds, growth by the round-trip time divided by this
-/// number is significant.
+/// MIN_RTT_DIVISOR: between these bounds, growth is significant from the round-trip time divided by
+/// this number on.
 const MIN_RTT_DIVISOR: u32 = 8;
 /// N_RTT_SAMPLE: samples in a round before it is checked.
 const N_RTT_SAMPLE: u8 = 8;

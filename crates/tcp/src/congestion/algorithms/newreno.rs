@@ -2,11 +2,11 @@
 //! and reduced to 0.8 on a congestion mark (RFC 8511, ABE), because a router that marks
 //! keeps its queue short.
 //!
-//! Rule: the window grows by the bytes delivered in slow start and by one segment a
-//! round trip afterwards. Bytes delivered are counted, also by SACK, so that split,
-//! stretched and lost ACKs do not change the growth. There is one exception: in slow
-//! start without pacing, one ACK adds at most two segments. Pacing spreads the segments
-//! that a stretched ACK releases. PRR sets the window during fast recovery.
+//! Rule: the window grows by the bytes delivered in slow start and by one segment a round trip
+//! afterwards. The growth depends on bytes delivered, SACKed bytes included, and not on the number
+//! of ACKs, so that split, stretched and lost ACKs do not change it. There is one exception: in
+//! slow start without pacing, one ACK adds at most two segments. Pacing spreads the segments that a
+//! stretched ACK releases. PRR sets the window during fast recovery.
 
 use crate::congestion::control::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 
@@ -131,7 +131,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_idle(&mut self, restart_window: u32) {
-        // Slow start leads to a window that the path carried before the pause. RFC 7661 §4.4.
+        // Let slow start grow the window to 3/4 of its size before the pause. RFC 7661 §4.4.
         self.ssthresh = self.ssthresh.max(percent_of(self.cwnd, 75));
         self.cwnd = self.cwnd.min(restart_window);
     }

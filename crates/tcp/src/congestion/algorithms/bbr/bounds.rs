@@ -106,8 +106,8 @@ impl Bbr {
             };
             self.handle_inflight_too_high(event.in_flight, &lost);
         }
-        // Save the state only during a recovery, because a recovery can prove spurious and a mark
-        // cannot.
+        // Keep the saved state only during a recovery, because a recovery can prove spurious and a
+        // mark cannot.
         self.undo.is_saved = self.in_recovery;
     }
 

@@ -3,9 +3,9 @@
 //! Rule: window and rate follow from a model of the path, within bounds that losses set. The model
 //! is the highest recent bandwidth and the shortest round trip. This file holds the order of the
 //! steps (§5.2) and the control parameters (§5.6). `model` has bandwidth, round trips and
-//! aggregation; `startup` has Startup, Drain and the full pipe; `probe_bw` and `probe_rtt` have the
-//! states of these names; `bounds` has the response to loss. Comments name the draft's functions
-//! and sections.
+//! aggregation; `startup` has Startup, Drain and the detection of a full pipe; `probe_bw` and
+//! `probe_rtt` have the states of these names; `bounds` has the response to loss. Comments name the
+//! draft's functions and sections.
 //!
 //! Differences from the draft:
 //! - `BBR.LossThresh` is a knob, and 100 % switches off every response to loss except the
@@ -328,7 +328,7 @@ fn percent(value: u64, gain: u64) -> u64 {
     value.saturating_mul(gain) / 100
 }
 
-/// Returns `value`, at most the largest window.
+/// Returns `value`, limited to the largest window.
 fn saturate(value: u64) -> u32 {
     value.min(u64::from(INFINITE - 1)) as u32
 }

@@ -19,7 +19,7 @@ const EXTRA_ACKED_ROUNDS: u8 = 5;
 /// The model of one path.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Highest delivery rate of the last probing cycle and of this one.
+    /// Highest delivery rates of the previous probing cycle and of this one.
     max_bw: [u64; 2],
     /// BBR.bw: the present estimate of the bandwidth.
     pub bw: u64,

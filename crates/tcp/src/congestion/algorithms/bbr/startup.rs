@@ -14,7 +14,7 @@ const FULL_BW_GROWTH: u64 = 125;
 const FULL_BW_ROUNDS: u8 = 3;
 /// BBRStartupFullLossCnt: number of ranges lost in one round trip that ends Startup.
 const STARTUP_FULL_LOSS_COUNT: u8 = 6;
-/// Round trips after which Drain ends, whatever the queue.
+/// Round trips after which Drain ends even if the queue is not empty.
 const DRAIN_ROUNDS: u32 = 3;
 
 impl Bbr {
@@ -64,8 +64,8 @@ impl Bbr {
         } else {
             return;
         };
-        // `loss_round_start` counts round trips from the first loss, so recovery has
-        // lasted a round trip.
+        // `loss_round_start` counts round trips from the first loss, so the draft's condition that
+        // recovery has lasted a round trip is met here.
         let is_high = loss_events >= STARTUP_FULL_LOSS_COUNT
             && self
                 .bounds

@@ -67,7 +67,7 @@ impl BbrState {
     }
 }
 
-/// The state of BBR. Bytes, microseconds, bytes a second; gains are percent.
+/// The state of BBR. Units are bytes, microseconds, bytes a second, and percent for gains.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     pub(super) state: BbrState,
@@ -235,7 +235,7 @@ pub struct Cycle {
     pub(super) probe_up_rounds: u32,
     /// Bytes acknowledged in UP that have not raised `inflight_longterm` yet.
     pub(super) probe_up_acked: u32,
-    /// Bytes acknowledged for which `inflight_longterm` grows by a segment.
+    /// Bytes that must be acknowledged for `inflight_longterm` to grow by a segment.
     pub(super) probe_up_acked_per_inc: u32,
     /// Losses still count against the last probe.
     pub is_probe_sample: bool,
