@@ -1,7 +1,7 @@
 //! Captures that a test writes byte by byte: frames, pcap and pcapng files.
 //!
 //! Rule: nothing here uses the reader, so that reader and test cannot share a mistake.
-// Each program that includes this file uses only a part of it.
+// Allow unused items, because each program that includes this file uses only a part of it.
 #![allow(dead_code)]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

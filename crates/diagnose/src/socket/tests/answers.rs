@@ -1,4 +1,4 @@
-//! Tests of parsing answers of every length and cut anywhere, and of requests and filters.
+//! Tests of requests and filters, and of parsing answers of every length, also cut ones.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Tests of the limit of a single observation. For each limit there are values that a kernel shows
-//! under it.
+//! Tests of the limit of a single observation. Each limit is tested with values that a kernel
+//! reports under this limit.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
