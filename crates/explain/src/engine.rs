@@ -81,9 +81,9 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
 }
 
 /// Explains a transfer of `setup` that was `played` with the seeds from `seed` on. The runs of the
-/// explanation are shortened: together they take half the work of the row's own run, or about two
-/// seconds of processor time if that is more. The advice gives no host more packet memory than
-/// `memory` bytes.
+/// explanation are shortened: together they take at most half the work of the row's own run, or
+/// about two seconds of processor time if that is more. The advice gives no host more packet memory
+/// than `memory` bytes.
 ///
 /// # Errors
 /// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if `progress`
@@ -326,8 +326,8 @@ fn whole(
     twin.whole(advised)
 }
 
-/// Returns the cause that limits the changed transfer, other than those in `named`, and its words.
-/// Uses few seeds; returns `None` if the budget is used up.
+/// Returns the cause that limits the changed transfer, other than those in `named`, and the words
+/// that name its limit. Uses few seeds; returns `None` if the budget is used up.
 fn next(
     setup: &Setup,
     search: &Search<'_>,

@@ -144,7 +144,7 @@ fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
     }))
 }
 
-/// Returns `best`, and the lever of another cause in `tried` that helps as much.
+/// Returns `best`, and the lever of another cause in `tried` that helps about as much.
 fn with_rival(
     search: &Search<'_>,
     best: Option<Gain>,

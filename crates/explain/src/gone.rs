@@ -147,9 +147,9 @@ fn play(setup: &Setup, seed: u64, change: &Change, work: &Work<'_>) -> Result<Pl
     played.ok_or(TwinFailure::Interrupted)
 }
 
-/// Returns true if silence is the cause. The silence must take at least half of the time, or
-/// another connection must have waited for the memory; and at most half of the silent peers may
-/// have closed their windows.
+/// Returns true if silence is the cause. The silence must take at least half of all connections'
+/// time, or another connection must have waited for the memory. In both cases, at most half of the
+/// silent peers may have closed their windows.
 fn is_longest(silence: &Silence) -> bool {
     let waiting = starved(silence);
     let waited_s: f64 = waiting.iter().map(|waiting| waiting.waited_s).sum();

@@ -18,7 +18,7 @@ use crate::{
 const ROUNDS: usize = 3;
 /// Number of single levers, the best ones, whose pairs are all tried.
 const PAIRED: usize = 4;
-/// Combinations that are run with all seeds.
+/// Number of combinations that are run with all seeds.
 const PROMISING: usize = 4;
 /// Largest combination that may be named without proof that each of its levers is needed.
 const MOST_UNPROVEN: usize = 4;
