@@ -172,7 +172,7 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
 /// Median payload of bursts, and median time between them.
 fn medians(bursts: &[(u64, u64)]) -> (u64, u64) {
     let mut sizes: Vec<u64> = bursts.iter().map(|(_, bytes)| *bytes).collect();
-    // The last burst may be incomplete.
+    // Ignore the last burst, because it may be incomplete.
     sizes.pop();
     sizes.sort_unstable();
     let mut gaps: Vec<u64> = bursts.windows(2).map(|two| two[1].0 - two[0].0).collect();

@@ -192,7 +192,7 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let why = format!("windows of at most {} bytes", grouped(largest));
     let share = u64::from(config.tcp.receive_text_share);
     let buffer = largest * 100 / share;
-    // A receiver that tunes its buffer would begin with a larger window, so a program set this one.
+    // A receiver that tunes its buffer would begin with a larger window, so a program set the size.
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
     match (plan.preset.name == "linux", is_constant && limits || is_set) {
         (true, true) => {
@@ -221,7 +221,7 @@ fn own_window(config: &Config) -> f64 {
     f64::from(tcp.receive_buffer) * f64::from(tcp.receive_text_share) / 100.0
 }
 
-/// Adds packet memory for buffers of `bytes`, if the default host has too little.
+/// Adds packet memory for buffers of `bytes`, if hosts of the default preset have too little.
 fn memory(plan: &mut Plan, bytes: u64) {
     let config = plan.preset.config();
     let blocks = (bytes * 4).div_ceil(BLOCK);

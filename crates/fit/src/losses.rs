@@ -55,8 +55,7 @@ pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     has_queue(evidence, rate_bps) && in_queue * 2 > lost.len()
 }
 
-/// Time and position of each retransmission that repairs a loss, in the order of the
-/// retransmissions.
+/// Time and position of the first retransmissions, as many as there were losses.
 fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     let data = evidence.observed.data();
     let count = (data.lost_before_tap + data.lost_after_tap) as usize;
@@ -106,8 +105,8 @@ pub fn add(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Adds every loss as a loss of the link. Returns false if nothing was lost, or if `plan` already
-/// has an outage or random losses.
+/// Adds every loss as a loss of the link. Returns false if nothing was lost, if a hop drops long
+/// packets, or if `plan` already has an outage or random losses.
 pub fn add_all(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
     let lost = lost(evidence);
     let is_other = plan.is_random() || plan.get("path.outage.after").is_some();

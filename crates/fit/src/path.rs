@@ -24,7 +24,7 @@ const BOUND: f64 = 1.1;
 /// A long segment's additional round-trip time shows the rate if it is more than this many times
 /// the variation of round trips.
 const JITTER: u64 = 1;
-/// Length in packets of a queue that the segments do not show.
+/// Least length, in packets, of a queue whose length the segments do not show.
 const USUAL_QUEUE: f64 = 100.0;
 
 /// Adds the values of the link to `plan`.

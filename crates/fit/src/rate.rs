@@ -17,14 +17,15 @@ const STRONG: usize = 8;
 const SPREAD: f64 = 1.5;
 /// The path has a queue if a round trip is more than this many times the smallest one.
 const QUEUED: f64 = 1.25;
-/// An ACK of more than this many times the median number of bytes ended a recovery.
+/// A train is ignored if one of its ACKs covers more than this many times the median number of
+/// bytes, because such an ACK ended a recovery.
 const JUMP: u64 = 2;
 /// Nanoseconds of a tick of the timestamp clock.
 const TICK: u64 = 1_000_000;
 /// Fewest trains that show a rate.
 const FEWEST: usize = 2;
-/// ACKs that took less than this many times the time of their segments had queued behind each
-/// other.
+/// ACKs had queued behind each other if they took less than this many times as long as their
+/// segments.
 const COMPRESSED: f64 = 0.9;
 /// Least ratio of the path's rate to the goodput.
 const OF_GOODPUT: f64 = 0.95;

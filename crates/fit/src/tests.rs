@@ -257,7 +257,7 @@ fn a_syn_without_a_window_scale_is_one_of_hosts_that_do_not_scale() {
     assert_eq!(scaling.expect("the SYN shows it").to, "false");
 }
 
-/// Only the requested connection keeps its segments, and only a limited number of them.
+/// Segments are kept only of the requested connection, and only a limited number of them.
 #[test]
 fn a_log_is_bounded() {
     use fullpipe_diagnose::capture::Analysis;

@@ -1,8 +1,8 @@
 //! The candidates after the first estimate: experiments that may behave more like the captured
 //! connection.
 //!
-//! Rule: each function changes one value of the best candidate so far, and only a value that the
-//! segments do not determine. If they determine it, the function returns no candidate.
+//! Rule: each function changes one property of the best candidate so far, and only a property that
+//! the segments do not determine. If they determine it, the function returns no candidate.
 
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;
@@ -21,7 +21,7 @@ use crate::{
 const OPEN: f64 = 0.1;
 /// Misfit below which no further candidate is run.
 const EXACT: f64 = 0.02;
-/// The longer queue that is tried has this many bandwidth-delay products.
+/// The longer queue that is tried has this many times the assumed length.
 const LONGER: f64 = 8.0;
 /// The reader is not slow if nearly all windows exceed this share of the largest window.
 const CONSTANT: f64 = 0.95;
@@ -95,7 +95,7 @@ fn congestion(best: &Best<'_>) -> Vec<(String, Plan)> {
     changed.collect()
 }
 
-/// Disables pacing if the first flight does not show it.
+/// Tries a sender without pacing if the first flight does not show whether the sender paces.
 fn pacing(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,

@@ -128,7 +128,7 @@ fn holes_of_a_capture_are_filled_from_the_other() {
     );
 }
 
-/// Segments that an offload joined at one tap do not count as losses at the other.
+/// Segments that an offload joined at one tap do not count as losses at the other tap.
 #[test]
 fn offloads_at_one_tap_are_not_taken_for_losses() {
     let ([sender, receiver], _) = both(LOSSY, 3_000_000);
