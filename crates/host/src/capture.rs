@@ -117,7 +117,7 @@ impl<W: Write> CaptureFile<W> {
         Ok(file)
     }
 
-    /// Writes frames until the sender is dropped or a frame cannot be written.
+    /// Writes frames until the sending end of the channel is dropped or a frame cannot be written.
     fn record(&mut self, frames: &Receiver<RecordedFrame>) {
         for frame in frames {
             if self.packet(&frame).is_err() {

@@ -278,7 +278,7 @@ impl Driver {
             core.sending = Some(batch);
             core.device_is_full = is_full;
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            // Lets the stack write frames for which the last batch had no room, or that have become
+            // Let the stack write frames for which the last batch had no room, or that have become
             // due.
             let must = core.stack.waits_for_device();
             core.transmit(now, must);

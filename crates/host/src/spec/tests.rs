@@ -1,4 +1,4 @@
-//! Devices and addresses, right and wrong.
+//! Tests of valid and invalid texts of devices and addresses.
 
 use super::*;
 
