@@ -93,8 +93,8 @@ impl<'a> Scene<'a> {
         plans.try_for_each(|(plan, link)| self.built.world.tap_link(*link, &plan.name))
     }
 
-    /// Captures every frame that leaves or enters a host from now on. The interfaces are the
-    /// hosts, in the order of the setup.
+    /// Captures every frame that leaves or enters a host from now on. Each host is an interface of
+    /// the capture, in the order of the setup.
     ///
     /// # Errors
     /// An error that the writer returned.

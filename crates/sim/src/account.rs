@@ -110,7 +110,7 @@ impl QueueDemand {
         let fresh = found.lost - self.lost;
         self.lost = found.lost;
         self.owed += fresh;
-        // A queue that has dropped an entry was full, even if it has room now.
+        // Count a queue that has dropped an entry as full, even if it has room now.
         let beside = if fresh > 0 { found.most } else { found.waiting };
         self.most = self.most.max(beside + self.owed);
         if fresh > 0 {

@@ -148,7 +148,8 @@ impl DatagramFlow {
         now >= self.started && self.not_due(now).is_none()
     }
 
-    /// Charges the time from `now` on to these limits, unless the flow has ended.
+    /// Charges the time from `now` until the end of the flow to these limits. Does nothing before
+    /// the flow has started.
     pub fn account_until(&mut self, sending: Limit, receiving: ReceiveLimit, now: Instant) {
         if now >= self.started {
             self.account.set(sending, receiving, now.min(self.end()));
@@ -263,7 +264,7 @@ impl DatagramFlow {
         self.account_read(now);
     }
 
-    /// Charges a datagram that was read, unless the plan's time is over.
+    /// Counts a datagram that was read in the account, unless the plan's time is over.
     fn account_read(&mut self, now: Instant) {
         if now > self.end() {
             return;

@@ -88,7 +88,8 @@ impl PoolUsage {
         let mut accounts = [HolderUsage::default(); Holder::ALL.len()];
         accounts[Holder::Send as usize].floor = config.send_floor;
         accounts[Holder::Receive as usize].floor = config.receive_floor;
-        // No count exceeds this limit, so none can overflow.
+        // Cap the limit, which no count of blocks exceeds, so that counts of 32 bits cannot
+        // overflow.
         let limit = (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
             .min(u64::from(u32::MAX));
         Self {
@@ -158,7 +159,8 @@ impl PoolUsage {
     pub(super) fn room(&self, holder: Holder) -> u32 {
         let kept = self.unused_floors - self.accounts[holder as usize].unused_floor();
         let room = self.uncommitted().saturating_sub(kept);
-        // In an overcommitted pool a promise may exceed the free blocks.
+        // Do not cap the room at the free blocks: in an overcommitted pool, a promise may exceed
+        // them.
         u32::try_from(room).unwrap_or(u32::MAX)
     }
 

@@ -193,8 +193,8 @@ impl Ranges {
         if lower == NONE {
             return NONE;
         }
-        // Every range of `lower` starts before `offset`, so its highest range becomes its
-        // root.
+        // No range of `lower` starts at or after `offset`, so the highest range of `lower` becomes
+        // its root.
         let before = arena.splay(lower, offset);
         arena.children(self.top)[LOWER] = before;
         before

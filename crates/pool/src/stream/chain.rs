@@ -21,8 +21,8 @@ impl Stream {
             return 0;
         }
         let grid = pool.grid();
-        // Callers ask only about held or promised blocks, which the pool counts in
-        // 32 bits.
+        // The number fits in 32 bits: callers ask only about held or promised blocks, which the
+        // pool counts in 32 bits.
         (grid.blocks_before(end) - grid.block_of(self.start)) as u32
     }
 
@@ -55,7 +55,7 @@ impl Stream {
         at.block
     }
 
-    /// The remembered place nearest to distance `index` from which a search can begin.
+    /// The nearest remembered place at or before distance `index`. A search begins there.
     pub(super) fn nearest(&self, pool: &Pool, index: u32) -> Cursor {
         let (low, high) = (self.low.get(), self.high.get());
         let mut at = if index >= high.index {

@@ -277,8 +277,8 @@ impl EndState {
 pub struct EventLog {
     hosts: Vec<String>,
     opened: Vec<u32>,
-    /// State of each end, by host and connection number. A later connection may have the number of
-    /// an earlier one.
+    /// State of each end, by host and by the trace's connection number. A later connection may
+    /// reuse that number, and its state then replaces the earlier one.
     ends: HashMap<(usize, u32), EndState>,
     events: Vec<WatchEvent>,
 }

@@ -198,7 +198,7 @@ impl MergedFrame {
             && number_at(frame, TCP_AT + 4) == next
             && piece.payload_len <= self.size
             && self.frame.len() - EthernetHeader::LEN + piece.payload_len <= usize::from(u16::MAX)
-            // Compares the Ethernet header, the ECN field, the TTL, the acknowledgment, the window
+            // Compare the Ethernet header, the ECN field, the TTL, the acknowledgment, the window
             // and the options.
             && same(0..EthernetHeader::LEN + 2)
             && same(EthernetHeader::LEN + 6..EthernetHeader::LEN + 9)

@@ -29,7 +29,7 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const TCP: u8 = 6;
 const IPV4_HEADER_LEN: usize = 20;
 const TCP_HEADER_LEN: usize = 20;
-/// MF and the fragment offset.
+/// Mask of the flag MF and the fragment offset in the IPv4 header.
 const FRAGMENT: u16 = 0x3fff;
 /// The flag ACK.
 const ACK: u8 = 0x10;

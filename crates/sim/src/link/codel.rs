@@ -47,7 +47,7 @@ pub(super) struct CodelState {
     /// Time at which the delay will have been above the target for an interval, if it stays above.
     first_above_time: Option<Instant>,
     drop_next: Instant,
-    /// Drops since the dropping state was entered.
+    /// Frames dropped or marked in the dropping state, counted from the value of `first_count` on.
     count: u32,
     /// Value of `count` when the dropping state was last entered.
     lastcount: u32,
@@ -108,7 +108,7 @@ impl CodelState {
         }
     }
 
-    /// Takes the first frame, and returns true if it may be dropped. §5.6.
+    /// Takes the first frame. Returns the frame, and true if it may be dropped. §5.6.
     fn dodeque(
         &mut self,
         model: Codel,

@@ -96,7 +96,7 @@ fn base(top: &Section<'_>) -> Result<Vec<(String, String)>, Mistake> {
     Ok(all)
 }
 
-/// Settings of the file, and its rows.
+/// The settings that the file makes for every row, and the file's rows.
 struct File<'a> {
     base: Vec<(String, String)>,
     rows: &'a [Row],
