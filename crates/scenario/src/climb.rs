@@ -59,8 +59,8 @@ impl Climb {
         self.full_after.is_none().then_some(step)
     }
 
-    /// Records that `bytes` have been read in total, on a path that carries `path_bps` of
-    /// payload.
+    /// Records that `bytes` have been read in total by `now`, on a path that carries `path_bps`
+    /// bit/s of payload.
     pub fn look(&mut self, now: Instant, bytes: u64, path_bps: f64) {
         if self.full_after.is_some() {
             return;

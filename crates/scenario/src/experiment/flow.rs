@@ -459,7 +459,8 @@ impl FlowPlan {
         Some((self.ask?, self.think.unwrap_or_default()))
     }
 
-    /// Time at which the flow stops writing or is measured; `None` if that time depends on the run.
+    /// Time at which the flow's duration or its `at_most` is over; `None` for a flow with an
+    /// amount, whose end depends on the run.
     fn known_end(&self) -> Option<Duration> {
         let Stop::After(length) = self.stop else {
             return None;
@@ -495,8 +496,8 @@ pub(super) fn mixed_protocols(plans: &[FlowPlan]) -> Option<(usize, String)> {
     Some((place, why))
 }
 
-/// Returns the time at which the measurement starts: the end of the excluded beginning (`omit`) of
-/// the last flow. Returns `None` if no flow has an `omit`.
+/// Returns the time at which the measurement starts: the latest end of any flow's excluded
+/// beginning (`omit`). Returns `None` if no flow has an `omit`.
 pub fn omitted_until(plans: &[FlowPlan]) -> Option<Duration> {
     let omitting = plans.iter().filter(|plan| !plan.omit.is_zero());
     omitting.map(|plan| plan.start + plan.omit).max()

@@ -14,7 +14,7 @@ pub struct Activity {
     pub share: f64,
     /// Mean number of active connections over that time.
     pub at_once: f64,
-    /// Share of all payload that was delivered after the excluded beginning.
+    /// Share of the delivered payload that was delivered after the excluded beginning.
     pub payload_share: f64,
 }
 

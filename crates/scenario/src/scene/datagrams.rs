@@ -21,11 +21,12 @@ use crate::{
     shares::Times,
 };
 
-/// Time for which the run continues after the last datagram, before it checks whether links still
-/// hold frames. While a link holds a frame, datagrams may still arrive.
+/// Time for which the run continues after the last datagram was sent, before it checks whether
+/// links still hold frames. While a link holds a frame, datagrams may still arrive.
 const UNDER_WAY: Duration = Duration::from_millis(500);
 
-/// Longest time for which the run continues; datagrams that arrive later count as lost.
+/// After this time, the run waits for no further frames; datagrams that would arrive later count as
+/// lost.
 const LONGEST_UNDER_WAY: Duration = Duration::from_secs(3_600);
 
 /// Facts of one flow at the end of sending, and after all datagrams had time to arrive.

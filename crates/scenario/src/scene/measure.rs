@@ -101,8 +101,8 @@ impl Finished<'_> {
         measured
     }
 
-    /// Adds the busy shares of processors and the losses of rings, over `secs` seconds of
-    /// activity.
+    /// Adds each host's results: its processor's busy share of `secs` seconds of activity, the
+    /// frames lost in its receive ring, and its full tables of ranges.
     pub fn add_hosts(&self, measured: &mut Measured, secs: f64) {
         let host = |(place, plan): (usize, &HostPlan)| {
             let busy = self.built.cpu_busy(place) - self.omitted.cpu_busy(place);

@@ -18,7 +18,7 @@ pub struct CheckCoverage {
     pub repeats: bool,
     /// [`pace`]: payload was sent while a pacing rate applied.
     pub pace: bool,
-    /// [`rate`]: a rate sample was taken while the path bounded it.
+    /// [`rate`]: a rate sample was taken, and the path bounded that sample.
     pub rate: bool,
 }
 
