@@ -142,7 +142,7 @@ fn bursts_change_neither_frames_nor_counters() {
     }
 }
 
-/// IP packets of this length arrive in two fragments, of which the last one has eight bytes.
+/// IP packets of this length arrive in two fragments; the second fragment has eight bytes.
 const FRAGMENTED: usize = 20 + 20 + 1_436;
 
 /// Returns the frame, or two fragments if the packet has the length [`FRAGMENTED`].
@@ -168,7 +168,7 @@ fn fragments(frame: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// B receives six frames of `len` bytes of payload in one turn, after `change` has edited them.
-/// Returns the bytes that B reads, and its counters.
+/// Returns the bytes that B reads, and B's counters.
 fn received(len: usize, change: fn(usize, &mut Vec<u8>)) -> (usize, String) {
     let mut config = config();
     config.tcp.timestamps = false;

@@ -54,8 +54,8 @@ impl Crowd {
     fn open(most: usize, at_once: usize, knobs: &[(&str, &str)]) -> Self {
         let mut configs = [Config::default(), Config::default()];
         let [client, server] = &mut configs;
-        // A has much memory, because only B's pool is under test. A fills each window of B to the
-        // last byte at once.
+        // A has much memory, because only B's pool is under test. The other knobs make A fill each
+        // window of B to the last byte at once.
         for (name, value) in [
             ("pool.blocks", "64K"),
             ("tcp.receive_buffer", "1024"),
@@ -275,8 +275,8 @@ fn a_large_window_becomes_small_as_an_idle_peer_uses_it_and_stays_useful() {
     crowd.close();
 }
 
-/// A peer that has sent little may send a full segment next. It has seen a large window, so
-/// it waits for the persist timer if the segment does not fit.
+/// A peer that has sent little may send a full segment next. The peer has seen a large window, so
+/// it does not send a part of the segment into a smaller window before the persist timer expires.
 #[test]
 fn a_window_that_small_requests_made_small_still_takes_a_full_segment() {
     let mut crowd = Crowd::open(1_000, AT_ONCE, &[]);

@@ -95,8 +95,8 @@ fn stalled_orphans_time_out_although_their_probes_are_answered() {
     pair.verify();
 }
 
-/// If no orphan were aborted, orphans with a zero window would keep out all others until they time
-/// out.
+/// If no orphan were aborted, orphans with a zero window would keep out all other connections until
+/// the orphans time out.
 #[test]
 fn with_every_slot_held_by_orphans_one_ends_for_a_new_connection() {
     let knobs = [

@@ -181,7 +181,8 @@ fn a_scan_of_all_ports_of_a_client_sees_the_same_answers_for_the_right_one() {
         let mut scene = Scene::new(seed);
         let right = rng.between(32_768, 65_535) as u16;
         scene.connect_victim(right);
-        // 512 batches of 64 ports, of which one contains the right port. All get the same resets.
+        // Of 512 batches of 64 ports, one contains the right port. All batches get the same number
+        // of resets.
         let seen: Vec<usize> = (0..512_u32)
             .map(|batch| {
                 scene.now += Duration::from_secs(10);
@@ -208,7 +209,7 @@ fn an_attacker_that_crowds_the_accounts_guesses_ports_no_better_than_chance() {
     for trial in 0..TRIALS {
         scene.now += Duration::from_secs(10);
         let is_right = trial % 2 == 0;
-        // Other source addresses use two thirds of the 1,000 accounts.
+        // Other source addresses use two thirds of the 1,000 accounts of the rate limit.
         let crowd = (0..1_000).map(|n| probe(Ipv4Addr::from_bits(0x0a05_0000 + n), 9));
         scene.exchange(crowd);
         let port = if is_right { right } else { right + 1 };
@@ -267,7 +268,8 @@ fn a_scan_for_the_port_of_a_resolver_sees_the_same_errors_for_the_right_one() {
         let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let socket = scene.stack.udp_bind(any).expect("a free port");
         let right = scene.stack.udp_local(socket).expect("it is open").port();
-        // The attacker tries 16 ports in the victim's name, and then counts its own errors.
+        // The attacker tries 16 ports in the victim's name, and then counts the ICMP errors that
+        // its own address gets.
         let seen: Vec<(u32, usize)> = (0..1_024_u32)
             .map(|batch| {
                 scene.now += Duration::from_secs(10);

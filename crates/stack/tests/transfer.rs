@@ -180,8 +180,8 @@ fn a_segmenting_device_gets_segment_size_and_header_length() {
 
 #[test]
 fn the_partial_checksum_completes_to_the_full_one() {
-    // Two stacks with the same secret write the same segment, one of them for
-    // a device that completes checksums.
+    // Two stacks with the same secret write the same segment. The device of one stack fills in the
+    // checksums.
     let offload = Capabilities {
         checksum_tx: true,
         ..Capabilities::plain(Medium::Ip, 1_500)
@@ -275,9 +275,9 @@ fn the_description_of_a_connection_names_its_bounds() {
     }
 }
 
-/// Both ends of eight connections write more than the pool holds, over a cable
-/// that loses one frame in thirty, and close. Connections that the pool has no
-/// memory for wait until others have ended.
+/// Both ends of eight connections write more than the pool holds, over a cable that loses one frame
+/// in thirty, and close. If the pool has no memory for a connection, the connection waits until
+/// others have ended.
 #[test]
 fn many_connections_in_a_tiny_pool_all_complete() {
     const LEN: usize = 20_000;

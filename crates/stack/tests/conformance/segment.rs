@@ -37,7 +37,7 @@ pub struct Segment {
     pub absent: Vec<String>,
 }
 
-/// The timestamps option, in milliseconds relative to each side's first.
+/// The timestamps option, in milliseconds relative to the first timestamp of the side that sent it.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamp {
     /// TSval. If it is `None`, an expected value is not compared, and an injected segment carries

@@ -29,8 +29,8 @@ impl Connection {
         self.update_receive_limit(env);
     }
 
-    /// Keeps payload and FIN, which came in a SYN that crossed this side's SYN. The application
-    /// gets them when the handshake is complete. RFC 9293 §3.10.7.3.
+    /// Queues payload and FIN of a SYN that crossed this side's SYN. The application can read the
+    /// payload when the handshake is complete. RFC 9293 §3.10.7.3.
     pub(super) fn queue_early_payload(&mut self, segment: &Segment<'_>, env: &mut Env<'_>) {
         if !segment.payload.is_empty() {
             self.take_payload(segment, env);

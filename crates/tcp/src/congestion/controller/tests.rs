@@ -377,7 +377,8 @@ fn a_loss_that_begins_the_window_after_a_mark_causes_a_reduction() {
     }
 }
 
-/// Sequence numbers repeat after 2^32 bytes.
+/// An old end of a window of data must not be compared, because sequence numbers repeat after 2^32
+/// bytes.
 #[test]
 fn a_window_of_data_that_is_over_is_not_compared_again() {
     let mut controller = started(CongestionAlgorithm::NewReno);

@@ -157,8 +157,8 @@ fn counters_and_clocks_wrap_without_a_jump_in_the_rate() {
     }
 }
 
-/// A range is delivered after a range that left later. Its ACK gives the sample of the
-/// older range.
+/// A range is delivered after a range that left later. The ACK of the older range gives a sample of
+/// that range.
 #[test]
 fn a_range_that_was_overtaken_still_gives_a_sample() {
     let mut estimator = DeliveryRate::new();
@@ -274,7 +274,7 @@ fn the_fastest_sample_is_the_first_of_the_highest_rate() {
             (expected.0, MSS)
         );
     }
-    // A later sample has the same rate from more bytes.
+    // A later sample with the same rate, from more bytes, does not replace the fastest sample.
     let sent = estimator.on_sent(2 * MSS, 0, at_us(500_000));
     estimator.on_delivered(2 * MSS, at_us(500_000), sent, false, at_us(540_000));
     estimator.sample(0);

@@ -5,7 +5,7 @@ use core::fmt::Write;
 
 use super::*;
 
-/// Shows the whole matrix, so that a review shows a changed cell.
+/// Compares the whole matrix, so that a review shows each changed entry.
 #[test]
 fn the_matrix_is_that_of_rfc_9293() {
     let triggers = [

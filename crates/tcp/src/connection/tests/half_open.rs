@@ -24,7 +24,7 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32) -> Segment<'static> {
     }
 }
 
-/// Creates the entry for a SYN that arrives at a host with `blocks` of 1,000 bytes.
+/// Creates the entry for a SYN that arrives at a host with `blocks` blocks of 1,000 bytes.
 fn half_open(config: &TcpConfig, blocks: u32) -> (HalfOpen, Pool) {
     let pool = Pool::new(&PoolConfig {
         blocks,

@@ -7,8 +7,8 @@ fn receive_limit(pair: &mut Pair) -> ReceiveLimit {
     info.receive_limit.current()
 }
 
-/// Creates a server with a buffer of 4,000 bytes. In the first round trip the peer fills all of it
-/// but less than a segment.
+/// Creates a server with a buffer of 4,000 bytes, in which the peer has left room for less than a
+/// segment. The payload arrived 1 ms ago.
 fn nearly_full() -> Pair {
     let server = TcpConfig {
         receive_buffer: 4_000,
@@ -29,7 +29,7 @@ fn a_window_with_room_for_less_than_a_segment_is_charged_to_the_slow_reader() {
     assert_eq!(receive_limit(&mut pair), ReceiveLimit::Reader);
 }
 
-/// The round-trip time is 20 ms.
+/// An eighth of the round-trip time is 2.5 ms, of which 1 ms has passed in `nearly_full`.
 #[test]
 fn a_read_within_an_eighth_of_a_round_trip_shows_that_the_buffer_is_small() {
     for (ms, reads, expected) in [

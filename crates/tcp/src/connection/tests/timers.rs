@@ -30,7 +30,7 @@ fn a_connection_with_nothing_to_do_has_no_timer() {
     assert_eq!(timeout(&mut pair, SERVER), None);
 }
 
-/// RFC 9293 §3.8.4: keepalive probes are for connections; in TIME-WAIT the peer may be gone.
+/// RFC 9293 §3.8.4: no keepalive probes leave in TIME-WAIT, because the peer may be gone.
 #[test]
 fn keepalive_goes_on_in_fin_wait_2_and_ends_in_time_wait() {
     let client = TcpConfig {

@@ -426,7 +426,7 @@ fn the_window_does_not_grow_during_recovery_or_untested() {
     }
 }
 
-/// RFC 9438 §4.9.1: the prior state returns only if the window is below it.
+/// RFC 9438 §4.9.1: an undo restores the prior state only if the window is below the prior window.
 #[test]
 fn an_undo_leaves_a_window_that_has_grown_back() {
     for (cwnd, restored) in [(99, true), (100, false), (101, false)] {
