@@ -465,7 +465,8 @@ impl<R: BufRead> SocketRecording<R> {
 }
 
 impl RecordedSocket {
-    /// The socket at `at_us`. Columns that are clocks advance with time, without a row in the file.
+    /// The socket at `at_us`. The times since the last payload and the last ACK are advanced,
+    /// because a socket without other changes has no row in the file.
     fn observation(&self, at_us: u64) -> Option<SocketObservation> {
         let value = |place: usize| self.values[place].unwrap_or(0);
         let word = |place: usize| value(place) as u32;

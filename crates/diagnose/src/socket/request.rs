@@ -99,7 +99,8 @@ impl std::str::FromStr for EndFilter {
     }
 }
 
-/// The sockets to observe. An empty list matches every socket.
+/// The sockets to observe. A socket must match each of the three lists. An empty list matches every
+/// socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketFilter {
     /// Ports. A socket matches if one of its two ends has one of these ports.

@@ -231,7 +231,7 @@ fn the_advice_names_the_option_the_cap_and_the_present_values() {
         ]
     );
     assert_eq!(verdict.steps[2].now.as_deref(), Some("32768"));
-    // The window allows 13 segments of 1,448 bytes in each round trip of 20 ms.
+    // The send buffer allows 13 segments of 1,448 bytes in each round trip of 20 ms.
     assert_eq!(verdict.allows.map(f64::round), Some(941_200.0));
 }
 
