@@ -31,8 +31,8 @@ use crate::{
 const MOST: f64 = 0.5;
 /// An advised user timeout is a multiple of this: a tenth of a second.
 const STEP_US: u64 = 100_000;
-/// Shortest user timeout that is advised if no other connection needs the memory. RFC 9293
-/// §3.8.3, R2.
+/// Shortest user timeout that is advised if no other connection needs the memory, as RFC 9293
+/// §3.8.3 (R2) recommends.
 const LEAST: Duration = Duration::from_secs(100);
 
 /// Returns the explanation if silent peers are the cause.

@@ -1,4 +1,4 @@
-//! A lever: one thing that somebody could change, with two values to try.
+//! A lever: one thing that somebody could change, with one or two values to try.
 //!
 //! Rule: a lever changes settings by the names that `--set` takes, so that each run can be
 //! repeated from the command line. `levers` lists all levers.
@@ -30,7 +30,7 @@ pub enum LeverKind {
 }
 
 impl LeverKind {
-    /// Returns true if a host's settings include levers of this kind.
+    /// Returns true if levers of this kind change settings of a host.
     pub const fn is_of_host(self) -> bool {
         matches!(self, Self::Resource | Self::Rule)
     }

@@ -92,7 +92,7 @@ impl Gain {
         (self.ends, self.is_complete, self.ratio)
     }
 
-    /// Returns true if this is faster than `other`.
+    /// Returns true if this gain ranks above `other`.
     pub fn beats(&self, other: &Self) -> bool {
         let [own, other] = [self.rank(), other.rank()];
         (own.0, own.1) > (other.0, other.1)
@@ -386,7 +386,7 @@ impl<'a> Search<'a> {
                 }
                 _ => true,
             };
-            // Of equal gains the first is kept, as in `sort`.
+            // Among equal gains, keep the first one, as in `sort`.
             let is_more =
                 |best: &Gain| (again.ends && !best.ends) || again.ratio > best.ratio * STEP;
             let is_best = best.as_ref().is_none_or(is_more);
@@ -440,8 +440,8 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_full)
     }
 
-    /// Returns the lever of a datagram sender's rate if all its datagrams arrive and the sender
-    /// waited for nothing but its own rate.
+    /// Index of the lever for the rate of a datagram sender, if all datagrams arrive and the sender
+    /// waited only for its own rate.
     pub fn offered_rate(&self) -> Option<usize> {
         let waited = Shares::of(self.base.first.sender.times());
         let lost = self.base.first.measured.lost_share?;

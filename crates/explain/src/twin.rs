@@ -302,7 +302,8 @@ impl<'a> Twin<'a> {
     }
 
     /// Returns the speed of whole transfers with `changes`, over as many seeds as
-    /// [`certain`](Self::certain) takes.
+    /// [`certain`](Self::certain) takes; `None` if the settings are refused or a transfer does not
+    /// complete.
     ///
     /// # Errors
     /// A violation that a checker of the simulator found.
@@ -397,7 +398,7 @@ impl<'a> Twin<'a> {
         own.map(|(.., speed)| speed.clone())
     }
 
-    /// Returns true if a run with another seed would not change the result.
+    /// Returns true if runs with further seeds would hardly change the result.
     fn is_exact(&self, speed: &Speed) -> bool {
         if !self.work.is_bounded() {
             return false;
