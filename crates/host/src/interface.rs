@@ -91,8 +91,8 @@ impl Control {
 const ETHTOOL_STXCSUM: u32 = 0x17;
 /// Command of `linux/ethtool.h` that reads the numbers of queues.
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
-/// Numbers in an answer about queues: the command, four largest counts and four counts in use. Each
-/// four are for receiving, sending, other purposes, and both directions.
+/// Numbers in an answer about queues: the command, four largest counts and four counts in use. The
+/// order of four counts is receiving, sending, other purposes, both directions.
 const CHANNELS: usize = 9;
 
 impl Control {

@@ -19,7 +19,7 @@ pub(crate) struct Notifier(OwnedFd);
 impl Notifier {
     /// Creates a notifier without a pending notification.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: no pointers are passed; the descriptor returned is ours alone.
+        // SAFETY: no pointers are passed; nothing else owns the returned descriptor.
         let fd = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
         // SAFETY: as above.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))

@@ -252,8 +252,8 @@ impl TcpStream {
     }
 
     /// Closes one direction, or both. Closing the reading direction discards unread payload and
-    /// payload that arrives later. The peer does not learn of the call, because no TCP segment
-    /// reports it.
+    /// payload that arrives later. The peer does not learn that the reading direction is closed,
+    /// because no TCP segment reports it.
     ///
     /// # Errors
     /// The connection is gone.
