@@ -2,9 +2,9 @@
 //!
 //! Rule: the short path has the same effect as [`on_segment`](Connection::on_segment). It takes a
 //! segment whose headers equal those of the segment before, except for sequence number and PSH.
-//! `on_segment` accepted that earlier segment at the same time. Its checks are therefore valid for
-//! both segments, and the ACK and the timestamp report nothing new. Nothing may be outstanding,
-//! because otherwise each ACK counts.
+//! `on_segment` accepted that earlier segment at the same time. The checks of the earlier segment
+//! are therefore valid for both segments, and the ACK and the timestamp report nothing new. Nothing
+//! may be outstanding, because otherwise each ACK counts.
 
 use fullpipe_wire::TcpFlags;
 
@@ -56,8 +56,8 @@ impl Connection {
             len: segment.payload.len() as u32,
             flags: segment.flags,
         });
-        // Store the window, because the segment before may not have stored it: its window was old
-        // if a segment behind a hole had arrived first.
+        // Store the window, because the previous segment may not have stored it: if a segment
+        // behind a hole had arrived first, the window of the previous segment counted as old.
         self.take_window(segment, window, env);
         self.take_payload_and_fin(segment, env);
         self.note_readiness(env);

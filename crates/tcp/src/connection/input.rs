@@ -314,9 +314,9 @@ impl Connection {
         }
     }
 
-    /// Processes an ICMP error that quotes sequence number `seq` of a segment of this side.
-    /// The error counts only if `seq` is in flight (RFC 5927 §4.1) or is the number of an
-    /// ACK too long for the path. It never ends an established connection.
+    /// Processes an ICMP error that quotes sequence number `seq` of a segment of this side. The
+    /// error counts only if `seq` is in flight (RFC 5927 §4.1) or is the number of an ACK too long
+    /// for the path. An ICMP error never ends an established connection.
     pub fn on_icmp(&mut self, error: IcmpError, seq: SeqNum, env: &mut Env<'_>) {
         let in_flight = seq.at_or_after(self.send.snd_una) && seq.before(self.send.snd_nxt);
         let is_possible = in_flight || self.is_about_sack_ack(error, seq);

@@ -611,9 +611,9 @@ impl Connection {
     }
 
     /// Notes that the due segment waits until its next hop is resolved. If no other timer runs, one
-    /// is started. With this timer, an attempt to connect ends after `tcp.syn_retries` timeouts, an
-    /// open connection after its own number of retries, and either at its user timeout if that is
-    /// earlier. A segment that never left is not counted as lost.
+    /// is started. With this timer, an attempt to connect ends after `tcp.syn_retries` timeouts,
+    /// and an open connection after its own number of retries. An earlier user timeout ends either
+    /// of them. A segment that never left is not counted as lost.
     pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
         self.on_device_full(env);
         let has_work = match self.state {

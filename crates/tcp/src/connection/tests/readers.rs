@@ -29,7 +29,7 @@ fn a_window_with_room_for_less_than_a_segment_is_charged_to_the_slow_reader() {
     assert_eq!(receive_limit(&mut pair), ReceiveLimit::Reader);
 }
 
-/// An eighth of the round-trip time is 2.5 ms, of which 1 ms has passed in `nearly_full`.
+/// An eighth of the round-trip time is 2.5 ms. 1 ms has passed when `nearly_full` returns.
 #[test]
 fn a_read_within_an_eighth_of_a_round_trip_shows_that_the_buffer_is_small() {
     for (ms, reads, expected) in [
