@@ -46,9 +46,9 @@ fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
         .collect()
 }
 
-/// Returns the levers of one impairment: one for each direction that has the impairment. If the
-/// directions share the air, or if either direction alone can stop a transfer, returns one lever
-/// for both.
+/// Returns the levers of one impairment: one for each direction that has the impairment. If both
+/// directions have the same random impairment, adds a lever for both together. For an impairment
+/// that always belongs to both directions, returns only one lever for both.
 fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     let ways = DIRECTIONS.iter().filter_map(|(word, way)| {
         let values = (relief.values)(&link.link(*way))?;
@@ -85,7 +85,7 @@ fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     };
     let all: Vec<_> = match &ways[..] {
         [] => return Vec::new(),
-        // Both directions share the air, so the change applies to both.
+        // The impairment belongs to both directions, so the change applies to both.
         [(_, _, values), ..] if relief.is_of_both => {
             DIRECTIONS.map(|(word, _)| (word, values)).to_vec()
         }

@@ -29,10 +29,11 @@ pub(super) enum Try {
     Entries,
     /// Twice the present number, and this value, at which the knob no longer limits.
     Unbounded(&'static str),
-    /// Half of the present number or time, and this value if it is smaller than that half.
+    /// Half of the present number or time, and this value. There is no lever if the present one is
+    /// not larger than this value.
     Less(&'static str),
-    /// Half of the present number, and the bandwidth-delay product, because a larger value is not
-    /// always faster.
+    /// Half of the present number, and the bandwidth-delay product if it is smaller than the
+    /// present number. Both are tried, because a smaller buffer can be faster.
     Half,
     /// Twice the present number, and this value.
     More(&'static str),
