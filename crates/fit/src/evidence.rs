@@ -70,7 +70,7 @@ impl<'a> Evidence<'a> {
         HEADERS + if has_timestamps { TIMESTAMPS } else { 0 }
     }
 
-    /// Smallest round trip of a full segment, in nanoseconds.
+    /// Smallest round trip, in nanoseconds.
     pub fn base_rtt(&self) -> u64 {
         let own = self.trace.rtts.iter().map(|(_, rtt)| *rtt).min();
         let whole = self.observed.path.base_rtt_ns;

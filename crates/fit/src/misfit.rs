@@ -188,7 +188,7 @@ pub enum Verdict {
     GoodputDiffers,
     /// The twin has another limit for more than 30 % of the time.
     LimitDiffers,
-    /// The twin's median round trip differs by more than half.
+    /// The twin's median round trip differs by more than a factor of 1.5.
     RoundTripDiffers,
 }
 
