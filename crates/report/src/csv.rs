@@ -1,8 +1,8 @@
 //! Every series in one table of comma-separated values.
 //!
 //! Rule: each line is one value, with its row (scenario of the experiment), connection, host or
-//! link, series and nanoseconds. The header names the columns. If the values of a series have a
-//! unit, the name of the series ends in that unit.
+//! link, series and time in nanoseconds. The header names the columns. If the values of a series
+//! have a unit, the name of the series ends in that unit.
 
 use std::fmt::Write;
 

@@ -407,7 +407,7 @@ impl Measured {
 }
 
 impl HostMeasured {
-    /// Returns the host's results, rounded for a file; `None` if the host has none.
+    /// Returns the host's results, rounded for a file; `None` if there is nothing to report.
     fn worked(&self) -> Option<Self> {
         let says =
             self.cpu_busy_share.is_some() || self.rx_ring_drops > 0 || !self.full_tables.is_empty();

@@ -334,8 +334,8 @@ impl<'a> Cut<'a> {
     }
 
     /// Predicts the goodput of the whole transfer in Mbit/s. The transfer is assumed to continue at
-    /// its rate after the first `share` of the carried bytes, but at most at the rate of the links.
-    /// The second value is true if all bytes will be carried.
+    /// the rate at which the bytes after the first `share` of the carried bytes arrived, but at
+    /// most at the rate of the links. The second value is true if all bytes will be carried.
     fn goodput(&self, share: f64) -> (f64, bool) {
         let Look { age_s, bytes, .. } = self.looks[self.looks.len() - 1];
         let until = (bytes as f64 * share) as u64;

@@ -63,7 +63,7 @@ fn experiment(name: &str, file: &str, text: &str) -> Result<Experiment, Vec<Mist
     let read = whole(name, source).map_err(|last| source.found(last));
     let mut mistakes = found.into_inner();
     drop_misspelled(&mut mistakes);
-    // Mistakes without a place in the file come last.
+    // Missing keys of the top table have no place in the file and come last.
     let lacks = |at: &Mistake| at.what.starts_with("is missing") && !at.key.contains('.');
     mistakes.sort_by_key(|mistake| (lacks(mistake), mistake.line, mistake.column));
     // Keep only the first of equal mistakes: a mistake in a matrix is found once for each of its
@@ -121,7 +121,7 @@ fn whole(name: &str, source: Source<'_>) -> Result<Option<Experiment>, Mistake> 
     }))
 }
 
-/// Returns the setup from which all rows start; `None` if a part of it is missing.
+/// Returns the setup from which all rows start; `None` if a part of it is missing or was refused.
 fn setup(top: &Section<'_>) -> Result<Option<Setup>, Mistake> {
     let hosts = top.required("hosts", "give each host a table, such as [hosts.client]");
     let hosts = top.keep(hosts.and_then(|entry| entry.section()));
