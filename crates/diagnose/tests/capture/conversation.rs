@@ -1,4 +1,4 @@
-//! A transfer between a client and a server, as segments in an Ethernet frame each.
+//! A transfer between a client and a server, with one segment in each Ethernet frame.
 
 use fullpipe_wire::{SackBlock, TcpFlags, TcpHeader, TcpOptions, Timestamps};
 
