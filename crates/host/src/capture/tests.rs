@@ -1,4 +1,4 @@
-//! Blocks of a capture, byte by byte.
+//! Tests of the blocks of a capture file, byte by byte.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Batches over devices that fill up and fail.
+//! Tests of batches of frames, with devices that become full or fail.
 
 use std::{
     os::{

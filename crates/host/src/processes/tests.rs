@@ -1,4 +1,4 @@
-//! Sockets of this process.
+//! Tests of the owners of sockets, with sockets of this process.
 
 use std::os::fd::AsRawFd;
 

@@ -1,4 +1,4 @@
-//! Datagrams, errors, and the answer of this machine's kernel.
+//! Tests with made-up datagrams and errors, and with the kernel of this machine.
 
 use super::*;
 
@@ -55,7 +55,7 @@ fn the_kernel_answers_with_the_sockets_of_this_process() {
 
 #[test]
 fn each_question_about_one_socket_has_its_answer() {
-    // No connection has these ports, so the kernel has none of these sockets.
+    // Ask for ports that no connection has, so the kernel finds none of these sockets.
     let mut requests = Vec::new();
     for sequence in 0..200u32 {
         requests.extend(72u32.to_ne_bytes());
