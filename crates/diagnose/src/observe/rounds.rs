@@ -547,7 +547,7 @@ impl Rounds {
         } else {
             PLATEAU
         };
-        let is_clocked = round.window_ns >= round.paced_ns;
+        let is_clocked = round.window_ns + round.late_ns >= round.paced_ns;
         // A constant flight that fills the queue: the path bounds the rate, so the flight's
         // constancy does not show a send buffer.
         let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
