@@ -1,8 +1,8 @@
 //! lwIP, compiled from source. `lwip/glue.c` contains the calls and `lwip/lwipopts.h` the options.
 //!
 //! lwIP has one set of global variables, so only one [`Lwip`] exists at a time, and both ends are
-//! network interfaces of the same lwIP. A lookup at one end therefore also searches the connections
-//! of the other end, which in these cases has one.
+//! network interfaces of the same lwIP. A lookup for one end therefore also searches the other
+//! end's connections; in these cases, that is one connection more.
 
 use std::{ffi::c_void, ptr, time::Duration};
 
@@ -81,8 +81,8 @@ impl Stack for Lwip {
         }));
         // SAFETY: the links live until `Lwip` is dropped.
         unsafe { bench_start(links.cast(), setup.buffer as u32) };
-        // Discard the frames so far: an end of the previous case may have sent a reset. SAFETY:
-        // lwIP does not run.
+        // Discard the frames so far: `bench_start` aborts the connections of the previous case,
+        // which sends resets. SAFETY: lwIP does not run.
         unsafe { (*links).from = [Link::new(), Link::new()] };
         Self {
             links,
@@ -142,8 +142,8 @@ impl Stack for Lwip {
                 break;
             };
             let (frame, len) = (frame.as_ptr(), frame.len());
-            // SAFETY: the memory of a frame is not reused before the queue is full again, and lwIP
-            // copies the frame before it sends.
+            // SAFETY: only frames that are sent later can overwrite this frame, and lwIP copies
+            // this frame before it sends one.
             unsafe { bench_input(end as i32, frame, len) };
             received += 1;
         }

@@ -60,8 +60,8 @@ pub struct Explanation {
     /// Every setting of the advice, by its name in its host's system.
     #[serde(skip)]
     pub settings: Vec<Advised>,
-    /// The changes that demonstrate the cause: those of the run that helps most, or a larger rate
-    /// of the link or application that is fully used.
+    /// The changes that demonstrate the cause: those of the run that helps most. If a link or an
+    /// application is fully used, a higher rate of that link or application instead.
     #[serde(skip)]
     pub shown: Vec<Change>,
     /// Events of the simulator in all runs: a measure of work that is equal on every machine.
@@ -127,9 +127,9 @@ impl Explanation {
         }
     }
 
-    /// Returns the explanation without its advice, because of `reason`, which is a complete
-    /// sentence. If the explanation names a limit after the advice, that limit becomes the
-    /// explained one.
+    /// Returns the explanation without its advice. `reason`, a complete sentence, says why there is
+    /// none. If the explanation also names the limit that would remain after the advice, the result
+    /// explains that limit.
     pub fn without_advice(self, reason: String) -> Self {
         let VerdictParts {
             limited_by,

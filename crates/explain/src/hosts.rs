@@ -1,8 +1,10 @@
-//! Finds the levers (settings that could be changed) of the hosts that help, alone and together.
+//! Finds the settings of the hosts (levers) whose change, alone or together, makes a transfer
+//! faster.
 //!
-//! Rule: a second scarce resource becomes visible only after the first one is ample. Therefore all
-//! suggested resources are made ample at once, and rules are added to them one at a time. Levers
-//! that the fastest combination does not need are then removed from it.
+//! A lever is either a resource, such as a buffer, or a rule, such as Nagle's algorithm. Rule: the
+//! scarcest resource hides the next one. Therefore all suggested resources are made ample at once,
+//! and rules are added to them one at a time. Levers that the fastest combination does not need are
+//! then removed from it.
 
 use std::{cmp::Ordering, ops::Range};
 
@@ -30,8 +32,8 @@ const WITHOUT: f64 = 0.87;
 pub struct Hosts {
     /// Single levers, the best first.
     pub singles: Vec<Gain>,
-    /// Levers that together gain clearly more than each of them alone, and these levers extended by
-    /// further levers. The last gain is the largest.
+    /// At most two combinations of levers, the better one last. The first gains clearly more than
+    /// each of its levers alone. The second adds levers to the first, or to the best single lever.
     pub together: Vec<Gain>,
     /// A run with many ample resources, and the indices of those that have no effect in it.
     pub idle: Option<(Gain, Vec<usize>)>,
@@ -83,9 +85,9 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     })
 }
 
-/// Runs the changes of `with`, with all resources that `clues` suggest made ample. Repeats the run
-/// with the further resources that its own clues suggest. Adds the clues of the runs to `clues`,
-/// except those of `like`, a run that the new one may repeat.
+/// Runs the levers `with` together with ample values of all resources that `clues` suggest. Adds
+/// the clues of this run to `clues`, except those that the run `like` has, too. Then repeats, since
+/// the new clues may suggest further resources. A run that turns out equal to `like` ends early.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],
@@ -96,8 +98,8 @@ fn with_all_resources(
     let mut last = Vec::new();
     for _ in 0..ROUNDS {
         let mut wanted = search.suggested(clues, |kind| kind == LeverKind::Resource);
-        // Put levers without a name in the host's system first, and among these the least likely
-        // first, because `fewest` tries to remove the first levers first.
+        // Put the least likely levers first, because `fewest` tries to remove levers in this order.
+        // Of equally likely levers, put those without a name in the host's system first.
         wanted.sort_by_key(|place| search.levers[*place].called.is_some());
         let mut places = search.without_contradiction(&[with, &wanted].concat());
         let fixed = with.len().min(places.len());
@@ -248,8 +250,8 @@ fn best_of(
 }
 
 /// Extends `best` by each further lever that makes it clearly faster, the best lever first. Returns
-/// `None` if no lever does. Tries every lever, because the account need not show the limit that
-/// remains with `best`.
+/// `None` if no lever does. Also tries levers that no clue suggests, because the limit that remains
+/// with `best` may leave no clue.
 fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
     let mut all: Option<Gain> = None;
     for _ in 0..ROUNDS {

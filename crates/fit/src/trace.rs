@@ -1,7 +1,7 @@
 //! The payload of a connection, as seen by its sender.
 //!
-//! Rule: a segment has the time at which it passed the tap. An ACK reached the sender later than
-//! the tap, by the round-trip time between tap and sender. Positions are bytes from the first
+//! Rule: times are those at the tap. A segment that an ACK releases therefore passes the tap later
+//! than this ACK, by the round-trip time between tap and sender. Positions are bytes from the first
 //! payload byte.
 
 use fullpipe_diagnose::{

@@ -253,8 +253,8 @@ impl CaptureTwin {
         })
     }
 
-    /// Returns a value of the twin that the capture does not show and that `explained` would
-    /// change. With another guess for this value, the transfer might have another cause.
+    /// Returns a value of the twin that is only a guess and that `explained` would change. If the
+    /// guess is wrong, `explained` may name a wrong cause.
     fn guess_behind(&self, explained: &Explanation) -> Option<&FittedValue> {
         let mut changed = self.setup.clone();
         for change in explained.shown.iter().chain(&explained.advice) {
@@ -313,8 +313,8 @@ impl CaptureTwin {
             Verdict::RoundTripDiffers => {
                 missed(format!("its round trips differ by {:+.0} %", rtt_error * 100.0))
             }
-            // Give no advice: the pause begins at a fixed time in the twin, so a faster transfer
-            // may end before it.
+            // Give no advice: the pause begins at a fixed time in the twin. A setting would seem to
+            // help if the faster transfer ends before the pause.
             Verdict::Reproduces => self.plan.get("workload.read.stall_for").map(|pause| {
                 format!(
                     "the receiving application read nothing for {}: a buffer only hides such a pause",

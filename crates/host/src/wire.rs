@@ -1,4 +1,4 @@
-//! Checks for a stack that joins the network of an interface as one more host.
+//! Checks whether a stack can join the network of an interface as an additional host.
 //!
 //! Rule: nothing is opened and nothing changes here. The error for an interface or an address that
 //! cannot work names the remedy.

@@ -14,7 +14,7 @@ use crate::{
     world::World,
 };
 
-/// Largest number of contenders that are measured, among the levers of the hosts and among the
+/// Largest number of levers that are measured, of the hosts' levers; and the same number of the
 /// other levers.
 const CONTENDERS: usize = 8;
 /// A lever cannot be the best if its rough gain is below this share of the best measured gain.

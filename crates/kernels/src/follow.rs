@@ -1,4 +1,4 @@
-//! The account of a host's senders, computed from the kernel's answers about its sockets.
+//! The accounts (time by limit) of a host's sockets, computed from the kernel's answers about them.
 //!
 //! Rule: this file asks the kernel every [`EVERY`]; `fullpipe_diagnose::socket` analyses the
 //! answers.
@@ -85,7 +85,7 @@ impl Follower {
     }
 }
 
-/// Every socket that was seen.
+/// Every socket that an answer contained.
 pub struct FollowedSockets(Vec<FollowedSocket>);
 
 impl FollowedSockets {
@@ -98,8 +98,8 @@ impl FollowedSockets {
         FollowedSenders(self.0.into_iter().filter(is_sender).collect())
     }
 
-    /// Returns the time, in nanoseconds, of each limit that the socket which received most set
-    /// to its peer.
+    /// Returns the time of each receiver's limit, in nanoseconds, at the socket that received
+    /// most.
     pub fn receiver(&self) -> Vec<(ReceiveLimit, u64)> {
         let most = self.0.iter().max_by_key(|socket| socket.account.moved[1]);
         let times = most.map(|socket| socket.account.receiver);

@@ -1,4 +1,5 @@
-//! Two network namespaces, each with a TAP device, and the device ends for the link.
+//! Creates two hosts: network namespaces, each with a TAP device. The link moves the frames of the
+//! two devices.
 //!
 //! Rule: the kernel removes everything when the descriptors are closed. Only settings of the
 //! namespaces are changed; a setting that this kernel lacks is reported and skipped.
@@ -51,7 +52,7 @@ impl KernelHosts {
     /// host `captured` are recorded to `out`.
     ///
     /// # Errors
-    /// Errors of the kernel.
+    /// If the kernel refuses an operation.
     pub fn make(
         plan: &KernelPlan,
         captured: usize,
@@ -84,7 +85,7 @@ impl KernelHosts {
         Ok((hosts, ends))
     }
 
-    /// Sets on each host the other's MAC address and the first windows of its connections.
+    /// On each host, sets the peer's MAC address and the first windows of the host's connections.
     fn introduce(&self, plan: &KernelPlan) -> io::Result<()> {
         let mut macs = Vec::new();
         for side in &self.sides {
@@ -114,8 +115,8 @@ pub fn service(end: usize, number: usize) -> SocketAddr {
 
 /// Sets up the namespace of the calling thread as the host at `end`.
 pub fn side_of(plan: &KernelPlan, end: usize) -> io::Result<(Tap, Vec<String>)> {
-    // Unsolicited neighbour discovery would use up the link's losses. A kernel without IPv6 has
-    // none.
+    // Disable IPv6, because losses of the link would hit its neighbour discovery instead of the
+    // transfer. Ignore an error: a kernel without IPv6 lacks the file.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     let refused = write_sysctls(&plan.hosts[end], &plan.settings[end]);
     let tap = tap(end, plan.links[end].mtu)?;
@@ -131,7 +132,7 @@ fn tap(end: usize, mtu: usize) -> io::Result<Tap> {
         kind: DeviceKind::Tap,
         name: DEVICE.to_string(),
     };
-    // Frames are as on a wire: one packet each, with a checksum.
+    // Let frames be as on a wire: one packet each, with a checksum.
     let options = DeviceOptions {
         mtu: Some(mtu),
         host_address: Some(Prefix {

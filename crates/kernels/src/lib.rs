@@ -3,8 +3,8 @@
 //! Each host is a network namespace with its own sysctls and a TAP device. The link between the
 //! devices is the simulator's, in real time (`fullpipe_perf::live`). Real sockets have the row's
 //! options, and the applications write and read as the row's flows specify. [`run_row`] returns
-//! goodput, duration, and two accounts of the sender: one from the kernel's answers about its
-//! sockets, one from a capture at its host.
+//! goodput, duration, and two accounts (time by limit) of the sender: one from the kernel's answers
+//! about the sender's sockets, one from a capture at the sender's host.
 //!
 //! | part | module |
 //! | --- | --- |
@@ -13,7 +13,7 @@
 //! | sockets and applications | `sockets`, `traffic` |
 //! | accounts while the row runs | `follow`, `recorded` |
 //! | advice applied to the hosts, and the transfer again | [`what_if`] |
-//! | transfers between fullpipe's stack and a kernel, judged from both ends | [`views`] |
+//! | transfers between fullpipe's stack and the kernel, and accounts from both ends | [`views`] |
 //!
 //! Rule: everything belongs to this process: namespaces have no name, devices vanish with their
 //! descriptors, and no setting of the machine itself is changed. The kernel therefore removes

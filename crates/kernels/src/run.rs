@@ -1,4 +1,5 @@
-//! Runs one row on kernel hosts: creates them, runs the row, measures, and removes them.
+//! Runs one row (a scenario of an experiment) on hosts of this machine's kernel: creates the hosts,
+//! runs and measures the row, and removes the hosts.
 //!
 //! Rule: the hosts exist only inside [`run_row`]. Accounts end before the sockets are closed.
 
@@ -101,7 +102,7 @@ pub fn run_row(setup: &Setup, options: &KernelOptions<'_>) -> Result<KernelRow, 
     Ok(KernelRow::Ran(Box::new(measured)))
 }
 
-/// Runs `plan`, and returns the largest connection of the capture with its segments.
+/// Runs `plan`. Returns the results, and the largest connection of the capture with its segments.
 ///
 /// # Errors
 /// If the system refuses an operation, or the user interrupts.
@@ -159,7 +160,7 @@ fn run_plan(
     Ok((measured, seen))
 }
 
-/// Adds the lateness of the link, and notes about doubts in the result.
+/// Adds the lateness of the link, and a note for each reason to doubt the result.
 fn note_link(measured: &mut KernelMeasured, link: &LiveReport) {
     let late = link
         .directions
@@ -190,7 +191,7 @@ pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Runs all connections while it follows the sockets of the host at `sender`.
+/// Runs all connections. Meanwhile, follows the sockets of the host at the link's end `sender`.
 fn transfer(
     plan: &KernelPlan,
     hosts: &KernelHosts,
@@ -253,8 +254,8 @@ fn transfer(
     })
 }
 
-/// Waits until all connections are done, the link has ended, or the time is over. Returns true if
-/// the time limit (`--time`) cut the row.
+/// Waits until all connections are done, the link has ended, the user interrupts, or the time is
+/// over. Returns true if the time limit (`--time`) cut the row.
 fn wait(
     plan: &KernelPlan,
     clock: &RowClock,
@@ -284,13 +285,14 @@ fn wait(
     }
 }
 
-/// Time after which the row's own flows have ended: complete, measured or given up.
+/// Time at which every flow has ended without the time limit: complete or given up.
 fn own_bound(plan: &KernelPlan) -> Duration {
     let ends = plan.connections.iter().map(FlowPlan::latest_end);
     ends.max().map_or(Duration::MAX, Duration::from)
 }
 
-/// Arrived share of the payload of flows with a fixed amount, from 0 to 1.
+/// Arrived share of the payload, from 0 to 1: the smallest of all flows. A flow with a duration
+/// instead of an amount counts as 0.
 fn share(plan: &KernelPlan, progress: &[Progress]) -> f64 {
     let shares = plan.connections.iter().zip(progress).map(|(flow, one)| {
         let read = one.read.load(Ordering::Acquire) as f64;

@@ -1,8 +1,8 @@
 //! The kernel's TCP sockets, with a host's options.
 //!
 //! Rule: a socket is opened in the namespace of its host and may be used from any thread. Buffers
-//! may exceed the machine's caps, because a row has its own caps. No call waits longer than
-//! [`POLL`].
+//! may exceed the machine's caps, because a row has its own caps. A read, write or accept waits at
+//! most for [`POLL`].
 
 use std::{
     io,
@@ -43,13 +43,14 @@ fn open(settings: &SocketSettings) -> io::Result<Socket> {
         socket.set_tcp_user_timeout(Some(timeout))?;
     }
     socket.set_tcp_nodelay(settings.no_delay)?;
-    // Otherwise, a closed socket with unsent payload would keep its namespace alive for minutes.
+    // Discard unsent payload at the close. Otherwise, the closed socket would keep its namespace
+    // alive for minutes.
     socket.set_linger(Some(Duration::ZERO))?;
     socket.set_read_timeout(Some(POLL))?;
     Ok(socket)
 }
 
-/// Listens at `local`. Connections inherit the options.
+/// Listens at `local`. Accepted connections inherit the options.
 pub fn listen(
     side: &Namespace,
     local: SocketAddr,
@@ -99,13 +100,13 @@ fn timed(socket: Socket) -> io::Result<TcpStream> {
 
 /// A connection as the applications of a row use it.
 pub trait AppStream: Stream {
-    /// Holds partial segments back, or stops to do so (`TCP_CORK`).
+    /// Sets `TCP_CORK`: while `on`, the stack holds partial segments back.
     ///
     /// # Errors
     /// If the stack has no such option, or the connection has ended.
     fn cork(&self, on: bool) -> io::Result<()>;
 
-    /// Returns true if a read would return at once.
+    /// Returns true if a read would return payload at once.
     fn has_unread(&self) -> bool;
 }
 
@@ -124,8 +125,8 @@ impl AppStream for TcpStream {
 /// Returns true if a call ended only because its timeout passed.
 pub fn is_wait(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    // The error of a timed-out connection has the same kind as a timed-out call, but another
-    // number.
+    // The error of a timed-out connection has the same kind as that of a timed-out call, but the
+    // number of ETIMEDOUT.
     let is_of_connection = error.raw_os_error() == Some(110);
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock) && !is_of_connection
 }

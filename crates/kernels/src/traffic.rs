@@ -1,4 +1,5 @@
-//! The applications of a row: each connection has a writing and a reading thread.
+//! The applications of a row (a scenario of an experiment): each connection has a writing and a
+//! reading thread.
 //!
 //! Rule: the receiving thread decides which bytes count, by the time at which a read returned. A
 //! thread checks for the end of the row at least every [`POLL`](fullpipe_perf::POLL).
@@ -28,7 +29,7 @@ const WRITE_MAX: usize = 1 << 20;
 /// The clock of a row, and the signal for its end.
 pub struct RowClock {
     epoch: Instant,
-    /// True if every thread must end: the time limit was reached, or the user stopped the row.
+    /// True once every thread must end.
     pub over: AtomicBool,
     /// Time before which bytes do not count, in nanoseconds since the row's start.
     pub omit_ns: u64,
@@ -54,7 +55,7 @@ impl RowClock {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Sleeps until `at_ns`. Returns false if the row ended before.
+    /// Sleeps until `at_ns`. Returns false if the row ends earlier.
     fn sleep_until(&self, at_ns: u64) -> bool {
         loop {
             if self.is_over() {
@@ -85,7 +86,8 @@ pub struct Progress {
     pub first_ns: AtomicU64,
     /// Time of the last byte that was read.
     pub last_ns: AtomicU64,
-    /// All payload has arrived, the flow's duration is over, or the connection was dropped.
+    /// True once all payload has arrived, the flow's duration is over, or the connection was
+    /// dropped.
     pub is_done: AtomicBool,
     failure: Mutex<Option<io::Error>>,
 }
@@ -97,7 +99,7 @@ impl Progress {
         failure.as_ref().map(ToString::to_string)
     }
 
-    /// Ends the connection with `error`, if it is not done.
+    /// Ends the connection with `error`, unless the connection or the row has already ended.
     pub fn fail(&self, clock: &RowClock, error: io::Error) {
         if !clock.is_over() && !self.is_done.load(Ordering::Acquire) {
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,8 +140,8 @@ pub struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Runs both applications until the transfer or the row is over. Returns the sockets, so the
-    /// caller closes them once the kernel need not be asked about them any more.
+    /// Runs both applications until the transfer or the row is over. Returns the sockets open,
+    /// because the caller may still ask the kernel about them before it closes them.
     pub fn run(self, clock: &RowClock, connect_within: Duration) -> Vec<TcpStream> {
         let Self {
             flow,
@@ -192,7 +194,7 @@ impl Connection<'_> {
     }
 }
 
-/// Accepts the connection; `None` if the row ends before.
+/// Accepts the connection; `None` if the row ends first.
 fn accept(listening: &Listening, clock: &RowClock) -> io::Result<Option<TcpStream>> {
     while !clock.is_over() {
         if let Some(stream) = listening.accept()? {
@@ -217,7 +219,8 @@ fn ask(stream: &impl Stream, flow: &FlowPlan, clock: &RowClock) -> io::Result<()
     Ok(())
 }
 
-/// Writes the payload of the flow, after the request and the think time if the flow has them.
+/// Writes the payload of the flow. If the flow has a request, first reads the request and waits for
+/// the think time.
 pub fn write_all(
     stream: &impl AppStream,
     flow: &FlowPlan,
@@ -262,7 +265,7 @@ pub fn write_all(
     stream.shutdown_write()
 }
 
-/// Writes all of `bytes`. Returns false if the row ends before all are written.
+/// Writes all of `bytes`. Returns false if the row ends first.
 fn put(stream: &impl Stream, mut bytes: &[u8], clock: &RowClock) -> io::Result<bool> {
     while !bytes.is_empty() {
         if clock.is_over() {
@@ -277,7 +280,7 @@ fn put(stream: &impl Stream, mut bytes: &[u8], clock: &RowClock) -> io::Result<b
     Ok(true)
 }
 
-/// Reads a request of `bytes` bytes. Returns false if the row ends before.
+/// Reads a request of `bytes` bytes. Returns false if the row or the stream ends first.
 fn hear(stream: &impl Stream, bytes: u64, clock: &RowClock) -> io::Result<bool> {
     let mut buffer = [0; READ_SIZE];
     let mut left = bytes;

@@ -320,9 +320,9 @@ impl FromStr for Duration {
         let mut nanos = whole
             .checked_mul(unit_nanos)
             .ok_or(ParseDurationError::TooLong)?;
-        // `place` is the value in ns of a 1 in the previous digit's place. Each unit is a
-        // power of ten, or 6 x 10^10 ns for a minute, so division by ten is exact until
-        // the digits are finer than a nanosecond.
+        // `place` is the value, in ns, of a 1 in the decimal place before this digit. Every unit
+        // is 10^n ns or, for a minute, 6 x 10^10 ns. A division by ten therefore has a remainder
+        // only if this digit's place is finer than a nanosecond.
         let mut place = unit_nanos;
         for digit in fraction.bytes().map(|digit| u64::from(digit - b'0')) {
             if digit != 0 && (place == 0 || place % 10 != 0) {

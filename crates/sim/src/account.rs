@@ -1,8 +1,9 @@
-//! The time and bytes of a datagram flow by limit, at either end, and overflows of queues.
+//! Charges the time and bytes of a datagram flow to limits, at both ends, and notes when queues
+//! overflow.
 //!
-//! Rule: each end is in exactly one state at a time, and the state is read from the world (the
-//! simulated network), never inferred. The times therefore add up to the duration of the flow, and
-//! the bytes to those sent and read. `world/account.rs` reads the states.
+//! Rule: at each end, exactly one limit applies at a time. `world/account.rs` reads it from the
+//! state of the simulated network and infers nothing. The times at an end therefore add up to the
+//! duration of the flow, and the bytes to those sent (at the sender) or read (at the receiver).
 
 #[cfg(test)]
 mod tests;
@@ -86,7 +87,7 @@ pub(crate) struct QueueLevel {
     pub cost: Duration,
 }
 
-/// The length that a queue would need to drop nothing.
+/// Computes the capacity with which a queue would have dropped nothing.
 ///
 /// A dropped entry counts as waiting until the processor has been idle for as long as it
 /// would have worked on the entry.

@@ -102,8 +102,7 @@ impl TimerWheel {
     }
 
     /// Returns the time at which to call [`expire`](Self::expire) next; `None` if no timer is set.
-    /// The time is the next deadline if that deadline is near or alone in its slot; otherwise it is
-    /// earlier.
+    /// The time is the next deadline or, if its slot has several timers, the start of that slot.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         if self.heads[usize::from(DUE)] != NONE {
             return Some(instant(self.elapsed));

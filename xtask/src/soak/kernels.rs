@@ -1,4 +1,6 @@
-//! Transfers of this machine's kernel: advice applied to them, and their accounts compared.
+//! Cases with this machine's kernel. [`run`] applies advice to transfers of the kernel and measures
+//! whether it helps. [`views`] compares three accounts of a transfer between fullpipe's stack and
+//! the kernel. An account says for how long each limit applied.
 //!
 //! The one rule: cases run one after another, because they are measured in real time. Each case is
 //! printed when it ends.
@@ -18,7 +20,7 @@ use fullpipe_perf::Stop;
 /// Runs `cases` cases from `first` on, and prints their table and its summary.
 ///
 /// # Errors
-/// If the operating system refuses the hosts, a case fails, or a goal is missed.
+/// If this process may not create the namespaces and devices of the cases, or a goal is missed.
 pub fn run(first: u64, cases: u64) -> Result<()> {
     if let Err(why) = check_privileges() {
         bail!("{why}");
@@ -44,14 +46,16 @@ pub fn run(first: u64, cases: u64) -> Result<()> {
     Ok(())
 }
 
-/// Share of the cases in which the three accounts of a transfer must agree.
+/// Share of the cases in which the accounts of the sender, the receiver and the capture must
+/// agree.
 const AGREED: f64 = 0.95;
 
-/// Compares the accounts of `cases` transfers from `first` on, and prints their table. The frames
-/// of a single transfer are written to `capture`.
+/// Compares the three accounts of `cases` transfers from number `first` on, and prints their table.
+/// Each transfer writes its frames to the file `capture`, so those of the last one remain.
 ///
 /// # Errors
-/// If the kernel refuses its hosts, or the accounts agree too rarely.
+/// If this process may not create the namespaces and devices of the cases, or the three accounts
+/// agree in too few cases.
 pub fn views(first: u64, cases: u64, capture: Option<&Path>) -> Result<()> {
     if let Err(why) = check_privileges() {
         bail!("{why}");

@@ -1,9 +1,9 @@
 //! The folder of worlds that once failed. A world is a random network with settings and traffic;
 //! its file describes it completely.
 //!
-//! The one rule: every `cargo xtask test` runs each world of the folder again. A file remains valid
-//! even if the drawing of worlds from seeds changes. The first lines of the file name the bug
-//! against which it guards.
+//! The one rule: every `cargo xtask test` runs each world of the folder again. A file contains no
+//! seed, so it stays valid when the code that draws worlds from seeds changes. Its first lines name
+//! the bug against which it guards.
 //!
 //! The simulator defines the format of a file (`fullpipe_sim::WorldPlan`).
 

@@ -239,9 +239,9 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     Ok(merged)
 }
 
-/// For each end, the largest payload of its segments on the wire, or 0 if no offload joined
-/// segments. If an offload joined segments at one tap only, the other tap shows this payload;
-/// otherwise the options of the handshake give it.
+/// For each end, returns the largest payload of its segments on the wire, or 0 if no offload joined
+/// segments. The payload is taken from the tap without joined segments. If both taps have joined
+/// segments, it is taken from the options of the handshake.
 fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
     End::BOTH.map(|end| {
         let longest = taps.map(|tap| {

@@ -220,8 +220,8 @@ impl ConnectionObserver {
     }
 
     fn complete(&self, seen: &mut [DirectionSeen; 2]) {
-        // Swap the windows: each direction recorded those of its receiver, and `DirectionSeen`
-        // lists an end's own.
+        // Swap the windows: each direction recorded the windows that its receiver advertised, but
+        // `DirectionSeen` gives those that its sender advertised.
         let [a, b] = seen;
         mem::swap(&mut a.largest_window_bytes, &mut b.largest_window_bytes);
         mem::swap(&mut a.smallest_window_bytes, &mut b.smallest_window_bytes);

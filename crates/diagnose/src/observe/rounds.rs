@@ -1,12 +1,13 @@
-//! Distinguishes send buffer and congestion window by the bytes in flight of many round trips.
+//! Distinguishes the limits "send buffer" and "congestion window" by the bytes in flight of many
+//! round trips.
 //!
 //! A send buffer keeps the bytes in flight constant: their maximum is the same in each round trip,
 //! and the segment before each wait carries PSH because it ends the written payload. A congestion
 //! window grows by its rule, or falls after a loss. "Flight" stands for bytes in flight.
 //!
-//! Rule: a round trip is decided when [`AHEAD`] further round trips are known, or at the end. At
-//! most [`AHEAD`] undecided and [`BEHIND`] decided round trips are kept, each with at most
-//! [`SPANS`] spans.
+//! Rule: a round trip's limits are decided when [`AHEAD`] further round trips are known, or at the
+//! end. At most [`AHEAD`] undecided round trips are kept, each with at most [`SPANS`] spans (pieces
+//! of waits). Of the last [`BEHIND`] decided ones, only the bytes in flight are kept.
 
 use std::collections::VecDeque;
 
@@ -14,24 +15,27 @@ use fullpipe_tcp::Limit;
 
 use super::{ledger::Ledger, seen_limit::SeenLimit};
 
-/// Round trips after the round trip that is decided.
+/// Number of later round trips that are compared with the one to decide.
 const AHEAD: usize = 16;
-/// Round trips before the round trip that is decided.
+/// Number of earlier round trips that are compared with the one to decide.
 const BEHIND: usize = 16;
 /// Most spans of a round trip.
 const SPANS: usize = 1_024;
 /// Fewest gaps between sends from which an even spacing is inferred.
 const EVEN_GAPS: usize = 6;
-/// Tolerance of equal gaps: the median gap divided by this value, or `UNEVEN_NS` if that is more.
+/// Equal gaps differ from the median gap by at most the median divided by this value, or by at most
+/// [`UNEVEN_NS`].
 const UNEVEN: u64 = 50;
+/// Difference, in nanoseconds, at which gaps always count as equal.
 const UNEVEN_NS: u64 = 10_000;
-/// ACKs of a train, by whose rate the path's rate is estimated.
+/// Number of consecutive ACKs (a train) from whose rate the path's rate is estimated.
 const TRAIN: usize = 4;
 /// A train this many times faster than the flow shows that the path does not limit the flow.
 const FASTER: f64 = 1.3;
 /// Fewest round trips from which joined small writes are inferred.
 const LEAST_ROUNDS: usize = 3;
-/// Fewest segments in flight from which a smaller flight after a loss counts as a reduction.
+/// A smaller flight after a loss counts as a reduction only if more segments than this were in
+/// flight before the loss.
 const LEAST_REDUCED: u64 = 5;
 /// Fewest segments in flight at which a constant flight counts as a send buffer.
 const LEAST_BUFFER: u64 = 3;
@@ -42,9 +46,9 @@ const PLATEAU: usize = 4;
 /// Round trips of equal flight that show a send buffer after a loss, since CUBIC is flat near its
 /// old window.
 const PLATEAU_AFTER_LOSS: usize = 10;
-/// Segments between two late waits from which Nagle's algorithm is not their cause.
+/// Nagle's algorithm is not the cause of late waits if at least this many segments leave per wait.
 const BULK: u32 = 6;
-/// Round trips of a level flight, one that varies and does not grow, that show a send buffer.
+/// Fewest round trips in which a level flight, which varies but does not grow, shows a send buffer.
 const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
@@ -58,17 +62,18 @@ pub enum Cause {
     Window,
     /// The pacer: the sender had more to send, and no ACK arrived.
     Paced,
-    /// A wait as of `Paced` that is longer than a pacer waits. If few segments leave between two
-    /// such waits, Nagle's algorithm is the cause. A writer that fills its send buffer sends many.
+    /// Like `Paced`, but longer than a pacer waits. If few segments leave between two such waits,
+    /// Nagle's algorithm is the cause; otherwise a window is, such as a send buffer that a writer
+    /// refills.
     Late,
-    /// The time for which the path was busy with the segment before.
+    /// The time for which the path was busy with the previous segment.
     Train,
     /// Nagle's algorithm, which joined writes to a full segment; or the application, if more
     /// payload follows at once.
     Joined,
     /// The pacer, or the application.
     PacedOrApplication,
-    /// The same cause as the span before.
+    /// The cause of the previous span.
     Prior,
 }
 
@@ -107,8 +112,9 @@ struct Round {
     application_ns: u64,
     /// Times between sends, at most [`SPANS`].
     gaps: Vec<u64>,
-    /// Number of segments with PSH, and of all segments.
+    /// Number of segments with PSH.
     pushes: u32,
+    /// Number of all segments.
     segments: u32,
     clocked: u32,
     paced: u32,
@@ -122,9 +128,9 @@ struct Round {
     acked: u64,
     length: u64,
     least_rtt: u64,
-    /// Smallest peak, in a sum over several round trips.
+    /// Smallest `peak`; set only in a `Round` that sums up several round trips.
     least_peak: u64,
-    /// Waits in which the path was busy with the segment before.
+    /// Number of waits in which the path was busy with the previous segment.
     trains: u32,
     /// Time for which the path was busy with segments.
     train_ns: u64,
@@ -143,8 +149,8 @@ impl Round {
         };
         let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
         let near = self.gaps.iter().filter(is_near).count();
-        // Segments of a burst have equal gaps too, those of the host's own work; such gaps are
-        // short.
+        // Ignore short gaps: segments of a burst also have equal gaps, the host's time to make a
+        // segment.
         self.gaps.len() >= EVEN_GAPS && middle > UNEVEN_NS && near * 20 >= self.gaps.len() * 17
     }
 
@@ -168,16 +174,17 @@ struct Window {
     marked: bool,
     /// Largest flight before the last loss; 0 once the sender's response is known.
     before_loss: u64,
-    /// The flight after some loss was smaller than before.
+    /// After some loss, the flight was smaller than before that loss.
     reduced: bool,
     /// Round trips since the loss was repaired.
     repaired: u32,
     /// Slow start has ended without a loss.
     steady: bool,
-    /// Flight before an idle time that has reduced the window.
+    /// Flight before an idle time, until the flight is as large again.
     before_idle: u64,
-    /// Largest flight so far, and the flight that a send buffer allowed.
+    /// Largest flight so far.
     largest: u64,
+    /// Flight of the last round trip that a send buffer limited.
     buffer: u64,
     last_peak: u64,
     slow_rounds: u32,
@@ -353,7 +360,7 @@ impl Rounds {
     }
 
     fn note_train(&mut self, at: u64, bytes: u64) {
-        // An ACK that ends a recovery covers bytes that arrived long before.
+        // Start again: an ACK that ends a recovery covers bytes that arrived long before it.
         if bytes > TRAIN as u64 * self.mss {
             self.train.clear();
             return;
@@ -428,7 +435,8 @@ impl Rounds {
             return;
         };
         let (limit, is_sure) = self.window_limit(&round, plateau, source);
-        // A train has the limit of the wait after it: the train's segments left the sender at once.
+        // Give a train the limit of the wait after it, because the train's segments left the sender
+        // at once.
         let mut after = (limit, is_sure);
         let mut resolved = Vec::with_capacity(round.spans.len());
         for span in round.spans.iter().rev() {
@@ -493,7 +501,7 @@ impl Rounds {
     }
 
     /// Returns true if the flights around the first undecided round trip vary and do not grow. A
-    /// writer that a kernel wakes when a third of its send buffer is free causes such flights. A
+    /// writer that the kernel wakes only when a third of its send buffer is free causes them. A
     /// congestion window grows by half a segment per round trip or more, unless a loss reduced it.
     fn is_level(&self) -> bool {
         if self.undecided.iter().any(|round| round.has_loss) {
@@ -548,8 +556,8 @@ impl Rounds {
             PLATEAU
         };
         let is_clocked = round.window_ns + round.late_ns >= round.paced_ns;
-        // A constant flight that fills the queue: the path bounds the rate, so the flight's
-        // constancy does not show a send buffer.
+        // If the flight fills a queue, the path bounds the rate, and a constant flight does not
+        // show a send buffer.
         let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
         let has_queue = round.least_rtt > 0 && round.least_rtt > self.base_rtt / 4 * 5;
         let is_full = has_queue || (in_trains && round.train_ns > 0);
@@ -576,7 +584,8 @@ impl Rounds {
         if before_idle > 0 && round.peak < before_idle && !lost {
             return (Limit::CwndAfterIdle.into(), true);
         }
-        // Writes at equal times also make the first flights grow, but do not wait for ACKs.
+        // Slow start is certain only if segments waited for ACKs: writes at equal times make the
+        // first flights grow, too.
         let waits_for_acks = round.window_ns * 4 >= round.paced_ns;
         match (lost, marked, steady) {
             (true, ..) => (Limit::CwndAfterLoss.into(), self.window.reduced),
@@ -586,9 +595,9 @@ impl Rounds {
         }
     }
 
-    /// The limit of round trips in which segments left one by one, not released by ACKs, on a
-    /// faster path: a pacing rate, or writes that Nagle's algorithm joins. Joined writes have
-    /// neither partial segments nor PSH.
+    /// The limit of round trips in which segments left one by one, ACKs did not release them, and
+    /// the path could carry more. It is a pacing rate, or Nagle's algorithm, which joins writes.
+    /// Joined writes leave in full segments without PSH.
     fn source(&mut self) -> Option<(SeenLimit, bool)> {
         let first = self.undecided.front()?;
         if first.has_loss || !first.counts() {
@@ -629,13 +638,14 @@ impl Rounds {
     fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
-        // ACKs of every second segment release at most half of what a pacer sends.
+        // A pacer's segments seem to be released by ACKs only by chance: at most half of them, if
+        // every second segment is acknowledged.
         let is_alone = (all.trains as usize) * 3 < all.gaps.len();
         let is_released = all.clocked * 10 > 7 * (all.clocked + all.paced);
         if all.is_even() && has_flight && is_alone && !is_released {
             return is_faster.then_some((Limit::Pacing.into(), true));
         }
-        // Some sends follow an ACK by chance.
+        // Allow for sends that follow an ACK by chance.
         let chance = self.reaction as f64 * f64::from(all.acks) / all.length.max(1) as f64;
         let waits = f64::from(all.clocked + all.paced);
         let is_unclocked = f64::from(all.clocked) <= (0.1 + 3.0 * chance).min(0.6) * waits;
@@ -660,8 +670,8 @@ impl Rounds {
         }
         if round.has_loss {
             if !window.lost || window.before_loss > 0 {
-                // In slow start the flight doubles until the loss; later, the flight at the loss
-                // includes bytes that wait for the repair.
+                // Count the flight at the loss only in slow start, where it doubles until the loss.
+                // Later it includes bytes that wait for the repair.
                 let is_climbing = !window.steady && !window.lost;
                 let own = if is_climbing { round.peak } else { 0 };
                 let largest = window.last_peak.max(own);
@@ -671,13 +681,13 @@ impl Rounds {
             window.repaired = 0;
         } else if window.before_loss > 0 && round.counts() && round.recovery_ns == 0 {
             window.repaired += 1;
-            // The flight is as large as before: the sender (such as BBR) does not respond to
-            // losses.
+            // If the flight is as large as before the loss, the sender (such as BBR) does not
+            // respond to losses.
             if round.peak * 10 >= window.before_loss * 9 && round.peak > 8 * self.mss {
                 (window.lost, window.steady) = (false, true);
             }
-            // With few segments in flight, a smaller flight may mean that the application sent
-            // less.
+            // Require many segments in flight: a smaller flight of few segments may mean that the
+            // application sent less.
             let is_large = window.before_loss > LEAST_REDUCED * self.mss;
             window.reduced |= is_large && round.peak * 20 <= window.before_loss * 17;
             if window.repaired >= 2 {

@@ -3,9 +3,9 @@
 //! A wait is cut into pieces at the ACKs that arrive in it. Once the next segment leaves, the cause
 //! of the wait is known: an ACK that arrived at the same time, a timer, or neither.
 //!
-//! Rule: a piece with a closed or full window, in recovery or before the end of the handshake gets
-//! this limit. The other pieces are left to `rounds`, which compares many round trips. At most
-//! [`PIECES`] pieces are kept; beyond that, the last two are joined.
+//! Rule: a piece is charged to the handshake, to a recovery, or to a closed or full receive window
+//! if one of these stopped the sender. The other pieces are left to `rounds`, which compares many
+//! round trips. At most [`PIECES`] pieces are kept; beyond that, the last two are joined.
 
 use fullpipe_tcp::Limit;
 
@@ -26,7 +26,7 @@ const EQUAL: u32 = 4;
 /// Partial segments, each sent while another was in flight, that show that Nagle's algorithm is
 /// off.
 const NO_DELAY: u32 = 4;
-/// Delay of an ACK beyond a round trip, in nanoseconds, above which it was a delayed ACK.
+/// An ACK counts as delayed if it arrives more than this time, in nanoseconds, after a round trip.
 const DELAYED: u64 = 15_000_000;
 
 /// An ACK as the sender receives it.
@@ -108,7 +108,7 @@ pub struct Waits {
     pub mss: u64,
     /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
-    /// The segment followed the one before as closely as the path allows.
+    /// The segment followed the previous one as closely as the path allows.
     pub in_train: bool,
     /// The segment's time of sending was computed from a timestamp.
     pub is_computed: bool,
@@ -123,17 +123,18 @@ pub struct Waits {
     /// Bytes in flight that SACK blocks report.
     sacked: u64,
     edge: Option<u64>,
-    /// End of the last partial segment, and the number of partial segments sent while another one
-    /// was in flight.
+    /// End of the last partial segment.
     partial_end: u64,
+    /// Number of partial segments sent while another one was in flight.
     partials_at_once: u32,
     is_zero: bool,
     now: u64,
     pieces: Vec<Piece>,
     wait: Wait,
     has_sent: bool,
-    /// MSS from the handshake, and true if some segment had this size.
+    /// MSS from the handshake.
     agreed_mss: u64,
+    /// Some segment had the size `agreed_mss`.
     was_full: bool,
     /// Number of consecutive segments of the same smaller size that had further payload after them.
     equal: u32,
@@ -399,7 +400,7 @@ impl Waits {
         }
     }
 
-    /// Returns the times, after [`finish`](Self::finish).
+    /// Returns the time by limit. Call [`finish`](Self::finish) first.
     pub fn ledger(&mut self) -> Ledger {
         self.rounds.finish()
     }
@@ -628,8 +629,8 @@ impl Waits {
     /// for a long time. It had more to send if its first payload at the tap is short and has no
     /// PSH, or if the segment before the silence had no PSH.
     fn is_after_hole(&self, sent: &SegmentSent, gap: u64) -> bool {
-        // A short segment proves nothing if the sender cuts segments to its buffer, so it must lack
-        // PSH.
+        // A short segment with PSH proves nothing, because the sender may have had no more to
+        // send.
         let is_short = u64::from(sent.payload) * 8 < self.agreed_mss * 7 && !sent.has_push;
         let is_long = gap > RTO_MARGIN + 2 * self.srtt();
         let had_more = !self.was_full && is_short;
@@ -658,8 +659,8 @@ impl Waits {
             return Some(Cause::Is(Limit::ZeroWindow, true));
         }
         let room = piece.room?;
-        // The first flight is limited by the initial congestion window, which often equals the
-        // first receive window except for a part of a segment.
+        // Do not charge the first flight to the receive window. The initial congestion window
+        // limits it, and is often less than a segment smaller than the first receive window.
         if !piece.was_acked && room > 0 {
             return None;
         }
@@ -687,8 +688,8 @@ impl Waits {
             return Cause::Window;
         }
         if !self.wait.had_push {
-            // A pacer never waits that long: less than a segment was left, and Nagle's algorithm
-            // delayed it.
+            // A pacer never waits that long. Either Nagle's algorithm delayed a partial segment, or
+            // the sender waited for a window.
             let is_late = !self.rounds.has_no_delay
                 && gap > self.pace().max(self.srtt() / 4)
                 && !self.is_computed

@@ -164,9 +164,9 @@ impl HostDevice for PacketSocket {
                 Ok((len, meta))
             }
             Front::Empty { twice: false } => Err(io::ErrorKind::WouldBlock.into()),
-            // If the ring is empty twice although the descriptor was readable, read the queue. It
-            // returns the pending error, or a frame that an earlier read missed because it returned
-            // an error.
+            // If two calls in a row find the ring empty although the descriptor was readable, read
+            // the queue. This read returns a pending error; or a frame in the queue, for which an
+            // earlier read returned an error instead.
             Front::Queued | Front::Empty { twice: true } => self.read_queued(buffer),
         }
     }

@@ -59,7 +59,7 @@ pub(super) enum Front {
 #[derive(Debug)]
 pub(super) struct ReceiveRing {
     memory: Mapping,
-    /// The slot that the kernel fills next.
+    /// Index of the slot that this process reads next.
     position: usize,
     was_empty: bool,
 }

@@ -96,7 +96,7 @@ pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
         .into())
 }
 
-/// The account of the sender's own limit clock.
+/// Returns the account that the sender's stack kept during the transfer (its limit clock).
 fn truth(case: &Case, observed: Option<&Observed>) -> TrueAccount {
     let connections = observed.iter().flat_map(|observed| &observed.connections);
     let mut ends = connections.flat_map(|connection| connection.ends());

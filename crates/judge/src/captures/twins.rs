@@ -93,8 +93,8 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Take the advice from another place in each next case of a construction. Constructions take
-    // turns, so `number` alone would always give a construction the same place.
+    // Take the advice at another place in each further case of the same construction, whatever the
+    // number of constructions is.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {

@@ -1,8 +1,9 @@
-//! One transfer between fullpipe's stack and a kernel, judged by three observers.
+//! One transfer between fullpipe's stack and this machine's kernel, judged by three observers.
 //!
-//! Rule: the observers share nothing. fullpipe's own clock is at one end, the kernel's answers
-//! about its socket are at the other, and the capture is that of the frames at fullpipe's end.
-//! The sender's observer says what limited it. The receiver's says whether it did.
+//! Rule: the observers share nothing. One is the limit clock of fullpipe's stack, at one end. One
+//! is the kernel's answers about its socket, at the other end. One is a capture of the frames at
+//! fullpipe's end. The sender's observer and the capture say what limited the transfer. The
+//! receiver's observer says for which share of the time the receiver did.
 
 mod pair;
 mod transfer;
@@ -19,37 +20,36 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{run::KernelError, what_if::WhatIfCase};
 
-/// Share of the time from which on a receiver's limit is that of the transfer.
+/// A receiver that limits the transfer for at least this share of the time is its main limit.
 const HALF: f64 = 0.5;
-/// A receiver that limits the transfer for a share of the time this near to [`HALF`] may be
-/// named or not.
+/// Tolerance of [`HALF`], because the shares of two observers may differ.
 const NEAR: f64 = 0.1;
 
-/// The end of a transfer that fullpipe's stack runs.
+/// The end of a transfer at which fullpipe's stack runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullpipeEnd {
-    /// It sends.
+    /// The sending end.
     Sender,
-    /// It receives.
+    /// The receiving end.
     Receiver,
 }
 
-/// A transfer and the end that fullpipe's stack runs.
+/// A transfer, and the end at which fullpipe's stack runs.
 #[derive(Clone, Debug)]
 pub struct ViewCase {
     /// The case's number.
     pub number: u64,
-    /// The transfer in a line.
+    /// One line that describes the transfer.
     pub title: String,
-    /// Its hosts, link and flow.
+    /// The transfer's hosts, link and flow.
     pub setup: Setup,
     /// The end of fullpipe's stack.
     pub end: FullpipeEnd,
 }
 
 impl ViewCase {
-    /// Draws the case of this number: a transfer of [`WhatIfCase`], which fullpipe's stack sends
-    /// if the number is even.
+    /// Draws the case of this number, with the transfer of the [`WhatIfCase`] of the same number.
+    /// fullpipe's stack is the sender if the number is even.
     pub fn draw(number: u64) -> Self {
         let WhatIfCase { title, setup, .. } = WhatIfCase::draw(number);
         let end = match number.is_multiple_of(2) {
@@ -65,18 +65,18 @@ impl ViewCase {
     }
 }
 
-/// The answer of a receiver.
+/// The duration of each limit of the receiver, according to the receiver's observer.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverView(Vec<(ReceiveLimit, u64)>);
 
 impl ReceiverView {
-    /// Returns the view with these times, in any unit.
+    /// Returns the view with these times, which may have any unit.
     pub const fn of(times: Vec<(ReceiveLimit, u64)>) -> Self {
         Self(times)
     }
 
     /// Returns the share of the time, from 0 to 1, for which the receiver's window limited the
-    /// sender. A hole is the path's fault.
+    /// sender. The time of [`ReceiveLimit::Hole`] does not count, because the path caused it.
     pub fn share(&self) -> f64 {
         let all: u64 = self.0.iter().map(|(_, time)| time).sum();
         let is_own = |limit: ReceiveLimit| {
@@ -99,28 +99,28 @@ impl ReceiverView {
     }
 }
 
-/// A transfer as its observers judge it.
+/// The accounts of a transfer by its three observers.
 #[derive(Clone, Debug)]
 pub struct Viewed {
     /// The case's number.
     pub number: u64,
-    /// The transfer in a line.
+    /// One line that describes the transfer.
     pub title: String,
     /// The end of fullpipe's stack.
     pub end: FullpipeEnd,
     /// Goodput in Mbit/s.
     pub mbps: f64,
-    /// The account of the sender's own observer: fullpipe's clock, or the kernel's socket.
+    /// The account of the sender's observer: fullpipe's clock, or the kernel's answers.
     pub sender: KernelAccount,
     /// The account of the capture.
     pub capture: KernelAccount,
-    /// The account of the receiver's own observer.
+    /// The account of the receiver's observer.
     pub receiver: ReceiverView,
 }
 
 impl Viewed {
-    /// Returns true if the sender's observer and the capture have a main limit in common, which
-    /// the receiver's observer does not contradict.
+    /// Returns true if the sender's observer and the capture have a main limit in common, and the
+    /// receiver's observer does not contradict the sender's.
     pub fn agrees(&self) -> bool {
         let main = self.sender.main.as_ref();
         self.sender.agrees(&self.capture) && main.is_some_and(|main| self.receiver.agrees(main))
@@ -167,11 +167,11 @@ impl fmt::Display for Viewed {
     }
 }
 
-/// Runs the transfer of `case`, and asks the three observers. The frames at fullpipe's end are
-/// also written to `capture`.
+/// Runs the transfer of `case` and returns its three accounts. Also writes the frames at fullpipe's
+/// end to the file `capture`.
 ///
 /// # Errors
-/// The system's, or an interruption.
+/// If the system refuses an operation, or the user interrupts.
 pub fn views(case: &ViewCase, capture: Option<&Path>, stop: &Stop) -> Result<Viewed, KernelError> {
     let file = capture.map(File::create).transpose()?;
     transfer::run(case, file, stop)

@@ -46,7 +46,7 @@ fn a_view_that_contradicts_another_is_no_agreement() {
     assert!(!viewed(&window, &window, 0).agrees(), "receiver");
 }
 
-/// Two limits of nearly the same time are both the main one.
+/// Limits whose times are nearly equal all count as main limits.
 #[test]
 fn nearly_equal_limits_count_as_agreement() {
     let one = [(Limit::SendBuffer, 51), (Limit::CwndSteady, 49)];

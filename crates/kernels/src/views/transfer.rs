@@ -1,5 +1,5 @@
-//! The transfer of a case: fullpipe's stack at one end of a link in real time, a network
-//! namespace at the other.
+//! Runs the transfer of a case, in real time: fullpipe's stack is at one end of a simulated link,
+//! the kernel (in a network namespace) at the other.
 //!
 //! Rule: nothing outlives the transfer. The accounts end before the sockets are closed.
 
@@ -35,34 +35,34 @@ use crate::{
 
 /// Longest real time of the transfer.
 const TIME: Duration = Duration::from_secs(30);
-/// Seed of the link.
+/// Seed of everything random on the link.
 const SEED: u64 = 1;
-/// Priority of the applications' threads.
+/// Priority of the applications' threads and of the stack's thread.
 const PRIORITY: u8 = 1;
-/// Time between two looks at the progress.
+/// Time between two progress checks.
 const LOOK: Duration = Duration::from_millis(10);
-/// Longest time between two reports of the link, which nobody reads.
+/// Time between two reports of the link; nobody reads them.
 const REPORTS: Duration = Duration::from_secs(60);
 /// MAC address of fullpipe's end.
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
-/// Both ends of the link, and the hosts on them.
+/// The two hosts: the kernel's is `side`, fullpipe's is `runtime`.
 struct Hosts {
     plan: KernelPlan,
-    /// Place of fullpipe's end among the link's ends.
+    /// Index of fullpipe's end of the link.
     own: usize,
     side: Namespace,
     runtime: Runtime,
 }
 
-/// The accounts of both ends after the transfer, and its goodput.
+/// The goodput of a finished transfer, and what the observers at its ends recorded.
 struct Ended {
     mbps: f64,
     info: Info,
     sockets: FollowedSockets,
 }
 
-/// Runs the transfer of `case`, and records its frames to `file`.
+/// Runs the transfer of `case` and writes the frames at fullpipe's end to `file`.
 pub fn run(case: &ViewCase, file: Option<File>, stop: &Stop) -> Result<Viewed, KernelError> {
     let plan = KernelPlan::of(&case.setup).map_err(io::Error::other)?;
     let sender = plan.end_of(plan.connections[0].from);
@@ -80,12 +80,12 @@ pub fn run(case: &ViewCase, file: Option<File>, stop: &Stop) -> Result<Viewed, K
             let is_over = || over.load(Ordering::Acquire);
             link.run(&is_over, REPORTS, &mut |_| ()).map(drop)
         });
-        // A panic must end the link too, or the scope would wait for it for ever.
+        // A panic must end the link, too; otherwise the scope would wait for the link for ever.
         let ended =
             panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&hosts, case.end, stop)));
         over.store(true, Ordering::Release);
         joined(carrying)?;
-        // The capture ends with the stack.
+        // End the stack and thereby the capture, because the analysis reads the capture to its end.
         drop(hosts);
         let seen = joined(analysis)?;
         let ended = ended.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
@@ -131,7 +131,7 @@ fn viewed(case: &ViewCase, ended: Ended, capture: KernelAccount) -> Viewed {
     }
 }
 
-/// Makes both hosts, and returns the link's ends.
+/// Creates both hosts, and returns the link's ends. The stack writes its capture to `sink`.
 fn make(
     case: &ViewCase,
     plan: KernelPlan,
@@ -164,8 +164,8 @@ fn make(
         .config(host.config.clone())
         .mac(MacAddress(MAC))
         .capture(sink);
-    // The stack's thread inherits the priority. A stack that waits for the processor would take
-    // frames late, and so would its capture.
+    // Start the stack from a thread with priority, because the stack's thread inherits it. Without
+    // priority, the stack might wait for a processor and capture frames too late.
     let runtime = thread::scope(|scope| {
         let starting = scope.spawn(|| {
             let _ = run_at_once(PRIORITY);
@@ -193,7 +193,7 @@ fn make(
     Ok((hosts, ends))
 }
 
-/// Runs both applications, and follows the kernel's socket.
+/// Runs both applications. Meanwhile, follows the kernel's socket.
 fn transfer(hosts: &Hosts, end: FullpipeEnd, stop: &Stop) -> io::Result<Ended> {
     let Hosts {
         plan,
@@ -277,8 +277,8 @@ impl App<'_> {
     }
 }
 
-/// Runs the sending and the receiving application until everything has arrived, or until the
-/// time is over.
+/// Runs the sending and the receiving application until everything has arrived, the user
+/// interrupts, or [`TIME`] is over.
 fn run_both<S: Send, R: Send>(
     app: &App<'_>,
     follower: Follower,
@@ -305,7 +305,7 @@ fn run_both<S: Send, R: Send>(
 
 /// Runs an application with priority, and notes its failure.
 fn noted<S>(app: &App<'_>, run: impl FnOnce() -> io::Result<S>) -> io::Result<S> {
-    // Without the privilege the applications wake later.
+    // Ignore an error: without the privilege for a priority, the application only wakes up later.
     let _ = run_at_once(PRIORITY);
     run().inspect_err(|error| {
         let copy = io::Error::new(error.kind(), error.to_string());
@@ -313,7 +313,7 @@ fn noted<S>(app: &App<'_>, run: impl FnOnce() -> io::Result<S>) -> io::Result<S>
     })
 }
 
-/// The connection; `None` if there was none in time.
+/// Returns the accepted connection; `None` if there was none before the timeout.
 fn waited(accepted: io::Result<TcpStream>) -> io::Result<Option<TcpStream>> {
     match accepted {
         Ok(stream) => Ok(Some(stream)),

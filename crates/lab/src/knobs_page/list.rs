@@ -91,8 +91,8 @@ pub fn knobs_table(
     Ok(text)
 }
 
-/// Returns the names of the knobs of `preset`. With a `filter`, returns the names that contain it,
-/// both the knobs' own and those in the preset's system.
+/// Returns the names of the knobs of `preset`. With a `filter`, returns only the names of knobs
+/// whose own name, or name in the preset's system, contains it.
 ///
 /// # Errors
 /// One line with the nearest name, if no name contains `filter`.

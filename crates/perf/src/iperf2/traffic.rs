@@ -76,9 +76,9 @@ impl Flow {
 pub struct StopCondition {
     /// Flag raised by the user, for example with Ctrl-C.
     pub stop: Stop,
-    /// Time at which the server's time ends (`-t`).
+    /// Time at which a server started with `-t` ends; `None` for other servers and for clients.
     pub deadline: Option<Instant>,
-    /// Flag that ends this test only.
+    /// Flag that the peer's end of the test raises; it ends this test only.
     pub ended_by_peer: Option<Stop>,
 }
 
@@ -198,8 +198,8 @@ pub fn send_stream(
 /// Reads and discards payload until the peer closes its direction.
 ///
 /// # Errors
-/// `TimedOut` if the peer is silent for `silence_timeout`. A reset is no error in this function,
-/// because all payload has been counted before.
+/// `TimedOut` if the peer is silent for `silence_timeout`. A reset is no error, because the caller
+/// has already sent and counted its payload.
 pub fn drain(
     stream: &impl Stream,
     silence_timeout: Duration,
@@ -230,8 +230,8 @@ fn silent_peer_error(did: &str, silence: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
-/// The amount that a sending peer has announced, and the silence after that amount that aborts the
-/// test.
+/// The amount that a sending peer has announced, and the time for which to wait for the end of its
+/// stream after that amount.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedEnd {
     /// Amount after which the peer ends its stream.
@@ -261,7 +261,7 @@ impl ExpectedEnd {
     }
 }
 
-/// Silence in the middle of a stream that aborts the test.
+/// Longest silence before the last byte of an announced amount; a longer one aborts the test.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Receives a TCP stream until the peer closes its direction.

@@ -105,8 +105,8 @@ fn flag(text: &str) -> Option<bool> {
 /// Parses nanoseconds with up to three decimals, as picoseconds.
 fn picoseconds(text: &str) -> Option<u64> {
     let number = text.trim().strip_suffix("ns")?;
-    // Parse the number as microseconds. The nanoseconds of that time are as many as the wanted
-    // picoseconds: 4.5 us are 4,500 ns, and 4.5 ns are 4,500 ps.
+    // Parse the number with the unit us instead of ns, and take the result in ns: 4.5 us are
+    // 4,500 ns, so 4.5 ns are 4,500 ps.
     let thousandfold: Duration = format!("{number}us").parse().ok()?;
     Some(thousandfold.as_nanos())
 }

@@ -211,17 +211,19 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets the setting with this path: `HOST.group.knob`, `LINKNAME.field`, `link.field` (of every
-    /// link), `FLOWNAME.field`, `workload.field` (of every flow), or `group.knob` of the host under
-    /// study. Another system's name for a `workload` field sets the field of every flow. With the
-    /// prefix `HOST.`, the name sets the field of each flow that this host sends.
+    /// Sets the setting at `path`, which is one of:
+    /// - `HOST.group.knob`, or `group.knob` for the host under study
+    /// - `LINKNAME.field`, or `link.field` for every link
+    /// - `FLOWNAME.field`, or `workload.field` for every flow
+    /// - another system's name for a knob or a `workload` field; if `HOST.` precedes the name of a
+    ///   `workload` field, the field is set for the flows that this host sends.
     ///
     /// # Errors
     /// An unknown name (with the nearest known one), or a refused value.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
-        // Check other systems' names before names of hosts: `other.path` may begin with `device`,
-        // and a host may have the name `device`.
+        // Set a knob by another system's name before hosts are looked up by name: the knob's path
+        // may begin with `device`, and `device` may also be the name of a host.
         if let Some(other) = other.filter(|other| other.is_of_host()) {
             return self.hosts[self.subject].set(other.path, text);
         }
@@ -443,8 +445,8 @@ pub fn is_knob_group(name: &str) -> bool {
         .any(|row| row.name.split('.').next() == Some(name))
 }
 
-/// Returns names to suggest for the unknown `path`: every path if one is similar, otherwise only
-/// the first parts of paths.
+/// Returns the names from which to suggest one for the unknown `path`. If one of `paths` is
+/// similar, these are all paths; otherwise they are only the parts of paths before the first dot.
 fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
     let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
     paths

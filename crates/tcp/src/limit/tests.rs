@@ -52,8 +52,8 @@ fn bytes_are_charged_to_the_limit_that_ended_when_they_left() {
     );
 }
 
-/// The last limits apply to datagrams, and take no memory in the clocks of
-/// connections.
+/// The last of `Limit` and the last two of `ReceiveLimit` apply only to datagrams, so the clocks
+/// of connections have no memory for them.
 #[test]
 fn the_clock_of_a_connection_has_no_place_for_the_limits_of_a_host() {
     let now = Instant::from_secs(1);

@@ -89,8 +89,8 @@ fn the_kernels_counters_of_idle_time_and_of_the_peers_window_are_charged_as_they
 
 #[test]
 fn a_counter_that_advances_by_jiffies_loses_no_time() {
-    // Rounds take 10 ms. The busy counter advances by 8 or 12 ms in turn, so the socket is
-    // always busy.
+    // Rounds take 10 ms. The busy counter advances by 12 and 8 ms in turn (3 and 2 jiffies). That
+    // is 10 ms per round on average: the socket is always busy.
     let mut socket = FollowedSocket::start(0, counted(sending(30, 90_000), 0, 0, 0));
     for round in 1..=100u64 {
         let jiffies = (round * 10).div_ceil(4) * 4;
