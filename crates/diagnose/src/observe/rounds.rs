@@ -180,7 +180,7 @@ struct Window {
     repaired: u32,
     /// Slow start has ended without a loss.
     steady: bool,
-    /// Flight before an idle time, until the flight is as large again.
+    /// Flight before an idle time; 0 once the flight is as large again.
     before_idle: u64,
     /// Largest flight so far.
     largest: u64,

@@ -20,7 +20,7 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{run::KernelError, what_if::WhatIfCase};
 
-/// A receiver that limits the transfer for at least this share of the time is its main limit.
+/// If the receiver limits the transfer for at least this share of the time, it is the main limit.
 const HALF: f64 = 0.5;
 /// Tolerance of [`HALF`], because the shares of two observers may differ.
 const NEAR: f64 = 0.1;

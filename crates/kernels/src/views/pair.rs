@@ -1,7 +1,7 @@
 //! Two devices that are connected to each other in this process.
 //!
-//! Rule: a pair is a socket pair of the kernel, each message an Ethernet frame. A send to a full
-//! socket fails, as a send to any full device does.
+//! Rule: a pair is a socket pair of the kernel, and each of its messages is an Ethernet frame. A
+//! send to a full socket fails, as a send to any full device does.
 
 use std::{
     io,
