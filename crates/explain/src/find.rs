@@ -54,8 +54,9 @@ impl Found {
 }
 
 /// Finds the lever that helps most: one of the hosts if any helps, otherwise one of the
-/// applications, processors or links. If a link already carries all that it can, only levers of
-/// the path are run, because no other lever can gain [`WORTH`].
+/// applications, processors or links. If a link already carries all that it can, levers of the
+/// path are run first, because no other lever can gain [`WORTH`]. If one of them helps, it is the
+/// result.
 pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     if let Some(found) = of_full_path(search)? {
         return Ok(found);

@@ -68,10 +68,11 @@ pub fn forward(trace: &Trace, mss: u32) -> Option<PathRate> {
 fn by_trains(trace: &Trace, mss: u32, acks: usize) -> Option<(PathRate, usize)> {
     let (mut shown, mut all) = trains(trace, mss, acks);
     all.sort_by(f64::total_cmp);
-    // Ignore trains slower than the goodput, because the path's rate is at least the goodput.
     let high = *all.get(all.len().checked_sub(FEWEST)?)?;
     let seconds = trace.done.saturating_sub(trace.begin).max(1) as f64 / 1e9;
     let carried = trace.bytes as f64 * 8.0 / seconds;
+    // Ignore trains slower than the goodput, because the path's rate is at least the goodput. Also
+    // ignore trains much slower than the fastest ones.
     shown.retain(|bps| *bps >= (OF_HIGHEST * high).max(OF_GOODPUT * carried));
     let is_seen = shown.len() >= FEWEST;
     let (payload_bps, count) = if is_seen {
@@ -114,7 +115,7 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
         }
         let bps = (last.ack - first.ack) as f64 * 8e9 / span as f64;
         all.push(bps);
-        // Segments that left over more than one round trip did not leave together, so the
+        // Segments whose sending took longer than a round trip were not sent together, so the
         // bottleneck did not spread them.
         let is_spread = span as f64 > SPREAD * sent as f64 && sent < base;
         // Ignore partial segments, because their ACKs may be delayed ACKs.

@@ -47,8 +47,8 @@ Examples:
   cargo xtask soak --verdicts --world 17        one of them, its file and its result
   cargo xtask soak --verdicts --world 17 --save w.toml
                                                 keep the file, for `fullpipe lab explain`
-  cargo xtask soak --captures --cases 440       accounts from captures, judged
-  cargo xtask soak --captures --twins           their twins, and the advice of these
+  cargo xtask soak --captures --cases 440       limits that captures show, judged
+  cargo xtask soak --captures --twins           twins of these captures, and their advice
   cargo xtask soak --captures --world 17        one of these cases
   cargo xtask soak --kernels --cases 60         advice applied to kernel hosts (as root)
   cargo xtask soak --views --cases 60           three accounts of transfers with a kernel (as root)
@@ -70,22 +70,22 @@ pub struct SoakArguments {
     /// Capture the frames of this one world's hosts to a file
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Start worlds for this long, however many that are
+    /// Start worlds for this many seconds, instead of a number of worlds
     #[arg(long, value_name = "S", conflicts_with = "worlds")]
     seconds: Option<u64>,
-    /// Time for each fuzzer of the stack, and for all those of parsers together; 0 leaves them out
+    /// Seconds for each fuzzer of the stack, and for all fuzzers of parsers together; 0 runs no fuzzer
     #[arg(long, default_value_t = 60, value_name = "S")]
     fuzz_seconds: u64,
-    /// Judge explanations of random transfers instead: try every lever of each, and take the advice
+    /// Judge the verdicts on random transfers: try every change of each transfer, and apply the advice of its verdict
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds"])]
     verdicts: bool,
-    /// Judge the accounts that captures give of transfers with a known limit
+    /// Capture transfers whose limit is known, and judge the limits that the captures show
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "replay", "pcap"])]
     captures: bool,
-    /// Judge their twins instead, and apply the advice to the captured transfers
+    /// Judge the simulated copies (twins) of these captures, and apply the advice of each twin to its transfer
     #[arg(long, requires = "captures")]
     twins: bool,
-    /// Apply the advice of captures to kernel hosts, and repeat the transfers (as root)
+    /// Capture transfers between kernel hosts, apply the advice of `why`, and repeat the transfers (as root)
     #[arg(long, conflicts_with_all = ["seconds", "fuzz_seconds", "verdicts", "captures", "replay", "pcap"])]
     kernels: bool,
     /// Compare three accounts of transfers between fullpipe's stack and a kernel: of both ends and of a capture (as root)

@@ -16,7 +16,7 @@ use crate::errno::check;
 const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 /// Offset at which a filter reads the VLAN tag that the kernel has removed.
 const VLAN_TAG: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_VLAN_TAG) as u32;
-/// Number of the VLAN in its tag.
+/// Mask of the VLAN's number in a tag.
 const VLAN_NUMBER: u32 = 0xfff;
 /// Bytes that an accepted frame keeps: all, because no frame is longer.
 const WHOLE: u32 = 1 << 18;

@@ -1,8 +1,8 @@
-//! A stream in a cell: the window of an idle connection, in a part of a block.
+//! A stream in a cell. A cell is a part of a block, and holds the window of an idle connection.
 //!
-//! The one rule: a stream has either a cell or blocks. In a cell its window is at most the
-//! cell, which is used as a ring: byte `k` of the stream is at `k` modulo the cell's size.
-//! The cell is held from the first byte promised, so no byte inside the window is refused.
+//! The one rule: a stream has either a cell or blocks. A window in a cell is no larger than the
+//! cell, which is used as a ring: byte `k` of the stream is at `k` modulo the cell's size. The
+//! stream takes the cell before it offers a window, so no byte inside the window is refused.
 //!
 //! Moving from the cell to blocks copies the unread bytes, at most one cell.
 
@@ -11,7 +11,7 @@ use crate::index::NONE;
 use crate::pool::{Holder, Pool};
 
 impl Stream {
-    /// Returns true if the window is a cell.
+    /// Returns true if the window is in a cell.
     pub fn is_in_cell(&self) -> bool {
         self.cell != NONE
     }

@@ -37,7 +37,7 @@ const fn row(
     }
 }
 
-/// Every name of another system, sorted by system.
+/// Every name of another system. The names of one system stand together.
 pub const OTHER_NAMES: &[OtherName] = &[
     row(
         "unet3",
