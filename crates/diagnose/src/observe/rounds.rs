@@ -651,7 +651,8 @@ impl Rounds {
         let is_unclocked = f64::from(all.clocked) <= (0.1 + 3.0 * chance).min(0.6) * waits;
         let is_steady =
             rounds >= LEAST_ROUNDS && all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
-        let has_queue = all.least_rtt > self.base_rtt + self.base_rtt / 8;
+        // Without a sample, `base_rtt` is the largest number.
+        let has_queue = all.least_rtt > self.base_rtt.saturating_add(self.base_rtt / 8);
         let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
         (!self.has_no_delay
             && is_unclocked

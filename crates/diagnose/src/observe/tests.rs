@@ -3,7 +3,10 @@
 use fullpipe_tcp::Limit;
 use fullpipe_wire::{SackBlock, TcpFlags, TcpOptions};
 
-use super::{ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side};
+use super::{
+    ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side,
+    rounds::{Cause, Rounds, Span},
+};
 use crate::{
     capture::{End, Segment},
     inferred::Confidence,
@@ -26,6 +29,20 @@ fn a_lost_syn_makes_a_handshake_of_the_whole_lifetime() {
     assert_eq!(limit, SeenLimit::Known(Limit::Handshake));
     assert_eq!(share, 1.0);
     assert_eq!(observed.episodes[0].count, 2);
+}
+
+/// The fuzzer found this: ACKs of a capture need not give a round-trip time.
+#[test]
+fn round_trips_without_a_sample_have_a_limit() {
+    let mut rounds = Rounds::new(1_448);
+    for number in 1..=8 {
+        rounds.on_flight(number * 1_000_000, 2_896, number * 2_896);
+        rounds.on_gap(1_000_000, false, false);
+        rounds.add(Span::new(number * 1_000_000, Cause::Window));
+    }
+    let (account, ..) = rounds.finish().finish();
+    let times: u64 = account.times().map(|(_, time)| time.as_nanos()).sum();
+    assert_eq!(times, 8_000_000);
 }
 
 /// A connection that end A opened, over a path with an RTT of 20 ms. The capture was made at A.
