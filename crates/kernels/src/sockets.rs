@@ -124,9 +124,7 @@ impl AppStream for TcpStream {
 
 /// Returns true if a call ended only because its timeout passed.
 pub fn is_wait(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    // The error of a timed-out connection has the same kind as that of a timed-out call, but the
-    // number of ETIMEDOUT.
-    let is_of_connection = error.raw_os_error() == Some(110);
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock) && !is_of_connection
+    use io::ErrorKind::{Interrupted, WouldBlock};
+    // `TimedOut` is the error of a connection that timed out, with both stacks.
+    matches!(error.kind(), Interrupted | WouldBlock)
 }

@@ -118,6 +118,8 @@ struct Round {
     segments: u32,
     clocked: u32,
     paced: u32,
+    /// Number of segments with new payload, those of trains included.
+    sent: u32,
     /// Number of waits of [`Cause::Late`].
     late: u32,
     /// Time of the waits of [`Cause::Late`].
@@ -159,9 +161,18 @@ impl Round {
         self.acked as f64 * 1e9 / self.length.max(1) as f64
     }
 
+    /// Returns the time of late waits that are not those of Nagle's algorithm.
+    const fn late_window_ns(&self) -> u64 {
+        if self.sent >= BULK * self.late {
+            self.late_ns
+        } else {
+            0
+        }
+    }
+
     /// Returns true if a window or the pacer explains some of the round trip's time.
     const fn counts(&self) -> bool {
-        self.window_ns + self.paced_ns + self.late_ns > 0
+        self.window_ns + self.paced_ns + self.late_window_ns() > 0
     }
 }
 
@@ -300,6 +311,11 @@ impl Rounds {
             (0, least) | (least, 0) => least,
             (last, current) => last.min(current),
         }
+    }
+
+    /// Counts a segment with new payload.
+    pub const fn on_new(&mut self) {
+        self.current.sent += 1;
     }
 
     /// Notes a wait of [`Cause::Late`].
@@ -527,7 +543,7 @@ impl Rounds {
     fn is_bulk(&self) -> bool {
         let rounds = self.undecided.iter().take(LEAST_ROUNDS);
         let (late, segments) = rounds.fold((0, 0), |(late, segments), round| {
-            (late + round.late, segments + round.segments)
+            (late + round.late, segments + round.sent)
         });
         segments >= BULK * late
     }
@@ -555,7 +571,7 @@ impl Rounds {
         } else {
             PLATEAU
         };
-        let is_clocked = round.window_ns + round.late_ns >= round.paced_ns;
+        let is_clocked = round.window_ns + round.late_window_ns() >= round.paced_ns;
         // If the flight fills a queue, the path bounds the rate, and a constant flight does not
         // show a send buffer.
         let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);

@@ -45,6 +45,38 @@ fn round_trips_without_a_sample_have_a_limit() {
     assert_eq!(times, 8_000_000);
 }
 
+/// Share of the time that Nagle's algorithm has in round trips of two late waits, each after
+/// `burst` segments.
+fn share_of_nagle(burst: u64) -> f64 {
+    let mut rounds = Rounds::new(1_448);
+    let (mut at, mut end) = (0, 0);
+    for _ in 0..20 {
+        for _ in 0..2 {
+            at += 5_000_000;
+            rounds.on_late();
+            rounds.add(Span::new(at, Cause::Late));
+            for _ in 0..burst {
+                rounds.on_new();
+                end += 1_448;
+            }
+            rounds.on_flight(at, 2 * burst * 1_448, end);
+        }
+        rounds.on_acked(at, 2 * burst * 1_448, end, end);
+    }
+    let (account, ..) = rounds.finish().finish();
+    let all: u64 = account.times().map(|(_, time)| time.as_nanos()).sum();
+    let is_nagle = |limit| limit == SeenLimit::Known(Limit::Nagle);
+    let own = account.times().filter(|(limit, _)| is_nagle(*limit));
+    own.map(|(_, time)| time.as_nanos()).sum::<u64>() as f64 / all as f64
+}
+
+/// A writer that is woken when a third of its send buffer is free sends many segments at once.
+#[test]
+fn late_waits_between_bursts_are_not_those_of_nagles_algorithm() {
+    assert_eq!(share_of_nagle(8), 0.0);
+    assert_eq!(share_of_nagle(2), 1.0);
+}
+
 /// A connection that end A opened, over a path with an RTT of 20 ms. The capture was made at A.
 struct Script {
     connection: ConnectionObserver,

@@ -577,6 +577,9 @@ impl Waits {
         let at = self.now;
         let is_timer = matches!(repair, Some(Repair::Timeout | Repair::TailProbe))
             || self.is_probe_of_new_data(at);
+        if repair.is_none() {
+            self.rounds.on_new();
+        }
         if repair.is_none() && self.has_sent && !self.in_train {
             self.rounds
                 .on_gap(at - self.wait.since, sent.has_push, self.is_computed);
@@ -615,6 +618,9 @@ impl Waits {
                     self.rounds.add(Span::new(overdue, cause));
                 }
                 cause = Cause::Is(Limit::Recovery, true);
+            }
+            if place == last && cause == Cause::Late {
+                self.rounds.on_late();
             }
             self.rounds.add(Span {
                 until: piece.until,
@@ -695,7 +701,6 @@ impl Waits {
                 && !self.is_computed
                 && !self.is_blurred;
             if is_late && self.flight() > 0 {
-                self.rounds.on_late();
                 return Cause::Late;
             }
             return Cause::Paced;

@@ -102,7 +102,9 @@ impl ReceiveRing {
             } else if captured < len {
                 None // lost: the queue for large frames was full
             } else {
-                let start = slot + (field(FRAME_OFFSET) & 0xffff);
+                // The first two of four bytes, in the byte order of this machine.
+                let [high, low, ..] = (field(FRAME_OFFSET) as u32).to_ne_bytes();
+                let start = slot + usize::from(u16::from_ne_bytes([high, low]));
                 let len = captured.min(buffer.len());
                 self.memory.read(start - VNET_LEN, head);
                 self.memory.read(start, &mut buffer[..len]);
