@@ -2,7 +2,7 @@
 
 use super::{link_type::LinkType, segment::Passage};
 
-/// A frame as it is in a capture.
+/// A captured frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Time in nanoseconds since the Unix epoch; `None` if the capture has no time for

@@ -161,13 +161,14 @@ impl Round {
         self.acked as f64 * 1e9 / self.length.max(1) as f64
     }
 
+    /// Returns true if many segments are sent between two late waits.
+    const fn is_bulk(&self) -> bool {
+        self.sent >= BULK * self.late
+    }
+
     /// Returns the time of late waits that are not those of Nagle's algorithm.
     const fn late_window_ns(&self) -> u64 {
-        if self.sent >= BULK * self.late {
-            self.late_ns
-        } else {
-            0
-        }
+        if self.is_bulk() { self.late_ns } else { 0 }
     }
 
     /// Returns true if a window or the pacer explains some of the round trip's time.
@@ -215,7 +216,7 @@ pub struct Rounds {
     prior: (SeenLimit, bool),
     ledger: Ledger,
     now: u64,
-    base_rtt: u64,
+    base_rtt: Option<u64>,
     last_source: Option<(SeenLimit, bool)>,
     /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
@@ -243,7 +244,7 @@ impl Rounds {
             prior: (SeenLimit::Unknown, false),
             ledger: Ledger::default(),
             now: 0,
-            base_rtt: u64::MAX,
+            base_rtt: None,
             last_source: None,
             reaction: 0,
             has_no_delay: false,
@@ -395,7 +396,7 @@ impl Rounds {
     }
 
     pub fn on_rtt(&mut self, sample: u64) {
-        self.base_rtt = self.base_rtt.min(sample);
+        self.base_rtt = Some(self.base_rtt.map_or(sample, |base| base.min(sample)));
         let least = &mut self.current.least_rtt;
         *least = if *least == 0 {
             sample
@@ -446,7 +447,6 @@ impl Rounds {
     fn decide(&mut self) {
         let plateau = self.plateau();
         let source = self.source();
-        let is_bulk = self.is_bulk();
         let Some(round) = self.undecided.pop_front() else {
             return;
         };
@@ -462,7 +462,7 @@ impl Rounds {
                 }
                 Cause::Is(limit, is_sure) => Some((limit.into(), is_sure)),
                 Cause::Window | Cause::Paced => Some((limit, is_sure)),
-                Cause::Late if is_bulk => Some((limit, false)),
+                Cause::Late if round.is_bulk() => Some((limit, false)),
                 Cause::Late => Some((Limit::Nagle.into(), true)),
                 Cause::Train => Some(after),
                 Cause::Joined => Some((Limit::Nagle.into(), true)),
@@ -538,16 +538,6 @@ impl Rounds {
         is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
     }
 
-    /// Returns true if many segments of the next round trips leave between two waits of
-    /// [`Cause::Late`].
-    fn is_bulk(&self) -> bool {
-        let rounds = self.undecided.iter().take(LEAST_ROUNDS);
-        let (late, segments) = rounds.fold((0, 0), |(late, segments), round| {
-            (late + round.late, segments + round.sent)
-        });
-        segments >= BULK * late
-    }
-
     /// The limit of the time of `round` that windows explain.
     fn window_limit(
         &self,
@@ -575,7 +565,8 @@ impl Rounds {
         // If the flight fills a queue, the path bounds the rate, and a constant flight does not
         // show a send buffer.
         let in_trains = round.train_ns * 100 >= 85 * (round.window_ns + round.paced_ns);
-        let has_queue = round.least_rtt > 0 && round.least_rtt > self.base_rtt / 4 * 5;
+        let is_longer = |base: u64| round.least_rtt > base / 4 * 5;
+        let has_queue = round.least_rtt > 0 && self.base_rtt.is_some_and(is_longer);
         let is_full = has_queue || (in_trains && round.train_ns > 0);
         // A send buffer bounds every flight and does not shrink.
         let is_largest = round.peak >= LEAST_BUFFER * self.mss
@@ -667,8 +658,8 @@ impl Rounds {
         let is_unclocked = f64::from(all.clocked) <= (0.1 + 3.0 * chance).min(0.6) * waits;
         let is_steady =
             rounds >= LEAST_ROUNDS && all.peak <= all.least_peak + all.least_peak / 3 + self.mss;
-        // Without a sample, `base_rtt` is the largest number.
-        let has_queue = all.least_rtt > self.base_rtt.saturating_add(self.base_rtt / 8);
+        let is_longer = |base: u64| all.least_rtt > base + base / 8;
+        let has_queue = self.base_rtt.is_some_and(is_longer);
         let is_exact = all.computed == 0 && !self.is_blind && !has_queue;
         (!self.has_no_delay
             && is_unclocked
@@ -725,7 +716,9 @@ impl Rounds {
             self.decided.push_back(round.peak);
             window.last_peak = round.peak;
         }
-        if round.idle_ns > 200_000_000 + self.base_rtt.min(1_000_000_000) {
+        let longest = 1_000_000_000;
+        let rtt = self.base_rtt.map_or(longest, |base| base.min(longest));
+        if round.idle_ns > 200_000_000 + rtt {
             window.before_idle = window.before_idle.max(round.peak);
             window.last_peak = 0;
         }
