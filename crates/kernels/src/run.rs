@@ -6,7 +6,7 @@
 use std::{
     fmt, fs,
     fs::File,
-    io,
+    io, panic,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
@@ -29,7 +29,7 @@ use crate::{
     follow::{FollowedSenders, Follower},
     hosts::{KernelHosts, service},
     plan::KernelPlan,
-    recorded,
+    recorded::{self, CaptureSource},
     sockets::{listen, unconnected},
     traffic::{Connection, Progress, RowClock},
 };
@@ -130,27 +130,9 @@ fn run_plan(
     let file = options.capture.map(File::create).transpose()?;
     let (sink, source) = recorded::pipe(file);
     let (hosts, ends) = KernelHosts::make(plan, sender, sink)?;
-    let mut link = LiveLink::asymmetric(ends, plan.links, options.seed, None)?;
-    let (over, link_ended) = (AtomicBool::new(false), AtomicBool::new(false));
-    let (finished, seen, carried) = thread::scope(|scope| {
-        let analysis = scope.spawn(|| recorded::largest_connection(source, keeps_segments));
-        let carrying = scope.spawn(|| {
-            let stop = || over.load(Ordering::Acquire);
-            let ended = link.run(&stop, REPORTS, &mut |_| ());
-            link_ended.store(true, Ordering::Release);
-            // Ends the capture and the analysis that reads it.
-            drop(link);
-            ended
-        });
-        // A panic must end the link, too; otherwise the scope would wait for the link for ever.
-        let finished = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            transfer(plan, &hosts, sender, &link_ended, options)
-        }));
-        over.store(true, Ordering::Release);
-        let carried = joined(carrying);
-        let seen = joined(analysis);
-        let finished = finished.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok::<_, KernelError>((finished, seen?, carried?))
+    let link = LiveLink::asymmetric(ends, plan.links, options.seed, None)?;
+    let (finished, seen, carried) = over_link(link, source, keeps_segments, |link_ended| {
+        transfer(plan, &hosts, sender, link_ended, options)
     })?;
     if options.stop.is_raised() {
         return Err(KernelError::Interrupted);
@@ -158,6 +140,41 @@ fn run_plan(
     let mut measured = measured(plan, &hosts, &finished, seen.as_ref());
     note_link(&mut measured, &carried);
     Ok((measured, seen))
+}
+
+/// Runs `transfer` while `link` carries its frames and while the capture in `source` is analysed.
+/// `transfer` gets a flag that is true once the link has ended. Returns the result of `transfer`,
+/// the largest connection of the capture, and the link's counts.
+///
+/// The capture must end with `link` or with `transfer`, because the analysis reads it to its end.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn over_link<T>(
+    mut link: LiveLink,
+    source: CaptureSource,
+    keeps_segments: bool,
+    transfer: impl FnOnce(&AtomicBool) -> io::Result<T>,
+) -> io::Result<(T, Option<Followed>, LiveReport)> {
+    let (over, link_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let analysis = scope.spawn(|| recorded::largest_connection(source, keeps_segments));
+        let carrying = scope.spawn(|| {
+            let stop = || over.load(Ordering::Acquire);
+            let ended = link.run(&stop, REPORTS, &mut |_| ());
+            link_ended.store(true, Ordering::Release);
+            // Ends a capture at an end of the link.
+            drop(link);
+            ended
+        });
+        // A panic must end the link, too; otherwise the scope would wait for the link for ever.
+        let finished = panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&link_ended)));
+        over.store(true, Ordering::Release);
+        let carried = joined(carrying);
+        let seen = joined(analysis);
+        let finished = finished.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+        Ok((finished, seen?, carried?))
+    })
 }
 
 /// Adds the lateness of the link, and a note for each reason to doubt the result.

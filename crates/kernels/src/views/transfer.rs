@@ -5,7 +5,7 @@
 
 use std::{
     fs::File,
-    io, panic,
+    io,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
@@ -28,7 +28,7 @@ use crate::{
     hosts::{DEVICE, PREFIX, address, service, side_of},
     plan::KernelPlan,
     recorded,
-    run::{KernelError, joined},
+    run::{KernelError, joined, over_link},
     sockets::{AppStream, is_wait, listen, unconnected},
     traffic::{Progress, RowClock, read_all, write_all},
 };
@@ -41,8 +41,6 @@ const SEED: u64 = 1;
 const PRIORITY: u8 = 1;
 /// Time between two progress checks.
 const LOOK: Duration = Duration::from_millis(10);
-/// Time between two reports of the link; nobody reads them.
-const REPORTS: Duration = Duration::from_secs(60);
 /// MAC address of fullpipe's end.
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -72,24 +70,10 @@ pub fn run(case: &ViewCase, file: Option<File>, stop: &Stop) -> Result<Viewed, K
     };
     let (sink, source) = recorded::pipe(file);
     let (hosts, ends) = make(case, plan, own, sink)?;
-    let mut link = LiveLink::asymmetric(ends, hosts.plan.links, SEED, None)?;
-    let over = AtomicBool::new(false);
-    let (ended, seen) = thread::scope(|scope| {
-        let analysis = scope.spawn(|| recorded::largest_connection(source, false));
-        let carrying = scope.spawn(|| {
-            let is_over = || over.load(Ordering::Acquire);
-            link.run(&is_over, REPORTS, &mut |_| ()).map(drop)
-        });
-        // A panic must end the link, too; otherwise the scope would wait for the link for ever.
-        let ended =
-            panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&hosts, case.end, stop)));
-        over.store(true, Ordering::Release);
-        joined(carrying)?;
-        // End the stack and thereby the capture, because the analysis reads the capture to its end.
-        drop(hosts);
-        let seen = joined(analysis)?;
-        let ended = ended.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
-        Ok::<_, KernelError>((ended, seen))
+    let link = LiveLink::asymmetric(ends, hosts.plan.links, SEED, None)?;
+    // The hosts end with the transfer, and the capture ends with fullpipe's stack.
+    let (ended, seen, _) = over_link(link, source, false, move |link_ended| {
+        transfer(&hosts, case.end, link_ended, stop)
     })?;
     if stop.is_raised() {
         return Err(KernelError::Interrupted);
@@ -194,7 +178,12 @@ fn make(
 }
 
 /// Runs both applications. Meanwhile, follows the kernel's socket.
-fn transfer(hosts: &Hosts, end: FullpipeEnd, stop: &Stop) -> io::Result<Ended> {
+fn transfer(
+    hosts: &Hosts,
+    end: FullpipeEnd,
+    link_ended: &AtomicBool,
+    stop: &Stop,
+) -> io::Result<Ended> {
     let Hosts {
         plan,
         own,
@@ -222,7 +211,7 @@ fn transfer(hosts: &Hosts, end: FullpipeEnd, stop: &Stop) -> io::Result<Ended> {
             run_both(
                 &app,
                 follower,
-                stop,
+                || stop.is_raised() || link_ended.load(Ordering::Acquire),
                 || app.send(|| sockets.connect(service(1 - own, 0), &options)),
                 || app.receive(|| listening.accept()),
             )
@@ -234,7 +223,7 @@ fn transfer(hosts: &Hosts, end: FullpipeEnd, stop: &Stop) -> io::Result<Ended> {
             run_both(
                 &app,
                 follower,
-                stop,
+                || stop.is_raised() || link_ended.load(Ordering::Acquire),
                 || app.send(|| opener.connect(service(*own, 0), TIME)),
                 || app.receive(|| waited(listening.accept())),
             )
@@ -282,7 +271,7 @@ impl App<'_> {
 fn run_both<S: Send, R: Send>(
     app: &App<'_>,
     follower: Follower,
-    stop: &Stop,
+    is_stopped: impl Fn() -> bool,
     send: impl FnOnce() -> io::Result<S> + Send,
     receive: impl FnOnce() -> io::Result<R> + Send,
 ) -> io::Result<(S, R, FollowedSockets)> {
@@ -292,7 +281,7 @@ fn run_both<S: Send, R: Send>(
         let sending = scope.spawn(|| noted(app, send));
         let receiving = scope.spawn(|| noted(app, receive));
         let is_done = || app.progress.is_done.load(Ordering::Acquire);
-        while !is_done() && !stop.is_raised() && app.clock.now_ns() < TIME.as_nanos() as u64 {
+        while !is_done() && !is_stopped() && app.clock.now_ns() < TIME.as_nanos() as u64 {
             thread::sleep(LOOK);
         }
         watched.store(true, Ordering::Release);
