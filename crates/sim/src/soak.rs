@@ -44,7 +44,7 @@ pub struct WorldSummary {
 }
 
 /// Longest time without progress after impairments end: twenty retransmission timeouts of 120 s.
-/// An orphan whose peer has vanished may occupy memory for so long, while other connections wait
+/// An orphan whose peer has vanished may occupy memory for this time, while other connections wait
 /// for memory.
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Virtual time by which every flow must be over.

@@ -26,7 +26,7 @@ const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 const XDP_PASS: i32 = 2;
 /// The licence, which the kernel asks for. The program calls no function that needs the GPL.
 const LICENSE: &[u8] = b"MIT OR Apache-2.0\0";
-/// EtherType of ARP, as it is on the wire.
+/// EtherType of ARP, in network byte order.
 const ARP: [u8; 2] = [8, 6];
 /// Offset of the EtherType in a frame.
 const ETHERTYPE_AT: i16 = 12;

@@ -26,7 +26,7 @@ const MOST_DOC: usize = 80;
 /// Smallest width at which a table is printed.
 const WIDE: usize = 120;
 
-/// A knob of a preset, as it is printed.
+/// A knob of a preset with the texts that are printed for it.
 struct Listed {
     /// Names of the knob in the preset's own system.
     own: Vec<&'static str>,

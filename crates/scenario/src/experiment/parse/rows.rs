@@ -43,7 +43,7 @@ pub(super) fn all(top: &Section<'_>, base: &Setup, seeds: u32) -> Result<Vec<Row
         }
     }
     if let Some(entry) = top.optional("peers") {
-        // Read the figures of peers only if there are no mistakes: otherwise the label of a refused
+        // Read the results of peers only if there are no mistakes: otherwise the label of a refused
         // row would be reported as unknown.
         if top.mistakes() == 0 {
             peers(&entry.section()?, &mut rows)?;
