@@ -15,15 +15,16 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 19] = [
+const DRAWN: [(&str, &[&str]); 20] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
     ("fullpipe", &CORE_CRATES),
+    ("fullpipe-iperf", &["fullpipe"]),
     ("fullpipe-sim", &STACK_CRATES),
     ("fullpipe-host", &STACK_CRATES),
     ("fullpipe-capi", &RUNNING_CRATES),
-    ("fullpipe-perf", &RUNNING_CRATES),
+    ("fullpipe-perf", &PERF_CRATES),
     ("fullpipe-scenario", &SCENARIO_CRATES),
     ("fullpipe-attacks", &ATTACK_CRATES),
     ("fullpipe-explain", &EXPLAIN_CRATES),
@@ -58,6 +59,15 @@ const RUNNING_CRATES: [&str; 6] = [
     "fullpipe",
     "fullpipe-sim",
     "fullpipe-host",
+];
+const PERF_CRATES: [&str; 7] = [
+    "fullpipe-wire",
+    "fullpipe-pool",
+    "fullpipe-tcp",
+    "fullpipe",
+    "fullpipe-sim",
+    "fullpipe-host",
+    "fullpipe-iperf",
 ];
 const SCENARIO_CRATES: [&str; 6] = [
     "fullpipe-wire",

@@ -15,7 +15,7 @@ use super::{
     Failure,
     header::{self, CLIENT_LEN, ClientHeader, DATAGRAM_LEN},
     options::{ClientOptions, Rate, UDP_RATE},
-    pacer::{WritePacer, gap},
+    pacer::WritePacer,
     reporter::{ReportEvent, ReportedLimits, Reporter, Screen, Summary},
     text::{self, Label},
     traffic::{self, ExpectedEnd, Flow, SendPlan, StopCondition, StreamKind},
@@ -274,7 +274,7 @@ fn run_udp<S: Sockets>(
     let length = options.write_length();
     let lines = [
         text::connecting(&options.host, "UDP", options.remote.port()),
-        text::datagram_pacing(length, gap(udp_rate(options), length)),
+        text::datagram_pacing(length, udp_rate(options).time_of(length)),
         text::buffer_size("UDP buffer size", size.map_err(refused)?, options.window),
     ];
     screen.print_banner(&lines).map_err(Failure::Output)?;

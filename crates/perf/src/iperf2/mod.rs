@@ -1,25 +1,24 @@
 //! iperf 2.1.8, client and server: the same bytes on the wire and the same output.
 //!
-//! Rule: each file has one task. `options` describes a test, `header` is the wire format,
-//! `text` formats lines, `tally` counts, `pacer` spaces writes, `traffic` sends and
+//! Rule: each file has one task. `options` describes a test,
+//! `text` formats lines, `pacer` spaces writes, `traffic` sends and
 //! receives, `reporter` prints; `client`, `server` and `server_udp` run tests with them.
 //! Dual tests (`-d`, `-r`, `--full-duplex`) are not implemented: a client that requests
 //! one is served only in its forward direction.
 
 mod client;
-pub mod header;
 pub mod options;
 mod pacer;
 mod reporter;
 mod server;
 mod server_udp;
-pub mod tally;
 pub mod text;
 mod traffic;
 
 use std::{fmt, io, net::SocketAddr, thread};
 
 pub use client::run_client;
+pub use fullpipe_iperf::{header, tally};
 pub use options::{Amount, ClientOptions, DEFAULT_PORT, Rate, ServerOptions};
 pub use reporter::{Screen, StreamResult, Summary};
 pub use server::run_server;

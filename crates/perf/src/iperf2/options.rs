@@ -6,34 +6,12 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-/// Default port of iperf 2.
-pub const DEFAULT_PORT: u16 = 5001;
+pub use fullpipe_iperf::{Amount, DEFAULT_PORT, Rate, UDP_LENGTH, UDP_RATE};
+
 /// Bytes of one TCP write or read without `-l`.
 pub const TCP_LENGTH: usize = 128 * 1024;
-/// Bytes of one datagram without `-l`.
-pub const UDP_LENGTH: usize = 1470;
-/// Rate of a UDP test without `-b`, in bit/s.
-pub const UDP_RATE: u64 = 1024 * 1024;
 /// A TCP test is aborted if the peer sends nothing for this time after the test's end.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Length of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// Time (`-t`).
-    Time(Duration),
-    /// Bytes of payload for each stream (`-n`).
-    Bytes(u64),
-}
-
-/// Rate limit of a stream (`-b`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
-    /// Bits of payload per second.
-    Bits(u64),
-    /// Writes or datagrams per second.
-    Packets(u64),
-}
 
 /// Options of a client's test.
 #[derive(Clone, Debug)]

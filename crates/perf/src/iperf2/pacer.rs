@@ -59,7 +59,7 @@ impl WritePacer {
     /// Records a write of `bytes`: the next write is due one gap later.
     pub fn wrote(&mut self, bytes: usize) {
         if let Some(rate) = self.rate {
-            self.advance(gap(rate, bytes), Instant::now());
+            self.advance(rate.time_of(bytes), Instant::now());
         }
     }
 
@@ -68,15 +68,6 @@ impl WritePacer {
         self.due = self.due.max(at_least(LAG_MAX)) + gap;
         self.earliest = self.earliest.max(at_least(BURST)) + gap.mul_f64(CATCH_UP_SPACING);
     }
-}
-
-/// Returns the time that a write of `bytes` takes at `rate`.
-pub fn gap(rate: Rate, bytes: usize) -> Duration {
-    let seconds = match rate {
-        Rate::Bits(rate_bps) => bytes as f64 * 8.0 / rate_bps as f64,
-        Rate::Packets(per_second) => 1.0 / per_second as f64,
-    };
-    Duration::from_secs_f64(seconds)
 }
 
 #[cfg(test)]

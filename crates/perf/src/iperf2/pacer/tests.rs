@@ -44,6 +44,9 @@ fn a_late_sender_sends_a_short_burst_and_then_catches_up() {
 
 #[test]
 fn a_write_takes_the_time_of_its_bits() {
-    assert_eq!(gap(Rate::Bits(8_000_000), 1_000), Duration::from_millis(1));
-    assert_eq!(gap(Rate::Packets(100), 1_000), Duration::from_millis(10));
+    assert_eq!(
+        Rate::Bits(8_000_000).time_of(1_000),
+        Duration::from_millis(1)
+    );
+    assert_eq!(Rate::Packets(100).time_of(1_000), Duration::from_millis(10));
 }

@@ -4,11 +4,11 @@
 //! options. The layouts follow captures of iperf 2.1.8. Fields of options that are not implemented
 //! are written as 0 and ignored when read.
 
-use std::time::Duration;
+use core::time::Duration;
 
-use super::{
-    options::{Amount, Rate},
-    tally::Span,
+use crate::{
+    amount::{Amount, Rate},
+    tally::{DatagramLoss, Span},
 };
 
 /// Bytes of a client's header at the start of a TCP stream.
@@ -303,7 +303,7 @@ pub fn parse_report(datagram: &[u8]) -> Option<Span> {
         start: Duration::ZERO,
         end: time(3)?,
         bytes: u64::from(word(report, 1)?) << 32 | u64::from(word(report, 2)?),
-        loss: super::tally::DatagramLoss {
+        loss: DatagramLoss {
             lost: u64::from(word(report, 5)?),
             total: u64::from(word(report, 7)?),
             out_of_order: u64::from(word(report, 6)?),

@@ -4,7 +4,7 @@
 //! lost once a later one has arrived. If the missing datagram arrives later, it counts as out of
 //! order instead.
 
-use std::time::Duration;
+use core::time::Duration;
 
 /// Losses, reordering and jitter of received datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

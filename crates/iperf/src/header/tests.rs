@@ -1,7 +1,8 @@
 //! Tests with headers captured from stock iperf 2.1.8.
 
+use std::{vec, vec::Vec};
+
 use super::*;
-use crate::iperf2::tally::DatagramLoss;
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len())
