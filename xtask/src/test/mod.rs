@@ -6,6 +6,7 @@
 //! This file only lists the steps; their checks are in other files.
 
 mod child;
+mod firmware;
 mod limit;
 mod outcome;
 pub mod tools;
@@ -26,7 +27,7 @@ use outcome::{Outcome, Summary};
 ///
 /// The interoperability tests need root and a few programs (iperf, iperf3, tshark, tcptrace,
 /// iproute2, curl). The tests of the page need Chromium, and the counting of instructions needs
-/// valgrind. As root on Debian, missing programs are installed with apt. Elsewhere, each part whose
+/// valgrind; the firmware needs QEMU, a linker and Debian's Rust compiler (1 GB). As root on Debian, missing programs are installed with apt. Elsewhere, each part whose
 /// program is missing is left out, and named at the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -75,6 +76,8 @@ enum Step {
     Page,
     /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
     Interop,
+    /// The firmware on an emulated device, against stock iperf and curl (as root)
+    Firmware,
 }
 
 impl Step {
@@ -93,7 +96,7 @@ impl Step {
             Step::Fmt => 5,
             Step::Tidy | Step::NoStd => 15,
             Step::Clippy | Step::DocTests | Step::Examples | Step::Doc | Step::Soak => 40,
-            Step::Instructions | Step::Page | Step::Interop => 40,
+            Step::Instructions | Step::Page | Step::Interop | Step::Firmware => 40,
             Step::Tests | Step::Lab => 80,
         };
         Duration::from_secs(60 * minutes)
@@ -120,7 +123,8 @@ impl Step {
         match self {
             Step::Fmt => cargo("fmt --all --check")
                 .outcome()
-                .and(cargo("fmt --check --manifest-path bench/Cargo.toml").outcome()),
+                .and(cargo("fmt --check --manifest-path bench/Cargo.toml").outcome())
+                .and(cargo("fmt --check --manifest-path firmware/Cargo.toml").outcome()),
             Step::Tidy => self.xtask("tidy"),
             Step::Clippy => cargo("clippy --quiet --workspace --all-targets -- -D warnings")
                 .outcome()
@@ -142,6 +146,7 @@ impl Step {
             Step::Instructions => self.instructions(),
             Step::Page => self.page(),
             Step::Interop => self.interop(missing),
+            Step::Firmware => firmware::run(missing, self.limit()),
         }
     }
 
@@ -188,7 +193,7 @@ impl Step {
             return Outcome::left_out(missing.to_vec());
         }
         let tests = "test --workspace --exclude fullpipe-report --tests --no-fail-fast";
-        let skipped = MANY.map(|name| format!("--skip {name}")).join(" ");
+        let skipped = ELSEWHERE.map(|name| format!("--skip {name}")).join(" ");
         self.cargo(&format!("{tests} -- --ignored --test-threads=1 {skipped}"))
             .tests()
             .and(
@@ -199,9 +204,14 @@ impl Step {
     }
 }
 
-/// Parts of the names of the ignored tests that [`Step::Lab`] runs. [`Step::Interop`] leaves them
-/// out, because they need only time and an optimised build.
-const MANY: [&str; 3] = ["many_seeds", "tuned_buffers", "a_thousand_connections"];
+/// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of
+/// [`Step::Lab`], which need only time and an optimised build, and those of [`Step::Firmware`].
+const ELSEWHERE: [&str; 4] = [
+    "many_seeds",
+    "tuned_buffers",
+    "a_thousand_connections",
+    firmware::TESTS,
+];
 
 /// Test of the example impairment of CONTRIBUTING.md. The impairment exists only with the feature
 /// `recipes`.
@@ -232,7 +242,7 @@ pub fn run(arguments: &TestArguments) -> ExitCode {
         .collect();
     // Prepare the tools before the first test, because some tests that do not need root also use
     // them.
-    let against_strangers = [Step::Tests, Step::Interop];
+    let against_strangers = [Step::Tests, Step::Interop, Step::Firmware];
     let missing = match steps.iter().any(|step| against_strangers.contains(step)) {
         true => tools::prepare(),
         false => Vec::new(),

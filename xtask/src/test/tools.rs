@@ -28,6 +28,17 @@ const BROWSER: [Tool; 1] = [("chromium", "chromium")];
 /// The program that counts instructions.
 const VALGRIND: [Tool; 1] = [("valgrind", "valgrind")];
 
+/// The programs and files that the firmware and its tests need. A package is recognised by a file,
+/// because another compiler of the same name may be in `PATH`.
+const FIRMWARE: [Tool; 6] = [
+    ("qemu-system-arm", "qemu-system-arm"),
+    ("arm-none-eabi-ld", "binutils-arm-none-eabi"),
+    ("/usr/share/doc/rustc-web/copyright", "rustc-web"),
+    ("/usr/share/doc/cargo-web/copyright", "cargo-web"),
+    ("/usr/share/doc/rust-web-src/copyright", "rust-web-src"),
+    ("curl", "curl"),
+];
+
 /// Longest time for which apt waits for another package command, in seconds.
 const APT_LOCK_S: u32 = 300;
 
@@ -59,6 +70,14 @@ pub fn prepare_browser() -> Vec<String> {
 /// Returns one line if it is missing and could not be installed.
 pub fn prepare_valgrind() -> Vec<String> {
     named(&missing_after_install(&VALGRIND))
+}
+
+/// Checks that the emulator and the compiler of the firmware are present, and installs them if
+/// possible.
+///
+/// Returns one line for each package that is missing and could not be installed.
+pub fn prepare_firmware() -> Vec<String> {
+    named(&missing_after_install(&FIRMWARE))
 }
 
 /// Returns the programs that are still missing after an attempt to install them.

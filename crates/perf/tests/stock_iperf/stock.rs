@@ -37,18 +37,19 @@ pub struct Finished {
 }
 
 /// Output stream of a child process, read by a thread.
-struct Lines {
+pub struct Lines {
     text: Arc<Mutex<String>>,
     reader: thread::JoinHandle<()>,
 }
 
 impl Lines {
-    fn read(stream: impl Read + Send + 'static) -> Self {
+    /// Reads `stream`, and copies its lines to stderr with the name of the program.
+    pub fn read(program: &'static str, stream: impl Read + Send + 'static) -> Self {
         let text = Arc::new(Mutex::new(String::new()));
         let kept = Arc::clone(&text);
         let reader = thread::spawn(move || {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                eprintln!("iperf: {line}");
+                eprintln!("{program}: {line}");
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 kept.push_str(&line);
                 kept.push('\n');
@@ -57,7 +58,13 @@ impl Lines {
         Self { text, reader }
     }
 
-    fn so_far(&self) -> String {
+    /// Returns true at the end of the stream.
+    pub fn is_finished(&self) -> bool {
+        self.reader.is_finished()
+    }
+
+    /// Returns the lines read so far.
+    pub fn so_far(&self) -> String {
         self.text
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -89,7 +96,7 @@ fn rows(text: &str) -> Vec<Row> {
 }
 
 /// Polls until `done` returns true, for at most [`LIMIT`]. Returns false at the limit.
-fn wait_until(mut done: impl FnMut() -> bool) -> bool {
+pub fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     while !done() {
         if started.elapsed() > LIMIT {
@@ -112,8 +119,8 @@ impl Stock {
             .stderr(Stdio::piped())
             .spawn()
             .expect("iperf starts");
-        let out = Lines::read(child.stdout.take().expect("piped"));
-        let err = Lines::read(child.stderr.take().expect("piped"));
+        let out = Lines::read("iperf", child.stdout.take().expect("piped"));
+        let err = Lines::read("iperf", child.stderr.take().expect("piped"));
         Self { child, out, err }
     }
 
@@ -171,7 +178,7 @@ impl Stock {
         let _ = self.child.kill();
         let _ = self.child.wait();
         // Both output streams end with the process.
-        wait_until(|| self.out.reader.is_finished() && self.err.reader.is_finished());
+        wait_until(|| self.out.is_finished() && self.err.is_finished());
         self.said()
     }
 }

@@ -1,0 +1,9 @@
+//! Passes the linker script of the board to the linker.
+//!
+//! Rule: it depends on nothing but the script's place.
+
+fn main() {
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    println!("cargo::rustc-link-arg-bins=-T{folder}/mps2-an385.ld");
+    println!("cargo::rerun-if-changed=mps2-an385.ld");
+}

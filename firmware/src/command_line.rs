@@ -1,0 +1,87 @@
+//! The command line: which program runs, over which configuration.
+//!
+//! Rule: options are words `name=value`, and a name with a dot is a knob of the stack. Unknown
+//! words are refused, so a mistake does not run the wrong test.
+
+use core::{net::Ipv4Addr, str::FromStr};
+
+use fullpipe::{Config, presets};
+use fullpipe_iperf::{Amount, Rate};
+
+/// Options of every program.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// Name of the program's part that runs (`tcp-server`, `udp-client` …).
+    pub role: &'a str,
+    /// Settings of the stack.
+    pub config: Config,
+    /// Address of this host; its network has 24 bits of prefix.
+    pub address: Ipv4Addr,
+    /// Address of the peer of a client.
+    pub peer: Ipv4Addr,
+    /// Port of a server, or of a client's peer; `None` for the program's own.
+    pub port: Option<u16>,
+    /// Length of a client's test.
+    pub amount: Amount,
+    /// Bytes of a write or a datagram; `None` for the program's own.
+    pub length: Option<usize>,
+    /// Rate of a client's datagrams.
+    pub rate: Rate,
+    /// The server of a client sends.
+    pub reverse: bool,
+    /// Number of tests after which a server ends; 0 for a server that never ends.
+    pub tests: u32,
+    /// Measures the stack depth of each turn, which slows it.
+    pub measures_stack: bool,
+}
+
+impl<'a> Options<'a> {
+    /// Parses a command line: the program, a role, then options.
+    ///
+    /// # Errors
+    /// Returns the word that is not understood.
+    pub fn parse(line: &'a str) -> Result<Self, &'a str> {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let mut options = Self {
+            role: words.next().unwrap_or("tcp-server"),
+            config: Config::default(),
+            address: Ipv4Addr::new(10, 77, 0, 2),
+            peer: Ipv4Addr::new(10, 77, 0, 1),
+            port: None,
+            amount: Amount::Time(core::time::Duration::from_secs(10)),
+            length: None,
+            rate: Rate::Bits(fullpipe_iperf::UDP_RATE),
+            reverse: false,
+            tests: 0,
+            measures_stack: false,
+        };
+        for word in words {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            options.set(name, value).ok_or(word)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Option<()> {
+        match name {
+            "preset" => self.config = presets::find(value).ok()?.config(),
+            "address" => self.address = parse(value)?,
+            "peer" => self.peer = parse(value)?,
+            "port" => self.port = Some(parse(value)?),
+            "seconds" => self.amount = Amount::Time(core::time::Duration::from_secs(parse(value)?)),
+            "bytes" => self.amount = Amount::Bytes(parse(value)?),
+            "length" => self.length = Some(parse(value)?),
+            "rate" => self.rate = Rate::Bits(parse(value)?),
+            "tests" => self.tests = parse(value)?,
+            "reverse" => self.reverse = true,
+            "stack" => self.measures_stack = true,
+            knob if knob.contains('.') => self.config.set(knob, value).ok()?,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn parse<T: FromStr>(value: &str) -> Option<T> {
+    value.parse().ok()
+}

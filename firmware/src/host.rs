@@ -1,0 +1,174 @@
+//! The host: driver, stack and clock, and their turn loop.
+//!
+//! Rule: everything is allocated in [`Host::start`]; afterwards the arena is closed. A program is
+//! called after each turn, and says when it wants to be called again.
+
+use alloc::boxed::Box;
+
+use fullpipe::{Duration, Instant, Interface, MacAddress, Stack, device::Device, turn};
+
+use crate::{
+    arena, board::Clock, command_line::Options, lan9118::Lan9118, println, start::StackDepth,
+};
+
+/// Time between two looks at the PHY.
+const LINK_CHECK: Duration = Duration::from_millis(200);
+/// Longest wait for a device without room.
+const DEVICE_WAIT: Duration = Duration::from_millis(1);
+
+/// The wish of a program after it was called.
+pub enum Next {
+    /// Call it at the next frame, or at this time.
+    Wait(Option<Instant>),
+    /// The program has ended.
+    End,
+}
+
+/// A running host.
+pub struct Host {
+    nic: Box<Lan9118>,
+    stack: Box<Stack>,
+    clock: Clock,
+    depth: Option<StackDepth>,
+    link_is_up: bool,
+    link_checked: Instant,
+    /// Fewest free blocks seen after a turn.
+    least_free: u32,
+}
+
+impl Host {
+    /// Starts the driver and the stack, and prints what they take.
+    ///
+    /// # Panics
+    /// If the controller does not answer, or the configuration is refused.
+    pub fn start(options: &Options<'_>, mut clock: Clock) -> Self {
+        let [_, b, c, d] = options.address.octets();
+        let mac = MacAddress([2, 0, 0, b, c, d]);
+        let nic = Box::new(Lan9118::start(mac).expect("the Ethernet controller answers"));
+        let interface = Interface {
+            mac,
+            address: options.address.into(),
+            prefix_len: 24,
+            gateway: None,
+            capabilities: nic.capabilities(),
+        };
+        // The emulated board has no source of entropy. A product must have one: these bytes are
+        // the key of sequence numbers and ports.
+        let mut secret = [0x5a; 16];
+        secret[..8].copy_from_slice(&clock.now().as_nanos().to_le_bytes());
+        let driver = arena::used();
+        let stack = Stack::new(&options.config, interface, secret);
+        let stack = Box::new(stack.expect("the configuration is sound"));
+        arena::close();
+        let pool = &options.config.pool;
+        println!(
+            "memory: driver {driver} bytes, stack {} bytes, of which {} x {} bytes of pool",
+            arena::used() - driver,
+            pool.blocks,
+            pool.block_size,
+        );
+        println!("address: {}", options.address);
+        let least_free = stack.pool().free_blocks();
+        Self {
+            nic,
+            stack,
+            clock,
+            depth: options.measures_stack.then(StackDepth::default),
+            link_is_up: false,
+            link_checked: Instant::ZERO,
+            least_free,
+        }
+    }
+
+    /// Returns the stack and the time, to open sockets before [`run`](Self::run).
+    pub fn stack(&mut self) -> (&mut Stack, Instant) {
+        let now = self.clock.now();
+        (&mut self.stack, now)
+    }
+
+    /// Runs turns until `program` ends, then until no connection is left or `patience` is over.
+    pub fn run(
+        &mut self,
+        patience: Duration,
+        mut program: impl FnMut(&mut Stack, Instant) -> Next,
+    ) {
+        loop {
+            let full = self.turn();
+            let now = self.clock.now();
+            // The programs look at every socket; events would only name those that changed.
+            while self.stack.next_event().is_some() {}
+            match program(&mut self.stack, now) {
+                Next::Wait(until) => self.wait(until, full),
+                Next::End => break,
+            }
+        }
+        let deadline = self.clock.now() + patience;
+        while self.has_connections() && self.clock.now() < deadline {
+            let full = self.turn();
+            self.wait(Some(deadline), full);
+        }
+        // The last segments leave in this turn.
+        self.turn();
+        self.report();
+    }
+
+    /// Runs one turn. Returns true if frames wait for room in the device.
+    fn turn(&mut self) -> bool {
+        let now = self.clock.now();
+        if now >= self.link_checked + LINK_CHECK {
+            self.link_checked = now;
+            self.check_link(now);
+        }
+        let (stack, nic) = (&mut *self.stack, &mut *self.nic);
+        let turned = match &mut self.depth {
+            None => turn(stack, nic, now),
+            Some(depth) => depth.measure(|| turn(stack, nic, now)),
+        };
+        self.least_free = self.least_free.min(stack.pool().free_blocks());
+        turned.device_full
+    }
+
+    fn check_link(&mut self, now: Instant) {
+        let is_up = self.nic.link_is_up();
+        if is_up != self.link_is_up {
+            self.link_is_up = is_up;
+            let state = if is_up { "up" } else { "down" };
+            println!("link: {state} at {} ms", now.as_millis());
+        }
+    }
+
+    /// Sleeps until the stack, the program or a frame has work.
+    fn wait(&mut self, program: Option<Instant>, full: bool) {
+        let now = self.clock.now();
+        let timeouts = [
+            self.stack.next_timeout(),
+            program,
+            full.then(|| now + DEVICE_WAIT),
+            Some(now + LINK_CHECK),
+        ];
+        self.clock.wait_until(timeouts.into_iter().flatten().min());
+    }
+
+    /// Returns true while a connection sends, closes or holds memory, or a datagram waits.
+    fn has_connections(&self) -> bool {
+        let (connections, handshakes, _) = self.stack.tcp_counts();
+        let pool = self.stack.pool();
+        connections > 0 || handshakes > 0 || pool.free_blocks() < pool.block_count()
+    }
+
+    /// Prints the use of memory, and the stack depth if it was measured.
+    fn report(&mut self) {
+        let pool = self.stack.pool();
+        println!(
+            "pool: {} blocks of {} free, fewest {}",
+            pool.free_blocks(),
+            pool.block_count(),
+            self.least_free,
+        );
+        if let Some(depth) = &self.depth {
+            println!("stack depth of turn: {} bytes", depth.most);
+        }
+        let now = self.clock.now();
+        self.stack.verify(now);
+    }
+}

@@ -1,0 +1,49 @@
+//! Builds the firmware with Debian's compiler, and runs its tests in an emulator.
+//!
+//! The one rule: only packages of Debian are needed. Rustup's compiler is not used, because it has
+//! neither a core library for the processor nor the source to make one.
+//!
+//! The tests themselves are those of `crates/perf/tests/firmware`.
+
+use std::time::Duration;
+
+use super::child::Child;
+use super::outcome::Outcome;
+use super::tools;
+use crate::repository;
+
+/// Part of the names of the tests.
+pub const TESTS: &str = "firmware";
+
+/// Debian's cargo; the compiler is named in `firmware/.cargo/config.toml`.
+const CARGO: &str = "/usr/bin/cargo";
+
+/// Arguments for a build whose arithmetic panics when it overflows: the device has 32 bits.
+const BUILD: &str = "--config firmware/.cargo/config.toml build --locked --profile checked \
+    --manifest-path firmware/Cargo.toml --target-dir target/firmware";
+
+/// Folder of the programs, relative to the repository's root.
+const PROGRAMS: &str = "target/firmware/thumbv7m-none-eabi/checked";
+
+/// Runs the tests, or says what is missing for them.
+pub fn run(missing: &[String], limit: Duration) -> Outcome {
+    let missing = [missing, &tools::prepare_firmware()].concat();
+    if !missing.is_empty() {
+        return Outcome::left_out(missing);
+    }
+    let built = Child::new(CARGO, limit)
+        .args(BUILD.split_ascii_whitespace())
+        // The core library is compiled from source, which a stable compiler allows only so.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .outcome();
+    if !built.failed.is_empty() {
+        return built;
+    }
+    let programs = repository::root().join(PROGRAMS);
+    built.and(
+        Child::new(env!("CARGO"), limit)
+            .args("test -p fullpipe-perf --test firmware -- --ignored --test-threads=1".split(' '))
+            .env("FULLPIPE_FIRMWARE", &programs.to_string_lossy())
+            .tests(),
+    )
+}
