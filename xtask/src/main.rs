@@ -1,4 +1,4 @@
-//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `bench`, `screenshots`.
+//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `footprint`, `bench`, `screenshots`.
 //!
 //! The one rule: CI and people run the same commands, so no task needs a tool that must be
 //! installed by hand.
@@ -8,6 +8,7 @@
 mod api;
 mod bench;
 mod docs;
+mod footprint;
 mod lwip;
 mod repository;
 mod screenshots;
@@ -37,6 +38,7 @@ enum Task {
     Tidy(tidy::TidyArguments),
     Soak(soak::SoakArguments),
     Docs(docs::DocsArguments),
+    Footprint(footprint::FootprintArguments),
     Bench(bench::BenchArguments),
     Screenshots(screenshots::ScreenshotsArguments),
 }
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Soak(arguments) => soak::run(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),
+        Task::Footprint(arguments) => footprint::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Screenshots(arguments) => screenshots::run_all(&arguments),
     };

@@ -72,6 +72,7 @@ pub enum Command {
     Why(WhyArguments),
     Lab(LabArguments),
     Knobs(KnobsArguments),
+    Footprint(FootprintArguments),
     Size(SizeArguments),
     Try(TryArguments),
     Iperf(Box<IperfArguments>),
@@ -97,6 +98,27 @@ pub struct KnobsArguments {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
     /// Print a JSON array, one object a knob
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Print the memory that a stack takes on this machine, part by part
+///
+/// The pool holds the payload of all packets. Everything else is memory beside the pool: tables, connections and the stack
+/// itself. A part that takes nothing is left out, except in JSON.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe footprint\n  \
+    fullpipe footprint --preset nuttx --set stack.connections=4\n  \
+    fullpipe footprint --preset nuttx --json")]
+pub struct FootprintArguments {
+    /// The preset of the configuration
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub preset: String,
+    /// A knob of the configuration (may be given several times)
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = values::setting)]
+    pub settings: Vec<Setting>,
+    /// Print a JSON object
     #[arg(long)]
     pub json: bool,
 }

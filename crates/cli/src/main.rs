@@ -10,6 +10,7 @@ mod experiments;
 mod explain;
 mod failure;
 mod files;
+mod footprint;
 mod generate;
 mod iperf;
 mod kernel_hosts;
@@ -46,6 +47,7 @@ fn run(command: Command, terminal: &Terminal) -> Result<(), Failure> {
     match command {
         Command::Lab(arguments) => lab::run(arguments, terminal),
         Command::Knobs(arguments) => knobs::run(&arguments, terminal),
+        Command::Footprint(arguments) => footprint::run(&arguments, terminal),
         Command::Size(arguments) => size::run(&arguments, terminal),
         Command::Try(arguments) => try_command::run(&arguments, terminal),
         Command::Iperf(arguments) => iperf::run(&arguments),

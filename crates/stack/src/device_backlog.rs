@@ -48,6 +48,11 @@ impl DeviceBacklog {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.frames)
+    }
+
     /// Returns true if the device reports completions.
     pub(crate) const fn is_tracked(&self) -> bool {
         !self.frames.is_empty()

@@ -39,6 +39,11 @@ impl EventQueue {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes()
+    }
+
     /// Queues connection `index`.
     pub(crate) fn tcp(&mut self, index: u32) {
         self.queue.join(CHANGED, index);

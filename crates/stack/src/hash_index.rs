@@ -46,6 +46,11 @@ impl HashIndex {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.buckets)
+    }
+
     /// Returns the hash of the key `bytes`.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u32 {
         self.secret.table_hash(bytes) as u32

@@ -306,6 +306,7 @@ mod icmp;
 mod ingress;
 mod ip;
 mod link;
+mod memory;
 pub mod presets;
 mod queues;
 mod rate_limit;
@@ -366,6 +367,7 @@ pub use ingress::ReceiveBatch;
 pub use ip::{Route, RouteError, Routes, Subnet};
 #[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
+pub use memory::MemoryPart;
 pub use stack::{
     ConnectOptions, ConnectionId, Interface, ListenOptions, ListenerId, Nodes, SocketEvent, Stack,
 };

@@ -56,6 +56,11 @@ impl Queues {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.links) + size_of_val(&*self.ends)
+    }
+
     /// Moves `index` to the tail of `queue`, unless it is in that queue already. Returns true if
     /// the index was in no queue before.
     #[inline]

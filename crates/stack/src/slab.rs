@@ -53,6 +53,11 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.slots) + size_of_val(&*self.generations)
+    }
+
     /// Returns the number of slots.
     pub(crate) fn capacity(&self) -> u32 {
         self.slots.len() as u32

@@ -80,6 +80,11 @@ impl SourceLimit {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.accounts) + self.by_ip.heap_bytes()
+    }
+
     /// Returns true if an answer to `ip` is allowed now, and counts it if so.
     pub(crate) fn allow(&mut self, ip: IpAddr, now: Instant) -> bool {
         let Some(interval) = self.interval else {

@@ -42,6 +42,11 @@ impl SourceCounts {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.sources.heap_bytes() + self.by_ip.heap_bytes()
+    }
+
     /// Returns the slot of `ip` if it has reached its bound.
     pub(crate) fn full(&self, ip: IpAddr) -> Option<u32> {
         self.find(ip)

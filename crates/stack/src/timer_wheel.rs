@@ -74,6 +74,11 @@ impl TimerWheel {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.timers) + size_of_val(&*self.heads)
+    }
+
     /// Sets the deadline of `index` to `at`, or cancels it. A deadline that saturated, in the
     /// last microsecond of `Instant`, never comes.
     #[inline]

@@ -103,6 +103,24 @@ fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
     }
 }
 
+/// The parts that a stack reports add up to what the allocator gave, for each preset.
+#[test]
+fn the_reported_memory_is_the_memory_that_is_allocated() {
+    for preset in fullpipe::presets::PRESETS {
+        let mut config = preset.config();
+        config.set("trace.records", "8").unwrap();
+        let interface = pair::interface(Side::A, pair::ethernet());
+        let mut stack = None;
+        let made = allocation_counter::measure(|| {
+            stack = Some(Stack::new(&config, interface, [1; 16]).expect("little"));
+        });
+        let parts = stack.expect("it was created").memory();
+        let on_heap = parts.iter().filter(|part| part.name != "stack");
+        let reported: usize = on_heap.map(|part| part.bytes).sum();
+        assert_eq!(reported as i64, made.bytes_current, "{}", preset.name);
+    }
+}
+
 /// Without the check, such a configuration would abort the process, or fill a list for half a
 /// minute.
 #[test]

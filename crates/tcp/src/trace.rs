@@ -170,6 +170,11 @@ impl Trace {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.ring)
+    }
+
     /// Returns true if records are kept.
     pub fn is_on(&self) -> bool {
         !self.ring.is_empty()

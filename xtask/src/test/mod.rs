@@ -72,6 +72,8 @@ enum Step {
     Soak,
     /// Instructions of fullpipe are at most 3 % over the committed figures (valgrind)
     Instructions,
+    /// Flash and RAM on a microcontroller are within 2 % of docs/footprint.md (QEMU)
+    Footprint,
     /// The page of a run, in a browser (Chromium)
     Page,
     /// Against the kernel, stock iperf, iperf3, curl and tshark (as root)
@@ -96,7 +98,9 @@ impl Step {
             Step::Fmt => 5,
             Step::Tidy | Step::NoStd => 15,
             Step::Clippy | Step::DocTests | Step::Examples | Step::Doc | Step::Soak => 40,
-            Step::Instructions | Step::Page | Step::Interop | Step::Firmware => 40,
+            Step::Instructions | Step::Footprint | Step::Page | Step::Interop | Step::Firmware => {
+                40
+            }
             Step::Tests | Step::Lab => 80,
         };
         Duration::from_secs(60 * minutes)
@@ -144,6 +148,7 @@ impl Step {
             Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored").tests(),
             Step::Soak => self.xtask("soak --worlds 10 --fuzz-seconds 0"),
             Step::Instructions => self.instructions(),
+            Step::Footprint => self.footprint(),
             Step::Page => self.page(),
             Step::Interop => self.interop(missing),
             Step::Firmware => firmware::run(missing, self.limit()),
@@ -164,6 +169,15 @@ impl Step {
             self.cargo(&format!("run --quiet {program} -- guard"))
                 .outcome(),
         )
+    }
+
+    /// Measures flash and RAM, and compares them with the page.
+    fn footprint(self) -> Outcome {
+        let missing = tools::prepare_firmware();
+        if !missing.is_empty() {
+            return Outcome::left_out(missing);
+        }
+        self.xtask("footprint --check")
     }
 
     /// Runs the tests of the page. Repeats failing tests once, because the browser that they need

@@ -395,6 +395,25 @@ fn knobs_are_a_table_for_people_and_an_array_for_programs() {
 }
 
 #[test]
+fn footprint_prints_the_parts_and_their_sum_beside_the_pool() {
+    let flags = ["footprint", "--preset", "nuttx", "--set"];
+    let text = stdout(&fullpipe(&[&flags[..], &["pool.blocks=40"]].concat()));
+    assert!(
+        text.starts_with("pool ") && text.contains(" 7840 bytes"),
+        "{text}"
+    );
+    let flags = [&flags[..], &["pool.blocks=40", "--json"]].concat();
+    let json: Value = serde_json::from_str(&stdout(&fullpipe(&flags))).unwrap();
+    let parts = json["parts"].as_array().unwrap();
+    assert_eq!(parts[0]["bytes"], 7840);
+    let beside: u64 = parts[1..]
+        .iter()
+        .filter_map(|part| part["bytes"].as_u64())
+        .sum();
+    assert_eq!(json["beside_pool"], beside);
+}
+
+#[test]
 fn help_and_version_go_to_standard_output() {
     for arguments in [
         &["--help"][..],

@@ -71,6 +71,11 @@ impl Cells {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.blocks.capacity() * size_of::<CellBlock>()
+    }
+
     pub(super) const fn size(&self) -> u32 {
         self.size
     }

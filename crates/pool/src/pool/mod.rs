@@ -82,6 +82,17 @@ impl Pool {
         }
     }
 
+    /// Returns the heap memory in bytes: of the blocks' content, of the bookkeeping of blocks, and
+    /// of the nodes of [`Ranges`](crate::Ranges).
+    pub fn heap_bytes(&self) -> [usize; 3] {
+        let links = self.links.capacity() * size_of::<u32>();
+        [
+            self.bytes.capacity(),
+            links + self.cells.heap_bytes(),
+            self.ranges.heap_bytes(),
+        ]
+    }
+
     /// Bytes in one block.
     pub fn block_size(&self) -> u32 {
         self.grid.size()

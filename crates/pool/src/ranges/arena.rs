@@ -54,6 +54,11 @@ impl RangeArena {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(self.nodes.as_slice())
+    }
+
     /// Nodes in no set.
     pub(crate) fn free(&self) -> u32 {
         self.free

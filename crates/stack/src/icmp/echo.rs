@@ -28,6 +28,11 @@ impl Echo {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.replies.heap_bytes()
+    }
+
     /// Queues the reply to a request with data `payload`.
     pub(crate) fn on_request(
         &mut self,

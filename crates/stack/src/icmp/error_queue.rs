@@ -63,6 +63,11 @@ impl ErrorQueue {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.waiting.capacity() * size_of::<UnreachableError>() + self.limit.heap_bytes()
+    }
+
     /// Queues a message with `code` about `packet`, which is a whole packet or a first fragment.
     /// Queues nothing if a standard forbids the message, or if the queue or the rate limit refuses
     /// it.

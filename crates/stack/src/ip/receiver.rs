@@ -34,6 +34,11 @@ impl IpReceiver {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.reassembler.heap_bytes()
+    }
+
     /// Processes one packet, which need not be well-formed. Returns the datagram if the packet is
     /// a whole datagram or completes one. `station` is the source MAC address of the packet's
     /// frame. `link_broadcast` is true if the frame was addressed to every station.

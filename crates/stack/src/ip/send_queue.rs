@@ -105,6 +105,11 @@ impl SendQueue {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.datagrams.capacity() * size_of::<QueuedDatagram>()
+    }
+
     /// Appends a datagram; returns false if there is no room now. `answers`: see
     /// [`BuiltPacket::answers`].
     ///

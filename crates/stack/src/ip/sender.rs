@@ -72,6 +72,11 @@ impl IpSender {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.identifications.heap_bytes()
+    }
+
     /// Returns true if the device completes transport checksums of whole packets.
     pub(crate) const fn checksum_tx(&self) -> bool {
         self.checksum_tx

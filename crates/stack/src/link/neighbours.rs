@@ -181,6 +181,18 @@ impl Neighbours {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let waiting: usize = self.waiting.iter().map(PendingPackets::heap_bytes).sum();
+        self.entries.heap_bytes()
+            + size_of_val(&*self.waiting)
+            + waiting
+            + size_of_val(&*self.buckets)
+            + self.queues.heap_bytes()
+            + self.settled.heap_bytes()
+            + self.replies.capacity() * size_of::<ArpReply>()
+    }
+
     /// Looks up the neighbour `ip` for `asker`. If the neighbour is unknown and the cache has
     /// room, adds an entry and makes a request due.
     pub(crate) fn resolve(

@@ -49,6 +49,11 @@ impl ListeningSockets {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.listeners.heap_bytes() + self.by_address.heap_bytes() + self.waiting.heap_bytes()
+    }
+
     /// Adds a listener; `None` if the table is full. The caller has checked that no other listener
     /// has this address.
     pub(crate) fn add(&mut self, listener: ListeningSocket) -> Option<Key> {

@@ -34,6 +34,11 @@ impl MemoryWaiters {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.queue.heap_bytes()
+    }
+
     /// Adds connection `index` if it `waits` for memory, and removes it otherwise. `pool`
     /// gives the present room.
     #[inline]

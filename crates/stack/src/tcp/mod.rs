@@ -198,6 +198,26 @@ impl TcpLayer {
         }
     }
 
+    /// Returns the heap memory of each part, in bytes.
+    pub(crate) fn heap_parts(&self) -> [(&'static str, usize); 11] {
+        let queues = self.transmit_queue.heap_bytes()
+            + self.memory_waiters.heap_bytes()
+            + self.orphans.heap_bytes();
+        [
+            ("connections", self.slots.heap_bytes()),
+            ("sent ranges", self.host_state.sent.heap_bytes()),
+            ("listeners", self.listeners.heap_bytes()),
+            ("handshakes", self.syn_cache.heap_bytes()),
+            ("SYN cookies", self.cookies.heap_bytes()),
+            ("TIME-WAIT", self.time_waits.heap_bytes()),
+            ("timers", self.timers.heap_bytes()),
+            ("table of four-tuples", self.demux.heap_bytes()),
+            ("queues of connections", queues),
+            ("resets", self.resets.heap_bytes()),
+            ("trace", self.host_state.trace.heap_bytes()),
+        ]
+    }
+
     /// Calls connection `index` and updates the queues for its new state. The connection
     /// may be gone afterwards.
     pub(crate) fn run<R>(

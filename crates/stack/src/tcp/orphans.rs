@@ -58,6 +58,11 @@ impl Orphans {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.all.heap_bytes() + self.stalled.heap_bytes() + size_of_val(&*self.holds)
+    }
+
     /// Stores the progress of connection `index`; `None` if it is not an orphan.
     pub(crate) fn file(&mut self, index: u32, orphan: Option<Orphan>) {
         match orphan {

@@ -57,6 +57,11 @@ impl Resets {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.queue.capacity() * size_of::<Answer>() + self.limit.heap_bytes()
+    }
+
     /// Queues the answer to a segment without a connection.
     pub(crate) fn answer(
         &mut self,

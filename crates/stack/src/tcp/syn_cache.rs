@@ -90,6 +90,11 @@ impl SynCache {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.entries.heap_bytes() + self.due.heap_bytes() + self.sources.heap_bytes()
+    }
+
     /// Returns true if no further SYN from `ip` can be answered.
     pub(crate) fn is_full_for(&self, ip: IpAddr) -> bool {
         self.entries.is_full() || self.sources.full(ip).is_some()

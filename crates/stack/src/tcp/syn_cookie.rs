@@ -150,6 +150,11 @@ impl SynCookies {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.queue.capacity() * size_of::<Answer>()
+    }
+
     /// Returns true if the queue of SYN-ACKs is full.
     pub(crate) fn is_full(&self) -> bool {
         self.queue.len() == self.most

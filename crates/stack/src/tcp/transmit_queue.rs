@@ -34,6 +34,11 @@ impl TransmitQueue {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.queues.heap_bytes()
+    }
+
     /// Adds connection `index` at the tail, unless it is queued already or
     /// waits for its neighbour.
     pub(crate) fn enqueue(&mut self, index: u32) {

@@ -165,6 +165,16 @@ impl UdpSockets {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let queued = |queues: &SocketQueues| queues.receive.heap_bytes() + queues.send.heap_bytes();
+        self.sockets.heap_bytes()
+            + size_of_val(&*self.buffers)
+            + self.buffers.iter().map(queued).sum::<usize>()
+            + size_of_val(&*self.buckets)
+            + self.sending.heap_bytes()
+    }
+
     /// Opens a socket; see [`Stack::udp_bind`](crate::Stack::udp_bind).
     pub(crate) fn bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
         if !local.ip().is_unspecified() && local.ip() != self.address {

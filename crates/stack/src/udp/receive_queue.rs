@@ -51,6 +51,11 @@ impl ReceiveQueue {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.datagrams.capacity() * size_of::<UnreadDatagram>()
+    }
+
     /// Returns the fill of the queue.
     pub(super) fn level(&self) -> UdpQueue {
         UdpQueue {

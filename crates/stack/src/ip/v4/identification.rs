@@ -68,6 +68,11 @@ impl Identifications {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.functions)
+    }
+
     /// Returns the identification of the next datagram.
     pub(crate) fn take(&mut self) -> u16 {
         let [.., mut left, mut right] = self.taken.to_be_bytes();

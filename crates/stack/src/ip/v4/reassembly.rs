@@ -118,6 +118,16 @@ impl Reassembler {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.slots.heap_bytes()
+            + self.by_key.heap_bytes()
+            + self.ages.heap_bytes()
+            + self.ages_of_source.heap_bytes()
+            + self.sources.heap_bytes()
+            + size_of_val(&*self.whole)
+    }
+
     /// Processes one fragment, and returns the datagram if it is complete.
     pub(crate) fn on_fragment(
         &mut self,

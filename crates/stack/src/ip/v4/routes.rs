@@ -70,6 +70,11 @@ impl Routes {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<RouteEntry>()
+    }
+
     /// Sets the default route, for destinations that no other route matches.
     ///
     /// # Errors

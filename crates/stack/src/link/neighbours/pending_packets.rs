@@ -28,6 +28,11 @@ impl PendingPackets {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.lens.capacity() * size_of::<u16>()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.lens.is_empty()
     }

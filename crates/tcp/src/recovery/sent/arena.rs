@@ -73,6 +73,11 @@ impl SentArena {
         }
     }
 
+    /// Returns the heap memory in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.nodes)
+    }
+
     /// Limits the ranges that SACK blocks may split off in one connection to `each`, so that a peer
     /// costs a bounded number of nodes. With 0, the limit is one range for each KiB that is not
     /// acknowledged, but at least 1,024.

@@ -1,0 +1,47 @@
+//! The memory that a stack takes, part by part.
+//!
+//! Rule: each table reports what it allocated, so the sum is the memory that the allocator gave.
+//! Memory of registered congestion control algorithms is not counted.
+
+use alloc::vec::Vec;
+
+use crate::stack::Stack;
+
+/// A part of a stack and its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryPart {
+    /// Name of the part.
+    pub name: &'static str,
+    /// Memory of the part in bytes.
+    pub bytes: usize,
+}
+
+impl Stack {
+    /// Returns the memory of each part of the stack. The first part is the content of the pool's
+    /// blocks; all others are the memory beside the pool. The last part is the [`Stack`] itself, and
+    /// all others are on the heap.
+    pub fn memory(&self) -> Vec<MemoryPart> {
+        let [blocks, links, ranges] = self.pool.heap_bytes();
+        let below = [
+            ("pool", blocks),
+            ("block bookkeeping", links),
+            ("received ranges", ranges),
+        ];
+        let above = [
+            ("neighbours", self.neighbours.heap_bytes()),
+            ("routes", self.routes.heap_bytes()),
+            ("reassembly", self.receiver.heap_bytes()),
+            ("IP identifications", self.sender.heap_bytes()),
+            ("ICMP echo", self.echo.heap_bytes()),
+            ("ICMP errors", self.errors.heap_bytes()),
+            ("UDP sockets", self.udp.heap_bytes()),
+            ("socket events", self.events.heap_bytes()),
+            ("device backlog", self.device_backlog.heap_bytes()),
+            ("stack", size_of::<Self>()),
+        ];
+        let parts = below.into_iter().chain(self.tcp.heap_parts()).chain(above);
+        parts
+            .map(|(name, bytes)| MemoryPart { name, bytes })
+            .collect()
+    }
+}

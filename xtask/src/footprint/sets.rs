@@ -1,0 +1,30 @@
+//! The sets of features and the configurations that are measured.
+//!
+//! The one rule: the first set has every feature, and the first configuration is that of the
+//! summary.
+
+/// Features of the crate `fullpipe`, measured together.
+pub struct FeatureSet {
+    /// Name in the table.
+    pub name: &'static str,
+    /// The features, separated by commas.
+    pub features: &'static str,
+    /// The most flash that is wanted, in KiB.
+    pub wanted_kib: u32,
+}
+
+/// The sets of features, the largest first.
+pub const SETS: [FeatureSet; 1] = [FeatureSet {
+    name: "everything",
+    features: "",
+    wanted_kib: 96,
+}];
+
+/// The configurations of which RAM is measured: a title, and a preset with settings.
+pub const CONFIGURATIONS: [(&str, &str); 2] = [
+    (
+        "`nuttx` with 4 connections, 2 listeners, 2 UDP sockets",
+        "nuttx stack.connections=4 stack.listeners=2 udp.sockets=2",
+    ),
+    ("`nuttx`", "nuttx"),
+];
