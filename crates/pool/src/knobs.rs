@@ -28,6 +28,13 @@ pub trait KnobType: Copy + PartialOrd + fmt::Display + 'static {
     /// A random value in `low..=high`. Numbers and durations are uniform in their
     /// logarithm, because small values expose the most bugs.
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self;
+
+    /// The value as a number: microseconds of a time, 0 or 1 of a switch, the place of a choice in
+    /// its list.
+    fn to_number(self) -> u64;
+
+    /// The value of a number; `None` when no value has it.
+    fn from_number(number: u64) -> Option<Self>;
 }
 
 /// A knob's row in text form, as tables, help pages and documentation show it.
@@ -155,6 +162,8 @@ pub trait KnobTable: Default {
     const LOWEST: Self;
     /// Largest legal value of each knob.
     const HIGHEST: Self;
+    /// Full name of each knob, in the order it was declared.
+    const NAMES: &'static [&'static str];
 
     /// Every row, in the order it was declared.
     fn rows() -> Vec<KnobInfo>;
@@ -165,6 +174,14 @@ pub trait KnobTable: Default {
 
     /// The value of the field called `field`, in the text form that `set` reads.
     fn get(&self, field: &str) -> Option<String>;
+
+    /// Sets the knob at `row` of [`NAMES`](Self::NAMES) from a number, see
+    /// [`KnobType::to_number`]. Returns false, and changes nothing, if there is no such row or
+    /// the number is not a legal value. Allocates nothing.
+    fn set_number(&mut self, row: usize, number: u64) -> bool;
+
+    /// The value of the knob at `row` as a number; `None` if there is no such row.
+    fn number(&self, row: usize) -> Option<u64>;
 
     /// Gives every field a random value from its simulation range. Each value
     /// comes from a generator forked from `rng` by the knob's full name, so a new
@@ -190,6 +207,11 @@ pub fn parse_in<T: KnobType>(
     })?;
     check_in(name, value, unit, low, high)?;
     Ok(value)
+}
+
+/// The value of `number` if that is inside `low..=high`. Called by [`knobs!`](crate::knobs!).
+pub fn legal_number<T: KnobType>(number: u64, low: T, high: T) -> Option<T> {
+    T::from_number(number).filter(|value| (low..=high).contains(value))
 }
 
 /// Checks that `value` is inside `low..=high`.
@@ -283,6 +305,14 @@ impl KnobType for u32 {
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
         draw_spread(rng, low.into(), high.into()) as Self
     }
+
+    fn to_number(self) -> u64 {
+        self.into()
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        number.try_into().ok()
+    }
 }
 
 impl KnobType for u64 {
@@ -294,6 +324,14 @@ impl KnobType for u64 {
 
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
         draw_spread(rng, low, high)
+    }
+
+    fn to_number(self) -> u64 {
+        self
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        Some(number)
     }
 }
 
@@ -311,6 +349,18 @@ impl KnobType for bool {
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
         if low == high { low } else { rng.chance(0.5) }
     }
+
+    fn to_number(self) -> u64 {
+        self.into()
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
 }
 
 impl KnobType for Duration {
@@ -322,6 +372,14 @@ impl KnobType for Duration {
 
     fn draw(rng: &mut Rng, low: Self, high: Self) -> Self {
         Self::from_micros(draw_spread(rng, low.as_micros(), high.as_micros()))
+    }
+
+    fn to_number(self) -> u64 {
+        self.as_micros()
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        Some(Self::from_micros(number))
     }
 }
 
@@ -358,6 +416,9 @@ macro_rules! knobs {
             const LOWEST: Self = Self { $( $field: $low, )+ };
             const HIGHEST: Self = Self { $( $field: $high, )+ };
 
+            const NAMES: &'static [&'static str] =
+                &[$( concat!($group, ".", stringify!($field)), )+];
+
             fn rows() -> $crate::knobs::Rows {
                 let default = Self::default();
                 [$(
@@ -391,6 +452,32 @@ macro_rules! knobs {
                     $( stringify!($field) => Some($crate::knobs::text(self.$field)), )+
                     _ => None,
                 }
+            }
+
+            fn set_number(&mut self, row: usize, number: u64) -> bool {
+                let mut rows = 0..;
+                $(
+                    if rows.next() == Some(row) {
+                        return match $crate::knobs::legal_number(number, $low, $high) {
+                            Some(value) => {
+                                self.$field = value;
+                                true
+                            }
+                            None => false,
+                        };
+                    }
+                )+
+                false
+            }
+
+            fn number(&self, row: usize) -> Option<u64> {
+                let mut rows = 0..;
+                $(
+                    if rows.next() == Some(row) {
+                        return Some($crate::knobs::KnobType::to_number(self.$field));
+                    }
+                )+
+                None
             }
 
             fn draw(&mut self, rng: &$crate::Rng) {
@@ -466,6 +553,14 @@ macro_rules! knob_choice {
 
             fn draw(rng: &mut $crate::Rng, low: Self, high: Self) -> Self {
                 Self::ALL[rng.between(low as u64, high as u64) as usize]
+            }
+
+            fn to_number(self) -> u64 {
+                self as u64
+            }
+
+            fn from_number(number: u64) -> Option<Self> {
+                Self::ALL.get(usize::try_from(number).ok()?).copied()
             }
         }
     };

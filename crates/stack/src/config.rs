@@ -272,6 +272,46 @@ macro_rules! config {
                 }
             }
 
+            /// Number of knobs.
+            pub const COUNT: usize = 0 $( + <$table as KnobTable>::NAMES.len() )+;
+
+            /// Returns the names of all knobs, in the order of [`rows`](Self::rows).
+            pub fn names() -> impl Iterator<Item = &'static str> {
+                [$( <$table as KnobTable>::NAMES, )+].into_iter().flatten().copied()
+            }
+
+            /// Sets the knob at place `knob` of [`names`](Self::names) from a number:
+            /// microseconds of a time, 0 or 1 of a switch, the place of a choice in its list.
+            /// Returns false, and changes nothing, if there is no such knob or the number is not a
+            /// legal value. Unlike [`set`](Self::set), allocates nothing.
+            pub fn set_number(&mut self, knob: usize, number: u64) -> bool {
+                let mut row = knob;
+                $(
+                    let rows = <$table as KnobTable>::NAMES.len();
+                    if row < rows {
+                        return self.$field.set_number(row, number);
+                    }
+                    row -= rows;
+                )+
+                let _ = row;
+                false
+            }
+
+            /// Returns the value of the knob at place `knob` of [`names`](Self::names) as a number
+            /// that `set_number` accepts; `None` if there is no such knob.
+            pub fn number(&self, knob: usize) -> Option<u64> {
+                let mut row = knob;
+                $(
+                    let rows = <$table as KnobTable>::NAMES.len();
+                    if row < rows {
+                        return self.$field.number(row);
+                    }
+                    row -= rows;
+                )+
+                let _ = row;
+                None
+            }
+
             fn draw_each(&mut self, rng: &Rng) {
                 $( KnobTable::draw(&mut self.$field, rng); )+
             }

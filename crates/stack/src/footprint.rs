@@ -9,17 +9,25 @@ use alloc::vec::Vec;
 use fullpipe_pool::knobs::KnobError;
 use fullpipe_tcp::{Connection, trace::TraceRecord};
 
-use crate::config::Config;
+use crate::{config::Config, source_limit::MOST_ACCOUNTS};
 
 /// Upper bound on the bytes of a table entry, with its links, its timer and its hash bucket. An
 /// entry in the table of connections takes more (see [`parts`]).
 const ENTRY: usize = 512;
 /// Upper bound on the bytes that a queue keeps for each packet or datagram, besides the content.
 const QUEUED: usize = 64;
+/// Upper bound on the bytes of the account of one source of answers, with its hash bucket.
+const ACCOUNT: usize = 72;
+/// Upper bound on the bytes of an answer that waits to be sent.
+const ANSWER: usize = 128;
 /// Upper bound on the bytes of a range, received out of order or in flight.
 const RANGE: usize = 96;
+/// Upper bound on the bytes of tables whose size no knob changes.
+const FIXED: u64 = 8 * 1024;
 /// Number of rows of [`parts`].
-const PARTS: usize = 14;
+const PARTS: usize = 18;
+/// Number of rows of [`answer_parts`].
+const ANSWER_PARTS: usize = 4;
 
 /// Names of one or two knobs, the two counts that follow from them, and the bytes of one
 /// item. The product of the counts is the number of items.
@@ -44,6 +52,16 @@ impl Config {
         }
         Ok(())
     }
+
+    /// Returns an upper bound on the bytes that [`Stack::new`](crate::Stack::new) allocates with
+    /// this configuration, the bytes of the stack itself excluded.
+    pub fn memory_needed(&self) -> u64 {
+        let sizes = parts(self).map(|(_, counts, each)| {
+            let [one, other] = counts.map(u64::from);
+            (one * other).saturating_mul(each as u64)
+        });
+        sizes.into_iter().fold(FIXED, u64::saturating_add)
+    }
 }
 
 /// Returns the parts of a stack's memory that grow with a knob.
@@ -59,7 +77,12 @@ fn parts(config: &Config) -> [Part; PARTS] {
         trace,
     } = config;
     let queued = |knob: u32| knob.max(1).next_power_of_two();
+    let [resets, errors, whole, answers] = answer_parts(config);
     [
+        resets,
+        errors,
+        whole,
+        answers,
         (
             "pool.blocks x pool.block_size",
             [pool.blocks, pool.block_size],
@@ -107,6 +130,35 @@ fn parts(config: &Config) -> [Part; PARTS] {
             "udp.sockets x udp.send_queue",
             [udp.sockets, queued(udp.send_queue)],
             QUEUED,
+        ),
+    ]
+}
+
+/// Returns the parts of datagrams that are complete and of answers that wait to be sent.
+fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
+    let Config {
+        stack, ip, icmp, ..
+    } = config;
+    let accounts = |rate: u32, each: u32| rate.div_ceil(each.max(1)).min(MOST_ACCOUNTS);
+    [
+        (
+            "stack.resets_per_second / stack.resets_per_source",
+            [
+                accounts(stack.resets_per_second, stack.resets_per_source),
+                1,
+            ],
+            ACCOUNT,
+        ),
+        (
+            "icmp.errors_per_second / icmp.errors_per_source",
+            [accounts(icmp.errors_per_second, icmp.errors_per_source), 1],
+            ACCOUNT,
+        ),
+        ("ip.reassembly_largest", [ip.reassembly_largest, 1], 1),
+        (
+            "stack.reset_queue + stack.cookie_queue + icmp.errors",
+            [stack.reset_queue + stack.cookie_queue + icmp.errors, 1],
+            ANSWER,
         ),
     ]
 }

@@ -21,7 +21,7 @@ use crate::{
 mod tests;
 
 /// Largest number of accounts at any rates.
-const MOST_ACCOUNTS: u32 = 65_536;
+pub(crate) const MOST_ACCOUNTS: u32 = 65_536;
 
 /// The rates of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

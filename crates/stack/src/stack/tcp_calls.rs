@@ -66,6 +66,16 @@ impl Stack {
         }))
     }
 
+    /// Returns the number of connections that wait to be [accepted](Self::tcp_accept).
+    ///
+    /// # Errors
+    /// Returns [`TcpError::NoSuchHandle`] if the listener is closed.
+    pub fn tcp_backlog(&self, listener: ListenerId) -> Result<u32, TcpError> {
+        let listening = self.tcp.listeners.get(listener.0);
+        listening.ok_or(TcpError::NoSuchHandle)?;
+        Ok(self.tcp.listeners.waiting(listener.0.index))
+    }
+
     /// Closes a listener and resets the connections that wait in it. Accepted connections
     /// stay open.
     ///
@@ -374,6 +384,14 @@ impl Stack {
         } else {
             Err(OpenError::AddressNotOurs)
         }
+    }
+
+    /// Checks the settings of a socket that is not open yet, as opening it would.
+    ///
+    /// # Errors
+    /// Returns the error of the first setting that is refused.
+    pub fn check_tuning(&self, tuning: &Tuning) -> Result<(), SettingError> {
+        tuning.check(&self.tcp.host_state.congestion)
     }
 
     /// Returns the settings of a socket: `asked` after a check, or the values of the knobs.

@@ -101,6 +101,11 @@ impl ListeningSockets {
             .is_some_and(|listener| self.waiting.len(key.index) < listener.backlog)
     }
 
+    /// Returns the number of connections in the backlog of listener `index`.
+    pub(crate) fn waiting(&self, index: u32) -> u32 {
+        self.waiting.len(index)
+    }
+
     /// Adds `connection` to the backlog of listener `index`.
     pub(crate) fn push(&mut self, index: u32, connection: u32) {
         self.waiting.join(index, connection);
