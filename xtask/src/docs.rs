@@ -10,9 +10,10 @@ use std::io::ErrorKind;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{api, repository};
+use crate::{api, capi, repository};
 
-/// Write the pages that are generated from the code: docs/knobs.md, docs/experiment.schema.json, docs/api.
+/// Write the pages that are generated from the code: docs/knobs.md, docs/experiment.schema.json, docs/api,
+/// crates/capi/include/fullpipe.h.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +30,7 @@ fn pages() -> Result<Vec<(&'static str, String)>> {
     let mut pages = vec![
         ("docs/knobs.md", fullpipe_lab::knobs_markdown()),
         ("docs/experiment.schema.json", fullpipe_lab::schema()),
+        (capi::HEADER, capi::header()?),
     ];
     pages.extend(api::listings()?);
     Ok(pages)

@@ -7,6 +7,7 @@
 
 mod api;
 mod bench;
+mod capi;
 mod docs;
 mod footprint;
 mod lwip;

@@ -1,0 +1,249 @@
+//! The life of a stack: `fp_init`, `fp_turn`, `fp_next_timeout`, `fp_fini`.
+//!
+//! Rule: the arena is the only memory of a stack. Its beginning is the stack itself, the rest is the
+//! heap of its tables and packet memory.
+
+use core::{
+    cell::UnsafeCell,
+    ffi::c_void,
+    mem::{align_of, size_of},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use fullpipe::{Config, Instant, Stack, turn};
+
+use crate::{
+    address::FpInterface,
+    allocator,
+    config::{FpConfig, borrow, borrow_mut},
+    device::{CDevice, FpDevice},
+    enter::{FpStack, MAGIC, StackState, enter},
+    errno::{Errno, FP_EFAULT, FP_ENOMEM, returned},
+    heap::{Heap, UNIT},
+    host::FpHost,
+    sockets::table::SocketTable,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// Version of this header. `fp_version` returns that of the library; the numbers of knobs and limits
+/// belong to one version.
+pub const FP_VERSION: u32 = 100;
+
+/// Alignment of an arena in bytes.
+pub const FP_ARENA_ALIGN: usize = 16;
+
+/// A flag of `fp_turn`: the budget was used up or a timer is due; call again at once.
+pub const FP_TURN_MORE_WORK: i32 = 1;
+/// A flag of `fp_turn`: the device was full; call again when it has sent a frame.
+pub const FP_TURN_DEVICE_FULL: i32 = 2;
+
+/// A flag of `fp_turn`: a frame was received.
+pub const FP_TURN_RECEIVED: i32 = 4;
+/// A flag of `fp_turn`: a frame was sent.
+pub const FP_TURN_SENT: i32 = 8;
+
+const _: () = assert!(align_of::<FpStack>() <= FP_ARENA_ALIGN && UNIT <= FP_ARENA_ALIGN);
+
+/// Bytes at the start of an arena for the stack itself.
+const HEAD: usize = size_of::<FpStack>().next_multiple_of(FP_ARENA_ALIGN);
+
+/// Bytes for rounding the sizes of blocks, and for short texts while a stack is built.
+const SPARE: u64 = 4 * 1024;
+
+/// Returns the bytes of an arena.
+pub(crate) fn needed(config: &Config) -> u64 {
+    let sockets = SocketTable::bytes(config);
+    HEAD as u64 + config.memory_needed() + sockets + SPARE
+}
+
+/// Returns the version of the library, which must be FP_VERSION.
+#[unsafe(no_mangle)]
+pub extern "C" fn fp_version() -> u32 {
+    FP_VERSION
+}
+
+/// Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and hold
+/// `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
+/// freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each start.
+///
+/// Returns 0 and writes the stack to `stack`, or an error number: -FP_ENOMEM if the arena is too
+/// small, -FP_EFAULT for a null or misaligned pointer or a missing callback, -FP_ERANGE and
+/// -FP_EINVAL for a configuration, device or interface that cannot work, -FP_EBUSY if another
+/// thread configures or creates a stack (only in builds without the feature `std`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fp_init(
+    arena: *mut c_void,
+    len: usize,
+    config: *const FpConfig,
+    interface: *const FpInterface,
+    device: *const FpDevice,
+    host: *const FpHost,
+    secret: *const u8,
+    stack: *mut *mut FpStack,
+) -> i32 {
+    let init = || {
+        // SAFETY: the caller passes these structures; `host` may be null.
+        let (config, interface, device, stack) = unsafe {
+            (
+                borrow(config)?,
+                borrow(interface)?,
+                *borrow(device)?,
+                borrow_mut(stack)?,
+            )
+        };
+        let host = match host.is_null() {
+            true => FpHost::NONE,
+            // SAFETY: the pointer is not null, and the caller passes a host.
+            false => *unsafe { borrow(host) }?,
+        };
+        // SAFETY: 16 bytes have the alignment of one byte.
+        let secret = *unsafe { borrow(secret.cast::<[u8; 16]>()) }?;
+        let capabilities = device.check()?;
+        let interface = interface.read(capabilities)?;
+        let config = config.read()?;
+        check_arena(arena, len, &config)?;
+        let place = arena.cast::<FpStack>();
+        // SAFETY: the arena is aligned, has `len` bytes, and belongs to the stack.
+        let mut heap = unsafe { Heap::new(arena.cast::<u8>().add(HEAD), len - HEAD) };
+        let (built, sockets) = allocator::within(&mut heap, || {
+            let built = Stack::new(&config, interface, secret);
+            let built = built.map_err(|error| Errno::from(&error))?;
+            Ok::<_, Errno>((built, SocketTable::new(&config)))
+        })??;
+        let arena_used = HEAD + heap.used();
+        let state = StackState {
+            stack: built,
+            device: CDevice {
+                callbacks: device,
+                capabilities,
+            },
+            host,
+            sockets,
+            now: Instant::ZERO,
+            arena_used,
+        };
+        // SAFETY: the arena is aligned and has room for a stack in front of the heap.
+        unsafe {
+            place.write(FpStack {
+                magic: AtomicU32::new(0),
+                busy: AtomicU32::new(0),
+                state: UnsafeCell::new(state),
+            });
+            (*place).magic.store(MAGIC, Ordering::Release);
+        }
+        *stack = place;
+        Ok(0)
+    };
+    returned(init())
+}
+
+/// Checks the place and the size of an arena.
+fn check_arena(arena: *mut c_void, len: usize, config: &Config) -> Result<(), Errno> {
+    if arena.is_null() || !(arena as usize).is_multiple_of(FP_ARENA_ALIGN) {
+        return Err(Errno(FP_EFAULT));
+    }
+    if isize::try_from(len).is_err() || (len as u64) < needed(config) {
+        return Err(Errno(FP_ENOMEM));
+    }
+    Ok(())
+}
+
+/// Ends a stack without sending anything: the caller may use the arena again. Sockets should be
+/// closed before, and turns be made until their peers know. Returns 0 or an error number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fp_fini(stack: *mut FpStack) -> i32 {
+    // SAFETY: the caller passes a stack.
+    let end = || {
+        unsafe { enter(stack) }?.end();
+        Ok(0)
+    };
+    returned(end())
+}
+
+/// Makes a turn at the time `now_us`, in microseconds since a moment of the caller's choice: takes
+/// frames from the device, runs timers, and sends what is due. Time never goes back: an earlier time
+/// is taken as the latest. Returns FP_TURN_... flags, or an error number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fp_turn(stack: *mut FpStack, now_us: u64) -> i32 {
+    let turned = || {
+        // SAFETY: the caller passes a stack.
+        let mut entered = unsafe { enter(stack) }?;
+        entered.advance(now_us);
+        let StackState {
+            stack, device, now, ..
+        } = &mut *entered;
+        let turned = turn(stack, device, *now);
+        // The state of each socket is asked for by poll, so the queue of changes is not needed.
+        while stack.next_event().is_some() {}
+        let flags = [
+            (turned.more_work, FP_TURN_MORE_WORK),
+            (turned.device_full, FP_TURN_DEVICE_FULL),
+            (turned.received > 0, FP_TURN_RECEIVED),
+            (turned.sent > 0, FP_TURN_SENT),
+        ];
+        Ok(flags
+            .iter()
+            .filter(|(holds, _)| *holds)
+            .fold(0, |all, (_, flag)| all | flag))
+    };
+    returned(turned())
+}
+
+/// Writes the time at which the next turn is due to `at_us`; FP_FOREVER if only a frame or a call can
+/// make one necessary. A time in the past means at once. Returns 0 or an error number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fp_next_timeout(stack: *mut FpStack, at_us: *mut u64) -> i32 {
+    let next = || {
+        // SAFETY: the caller passes a stack and a place for the result.
+        let (entered, at_us) = unsafe { (enter(stack)?, borrow_mut(at_us)?) };
+        *at_us = match entered.stack.next_timeout() {
+            Some(at) => at.since(Instant::ZERO).as_nanos().div_ceil(1_000),
+            None => u64::MAX,
+        };
+        Ok(0)
+    };
+    returned(next())
+}
+
+/// Memory of a stack.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FpMemory {
+    /// Blocks of packet memory (knob pool.blocks).
+    pub blocks: u32,
+    /// Bytes of a block (knob pool.block_size).
+    pub block_size: u32,
+    /// Blocks that hold nothing. Some of them may be promised to windows.
+    pub free_blocks: u32,
+    /// Blocks promised to windows and buffers, and not yet in use.
+    pub promised_blocks: u32,
+    /// Most blocks that were in use at the same time.
+    pub peak_blocks: u32,
+    /// Unused.
+    pub reserved: u32,
+    /// Bytes of the arena that hold the stack. `fp_needed` is more, because it is an upper bound.
+    pub arena_used: u64,
+}
+
+/// Writes the use of memory to `memory`. Returns 0 or an error number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fp_get_memory(stack: *mut FpStack, memory: *mut FpMemory) -> i32 {
+    let read = || {
+        // SAFETY: the caller passes a stack and a place for the result.
+        let (entered, memory) = unsafe { (enter(stack)?, borrow_mut(memory)?) };
+        let pool = entered.stack.pool();
+        *memory = FpMemory {
+            blocks: pool.block_count(),
+            block_size: pool.block_size(),
+            free_blocks: pool.free_blocks(),
+            promised_blocks: pool.promised(),
+            peak_blocks: pool.peak_blocks(),
+            reserved: 0,
+            arena_used: entered.arena_used as u64,
+        };
+        Ok(0)
+    };
+    returned(read())
+}

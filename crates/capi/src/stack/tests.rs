@@ -1,0 +1,46 @@
+//! Tests of the size of an arena.
+
+use fullpipe::{
+    Config, Interface, MacAddress, Rng, Stack,
+    device::{Capabilities, Medium},
+    presets::PRESETS,
+};
+
+use super::{HEAD, SPARE, needed};
+use crate::sockets::table::SocketTable;
+
+/// Returns the largest number of bytes that are allocated at the same time while a stack is built.
+fn measured(config: &Config) -> u64 {
+    let mut capabilities = Capabilities::plain(Medium::Ethernet, 1500);
+    capabilities.reports_sent = true;
+    let interface = Interface {
+        mac: MacAddress([2, 0, 0, 0, 0, 1]),
+        address: [10, 0, 0, 1].into(),
+        prefix_len: 24,
+        gateway: Some([10, 0, 0, 2].into()),
+        capabilities,
+    };
+    let mut built = None;
+    let info = allocation_counter::measure(|| {
+        let stack = Stack::new(config, interface, [1; 16]).expect("sound");
+        built = Some((stack, SocketTable::new(config)));
+    });
+    info.bytes_max
+}
+
+/// `fp_needed` is an upper bound with the presets and with random configurations, and not a large
+/// one.
+#[test]
+fn an_arena_holds_what_a_stack_allocates() {
+    let presets = PRESETS.iter().map(|preset| preset.config());
+    let drawn = (0..300).map(|seed| {
+        let mut config = Config::default();
+        config.draw(&Rng::seeded(seed));
+        config
+    });
+    for config in presets.chain(drawn) {
+        let (needed, used) = (needed(&config), measured(&config) + HEAD as u64);
+        assert!(used + SPARE / 2 <= needed, "{used} of {needed}: {config:?}");
+        assert!(needed < 2 * used + 32_768, "{used} of {needed}: {config:?}");
+    }
+}
