@@ -529,6 +529,16 @@ enum fp_receive_limit {
 #define FP_DESCRIPTION 4
 
 /*
+ Largest number of bytes sent and not acknowledged: uint32_t.
+ */
+#define FP_UNACKNOWLEDGED 5
+
+/*
+ Largest number of bytes kept out of order: uint32_t.
+ */
+#define FP_OUT_OF_ORDER 6
+
+/*
  Reading would return something, or a connection waits to be accepted.
  */
 #define FP_POLLIN 1

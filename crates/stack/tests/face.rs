@@ -272,7 +272,9 @@ fn name_option(option: SocketOption) {
         | SocketOption::UnsentLowWater(bytes)
         | SocketOption::ReceiveBuffer(bytes)
         | SocketOption::ReceiveLowWater(bytes)
-        | SocketOption::MaxSegment(bytes) => typed::<u32>(bytes),
+        | SocketOption::MaxSegment(bytes)
+        | SocketOption::Unacknowledged(bytes)
+        | SocketOption::OutOfOrder(bytes) => typed::<u32>(bytes),
         SocketOption::KeepaliveProbes(count) | SocketOption::SynRetries(count) => {
             typed::<u32>(count)
         }

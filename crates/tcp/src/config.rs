@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, knob_choice, knobs};
 
-use crate::{congestion::CongestionAlgorithm, receive::OutOfOrderLimits};
+use crate::congestion::CongestionAlgorithm;
 
 knob_choice! {
     /// Use of explicit congestion notification.
@@ -260,15 +260,6 @@ impl TcpConfig {
         match self.holes {
             0 => (receive_buffer / BYTES_PER_HOLE).max(FEWEST_HOLES),
             set => set,
-        }
-    }
-
-    /// Returns the bounds on out-of-order payload of a connection
-    /// whose receive buffer may grow to `receive_buffer` bytes.
-    pub(crate) fn out_of_order_limits(&self, receive_buffer: u32) -> OutOfOrderLimits {
-        OutOfOrderLimits {
-            pieces: self.hole_count(receive_buffer),
-            bytes: self.out_of_order,
         }
     }
 }

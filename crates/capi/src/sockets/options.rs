@@ -86,6 +86,11 @@ pub const FP_DROPS: i32 = 3;
 /// Description of a connection with each bound and its knob: char[], get.
 pub const FP_DESCRIPTION: i32 = 4;
 
+/// Largest number of bytes sent and not acknowledged: uint32_t.
+pub const FP_UNACKNOWLEDGED: i32 = 5;
+/// Largest number of bytes kept out of order: uint32_t.
+pub const FP_OUT_OF_ORDER: i32 = 6;
+
 /// Time before keepalive probes if the application sets none. RFC 9293 §3.8.4.
 const KEEPALIVE_S: u64 = 7_200;
 
@@ -215,6 +220,8 @@ fn option(
             SocketOption::UserTimeout(Duration::from_millis(number.into()))
         }
         (FP_IPPROTO_TCP, FP_TCP_NOTSENT_LOWAT) => SocketOption::UnsentLowWater(number),
+        (FP_SOL_FULLPIPE, FP_UNACKNOWLEDGED) => SocketOption::Unacknowledged(number),
+        (FP_SOL_FULLPIPE, FP_OUT_OF_ORDER) => SocketOption::OutOfOrder(number),
         _ => return Err(Errno(FP_ENOPROTOOPT)),
     })
 }
@@ -230,6 +237,8 @@ fn tune(tuning: &mut Tuning, option: SocketOption) {
         SocketOption::ReceiveBuffer(bytes) => tuning.fix_receive_buffer(bytes),
         SocketOption::ReceiveLowWater(bytes) => tuning.receive_low_water = bytes,
         SocketOption::MaxSegment(bytes) => tuning.mss_max = bytes,
+        SocketOption::Unacknowledged(bytes) => tuning.unacknowledged = bytes,
+        SocketOption::OutOfOrder(bytes) => tuning.out_of_order = bytes,
         SocketOption::Keepalive(time) => tuning.keepalive_time = time,
         SocketOption::KeepaliveInterval(time) => tuning.keepalive_interval = time,
         SocketOption::KeepaliveProbes(probes) => tuning.keepalive_probes = probes,
@@ -378,6 +387,8 @@ fn number(
             tuning.user_timeout.as_millis().min(u32::MAX.into()) as u32
         }
         (FP_IPPROTO_TCP, FP_TCP_NOTSENT_LOWAT) => tuning.unsent_low_water,
+        (FP_SOL_FULLPIPE, FP_UNACKNOWLEDGED) => tuning.unacknowledged,
+        (FP_SOL_FULLPIPE, FP_OUT_OF_ORDER) => tuning.out_of_order,
         _ => return Err(Errno(FP_ENOPROTOOPT)),
     })
 }

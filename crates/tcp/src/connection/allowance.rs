@@ -28,8 +28,8 @@ impl Connection {
         } else {
             self.congestion.limit()
         };
-        let unacknowledged = env
-            .config
+        let unacknowledged = self
+            .settings
             .unacknowledged
             .saturating_sub(self.send.outstanding());
         tightest(&[

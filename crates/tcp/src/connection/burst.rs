@@ -59,7 +59,7 @@ impl Connection {
 
     fn burst_of(&self, segment: &SegmentOut, env: &Env<'_>) -> Option<Burst> {
         let len = segment.payload_len();
-        let room = self.burst_room(env);
+        let room = self.burst_room();
         let is_plain = segment.flags.without(TcpFlags::PSH | TcpFlags::ECE) == TcpFlags::ACK
             && segment.dont_fragment
             && segment.segment_size == 0;
@@ -82,8 +82,8 @@ impl Connection {
 
     /// Returns the bytes of new payload that a burst may send. The last byte written is
     /// left to `poll_segment`.
-    fn burst_room(&self, env: &Env<'_>) -> u32 {
-        let unacknowledged = env.config.unacknowledged;
+    fn burst_room(&self) -> u32 {
+        let unacknowledged = self.settings.unacknowledged;
         self.send
             .unsent()
             .saturating_sub(1)

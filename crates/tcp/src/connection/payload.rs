@@ -7,7 +7,10 @@
 use fullpipe_wire::TcpFlags;
 
 use super::{Connection, Env, TcpState, Trigger};
-use crate::{CloseReason, DiscardReason, Segment, receive::Arrival};
+use crate::{
+    CloseReason, DiscardReason, Segment,
+    receive::{Arrival, OutOfOrderLimits},
+};
 
 impl Connection {
     /// Accepts payload and FIN of a segment.
@@ -71,7 +74,10 @@ impl Connection {
         match self.receive.on_payload(
             segment.payload_seq(),
             payload,
-            env.config.out_of_order_limits(self.receive_size.most()),
+            OutOfOrderLimits {
+                pieces: env.config.hole_count(self.receive_size.most()),
+                bytes: self.settings.out_of_order,
+            },
             env.pool,
         ) {
             Arrival::InOrder { bytes, filled } => self.on_in_order_payload(bytes, filled, env),

@@ -38,6 +38,10 @@ pub struct Tuning {
     /// `tcp.mss_max` of this connection, in bytes, at most the knob's value. This setting also
     /// bounds the MSS offered in the SYN. RFC 9293 §3.7.1.
     pub mss_max: u32,
+    /// `tcp.unacknowledged` of this connection, in bytes.
+    pub unacknowledged: u32,
+    /// `tcp.out_of_order` of this connection, in bytes.
+    pub out_of_order: u32,
     /// Nagle's algorithm is on.
     pub nagle: bool,
     /// The application has corked the connection: less than a segment waits until the cork
@@ -73,6 +77,8 @@ impl Tuning {
             unsent_low_water: 0,
             receive_low_water: 0,
             mss_max: config.mss_max,
+            unacknowledged: config.unacknowledged,
+            out_of_order: config.out_of_order,
             nagle: config.nagle,
             corked: false,
             quick_ack: false,
@@ -121,6 +127,8 @@ impl Tuning {
             SocketOption::ReceiveBuffer(self.receive_buffer),
             SocketOption::ReceiveLowWater(self.receive_low_water),
             SocketOption::MaxSegment(self.mss_max),
+            SocketOption::Unacknowledged(self.unacknowledged),
+            SocketOption::OutOfOrder(self.out_of_order),
             SocketOption::Keepalive(self.keepalive_time),
             SocketOption::KeepaliveInterval(self.keepalive_interval),
             SocketOption::KeepaliveProbes(self.keepalive_probes),
@@ -167,6 +175,10 @@ pub enum SocketOption {
     /// TCP options included. The MSS offered is set before the open, by [`Tuning::mss_max`].
     /// RFC 9293 §3.7.1.
     MaxSegment(u32),
+    /// Largest number of bytes sent and not acknowledged (`tcp.unacknowledged`).
+    Unacknowledged(u32),
+    /// Largest number of bytes kept out of order (`tcp.out_of_order`).
+    OutOfOrder(u32),
     /// `TCP_KEEPIDLE`: idle time before the first keepalive probe (`tcp.keepalive_time`); zero is
     /// off. RFC 9293 §3.8.4. Times are kept in whole milliseconds, rounded up.
     Keepalive(Duration),
@@ -212,6 +224,14 @@ impl SocketOption {
             Self::MaxSegment(bytes) => {
                 let legal = (low.mss_max, high.mss_max);
                 in_range("tcp.mss_max", bytes, legal, "bytes")
+            }
+            Self::Unacknowledged(bytes) => {
+                let legal = (low.unacknowledged, high.unacknowledged);
+                in_range("tcp.unacknowledged", bytes, legal, "bytes")
+            }
+            Self::OutOfOrder(bytes) => {
+                let legal = (low.out_of_order, high.out_of_order);
+                in_range("tcp.out_of_order", bytes, legal, "bytes")
             }
             Self::Keepalive(time) => {
                 let legal = (low.keepalive_time, high.keepalive_time);

@@ -276,7 +276,7 @@ impl Connection {
         let negotiated =
             u32::from(self.agreed.peer_mss.min(self.path.limit())).min(self.mss_max(env));
         let memory = u64::from(env.pool.block_count()) * u64::from(env.pool.block_size());
-        let buffer = self.send_size.get().min(env.config.unacknowledged);
+        let buffer = self.send_size.get().min(self.settings.unacknowledged);
         let buffer = u64::from(buffer).min(memory) as u32;
         let payload = negotiated.saturating_sub(self.agreed.options_len()).max(1);
         // Treat a window below two segments like a buffer below two segments, but only once the

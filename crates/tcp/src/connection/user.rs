@@ -377,6 +377,11 @@ impl Connection {
                 settings.mss_max = bytes as u16;
                 self.update_mss(env);
             }
+            SocketOption::Unacknowledged(bytes) => {
+                settings.unacknowledged = bytes;
+                self.update_mss(env);
+            }
+            SocketOption::OutOfOrder(bytes) => settings.out_of_order = bytes,
             SocketOption::Keepalive(time) => {
                 settings.keepalive_time = Millis::new(time);
                 self.restart_keepalive(env);

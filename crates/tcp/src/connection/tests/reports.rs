@@ -166,7 +166,7 @@ fn every_setting_out_of_its_range_is_refused_by_name() {
     let legal = Tuning::from_config(&TcpConfig::default());
     assert_eq!(legal.check(&registry), Ok(()));
     type Change = fn(&mut Tuning);
-    let changes: [(&str, Change); 10] = [
+    let changes: [(&str, Change); 12] = [
         ("tcp.send_buffer", |t| t.send_buffer = HIGH.send_buffer + 1),
         ("tcp.send_buffer_max", |t| {
             t.send_buffer_max = HIGH.send_buffer_max + 1
@@ -181,6 +181,12 @@ fn every_setting_out_of_its_range_is_refused_by_name() {
         ("unsent_low_water", |t| t.unsent_low_water = (1 << 30) + 1),
         ("receive_low_water", |t| t.receive_low_water = (1 << 30) + 1),
         ("tcp.mss_max", |t| t.mss_max = LOW.mss_max - 1),
+        ("tcp.unacknowledged", |t| {
+            t.unacknowledged = LOW.unacknowledged - 1
+        }),
+        ("tcp.out_of_order", |t| {
+            t.out_of_order = HIGH.out_of_order + 1
+        }),
         ("tcp.keepalive_probes", |t| {
             t.keepalive_probes = HIGH.keepalive_probes + 1
         }),
