@@ -28,41 +28,180 @@ fn library() -> &'static Path {
     })
 }
 
-/// Compiles `tests/c/NAME.c` with `flags`, runs it with `arguments`, and returns its output.
-fn run(name: &str, flags: &[&str], arguments: &[&str]) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    fs::create_dir_all(out).expect("the folder for tests is writable");
-    let program = out.join(format!("{name}{}", flags.concat().replace(['/', ','], "_")));
-    let compiled = Command::new("cc")
-        .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"])
-        .args(flags)
-        .arg("-I")
-        .arg(folder.join("include"))
-        .arg(folder.join(format!("tests/c/{name}.c")))
-        .arg(library())
-        .args(["-lpthread", "-ldl", "-lm", "-o"])
-        .arg(&program)
-        .status();
-    assert!(compiled.expect("a C compiler is installed").success());
-    let ran = Command::new(&program).args(arguments).output();
-    let ran = ran.expect("the program starts");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (said, complained) = (text(&ran.stdout), text(&ran.stderr));
-    assert!(ran.status.success(), "{name}: {said}{complained}");
-    said
+/// A program of `tests/c`, and what it is compiled with.
+struct Program {
+    /// Its main file, without `.c`.
+    name: &'static str,
+    /// Other files, below the crate's folder.
+    sources: &'static [&'static str],
+    flags: &'static [&'static str],
 }
 
-const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+impl Program {
+    /// Compiles the program, runs it with `arguments`, and returns its output.
+    fn run(&self, arguments: &[&str]) -> String {
+        let Self {
+            name,
+            sources,
+            flags,
+        } = self;
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        fs::create_dir_all(out).expect("the folder for tests is writable");
+        let unique = flags.concat().replace(['/', ',', '='], "_");
+        let program = out.join(format!("{name}{unique}"));
+        let mut compiler = Command::new("cc");
+        compiler.current_dir(folder);
+        compiler.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]);
+        for include in [
+            "include",
+            "linux",
+            "tests/c",
+            "compat/unet3",
+            "compat/netburner",
+        ] {
+            compiler.arg("-I").arg(include);
+        }
+        compiler
+            .args(*flags)
+            .arg(format!("tests/c/{name}.c"))
+            .args(*sources)
+            .arg(library())
+            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(&program);
+        let compiled = compiler.status().expect("a C compiler is installed");
+        assert!(compiled.success(), "{compiler:?}");
+        let ran = Command::new(&program).args(arguments).output();
+        let ran = ran.expect("the program starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (said, complained) = (text(&ran.stdout), text(&ran.stderr));
+        assert!(ran.status.success(), "{name}: {said}{complained}");
+        println!("{said}");
+        said
+    }
+}
+
+const ADDRESS: &str = "-fsanitize=address,undefined";
+const FATAL: &str = "-fno-sanitize-recover=all";
+const SANITIZERS: &[&str] = &[ADDRESS, FATAL];
+
+/// Files that the programs for other systems are compiled with.
+const UNET3: &[&str] = &["tests/c/cable_system.c", "compat/unet3/unet3.c"];
+const NETBURNER: &[&str] = &["tests/c/cable_system.c", "compat/netburner/netburner.c"];
+const NUTTX: &[&str] = &["tests/c/cable_system.c", "compat/nuttx/posix.c"];
 
 #[test]
 fn bytes_come_back_unchanged_through_the_c_interface() {
-    let said = run("echo", SANITIZERS, &[]);
+    let echo = Program {
+        name: "echo",
+        sources: &[],
+        flags: SANITIZERS,
+    };
+    let said = echo.run(&[]);
     assert!(said.contains("udp echo"), "{said}");
 }
 
 #[test]
+fn the_library_never_calls_malloc() {
+    let echo = Program {
+        name: "echo",
+        sources: &["tests/c/no_malloc.c"],
+        flags: &[
+            "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc",
+            "-Wl,--wrap=posix_memalign,--wrap=aligned_alloc",
+        ],
+    };
+    echo.run(&[]);
+}
+
+/// The environment variable FULLPIPE_MISUSE has another number of calls, and a seed.
+#[test]
 fn random_calls_with_wrong_arguments_are_refused() {
-    let said = run("misuse", SANITIZERS, &["20000", "1"]);
+    let misuse = Program {
+        name: "misuse",
+        sources: &[],
+        flags: SANITIZERS,
+    };
+    let asked = env::var("FULLPIPE_MISUSE").unwrap_or_else(|_| "20000 1".to_owned());
+    let said = misuse.run(&asked.split(' ').collect::<Vec<_>>());
     assert!(said.contains("36 of 36 blocks free"), "{said}");
+}
+
+#[test]
+fn a_call_of_a_second_thread_is_refused() {
+    let threads = Program {
+        name: "threads",
+        sources: &[],
+        flags: SANITIZERS,
+    };
+    threads.run(&[]);
+}
+
+/// With 1,024 bytes of send buffer each segment waits for a delayed ACK; with 16,384 none does.
+#[test]
+fn a_program_for_unet3_runs_and_is_much_faster_tuned_than_default() {
+    let run = |flags| {
+        let program = Program {
+            name: "unet3_program",
+            sources: UNET3,
+            flags,
+        };
+        let said = program.run(&[]);
+        let number = |after: &str| -> f64 {
+            let (_, rest) = said.split_once(after).expect("it prints its times");
+            let digits = rest.split(' ').next().expect("a number follows");
+            digits.parse().expect("a number")
+        };
+        (number("sent in "), number("received in "))
+    };
+    let default = run(SANITIZERS);
+    let tuned = run(&[
+        ADDRESS,
+        FATAL,
+        "-DCFG_TCP_SND_WND=16384",
+        "-DCFG_TCP_RCV_WND=32768",
+        "-DCFG_PKT_RCV_QUE=255",
+        "-DETH1_RXDESC_CNT=18",
+    ]);
+    assert!(default.0 > 100.0 * tuned.0, "send: {default:?} {tuned:?}");
+    assert!(default.1 > 4.0 * tuned.1, "receive: {default:?} {tuned:?}");
+}
+
+#[test]
+fn each_setting_of_netburner_changes_what_is_on_the_wire() {
+    let netburner = Program {
+        name: "netburner",
+        sources: NETBURNER,
+        flags: SANITIZERS,
+    };
+    netburner.run(&[]);
+}
+
+#[test]
+fn a_long_posix_write_gets_through_a_small_pool() {
+    for flags in [
+        &[
+            ADDRESS,
+            FATAL,
+            "-include",
+            "compat/nuttx/posix.h",
+            "-DCONFIG_IOB_NBUFFERS=36",
+            "-DCONFIG_IOB_BUFSIZE=196",
+        ],
+        &[
+            ADDRESS,
+            FATAL,
+            "-include",
+            "compat/nuttx/posix.h",
+            "-DCONFIG_IOB_NBUFFERS=1024",
+            "-DCONFIG_IOB_BUFSIZE=196",
+        ],
+    ] {
+        let nuttx = Program {
+            name: "nuttx",
+            sources: NUTTX,
+            flags,
+        };
+        nuttx.run(&[]);
+    }
 }

@@ -42,9 +42,10 @@ struct cable_host {
     void *arena;
     void *mapped;
     size_t arena_len, mapped_len;
-    uint64_t *clock;
     /* Drops each n-th frame; 0 drops none. */
     unsigned lose, frames;
+    /* Sees each frame that the host sends; may be NULL. */
+    void (*watch)(const uint8_t *frame, size_t len);
 };
 
 static inline const uint8_t *cable_receive(void *context, size_t *len, struct fp_received *received)
@@ -76,6 +77,8 @@ static inline void cable_send(void *context, size_t len, const struct fp_sending
     unsigned at = (out->first + out->count) % CABLE_FRAMES;
     (void)sending;
     host->frames++;
+    if (host->watch != NULL)
+        host->watch(host->lent, len);
     if (host->lose != 0 && host->frames % host->lose == 0)
         return;
     memcpy(out->frame[at], host->lent, len);

@@ -1,0 +1,22 @@
+/* Replaces the allocator of C for the library: the linker sends its calls here (`--wrap`).
+ *
+ * The one rule: the library allocates nothing outside of its arenas, so a call is a failure.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WRAPPED(name, arguments)                                    \
+    void *__wrap_##name arguments;                                  \
+    void *__wrap_##name arguments                                   \
+    {                                                               \
+        fprintf(stderr, "the library called %s\n", #name);          \
+        abort();                                                    \
+    }
+
+WRAPPED(malloc, (size_t size __attribute__((unused))))
+WRAPPED(calloc, (size_t count __attribute__((unused)), size_t size __attribute__((unused))))
+WRAPPED(realloc, (void *block __attribute__((unused)), size_t size __attribute__((unused))))
+WRAPPED(posix_memalign, (void **block __attribute__((unused)), size_t align __attribute__((unused)),
+                         size_t size __attribute__((unused))))
+WRAPPED(aligned_alloc, (size_t align __attribute__((unused)), size_t size __attribute__((unused))))
