@@ -1,14 +1,95 @@
-//! `cargo xtask capi`: the C header and library.
+//! `cargo xtask capi`: the C header and library, and the programs of other systems.
 //!
 //! The one rule: `fullpipe.h` is made from `crates/capi/src` by cbindgen, and from the tables of
 //! knobs and limits; it is committed, and `cargo xtask tidy` compares it with them.
 
-use std::fmt::Write;
+mod install;
+mod unet3;
 
-use anyhow::{Context, Result};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
 use fullpipe::{Config, Limit, ReceiveLimit};
 
 use crate::repository;
+
+/// Install the C library, or run the program of the uNet3 document with it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  cargo xtask capi --install /usr/local       header, libraries, pkg-config file, CMake package, man page
+  cargo xtask capi --unet3 DOCUMENT           the document's program, default and tuned, against iperf (as root)
+  cargo xtask capi --unet3 DOCUMENT --seconds 200
+  cargo xtask capi --misuse 1000000           random calls with wrong arguments, under sanitizers")]
+pub struct CapiArguments {
+    /// Build an optimised library and copy it, with all that belongs to it, below this folder
+    #[arg(long, value_name = "PREFIX")]
+    install: Option<PathBuf>,
+    /// Compile the program in this document as it is, and run its five tests against stock iperf (as root)
+    #[arg(long, value_name = "DOCUMENT")]
+    unet3: Option<PathBuf>,
+    /// Length of each test of --unet3
+    #[arg(long, value_name = "S", default_value_t = 5)]
+    seconds: u32,
+    /// Make this many random calls with wrong arguments
+    #[arg(long, value_name = "CALLS")]
+    misuse: Option<u64>,
+    /// The seed of --misuse
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+}
+
+/// Does what the arguments ask for.
+///
+/// # Errors
+/// If nothing is asked for, or something fails.
+pub fn run(arguments: &CapiArguments) -> Result<()> {
+    let CapiArguments {
+        install,
+        unet3,
+        seconds,
+        misuse,
+        seed,
+    } = arguments;
+    if install.is_none() && unet3.is_none() && misuse.is_none() {
+        bail!("say what to do: --install PREFIX, --unet3 DOCUMENT or --misuse CALLS");
+    }
+    if let Some(prefix) = install {
+        install::run(prefix)?;
+    }
+    if let Some(document) = unet3 {
+        unet3::run(document, *seconds)?;
+    }
+    if let Some(calls) = misuse {
+        let mut tests = Command::new(env!("CARGO"));
+        tests.args(["test", "--package", "fullpipe-capi", "--test", "c_programs"]);
+        tests.args(["--", "--nocapture", "random_calls"]);
+        tests.env("FULLPIPE_MISUSE", format!("{calls} {seed}"));
+        execute(&mut tests)?;
+    }
+    Ok(())
+}
+
+/// Runs a command, which must succeed.
+fn execute(command: &mut Command) -> Result<()> {
+    command.current_dir(repository::root());
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .status()
+        .with_context(|| format!("running {name}"))?;
+    ensure!(status.success(), "{name} failed: {status}");
+    Ok(())
+}
+
+/// Builds the optimised libraries and returns their folder.
+fn build() -> Result<PathBuf> {
+    execute(Command::new(env!("CARGO")).args(["build", "--release", "-p", "fullpipe-capi"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| repository::root().join("target"));
+    Ok(target.join("release"))
+}
 
 /// The header, below the root.
 pub const HEADER: &str = "crates/capi/include/fullpipe.h";

@@ -1,4 +1,5 @@
-//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `footprint`, `bench`, `screenshots`.
+//! The repository's own tasks: `cargo xtask test`, `tidy`, `soak`, `docs`, `footprint`, `capi`,
+//! `bench`, `screenshots`.
 //!
 //! The one rule: CI and people run the same commands, so no task needs a tool that must be
 //! installed by hand.
@@ -40,6 +41,7 @@ enum Task {
     Soak(soak::SoakArguments),
     Docs(docs::DocsArguments),
     Footprint(footprint::FootprintArguments),
+    Capi(capi::CapiArguments),
     Bench(bench::BenchArguments),
     Screenshots(screenshots::ScreenshotsArguments),
 }
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Task::Soak(arguments) => soak::run(&arguments),
         Task::Docs(arguments) => docs::run(&arguments),
         Task::Footprint(arguments) => footprint::run(&arguments),
+        Task::Capi(arguments) => capi::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Screenshots(arguments) => screenshots::run_all(&arguments),
     };
