@@ -315,7 +315,8 @@ pub struct Ready {
     /// ([`SocketOption::ReceiveLowWater`]) does not count.
     pub readable: bool,
     /// A write would accept at least one byte, or the connection has ended. After a blocked
-    /// writer was notified, this stays true until its next write even if the room is gone.
+    /// writer was notified, this stays true until its next write even if the room is gone. After a
+    /// whole write (knob `tcp.write_atomic`) was refused, false until all of it fits.
     pub writable: bool,
     /// The peer closed its direction; earlier payload may still be unread.
     pub peer_closed: bool,

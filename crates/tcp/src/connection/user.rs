@@ -25,8 +25,13 @@ impl Connection {
         let (room, _) = self.send.write_room(capacity, atomic, env.pool);
         // A writer that was notified of room is still writable if other connections have
         // taken the memory since: only a refused write asks for the next event.
-        let was_notified = self.send.blocked.as_ref().is_some_and(|write| write.woken);
-        let has_room = room > 0 || was_notified;
+        let has_room = match &self.send.blocked {
+            Some(write) if write.woken => true,
+            // Less room than a refused whole write is no room: its writer would ask again and
+            // again.
+            Some(write) if atomic => room >= write.wanted,
+            Some(_) | None => room > 0,
+        };
         Ready {
             connected: self.state.is_synchronized(),
             readable: self.is_readable() || ended,

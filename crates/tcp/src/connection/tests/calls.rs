@@ -23,6 +23,28 @@ fn a_direction_closed_before_the_handshake_ends_takes_no_payload() {
     assert!(server.writable && server.readable && server.peer_closed);
 }
 
+/// A program that polls would otherwise repeat the write for ever, without a wait.
+#[test]
+fn after_a_refused_whole_write_a_connection_is_writable_when_all_of_it_fits() {
+    let config = TcpConfig {
+        send_buffer: 10_000,
+        write_atomic: true,
+        ..TcpConfig::default()
+    };
+    let mut pair = Pair::established(config, TcpConfig::default());
+    let writable = |pair: &mut Pair| pair.at(CLIENT, |c, env| c.ready(env).writable);
+    let write =
+        |pair: &mut Pair, length| pair.at(CLIENT, |c, env| c.write(&[7; 20_000][..length], env));
+    assert_eq!(write(&mut pair, 6_000), Ok(6_000));
+    assert!(writable(&mut pair), "there is room");
+    assert_eq!(write(&mut pair, 6_000), Ok(0));
+    assert!(!writable(&mut pair), "less room than was asked for");
+    pair.run_for(Duration::from_millis(500));
+    assert!(writable(&mut pair), "the first write was acknowledged");
+    assert_eq!(write(&mut pair, 20_000), Ok(0), "more than the buffer");
+    assert!(!writable(&mut pair));
+}
+
 #[test]
 fn calls_after_the_end_give_its_reason() {
     let mut pair = Pair::established(TcpConfig::default(), TcpConfig::default());
