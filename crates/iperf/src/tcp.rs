@@ -45,6 +45,8 @@ struct Flow {
     tally: Tally,
     /// Position in a write that was accepted in part.
     written: usize,
+    /// The last write was refused.
+    is_blocked: bool,
 }
 
 /// The progress of a sender.
@@ -64,10 +66,13 @@ impl Flow {
             last_arrival: now,
             tally: Tally::default(),
             written: 0,
+            is_blocked: false,
         }
     }
 
-    /// Writes as much of `remaining` as the stack takes, in writes of `length`.
+    /// Writes as much of `remaining` as the stack takes, in writes of `length`. After a refusal
+    /// waits until the connection is writable: a write that is refused again is work for the stack,
+    /// and a device that repeated it in each turn would never sleep.
     fn send(
         &mut self,
         remaining: &mut Remaining,
@@ -81,9 +86,13 @@ impl Flow {
             if wanted == 0 {
                 return Ok(Sent::All);
             }
+            if self.is_blocked && !stack.tcp_ready(self.id, now)?.writable {
+                return Ok(Sent::Blocked);
+            }
             let payload = &PAYLOAD[self.written..self.written + wanted];
             let taken = stack.tcp_write(self.id, payload, now)?;
-            if taken == 0 {
+            self.is_blocked = taken == 0;
+            if self.is_blocked {
                 return Ok(Sent::Blocked);
             }
             self.tally.moved(taken);

@@ -129,7 +129,8 @@ fn ended(has_ended: bool) -> Result<Step, Failure> {
     Ok(if has_ended { Step::Ended } else { Step::Waits })
 }
 
-/// Writes the header once the connection is established.
+/// Begins the test once the connection is established: writes its header, if it has one. A test
+/// shorter than a header has none, because a server would wait for the rest of it.
 fn begin(
     plan: &TestPlan,
     flow: &mut Flow,
@@ -145,8 +146,9 @@ fn begin(
     }
     *flow = Flow::new(flow.id, flow.peer, now);
     let mut remaining = Remaining::new(plan.amount, now);
-    if !plan.reverse && remaining.next_length(CLIENT_LEN, now) < CLIENT_LEN {
-        // Too short for a header: the server would wait for the rest of it.
+    let has_room = remaining.next_length(CLIENT_LEN, now) == CLIENT_LEN;
+    let has_header = plan.reverse || (plan.sends_header && has_room);
+    if !has_header {
         return Ok(Step::Next(State::Sending(remaining)));
     }
     let mut head = [0; CLIENT_LEN];
