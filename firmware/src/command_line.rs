@@ -29,6 +29,8 @@ pub struct Options<'a> {
     pub rate: Rate,
     /// The server of a client sends.
     pub reverse: bool,
+    /// A TCP client sends no header, so that the server sends no answer to it.
+    pub headerless: bool,
     /// Number of tests after which a server ends; 0 for a server that never ends.
     pub tests: u32,
     /// Measures the stack depth of each turn, which slows it.
@@ -36,14 +38,13 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Parses a command line: the program, a role, then options.
+    /// Parses a command line: the program, then options.
     ///
     /// # Errors
     /// Returns the word that is not understood.
     pub fn parse(line: &'a str) -> Result<Self, &'a str> {
-        let mut words = line.split_ascii_whitespace().skip(1);
         let mut options = Self {
-            role: words.next().unwrap_or("tcp-server"),
+            role: "tcp-server",
             config: Config::default(),
             address: Ipv4Addr::new(10, 77, 0, 2),
             peer: Ipv4Addr::new(10, 77, 0, 1),
@@ -52,14 +53,27 @@ impl<'a> Options<'a> {
             length: None,
             rate: Rate::Bits(fullpipe_iperf::UDP_RATE),
             reverse: false,
+            headerless: false,
             tests: 0,
             measures_stack: false,
         };
-        for word in words {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            options.set(name, value).ok_or(word)?;
+        for word in line.split_ascii_whitespace().skip(1) {
+            match word.split_once('=') {
+                Some((name, value)) => options.set(name, value).ok_or(word)?,
+                None => options.switch(word),
+            }
         }
         Ok(options)
+    }
+
+    /// Applies a word without a value. A program refuses a role that it does not know.
+    fn switch(&mut self, word: &'a str) {
+        match word {
+            "reverse" => self.reverse = true,
+            "headerless" => self.headerless = true,
+            "stack" => self.measures_stack = true,
+            role => self.role = role,
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
@@ -73,8 +87,6 @@ impl<'a> Options<'a> {
             "length" => self.length = Some(parse(value)?),
             "rate" => self.rate = Rate::Bits(parse(value)?),
             "tests" => self.tests = parse(value)?,
-            "reverse" => self.reverse = true,
-            "stack" => self.measures_stack = true,
             knob if knob.contains('.') => self.config.set(knob, value).ok()?,
             _ => return None,
         }

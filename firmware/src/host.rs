@@ -34,6 +34,8 @@ pub struct Host {
     link_checked: Instant,
     /// Fewest free blocks seen after a turn.
     least_free: u32,
+    /// Time spent asleep.
+    asleep: Duration,
 }
 
 impl Host {
@@ -77,6 +79,7 @@ impl Host {
             link_is_up: false,
             link_checked: Instant::ZERO,
             least_free,
+            asleep: Duration::ZERO,
         }
     }
 
@@ -147,6 +150,7 @@ impl Host {
             Some(now + LINK_CHECK),
         ];
         self.clock.wait_until(timeouts.into_iter().flatten().min());
+        self.asleep += self.clock.now().since(now);
     }
 
     /// Returns true while a connection sends, closes or holds memory, or a datagram waits.
@@ -158,6 +162,7 @@ impl Host {
 
     /// Prints the use of memory, and the stack depth if it was measured.
     fn report(&mut self) {
+        let now = self.clock.now();
         let pool = self.stack.pool();
         println!(
             "pool: {} blocks of {} free, fewest {}",
@@ -165,10 +170,16 @@ impl Host {
             pool.block_count(),
             self.least_free,
         );
+        let counters = self.stack.counters();
+        println!(
+            "awake: {} ms, {} packets in, {} out",
+            (now.since(Instant::ZERO) - self.asleep).as_millis(),
+            counters.mib.ip_in_receives,
+            counters.mib.ip_out_requests,
+        );
         if let Some(depth) = &self.depth {
             println!("stack depth of turn: {} bytes", depth.most);
         }
-        let now = self.clock.now();
         self.stack.verify(now);
     }
 }

@@ -11,6 +11,7 @@ pub mod arena;
 pub mod board;
 pub mod command_line;
 pub mod host;
+pub mod http;
 pub mod lan9118;
 pub mod semihosting;
 pub mod start;

@@ -48,6 +48,7 @@ fn run(options: &Options<'_>, clock: Clock) -> bool {
         length: options.length.unwrap_or(own),
         rate: options.rate,
         reverse: options.reverse,
+        sends_header: !options.headerless,
     };
     let local = (options.address, port).into();
     let mut datagram = [0; 1472];

@@ -4,6 +4,8 @@
 //! copied to stderr at once.
 
 use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
 };
@@ -30,6 +32,7 @@ pub struct Device {
     qemu: Child,
     lines: Lines,
     errors: Lines,
+    monitor: PathBuf,
     /// Frames that passed the device, both directions.
     pub capture: PathBuf,
 }
@@ -40,8 +43,10 @@ impl Device {
     pub fn start(program: &str, line: &str) -> Self {
         let folder = std::env::var(FOLDER)
             .unwrap_or_else(|_| panic!("{FOLDER} is not set: cargo xtask test --only firmware"));
-        let capture = format!("fullpipe-device-{}.pcap", std::process::id());
-        let capture = std::env::temp_dir().join(capture);
+        let file = |ending: &str| {
+            std::env::temp_dir().join(format!("fullpipe-device-{}.{ending}", std::process::id()))
+        };
+        let (monitor, capture) = (file("monitor"), file("pcap"));
         let semihosting = std::iter::once(program)
             .chain(line.split_ascii_whitespace())
             .fold("enable=on,target=native".to_owned(), |all, word| {
@@ -61,7 +66,10 @@ impl Device {
                 "-object",
                 &format!("filter-dump,id=dump,netdev=net,file={}", capture.display()),
             ])
-            .args(["-monitor", "none"])
+            .args([
+                "-monitor",
+                &format!("unix:{},server=on,wait=off", monitor.display()),
+            ])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -73,6 +81,7 @@ impl Device {
             qemu,
             lines,
             errors,
+            monitor,
             capture,
         };
         device.wait_for("ready");
@@ -89,6 +98,23 @@ impl Device {
     pub fn wait_for(&self, text: &str) {
         let found = wait_until(|| self.lines.so_far().contains(text));
         assert!(found, "the device did not print `{text}`: {}", self.said());
+    }
+
+    /// Gives a command to QEMU's monitor (`set_link net off`).
+    pub fn command(&self, command: &str) {
+        eprintln!("(qemu) {command}");
+        let mut monitor = UnixStream::connect(&self.monitor).expect("QEMU has a monitor");
+        writeln!(monitor, "{command}").expect("QEMU reads it");
+        // QEMU prints a prompt at the start, and one after the command.
+        let timeout = Some(std::time::Duration::from_secs(5));
+        monitor.set_read_timeout(timeout).expect("not zero");
+        let mut answer = Vec::new();
+        while String::from_utf8_lossy(&answer).matches("(qemu) ").count() < 2 {
+            let mut part = [0; 256];
+            let len = monitor.read(&mut part).expect("QEMU answers");
+            assert!(len > 0, "QEMU ended: {}", self.said());
+            answer.extend(&part[..len]);
+        }
     }
 
     /// Waits for the end of the program. Returns what it printed, and whether it succeeded.
@@ -108,6 +134,7 @@ impl Drop for Device {
     fn drop(&mut self) {
         let _ = self.qemu.kill();
         let _ = self.qemu.wait();
+        let _ = std::fs::remove_file(&self.monitor);
     }
 }
 

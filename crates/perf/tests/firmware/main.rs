@@ -7,6 +7,12 @@
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
 mod device;
+mod faults;
+mod flood;
+mod limits;
+#[path = "../live_link/path.rs"]
+mod path;
+mod radio;
 #[path = "../stock_iperf/stock.rs"]
 mod stock;
 
@@ -67,15 +73,22 @@ fn check_capture(capture: &Path) {
     std::fs::remove_file(capture).expect("the file is there");
 }
 
-/// Checks the device's last lines: it succeeded, and all of its pool is free.
+/// Checks the end of the device: no test failed, and all of its pool is free.
 fn check_end(device: Device) -> String {
+    let (text, succeeded) = check_pool(device);
+    assert!(succeeded, "{text}");
+    text
+}
+
+/// Checks at the end of the device that all of its pool is free. Returns what it printed, and
+/// whether no test failed.
+fn check_pool(device: Device) -> (String, bool) {
     let capture = device.capture.clone();
     let (text, succeeded) = device.end();
-    assert!(succeeded, "{text}");
     let (free, all) = (number(&text, "pool: "), number(&text, " blocks of "));
     assert_eq!(free, all, "{text}");
     check_capture(&capture);
-    text
+    (text, succeeded)
 }
 
 /// Runs a test of two seconds in which the stock program is the client. Returns the device's text

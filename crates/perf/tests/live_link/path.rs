@@ -27,6 +27,15 @@ pub struct Path {
     pub sides: [Namespace; 2],
 }
 
+/// Stops the link when the body of a path ends, even if the body panics.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 impl Path {
     /// Creates the networks and the link, runs `body` with them, and returns the link's last
     /// report. Calls `report` every half a second.
@@ -51,8 +60,9 @@ impl Path {
                 let stop = || stop.load(Ordering::Acquire);
                 live.run(&stop, Duration::from_millis(500), report)
             });
+            let stops = StopOnDrop(&stop);
             let result = body(&path);
-            stop.store(true, Ordering::Release);
+            drop(stops);
             let ended = running
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -139,12 +139,12 @@ impl Stock {
     /// Waits until the server listens. Does not connect, because iperf would count the connection
     /// as a test.
     pub fn wait_for_tcp(&self, at: SocketAddr) {
-        self.wait_for("/proc/net/tcp", at, " 00000000:0000 0A");
+        self.wait_for("/proc/thread-self/net/tcp", at, " 00000000:0000 0A");
     }
 
     /// Waits until the server's UDP socket is bound.
     pub fn wait_for_udp(&self, at: SocketAddr) {
-        self.wait_for("/proc/net/udp", at, " 00000000:0000");
+        self.wait_for("/proc/thread-self/net/udp", at, " 00000000:0000");
     }
 
     fn wait_for(&self, table: &str, at: SocketAddr, rest: &str) {

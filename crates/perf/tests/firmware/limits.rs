@@ -1,0 +1,96 @@
+//! The device's web server: curl reads its pages, and `/limits` names the limit of each connection.
+//!
+//! Rule: a slow reader holds a connection open. Its limit is known in advance: a send buffer smaller
+//! than a segment.
+
+use std::{
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    check_capture,
+    device::{DEVICE, Device, POOLS},
+    in_namespace, make_tap,
+};
+
+/// Buffers of a connection. Without a bound the first slow reader would take the whole pool of 36
+/// blocks.
+const BUFFERS: &str = "tcp.send_buffer=1400 tcp.receive_buffer=600";
+
+fn url(page: &str) -> String {
+    let [a, b, c, d] = DEVICE;
+    format!("http://{a}.{b}.{c}.{d}{page}")
+}
+
+/// Fetches `page`. Returns its status and its text.
+fn fetch(page: &str) -> (String, String) {
+    let output = Command::new("curl")
+        .args([
+            "-s",
+            "-S",
+            "--max-time",
+            "20",
+            "-w",
+            "\n%{http_code}",
+            &url(page),
+        ])
+        .output()
+        .expect("curl is installed");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{page}: {error}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let (text, status) = text.rsplit_once('\n').expect("curl prints the status");
+    if text.len() < 2_000 {
+        eprintln!("$ curl {page}\n{text}");
+    }
+    (status.to_owned(), text.to_owned())
+}
+
+/// A curl that reads slowly until it is dropped.
+struct SlowReader(Child);
+
+impl SlowReader {
+    fn start(page: &str) -> Self {
+        let child = Command::new("curl")
+            .args(["-s", "--limit-rate", "20k", "-o", "/dev/null", &url(page)])
+            .stdin(Stdio::null())
+            .spawn();
+        Self(child.expect("curl is installed"))
+    }
+}
+
+impl Drop for SlowReader {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "needs root, QEMU and the firmware: cargo xtask test"]
+fn firmware_shows_the_limits_of_its_connections_to_curl() {
+    in_namespace(
+        "limits::firmware_shows_the_limits_of_its_connections_to_curl",
+        || {
+            make_tap();
+            let device = Device::start("http", &format!("{} {BUFFERS}", POOLS[0]));
+            let (status, text) = fetch("/data/100000");
+            assert_eq!((status.as_str(), text.len()), ("200", 100_000));
+            assert_eq!(fetch("/nothing").0, "404");
+            let (_, alone) = fetch("/limits");
+            assert_eq!(alone.matches("limits (sender): ").count(), 1, "{alone}");
+            let slow = SlowReader::start("/data/100000000");
+            thread::sleep(Duration::from_millis(500));
+            let (_, both) = fetch("/limits");
+            assert_eq!(both.matches("limits (sender): ").count(), 2, "{both}");
+            assert!(both.contains("(sender): send_buffer"), "{both}");
+            drop(slow);
+            assert!(fetch("/").1.contains(" free"));
+            let capture = device.capture.clone();
+            drop(device);
+            check_capture(&capture);
+        },
+    );
+}

@@ -1,0 +1,87 @@
+//! The device over the radio link of the experiment `nuttx`, in real time, to a stock iperf.
+//!
+//! Rule: goodputs of one machine are compared with each other, not with published ones.
+
+use fullpipe_sim::{
+    LinkModel,
+    link::{Queue, Radio},
+};
+
+use crate::{
+    device::{Device, bytes, number},
+    path::Path,
+    run, stock,
+    stock::Stock,
+};
+
+/// The knobs of the device in `experiments/nuttx.toml`. A receive buffer of two blocks is enough for
+/// the 28 bytes that the stock server answers; with the preset's, their window would take half of
+/// the pool from the sender.
+const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
+    tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
+
+/// The link of `experiments/nuttx.toml`.
+fn radio() -> LinkModel {
+    LinkModel {
+        rate_bps: 11_000_000,
+        delay_us: 100,
+        queue: Queue::Device,
+        radio: Some(Radio {
+            access_us: 675,
+            backoff_us: 300,
+        }),
+        ..LinkModel::ideal()
+    }
+}
+
+/// Sends from the device for `seconds` with `settings`. Returns its text, and its goodput in
+/// hundredths of Mbit/s.
+fn send(path: &Path, seconds: u32, settings: &str) -> (String, u64) {
+    let server = path.sides[1].enter(|| {
+        let server = Stock::start(&["-s", "-y", "C"]);
+        server.wait_for_tcp(([0; 4], 5001).into());
+        server
+    });
+    let server = server.expect("root may");
+    let line = format!("tcp-client seconds={seconds} {DEVICE} {settings}");
+    let device = path.sides[0].enter(|| Device::start("iperf", &line));
+    let device = device.expect("root may");
+    let capture = device.capture.clone();
+    let (text, succeeded) = device.end();
+    assert!(succeeded, "{text}");
+    std::fs::remove_file(capture).expect("the file is there");
+    let rows = server.stop_and_read_rows(1);
+    let received: u64 = rows.iter().map(|row| row.bytes).sum();
+    assert_eq!(bytes(&text, "tcp sent"), received, "{text}");
+    let (_, rate) = text.split_once(" s, ").expect("the line of the test");
+    let hundredths = number(rate, "") * 100 + number(rate, ".");
+    (text, hundredths)
+}
+
+#[test]
+#[ignore = "needs root, QEMU and the firmware: cargo xtask test"]
+fn firmware_with_36_small_blocks_is_as_fast_as_with_1024_over_the_radio() {
+    let name = "radio::firmware_with_36_small_blocks_is_as_fast_as_with_1024_over_the_radio";
+    assert!(stock::is_installed(), "iperf 2 is installed");
+    crate::apart::apart(name, &[], || {
+        // QEMU and iperf inherit the priority: other programs of this machine must not delay a
+        // device that has four segments in flight.
+        fullpipe_host::run_at_once(1).expect("root may");
+        Path::with(radio(), 1, None, &mut |_| (), |path| {
+            path.sides[0].enter(|| {
+                let tap = crate::device::TAP;
+                run("ip", &format!("tuntap add dev {tap} mode tap"));
+                run("ip", &format!("link set {tap} master bridge0 up"));
+            })?;
+            let (_, ample) = send(path, 3, "pool.blocks=1024");
+            let (text, small) = send(path, 3, "");
+            println!("1,024 blocks: {ample}, 36 blocks: {small} hundredths of Mbit/s");
+            assert!(small * 100 >= ample * 95, "{small} of {ample}: {text}");
+            let (text, _) = send(path, 1, "tcp.write_atomic=true");
+            assert_eq!(bytes(&text, "tcp sent"), 60, "only iperf's header fits");
+            assert!(text.contains("limits (sender): memory "), "{text}");
+            Ok(())
+        })
+        .expect("root may");
+    });
+}
