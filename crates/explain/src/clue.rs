@@ -150,7 +150,8 @@ impl Clues {
             (Clue::Receiver(*limit), share)
         });
         let waits = waited.chain(held).filter(|(_, share)| *share >= WORTH);
-        let repair = sender.share(Limit::Recovery) / open;
+        let repair = [Limit::Recovery, Limit::CwndAfterLoss].map(|limit| sender.share(limit));
+        let repair = repair.iter().sum::<f64>() / open;
         let all = waits.chain(Self::of_counts(setup, played, repair));
         Self(all.collect())
     }

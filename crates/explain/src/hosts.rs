@@ -13,7 +13,7 @@ use crate::{
     lever::{Change, LeverKind},
     search::{Gain, Search},
     twin::{Speed, TwinFailure},
-    work::{ALL, COMBINED, EXTENDED, FEWEST, OTHERS, SINGLES},
+    work::{COMBINED, CONFIRMED, EXTENDED, FEWEST, OTHERS, SINGLES},
 };
 
 /// Rounds in which ample resources may reveal the next scarce resource.
@@ -64,10 +64,11 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
         search.twin.work().allow(OTHERS);
         search.singles(&search.of_others())?;
     }
-    // If no single lever helps, the whole budget is available for combinations.
+    // If no single lever helps, combinations may take most of the budget. The rest is for the levers
+    // of the path.
     let share = match Gain::first_worth(&singles) {
         Some(_) => COMBINED,
-        None => ALL,
+        None => CONFIRMED,
     };
     search.twin.work().allow(share);
     let tries = combinations(search, &mut clues, &singles, deep)?;

@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 
 use fullpipe_scenario::{PathAccount, Played, Setup, Shares, path::smallest_mtu};
+use fullpipe_sim::link::Direction;
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{
@@ -268,15 +269,39 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Sorts the levers at `places` by the share of the time that their clues explain, the largest
-    /// share first. Only clues that `clues` contains count.
+    /// Sorts the levers at `places` by the share of the time that they may explain, the largest
+    /// share first. For levers of links, the account of the unchanged row gives the share; for the
+    /// others their clues do, of which only those in `clues` count.
     pub fn likely_first(&self, clues: &Clues, places: &mut [usize]) {
-        let likely = |place: &usize| clues.share(self.levers[*place].clues);
+        let likely = |place: &usize| {
+            let lever = &self.levers[*place];
+            match lever.place {
+                Place::Link(link, way) => (self.share_of_link(lever.field, link, way), 0.0),
+                _ => clues.share(lever.clues),
+            }
+        };
         places.sort_by(|one, other| {
             let [one, other] = [one, other].map(likely);
             let by_time = other.0.total_cmp(&one.0);
             by_time.then_with(|| other.1.total_cmp(&one.1))
         });
+    }
+
+    /// Returns the share of the time that `field` of a link may explain: for the rate, the share for
+    /// which the direction `way` was busy; for an impairment, the share in which the sender repaired
+    /// losses or had a window that a loss had reduced; otherwise zero.
+    fn share_of_link(&self, field: &str, link: usize, way: Option<Direction>) -> f64 {
+        let first = &self.base.first;
+        if field == "rate" {
+            let link = &first.path.links[link];
+            return way.map_or(link.busy_share(), |way| link.direction(way).busy_share());
+        }
+        if USUAL.contains(&field) {
+            return 0.0;
+        }
+        let waited = Shares::of(first.sender.times());
+        let limits = [Limit::Recovery, Limit::CwndAfterLoss];
+        limits.map(|limit| waited.share(limit)).iter().sum()
     }
 
     /// Runs all levers at `places` with few seeds, then the best ones with all seeds. The likely

@@ -34,9 +34,9 @@ pub const EXTENDED: f64 = 0.82;
 /// slow readers and for impairments of the path.
 pub const CONFIRMED: f64 = 0.87;
 /// Share of a search at which the runs of other levers end, if no single lever of the hosts helps.
-pub const OTHERS: f64 = 0.4;
-/// The whole of a search, and of an explanation's progress.
-pub const ALL: f64 = 1.0;
+pub const OTHERS: f64 = 0.5;
+/// The whole of an explanation's progress.
+const ALL: f64 = 1.0;
 
 /// Function that receives the finished share of an explanation, from 0 to 1. If it returns
 /// `ControlFlow::Break`, the explanation ends.
