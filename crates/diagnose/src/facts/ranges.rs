@@ -13,6 +13,12 @@ impl Ranges {
         self.0.get(place).is_some_and(|range| range.0 <= start)
     }
 
+    /// Returns true if at least one byte from `start` to `end` is in the ranges.
+    pub fn has_some(&self, start: u64, end: u64) -> bool {
+        let place = self.0.partition_point(|range| range.1 <= start);
+        self.0.get(place).is_some_and(|range| range.0 < end)
+    }
+
     /// Adds the bytes from `start` to `end`.
     pub fn add(&mut self, start: u64, end: u64) {
         let first = self.0.partition_point(|range| range.1 < start);

@@ -71,7 +71,7 @@ impl ConnectionObserver {
             return self.give(self.now, segment);
         }
         self.waiting.push((self.now, *segment));
-        let is_known = self.handshake.has_offers() && self.handshake.done.is_some();
+        let is_known = self.handshake.whole_offers().is_some() && self.handshake.done.is_some();
         if is_known || self.waiting.len() >= SEGMENTS {
             self.start();
         }
@@ -252,14 +252,13 @@ impl ConnectionObserver {
             (Some(_), Some(_)) => TapSide::Middle,
             (None, _) | (_, None) => TapSide::Unknown,
         };
-        let offers = &self.handshake.offers;
+        let offers = self.handshake.whole_offers();
         Vantage {
             side,
             to_sender_ns: to_sender,
             to_receiver_ns: to_receiver,
-            has_handshake: self.handshake.has_offers(),
-            has_timestamps: offers.iter().flatten().count() == 2
-                && offers.iter().flatten().all(|offer| offer.timestamps),
+            has_handshake: offers.is_some(),
+            has_timestamps: offers.is_some_and(|all| all.iter().all(|offer| offer.timestamps)),
         }
     }
 }

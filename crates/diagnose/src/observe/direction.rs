@@ -56,8 +56,8 @@ pub struct Direction {
     /// Bytes reported by SACK blocks, at most [`SACKED`] ranges.
     sacked: Ranges,
     last_reordering: Option<(u64, super::episodes::Place)>,
-    /// Number of retransmitted segments of full size.
-    long_losses: u64,
+    /// Number of retransmissions of acknowledged bytes that no DSACK block has reported yet.
+    needless: u64,
     pub fin: Option<u64>,
 }
 
@@ -98,7 +98,7 @@ impl Direction {
             last_is_zero: false,
             sacked: Ranges::default(),
             last_reordering: None,
-            long_losses: 0,
+            needless: 0,
             fin: None,
         }
     }
@@ -197,7 +197,7 @@ impl Direction {
             }
             Arrival::Acknowledged => {
                 self.seen.retransmissions.spurious += 1;
-                self.seen.lost_after_tap += 1;
+                self.needless += 1;
                 self.repair(&sent);
             }
         }
@@ -223,9 +223,6 @@ impl Direction {
             Repair::TailProbe => kinds.tail_probe += 1,
         }
         self.path.on_loss(sent.at, self.waits.srtt());
-        if u64::from(sent.payload) + 12 >= self.waits.mss {
-            self.long_losses += 1;
-        }
     }
 
     /// Takes a segment of the receiver.
@@ -257,7 +254,9 @@ impl Direction {
             let may_be_delayed = in_flight <= 2 * self.waits.mss;
             self.sample(sample, may_be_delayed);
         }
-        let shift = if is_syn { Some(0) } else { self.shift };
+        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale it is of no use either,
+        // because the later windows are unknown.
+        let shift = self.shift.map(|shift| if is_syn { 0 } else { shift });
         let window = shift.map(|shift| u64::from(segment.window) << shift);
         if let Some(window) = window.filter(|_| !is_syn) {
             let largest = self.seen.largest_window_bytes.get_or_insert(window);
@@ -345,13 +344,18 @@ impl Direction {
         }
     }
 
+    /// Takes the proof that `count` retransmissions were spurious. Those of acknowledged bytes are
+    /// counted already.
     fn spurious(&mut self, at: u64, count: u64) {
-        let left = self.seen.lost_after_tap.min(count);
+        let known = self.needless.min(count);
+        self.needless -= known;
+        let more = self.seen.lost_after_tap.min(count - known);
+        self.seen.lost_after_tap -= more;
+        self.seen.retransmissions.spurious += more;
+        let left = known + more;
         if left == 0 {
             return;
         }
-        self.seen.lost_after_tap -= left;
-        self.seen.retransmissions.spurious += left;
         let at = self.view.received_at(at);
         self.waits.episodes.begin(at, EpisodeKind::Spurious, left);
         self.waits.on_needless(left);

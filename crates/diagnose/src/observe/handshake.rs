@@ -16,6 +16,8 @@ pub struct Offer {
     pub scale: Option<u8>,
     pub timestamps: bool,
     pub isn: u32,
+    /// True if the capture lacks options of this SYN.
+    is_cut: bool,
 }
 
 /// The handshake of a connection.
@@ -55,6 +57,7 @@ impl Handshake {
             scale: segment.options.window_scale,
             timestamps: segment.options.timestamps.is_some(),
             isn: segment.seq,
+            is_cut: segment.options_cut,
         };
         self.offers[segment.from.index()] = Some(offer);
         if flags.contains(TcpFlags::ACK) {
@@ -87,15 +90,22 @@ impl Handshake {
         trips
     }
 
-    /// Returns true if both SYNs were seen.
-    pub const fn has_offers(&self) -> bool {
-        self.offers[0].is_some() && self.offers[1].is_some()
+    /// SYN options of `end`; `None` if its SYN, or an option of it, was not captured.
+    pub fn whole_offer(&self, end: End) -> Option<Offer> {
+        self.offers[end.index()].filter(|offer| !offer.is_cut)
     }
 
-    /// Shift of the windows of `end`, at most 14 (RFC 7323 §2.3); `None` if a SYN was not seen.
+    /// SYN options of both ends, by [`End::index`]; `None` if a SYN, or an option of it, was not
+    /// captured.
+    pub fn whole_offers(&self) -> Option<[Offer; 2]> {
+        let [a, b] = End::BOTH.map(|end| self.whole_offer(end));
+        Some([a?, b?])
+    }
+
+    /// Shift of the windows of `end`, at most 14 (RFC 7323 §2.3); `None` if the options of a SYN
+    /// were not captured.
     pub fn shift(&self, end: End) -> Option<u8> {
-        let [a, b] = self.offers;
-        let (a, b) = (a?, b?);
+        let [a, b] = self.whole_offers()?;
         let own = if end == End::A { a } else { b };
         let both = a.scale.is_some() && b.scale.is_some();
         Some(if both { own.scale?.min(14) } else { 0 })

@@ -37,6 +37,17 @@ pub struct Noted {
     pub ecn: Ecn,
 }
 
+impl Noted {
+    /// The segment without its timestamps.
+    pub const fn without_timestamps(self) -> Self {
+        Self {
+            tsval: None,
+            tsecr: None,
+            ..self
+        }
+    }
+}
+
 /// A block of the SACK option of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotedSack {
@@ -61,6 +72,8 @@ pub struct SegmentLog {
     refuses_sack: bool,
     /// True if a SYN was seen without the window scale option.
     refuses_scaling: bool,
+    /// True if the capture lacks options of a segment.
+    has_cut_options: bool,
 }
 
 impl SegmentLog {
@@ -75,6 +88,7 @@ impl SegmentLog {
 
     /// Takes the next segment.
     pub fn on_segment(&mut self, segment: &Segment) {
+        self.has_cut_options |= segment.options_cut;
         if segment.flags.contains(TcpFlags::SYN) && !segment.options_cut {
             self.refuses_sack |= !segment.options.sack_permitted;
             self.refuses_scaling |= segment.options.window_scale.is_none();
@@ -170,6 +184,11 @@ impl SegmentLog {
     /// Number of segments that were not kept because the log was full.
     pub const fn omitted(&self) -> u64 {
         self.omitted
+    }
+
+    /// Returns true if the capture lacks options of a segment.
+    pub const fn has_cut_options(&self) -> bool {
+        self.has_cut_options
     }
 
     /// Returns true if a SYN without the window scale option was seen.

@@ -257,7 +257,7 @@ pub struct Vantage {
     pub to_sender_ns: Option<u64>,
     /// Smallest round-trip time from the tap to the receiver and back, in nanoseconds.
     pub to_receiver_ns: Option<u64>,
-    /// True if the handshake was captured.
+    /// True if both SYNs were captured with all their options.
     pub has_handshake: bool,
     /// True if both ends sent timestamps. RFC 7323 §3.
     pub has_timestamps: bool,

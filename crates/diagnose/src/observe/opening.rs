@@ -1,8 +1,9 @@
 //! Values that the analysis needs before it divides time: the position of the tap (the place of the
 //! capture), the shift of the windows, and the segment size.
 //!
-//! With a handshake, all of these values are known at the third segment. Without a handshake, the
-//! first [`SEGMENTS`] segments are kept and the values are inferred from them.
+//! With a handshake, all of these values are known at the third segment. If the capture lacks the
+//! handshake or options of it, the first [`SEGMENTS`] segments are kept and the values are inferred
+//! from them.
 //!
 //! Rule: without SYNs, a shift is inferred only if bytes in flight come close to the window that
 //! this shift gives. Otherwise windows are unknown.
@@ -15,7 +16,7 @@ use crate::{
     facts::unwrap::Unwrap,
 };
 
-/// Number of segments that are kept if no handshake was seen.
+/// Number of segments that are kept if the handshake was not captured whole.
 pub const SEGMENTS: usize = 1_024;
 
 /// An end, as the first segments of the capture show it.
@@ -51,7 +52,7 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
         .map(|(_, segment)| segment.payload)
         .filter(|len| *len > 0)
         .collect();
-    let offers = handshake.offers;
+    let offers = End::BOTH.map(|end| handshake.whole_offer(end));
     let peer = offers[end.other().index()].and_then(|offer| offer.mss);
     let timestamps = offers.iter().flatten().all(|offer| offer.timestamps);
     let agreed = peer.map(|mss| u32::from(mss) - if timestamps { 12.min(mss.into()) } else { 0 });
@@ -109,7 +110,11 @@ fn scale(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) -> Window
     let mut window = 0_u64;
     for (_, segment) in segments {
         if segment.flags.contains(TcpFlags::SYN) {
-            return WindowScale::Unknown;
+            if !segment.options_cut {
+                return WindowScale::Unknown;
+            }
+            // The window of a SYN is not scaled. RFC 7323 §2.2.
+            continue;
         }
         if segment.from == end {
             window = u64::from(segment.window);

@@ -41,7 +41,7 @@ pub fn cannot_tell(
             }
         };
         say(format!(
-            "The handshake was not captured: the receiver's window scale was not seen, and {scale}."
+            "The options of the handshake were not captured: the receiver's window scale was not seen, and {scale}."
         ));
     }
     match vantage.side {

@@ -5,6 +5,7 @@ use fullpipe_wire::{SackBlock, TcpFlags, TcpOptions};
 
 use super::{
     ConnectionObserver, EpisodeKind, ObservedConnection, SeenLimit, Side,
+    observed::WindowScale,
     rounds::{Cause, Rounds, Span},
 };
 use crate::{
@@ -295,6 +296,45 @@ fn a_filled_window_is_the_receive_window() {
     let (limit, share, confidence) = observed.main_limit().expect("time has passed");
     assert_eq!(limit, SeenLimit::Known(Limit::ReceiveWindow), "{share}");
     assert_eq!(confidence, Confidence::High);
+}
+
+/// A short snap length cuts the options of the SYNs. The window scale is then unknown, and not 0:
+/// more is in flight than the unscaled window allows.
+#[test]
+fn cut_options_of_the_handshake_leave_the_window_unknown() {
+    let mut script = Script {
+        connection: ConnectionObserver::new(),
+        ns: 0,
+    };
+    let syn = Segment {
+        flags: TcpFlags::SYN,
+        options_cut: true,
+        ..Segment::EMPTY
+    };
+    script.at(0, syn);
+    let answer = Segment {
+        from: End::B,
+        ack: 1,
+        flags: TcpFlags::SYN | TcpFlags::ACK,
+        window: 1_000,
+        ..syn
+    };
+    script.at(20, answer);
+    script.data(20, 1, 0);
+    let mut seq = 1;
+    for round in 0..12 {
+        for _ in 0..4 {
+            script.data(20 + 20 * round, seq, 1_460);
+            seq += 1_460;
+        }
+        script.ack(40 + 20 * round, seq, 1_000);
+    }
+    let observed = script.finish();
+    assert!(!observed.vantage.has_handshake);
+    let receiver = &observed.directions[End::B.index()];
+    assert_eq!(receiver.window_scale, WindowScale::Unknown);
+    let (limit, ..) = observed.main_limit().expect("time has passed");
+    assert_ne!(limit, SeenLimit::Known(Limit::ReceiveWindow));
 }
 
 /// A blocked writer wakes when a third of its buffer is free, and writes that third. The host takes
