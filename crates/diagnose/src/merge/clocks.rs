@@ -8,6 +8,8 @@
 //! capture shows the true division. A wrong drift makes the smallest round trip shorter, so a drift
 //! is accepted only if it lengthens that round trip by more than [`SHOWN`].
 
+use super::MergeFailure;
+
 /// Largest drift between two clocks: 1,000 parts per million.
 const MOST_DRIFT: f64 = 1e-3;
 /// A drift is accepted only if it lengthens the smallest round trip by more than this share of it.
@@ -18,6 +20,8 @@ const SHOWN_NS: f64 = 20_000.0;
 /// Drifts that lengthen the round trip nearly as much as the best drift are possible, too. Their
 /// lengthening may be smaller by this share.
 const AS_WELL: f64 = 0.02;
+/// The true drift may be larger than [`MOST_DRIFT`] if the best drift is above this share of it.
+const NEARLY: f64 = 0.99;
 /// Number of steps of a search. Each step shortens the range to two thirds of its length or less.
 const STEPS: u32 = 60;
 /// Fewest segments of each direction that a comparison needs.
@@ -42,11 +46,14 @@ pub struct ClockDifference {
 }
 
 /// Compares the clocks. Segments of `there` pass the first tap before the second; segments of
-/// `back` pass the second tap before the first. Returns `None` if either list has fewer than three
-/// segments.
-pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
+/// `back` pass the second tap before the first.
+///
+/// # Errors
+/// If either list has fewer than three segments, or if the drift may be larger than 1,000 parts per
+/// million.
+pub fn compare(there: &[Passed], back: &[Passed]) -> Result<ClockDifference, MergeFailure> {
     if there.len().min(back.len()) < FEWEST {
-        return None;
+        return Err(MergeFailure::NothingInCommon);
     }
     let there = Floor::of(there);
     let back = Floor::of(back);
@@ -64,8 +71,11 @@ pub fn compare(there: &[Passed], back: &[Passed]) -> Option<ClockDifference> {
         if low * high > 0.0 {
             drift = f64::midpoint(low, high);
         }
+        if drift != 0.0 && best.abs() > NEARLY * MOST_DRIFT {
+            return Err(MergeFailure::LargeDrift);
+        }
     }
-    Some(ClockDifference {
+    Ok(ClockDifference {
         ahead_ns: (there.least(drift) - back.least(-drift)) / 2.0,
         drift,
         round_trip_ns: round_trip(drift),

@@ -18,9 +18,24 @@ const HEADERS: u32 = 66;
 /// Largest number of frames made from a log.
 const FRAMES: usize = 1 << 19;
 
+/// The rules by which segments become frames.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cutting {
+    /// For each end, the payload of a piece; 0 if no segment is cut.
+    pub mss: [u32; 2],
+    /// True if frames are recognised without the TCP options, because a capture lacks some.
+    pub is_without_options: bool,
+}
+
 /// The frames that `from` sent, in the order of time. `at` returns the time of a segment in
-/// nanoseconds. If `mss` is not 0, segments longer than `mss` are cut into pieces of `mss` bytes.
-pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64) -> Vec<SeenFrame> {
+/// nanoseconds.
+pub fn frames(
+    log: &SegmentLog,
+    from: End,
+    cutting: Cutting,
+    at: &dyn Fn(&Noted) -> u64,
+) -> Vec<SeenFrame> {
+    let mss = cutting.mss[from.index()];
     let mut all = Vec::new();
     let mut sacks = log.sacks();
     for (place, segment) in log.segments().iter().enumerate() {
@@ -36,7 +51,10 @@ pub fn frames(log: &SegmentLog, from: End, mss: u32, at: &dyn Fn(&Noted) -> u64)
             let left = segment.payload - done;
             let len = if mss == 0 { left } else { left.min(mss) };
             let seq = segment.seq.wrapping_add(done);
-            all.push(piece(at_ns, segment, seq, len, own));
+            all.push(match cutting.is_without_options {
+                true => piece(at_ns, &segment.without_timestamps(), seq, len, &[]),
+                false => piece(at_ns, segment, seq, len, own),
+            });
             done += len;
             if done >= segment.payload {
                 break;
@@ -77,6 +95,14 @@ fn piece(at_ns: u64, segment: &Noted, seq: u32, len: u32, sacks: &[NotedSack]) -
     frame.ack = segment.ack;
     frame.is_marked = segment.ecn == Ecn::Ce;
     frame
+}
+
+/// First sequence number and payload in bytes of a frame that [`frames`] made; `None` without
+/// payload.
+pub fn payload(frame: &SeenFrame) -> Option<(u32, u32)> {
+    let (words, _) = frame.key();
+    let is_payload = frame.kind == FrameKind::Payload;
+    is_payload.then_some(((words[0] >> 32) as u32, words[0] as u32))
 }
 
 /// Returns the times at both taps of each frame that occurs once in `first` and once in `second`.

@@ -28,8 +28,9 @@ use crate::{
     inferred::{DirectionInference, EndFrames, Inferred, LossReason, SeenFrame, infer},
     observe::{Followed, Follower, Noted, ObservedConnection, SegmentLog},
 };
-use arrived::Arrived;
+use arrived::{Arrived, Missed};
 use clocks::{ClockDifference, Passed, compare};
+use frames::Cutting;
 
 /// Two taps are at different places if the smallest round trip between them is at least this, in
 /// nanoseconds.
@@ -61,6 +62,10 @@ pub enum MergeFailure {
     NothingInCommon,
     /// The captures were made at the same place: no time passes between the taps.
     SamePlace,
+    /// One clock was set while it captured: by the times, segments arrive before they are sent.
+    ClockWasSet,
+    /// The clocks drift apart by more than can be compared.
+    LargeDrift,
 }
 
 impl fmt::Display for MergeFailure {
@@ -73,6 +78,10 @@ impl fmt::Display for MergeFailure {
                 "fewer than three segments of each direction are in both captures, so the difference of their clocks is unknown"
             }
             Self::SamePlace => "both captures were made at the same place of the path",
+            Self::ClockWasSet => {
+                "by their times, segments arrive before they are sent: the clock of one capture was set while it captured"
+            }
+            Self::LargeDrift => "their clocks drift apart by more than 1,000 parts in a million",
         })
     }
 }
@@ -112,6 +121,10 @@ pub struct PassageFacts {
     pub segments: u64,
     /// Segments that passed the first tap and not the second.
     pub lost: u64,
+    /// Segments that the capture of the second tap lacks, although they arrived: the receiver
+    /// acknowledged their payload, which was sent only once. They do not count as lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub uncaptured: u64,
     /// Losses by inferred reason.
     pub reasons: Vec<(&'static str, u64)>,
     /// Segments that passed the second tap more often than the first.
@@ -188,6 +201,9 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
         0 => clocks,
         _ => compared([near_tap, far_tap], sender)?,
     };
+    if clocks.round_trip_ns < -APART_NS {
+        return Err(MergeFailure::ClockWasSet);
+    }
     if clocks.round_trip_ns < APART_NS {
         return Err(MergeFailure::SamePlace);
     }
@@ -202,7 +218,7 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
         near: near_tap.log,
         far: &far_log,
         sender,
-        mss: mss(taps),
+        cutting: cutting(taps),
         round_trip_ns: clocks.round_trip_ns as u64,
     };
     let (forward, back) = pair.passages();
@@ -239,6 +255,23 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     Ok(merged)
 }
 
+/// Returns true if `count` is 0, which JSON leaves out.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Returns the rules by which the segments of both taps become comparable frames.
+fn cutting(taps: [Tap<'_>; 2]) -> Cutting {
+    Cutting {
+        mss: mss(taps),
+        is_without_options: taps.iter().any(|tap| tap.log.has_cut_options()),
+    }
+}
+
 /// For each end, returns the largest payload of its segments on the wire, or 0 if no offload joined
 /// segments. The payload is taken from the tap without joined segments. If both taps have joined
 /// segments, it is taken from the options of the handshake.
@@ -263,11 +296,11 @@ fn mss(taps: [Tap<'_>; 2]) -> [u32; 2] {
 /// Compares the clocks of two taps. The first tap is assumed to be nearer to the sender. Times
 /// count from each capture's first segment.
 fn compared(taps: [Tap<'_>; 2], sender: End) -> Result<ClockDifference, MergeFailure> {
-    let mss = mss(taps);
+    let cutting = cutting(taps);
     let common = |from: End| {
         let [first, second] = taps.map(|tap| {
             let at = |one: &Noted| since(one, tap.observed.begin_ns);
-            frames::frames(tap.log, from, mss[from.index()], &at)
+            frames::frames(tap.log, from, cutting, &at)
         });
         frames::common(&first, &second)
     };
@@ -278,7 +311,7 @@ fn compared(taps: [Tap<'_>; 2], sender: End) -> Result<ClockDifference, MergeFai
     };
     let there = passed(common(sender), 1.0);
     let back = passed(common(sender.other()), -1.0);
-    compare(&there, &back).ok_or(MergeFailure::NothingInCommon)
+    compare(&there, &back)
 }
 
 fn since(segment: &Noted, begin_ns: i64) -> u64 {
@@ -290,7 +323,7 @@ struct Pair<'a> {
     near: &'a SegmentLog,
     far: &'a SegmentLog,
     sender: End,
-    mss: [u32; 2],
+    cutting: Cutting,
     round_trip_ns: u64,
 }
 
@@ -305,7 +338,7 @@ impl Pair<'_> {
             _ => 0,
         };
         let at = |one: &Noted| since(one, begin);
-        let list = |log, from: End| frames::frames(log, from, self.mss[from.index()], &at);
+        let list = |log, from: End| frames::frames(log, from, self.cutting, &at);
         // Count a segment only if the other capture was running when the segment should have
         // reached it.
         let trip = (self.round_trip_ns / 2) as i64;
@@ -322,8 +355,16 @@ impl Pair<'_> {
             all
         };
         let (own, other) = (self.sender, self.sender.other());
+        let mut payload = sent(self.near, own, spans[1]);
+        let all = payload.len();
+        let mut missed = Missed::of(self.near, self.far, own);
+        payload.retain(|frame| match frames::payload(frame) {
+            Some((seq, bytes)) => !missed.has(seq, bytes),
+            None => true,
+        });
+        let uncaptured = (all - payload.len()) as u64;
         let near = EndFrames {
-            sent: sent(self.near, own, spans[1]),
+            sent: payload,
             received: received(self.near, other),
         };
         let far = EndFrames {
@@ -332,7 +373,11 @@ impl Pair<'_> {
         };
         let end_ns = spans[0].1.min(spans[1].1).saturating_sub(begin).max(0) as u64;
         let path = infer([&near, &far], end_ns + late_ns);
-        (passage(&path.forward), passage(&path.back))
+        let forward = PassageFacts {
+            uncaptured,
+            ..passage(&path.forward)
+        };
+        (forward, passage(&path.back))
     }
 
     /// The connection of the near capture, completed with the segments `filled`, which only the far
@@ -377,6 +422,7 @@ fn passage(found: &DirectionInference) -> PassageFacts {
     PassageFacts {
         segments: frames.sent,
         lost: frames.lost,
+        uncaptured: 0,
         reasons: reasons
             .into_iter()
             .filter(|(_, count)| *count > 0)

@@ -155,6 +155,56 @@ fn offloads_at_one_tap_are_not_taken_for_losses() {
     assert_eq!(found.filled_bytes, 0);
 }
 
+/// Segments that the capture at the receiver dropped did arrive, because they were acknowledged and
+/// never sent again.
+#[test]
+fn segments_that_a_capture_dropped_are_not_taken_for_losses() {
+    let ([sender, mut receiver], _) = both("", 1_000_000);
+    let (mut place, mut dropped) = (0, 0);
+    receiver.retain(|segment| {
+        place += usize::from(segment.payload > 0);
+        let is_dropped = segment.payload > 0 && place % 40 == 20;
+        dropped += u64::from(is_dropped);
+        !is_dropped
+    });
+    let found = merged([&sender, &receiver]).unwrap().facts;
+    assert!(dropped > 10, "{dropped}");
+    assert_eq!((found.forward.uncaptured, found.forward.lost), (dropped, 0));
+}
+
+/// A short snap length at one tap cuts timestamps and SACK blocks. Segments are recognised without
+/// them.
+#[test]
+fn options_that_one_capture_lacks_are_not_taken_for_losses() {
+    let ([sender, receiver], _) = both(LOSSY, 3_000_000);
+    let plain = merged([&sender, &receiver]).unwrap().facts;
+    let cut = receiver.iter().map(|segment| Segment {
+        options: Default::default(),
+        options_cut: true,
+        ..*segment
+    });
+    let cut: Vec<Segment> = cut.collect();
+    let found = merged([&sender, &cut]).unwrap().facts;
+    let lost = |facts: &MergeFacts| [facts.forward.lost, facts.back.lost];
+    assert_eq!(lost(&found), lost(&plain));
+    assert_eq!(found.forward.unseen + found.back.unseen, 0);
+}
+
+/// A clock that is set while it captures, or that drifts by more than can be compared, is refused.
+#[test]
+fn clocks_that_cannot_be_compared_are_refused() {
+    let ([sender, receiver], _) = both("", 3_000_000);
+    let failure = |second: &[Segment]| merged([&sender, second]).err();
+    let fast = by_clock(&receiver, 0, 2_500e-6);
+    assert_eq!(failure(&fast), Some(MergeFailure::LargeDrift));
+    let mut set = receiver.clone();
+    let half = set.len() / 2;
+    set[half..]
+        .iter_mut()
+        .for_each(|one| one.at_ns += 200_000_000);
+    assert_eq!(failure(&set), Some(MergeFailure::ClockWasSet));
+}
+
 /// Captures of different connections, or from one place, are refused.
 #[test]
 fn captures_that_cannot_be_merged_are_refused() {
