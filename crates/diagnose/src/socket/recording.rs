@@ -228,6 +228,7 @@ impl<W: Write> SocketWriter<W> {
         };
         serde_json::to_writer(&mut out, &header)?;
         out.write_all(b"\n")?;
+        out.flush()?;
         Ok(Self {
             out,
             last: HashMap::new(),
@@ -274,7 +275,8 @@ impl<W: Write> SocketWriter<W> {
         }
     }
 
-    /// Ends the round, `at_us` microseconds after time 0, and writes its line.
+    /// Ends the round, `at_us` microseconds after time 0, and writes its line. Flushes, so that
+    /// the recording of a process that is killed has all its rounds.
     ///
     /// # Errors
     /// Errors of the output.
@@ -282,6 +284,7 @@ impl<W: Write> SocketWriter<W> {
         self.line.t_us = at_us;
         serde_json::to_writer(&mut self.out, &self.line)?;
         self.out.write_all(b"\n")?;
+        self.out.flush()?;
         self.line.new.clear();
         self.line.rows.clear();
         self.line.gone.clear();
@@ -401,11 +404,10 @@ impl<R: BufRead> SocketRecording<R> {
         &self.header.kernel
     }
 
-    /// Returns the next round, or `None` at the end of the recording. An incomplete last line
-    /// counts as the end.
+    /// Returns the next round, or `None` at the end of the recording.
     ///
     /// # Errors
-    /// If the input fails, or a line is invalid.
+    /// If the input fails, or a line is invalid or incomplete.
     pub fn next_round(&mut self) -> Result<Option<RecordedRound>, RecordError> {
         let Some(text) = self.line()? else {
             return Ok(None);
@@ -413,7 +415,9 @@ impl<R: BufRead> SocketRecording<R> {
         let wrong = |why: String| RecordError::Line(self.number, why);
         let line: Line = match serde_json::from_str(&text) {
             Ok(line) => line,
-            Err(error) if error.is_eof() && !text.ends_with('\n') => return Ok(None),
+            Err(error) if error.is_eof() && !text.ends_with('\n') => {
+                return Err(wrong("the file ends within this line".into()));
+            }
             Err(error) => return Err(wrong(error.to_string())),
         };
         let width = columns().len();

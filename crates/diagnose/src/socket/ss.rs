@@ -263,7 +263,6 @@ fn millis(line: &mut String, name: &str, micros: u32) {
 }
 
 fn options(line: &mut String, socket: &SocketObservation, info: &TcpInfo) {
-    const WINDOW_SCALE: u8 = 4;
     for (bit, name) in [
         (1, "ts"),
         (2, "sack"),
@@ -278,7 +277,7 @@ fn options(line: &mut String, socket: &SocketObservation, info: &TcpInfo) {
     if !socket.congestion.as_str().is_empty() {
         let _ = write!(line, " {}", socket.congestion.as_str());
     }
-    if info.options & WINDOW_SCALE != 0 {
+    if info.has_window_scaling() {
         let (send, receive) = (info.snd_wscale(), info.rcv_wscale());
         let _ = write!(line, " wscale:{send},{receive}");
     }

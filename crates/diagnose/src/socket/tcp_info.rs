@@ -208,6 +208,11 @@ impl TcpInfo {
         self.wscales >> 4
     }
 
+    /// Returns true if both ends offered window scaling. A shift may be 0.
+    pub const fn has_window_scaling(&self) -> bool {
+        self.options & 4 != 0
+    }
+
     /// True if the application limited the latest delivery rate.
     pub const fn is_app_limited(&self) -> bool {
         self.flags & 1 != 0

@@ -23,6 +23,9 @@ const QUEUE_FACTOR: f64 = 1.25;
 /// Bytes of payload in flight for each byte of the `SO_SNDBUF` option. The kernel doubles the
 /// option's value, and a segment with 1,448 bytes of payload takes about 2,300 bytes of memory.
 const PAYLOAD_OF_SNDBUF: f64 = 1.26;
+/// The peer's program reads slowly if the window was closed for more than this share of the time in
+/// which the window was the limit.
+const CLOSED_SHARE: f64 = 0.1;
 /// Least memory of a segment in addition to its payload, in bytes.
 const SEGMENT_OVERHEAD: u64 = 256;
 /// Number of segments for which the kernel's first send buffer has room: twice the initial window.
@@ -409,7 +412,7 @@ impl Case<'_> {
         }
         let asked = (2 * window).next_multiple_of(4096);
         let mut steps = Vec::new();
-        if self.info.snd_wscale() == 0 && window <= 65_535 && window > 32_768 {
+        if !self.info.has_window_scaling() && window <= 65_535 && window > 32_768 {
             steps.push(
                 SocketStep::new("Window scaling is off, at one of the two ends.")
                     .paste("sysctl -w net.ipv4.tcp_window_scaling=1"),
@@ -426,18 +429,24 @@ impl Case<'_> {
                 format!("setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"),
             ),
         );
-        let known = self.other.map(|_| self.settings);
-        steps.extend(rmem_steps(known, asked, "At the peer: "));
+        steps.extend(match self.other {
+            Some(_) => rmem_steps(self.settings, asked, "At the peer: "),
+            None => unknown_rmem_steps(asked),
+        });
         steps
     }
 
     /// Returns true if the peer's program leaves received payload unread for at least half of the
     /// time that `limit` lasted. `window` is the largest window in bytes. The last observation
     /// decides only if there is no account of the peer's receiver, because at a single moment even
-    /// a slow reader may have read everything.
+    /// a slow reader may have read everything. Without the peer's socket, closed windows decide: a
+    /// buffer that is only small is emptied before it is full.
     fn is_peer_reading_slowly(&self, limit: Limit, window: u64) -> bool {
         let Some(other) = self.other else {
-            return false;
+            let times = &self.socket.account.times;
+            let closed = times.micros(Some(Limit::ZeroWindow)) as f64;
+            let open = times.micros(Some(Limit::ReceiveWindow)) as f64;
+            return closed > CLOSED_SHARE * (closed + open);
         };
         match other.account.main_receive_limit() {
             Some((ReceiveLimit::Reader, share)) => {
@@ -576,38 +585,43 @@ impl Case<'_> {
                 "setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"
             )),
         ];
-        steps.extend(rmem_steps(Some(self.settings), asked, ""));
+        steps.extend(rmem_steps(self.settings, asked, ""));
         steps
     }
 }
 
-/// Changes of the caps of receive buffers, on the host with `settings`. `None` stands for another
-/// host whose settings are unknown.
-fn rmem_steps(settings: Option<&HostSettings>, asked: u64, place: &str) -> Vec<SocketStep> {
-    let rmem_max = settings.and_then(|settings| settings.rmem_max);
-    let tcp_rmem = settings.and_then(|settings| settings.tcp_rmem);
+/// Changes of the caps of receive buffers, at another host whose settings are unknown. They have no
+/// command, because it could lower the present value.
+fn unknown_rmem_steps(asked: u64) -> Vec<SocketStep> {
+    let cap =
+        format!("At the peer: net.core.rmem_max cuts SO_RCVBUF. Raise it if it is below {asked}.");
+    let most = format!(
+        "At the peer: the third value of net.ipv4.tcp_rmem is the largest buffer of autotuning. Raise \
+         it if it is below {}.",
+        2 * asked
+    );
+    [cap, most].map(SocketStep::new).into()
+}
+
+/// Changes of the caps of receive buffers, on the host with `settings`.
+fn rmem_steps(settings: &HostSettings, asked: u64, place: &str) -> Vec<SocketStep> {
     let mut steps = Vec::new();
-    if settings.is_none() || rmem_max.is_some_and(|most| most < asked) {
+    if let Some(most) = settings.rmem_max.filter(|most| *most < asked) {
         let what = format!("{place}SO_RCVBUF is cut to this cap.");
-        let step = SocketStep::new(what).paste(format!("sysctl -w net.core.rmem_max={asked}"));
-        steps.push(match rmem_max {
-            Some(most) => step.now(most),
-            None => step,
-        });
+        let paste = format!("sysctl -w net.core.rmem_max={asked}");
+        steps.push(SocketStep::new(what).paste(paste).now(most));
     }
-    if settings.is_none() || tcp_rmem.is_some_and(|[_, _, most]| most < 2 * asked) {
-        let [least, first, most] = tcp_rmem.unwrap_or([4096, 131_072, 6_291_456]);
+    if let Some([least, first, most]) = settings.tcp_rmem
+        && most < 2 * asked
+    {
         let what = format!("{place}autotuning grows up to this maximum.");
-        let step = SocketStep::new(what).paste(format!(
+        let paste = format!(
             "sysctl -w net.ipv4.tcp_rmem=\"{least} {first} {}\"",
-            most.max(2 * asked)
-        ));
-        steps.push(match tcp_rmem {
-            Some([_, _, most]) => step.now(most),
-            None => step,
-        });
+            2 * asked
+        );
+        steps.push(SocketStep::new(what).paste(paste).now(most));
     }
-    if settings.is_some_and(|settings| settings.tcp_moderate_rcvbuf == Some(false)) {
+    if settings.tcp_moderate_rcvbuf == Some(false) {
         steps.push(
             SocketStep::new("Autotuning of receive buffers is off.")
                 .paste("sysctl -w net.ipv4.tcp_moderate_rcvbuf=1")
