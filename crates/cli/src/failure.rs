@@ -8,6 +8,8 @@ use std::{fmt, io, process::ExitCode};
 
 use fullpipe_lab::layout::{Layout, Tone};
 
+use crate::output::note;
+
 /// The reason for which the command ends without a result.
 #[derive(Debug)]
 pub enum Failure {
@@ -52,7 +54,7 @@ impl Failure {
         };
         let why: Vec<_> = why.split('\n').map(str::trim).collect();
         let key = errors.paint(Tone::Bad, &format!("{key}:"));
-        eprintln!("{key} {}", why.join(" "));
+        note(format_args!("{key} {}", why.join(" ")));
         ExitCode::from(code)
     }
 }

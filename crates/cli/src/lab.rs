@@ -20,13 +20,13 @@ use crate::{
     explain,
     failure::Failure,
     lab_run,
-    output::{Terminal, print},
+    output::{Terminal, note, print},
 };
 
 /// Runs the subcommand.
 pub fn run(arguments: LabArguments, terminal: &Terminal) -> Result<(), Failure> {
     match arguments.action {
-        None => list(),
+        None => list(terminal),
         Some(LabAction::Run(arguments)) => lab_run::run(&arguments, terminal),
         Some(LabAction::Advise(arguments)) => advise::run(&arguments, terminal),
         Some(LabAction::Explain(arguments)) => explain::run(&arguments, terminal),
@@ -96,7 +96,7 @@ fn check(arguments: &LabCheckArguments) -> Result<(), Failure> {
             Ok(found) => found,
             Err(error) => {
                 wrong = true;
-                eprintln!("{error}");
+                note(error);
                 continue;
             }
         };
@@ -109,7 +109,7 @@ fn check(arguments: &LabCheckArguments) -> Result<(), Failure> {
             Err(mistakes) => {
                 wrong = true;
                 for mistake in mistakes {
-                    eprintln!("{mistake}");
+                    note(mistake);
                 }
             }
         }
@@ -120,18 +120,14 @@ fn check(arguments: &LabCheckArguments) -> Result<(), Failure> {
     }
 }
 
-fn list() -> Result<(), Failure> {
+fn list(terminal: &Terminal) -> Result<(), Failure> {
     let here = env::current_dir()?;
     let mut text = String::new();
     for found in catalogue::all(&here).map_err(refused)? {
         let experiment = found.parse().map_err(refused)?;
-        text.push_str(&format!(
-            "{:<16} {:>2} rows  {}  ({})\n",
-            experiment.name,
-            experiment.rows.len(),
-            experiment.title,
-            found.file
-        ));
+        let first = format!("{:<16} {:>2} rows  ", experiment.name, experiment.rows.len());
+        let words = format!("{} ({})", experiment.title, found.file);
+        terminal.layout.paragraph(&mut text, &first, 26, &words);
     }
     print(&text)
 }

@@ -29,7 +29,7 @@ use crate::{
     failure::Failure,
     files::{Output, Pictures},
     kernel_hosts,
-    output::{Terminal, print},
+    output::{Terminal, note, print},
     progress::Progress,
 };
 
@@ -234,7 +234,9 @@ impl Batch<'_> {
             true => String::new(),
             false => format!(", {explanations_s:.2} s for the explanations"),
         };
-        eprintln!("{name}: {rows_s:.2} s of processor time for the rows{explanations}");
+        note(format_args!(
+            "{name}: {rows_s:.2} s of processor time for the rows{explanations}"
+        ));
     }
 
     /// Prints each condition of `--fail-on` that the row meets. Returns the number of these
@@ -246,7 +248,9 @@ impl Batch<'_> {
                 met += 1;
                 let key = self.terminal.errors().paint(Tone::Bad, "failed:");
                 let (name, title) = (&experiment.name, row.title());
-                eprintln!("{key} {name}, row `{title}`: {what} (--fail-on {condition})");
+                note(format_args!(
+                    "{key} {name}, row `{title}`: {what} (--fail-on {condition})"
+                ));
             }
         }
         met

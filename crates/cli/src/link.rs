@@ -14,7 +14,12 @@ use fullpipe_perf::{
 };
 use fullpipe_sim::{LinkModel, link::Direction};
 
-use crate::{arguments::LinkArguments, failure::Failure, files::LiveCapture, output::print};
+use crate::{
+    arguments::LinkArguments,
+    failure::Failure,
+    files::LiveCapture,
+    output::{note, print},
+};
 
 /// Default length of the link's queue. An unlimited queue would distort measurements.
 const QUEUE: &str = "1000 packets";
@@ -93,7 +98,7 @@ fn open(spec: &DeviceSpec, link: &LinkModel) -> Result<LiveEnd, Failure> {
 /// Prints a line to standard output, or to standard error if the result is JSON.
 fn tell(line: &str, for_a_program: bool) -> Result<(), Failure> {
     if for_a_program {
-        eprintln!("{line}");
+        note(line);
         Ok(())
     } else {
         print(line)

@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
     failure::Failure,
-    output::{Terminal, print},
+    output::{Terminal, note, print},
 };
 
 const STEPS: f64 = 1_000.0;
@@ -76,7 +76,7 @@ impl Progress {
             bar.finish_and_clear();
             // Ignore the error: if standard output is closed, the process ends without this text.
             let _ = print(&so_far());
-            eprintln!("interrupted: {percent} % of {name} is done");
+            note(format_args!("interrupted: {percent} % of {name} is done"));
             process::exit(130);
         });
         Ok(self)

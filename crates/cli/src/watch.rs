@@ -27,7 +27,7 @@ use fullpipe_perf::Stop;
 use crate::{
     arguments::WatchArguments,
     failure::Failure,
-    output::{Terminal, print},
+    output::{Terminal, note, print},
 };
 use metrics::MetricsRequest;
 use screen::Screen;
@@ -104,7 +104,7 @@ impl<'a> Watching<'a> {
         if let Some(address) = arguments.prometheus {
             let bound = metrics::serve(address, sender.clone())?;
             if !terminal.quiet {
-                eprintln!("metrics at http://{bound}/metrics");
+                note(format_args!("metrics at http://{bound}/metrics"));
             }
         }
         let counters_before = match arguments.nstat && !arguments.once {
@@ -397,7 +397,10 @@ impl<'a> Watching<'a> {
     fn print_end(&mut self) -> Result<(), Failure> {
         let incomplete = self.source.incomplete;
         if incomplete > 0 && !self.terminal.quiet {
-            eprintln!("{incomplete} of {} rounds were not complete", self.rounds);
+            note(format_args!(
+                "{incomplete} of {} rounds were not complete",
+                self.rounds
+            ));
         }
         if self.arguments.json {
             return Ok(());

@@ -28,7 +28,7 @@ use crate::{
     arguments::{ConnectionCondition, WhyArguments},
     failure::Failure,
     files::{ParquetFolder, Pictures},
-    output::{Terminal, print},
+    output::{Terminal, note, print},
     progress::Progress,
 };
 use captures::{Capture, Opened};
@@ -100,7 +100,7 @@ fn read_files(
         return Err(Failure::failed(failures.join("; ")));
     }
     for failure in &failures {
-        eprintln!("error: {failure}");
+        note(format_args!("error: {failure}"));
     }
     inputs.are_all_read = failures.is_empty();
     Ok(())
@@ -275,7 +275,7 @@ fn show(
 fn warn(captures: &[Capture]) {
     for capture in captures {
         for warning in &capture.warnings {
-            eprintln!("{}: {warning}", capture.name);
+            note(format_args!("{}: {warning}", capture.name));
         }
     }
 }
@@ -285,16 +285,16 @@ fn warn(captures: &[Capture]) {
 fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
     let Inputs {
         captures,
+        recordings,
         connections,
         are_all_read,
-        ..
     } = inputs;
     if !are_all_read {
         return Err(Failure::Reported);
     }
     let mut is_met = false;
     for condition in &arguments.fail_on {
-        let lines = match condition {
+        let mut lines: Vec<String> = match condition {
             ConnectionCondition::Partial => {
                 let partial = captures
                     .iter()
@@ -305,9 +305,10 @@ fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
             }
             condition => connections.meeting(condition),
         };
+        lines.extend(recordings::meeting(recordings, condition));
         is_met |= !lines.is_empty();
         for line in lines {
-            eprintln!("{line}");
+            note(line);
         }
     }
     match is_met {

@@ -39,7 +39,7 @@ pub struct WhyArguments {
     #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
     pub interface: Option<String>,
     /// Seconds until the capture on an interface ends
-    #[arg(long, value_name = "SECONDS", requires = "interface", value_parser = options::parse_seconds)]
+    #[arg(long, value_name = "SECONDS", requires = "interface", conflicts_with = "files", value_parser = options::parse_seconds)]
     pub seconds: Option<Duration>,
     /// Print everything about connection N of the table
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

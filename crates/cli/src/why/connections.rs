@@ -27,7 +27,7 @@ const ROWS_MAX: usize = 10_000;
 /// Most connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
 /// Most lines that are printed about a condition of `--fail-on`.
-const LINES_MAX: usize = 20;
+pub const LINES_MAX: usize = 20;
 
 /// A connection in the table.
 #[derive(Clone, Debug)]

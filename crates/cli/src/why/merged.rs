@@ -86,6 +86,10 @@ fn passage(facts: &PassageFacts, has_payload: bool) -> String {
         parts[0] += &format!(" ({})", reasons.join(", "));
     }
     for (count, name) in [
+        (
+            facts.uncaptured,
+            "not in the second capture although they arrived: it dropped frames",
+        ),
         (facts.duplicated, "duplicated"),
         (facts.reordered, "reordered"),
         (facts.unseen, "only in the second capture"),

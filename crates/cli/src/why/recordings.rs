@@ -7,7 +7,9 @@ use std::{io::BufRead, net::SocketAddr};
 
 use fullpipe_diagnose::{
     observe::SeenLimit,
-    socket::{AccountsBeside, HostSettings, Replay, ReplayedSocket, SocketRecording},
+    socket::{
+        AccountsBeside, FollowedSocket, HostSettings, Replay, ReplayedSocket, SocketRecording,
+    },
 };
 use fullpipe_lab::{
     layout::{Layout, Tone},
@@ -17,9 +19,10 @@ use fullpipe_perf::Stop;
 use serde::Serialize;
 
 use super::{
-    connections::{Connections, Row},
+    connections::{Connections, LINES_MAX, Row},
     table::words,
 };
+use crate::arguments::ConnectionCondition;
 use crate::watch::{json::SocketJson, verdict::verdict_text};
 
 /// Limits with a smaller share in both the capture's and the kernel's account are omitted.
@@ -260,6 +263,43 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
             let heading = "Connections whose sender's socket was recorded";
             format!("\n{}\n{out}", layout.paint(Tone::Heading, heading))
         }
+    }
+}
+
+/// Returns a line for each socket, or recording, that meets `condition`. A recording does not show
+/// resets.
+pub fn meeting(recordings: &[Recording], condition: &ConnectionCondition) -> Vec<String> {
+    let of_recording = |recording: &Recording| -> Vec<String> {
+        if let (ConnectionCondition::Partial, Some(_)) = (condition, &recording.cut) {
+            return vec![format!("{}: partial", recording.name)];
+        }
+        let met = recording.replay.sockets.iter().filter_map(|one| {
+            let why = met_by(&one.socket, condition)?;
+            let id = &one.socket.latest.id;
+            Some(format!("socket {} to {}: {why}", id.local, id.peer))
+        });
+        met.collect()
+    };
+    let all = recordings.iter().flat_map(of_recording);
+    all.take(LINES_MAX).collect()
+}
+
+/// Returns how `socket` meets `condition`; `None` if it does not.
+fn met_by(socket: &FollowedSocket, condition: &ConnectionCondition) -> Option<String> {
+    match condition {
+        ConnectionCondition::Limit(wanted) => {
+            let (limit, share) = socket.account.times.main();
+            let limit = limit.map_or(SeenLimit::Unknown, SeenLimit::Known);
+            let percent = share * 100.0;
+            (limit == *wanted).then(|| format!("limited by {} for {percent:.0} %", limit.name()))
+        }
+        ConnectionCondition::Retransmitted(most) => {
+            let info = socket.latest.info.as_ref()?;
+            let sent = f64::from(info.data_segs_out?.max(1));
+            let share = f64::from(info.total_retrans) / sent;
+            (share > *most).then(|| format!("{:.2} % retransmitted", share * 100.0))
+        }
+        ConnectionCondition::Reset | ConnectionCondition::Partial => None,
     }
 }
 
