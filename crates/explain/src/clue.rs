@@ -10,6 +10,8 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 const WORTH: f64 = 0.02;
 /// A round trip with fewer segments than this counts as one with few segments.
 const FEW: u64 = 8;
+/// Usual payload of a full segment, in bytes.
+const FULL: f64 = 1_448.0;
 /// If the ACKs' direction was busy for at least this share of the time, it may have been full while
 /// data was sent.
 const BUSY: f64 = 0.75;
@@ -159,11 +161,13 @@ impl Clues {
     /// Returns the clues from counters, each with the share of the time that it may explain. A full
     /// table, a full ring and datagrams may explain the whole time. A full direction of ACKs may
     /// explain the share for which it was busy. Losses and timeouts may explain the share `repair`.
+    /// Small segments may explain the share by which they are smaller than usual.
     /// The other clues occur in many transfers, so their share is unknown and counts as 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
         let tables = |host: &HostMeasured| host.full_tables != Default::default();
         let is_small = measured.segment_bytes < 1_400 || measured.full_sized_share < 0.9;
+        let carried = measured.segment_bytes as f64 * measured.full_sized_share / FULL;
         let in_flight = measured.round_trip_bytes / measured.segment_bytes.max(1);
         let pool = setup.hosts[setup.subject].pool_bytes() as f64;
         let used = measured.peak_pool_bytes as f64 / pool;
@@ -182,7 +186,7 @@ impl Clues {
             (Clue::Timeouts, measured.timeouts > 0, repair),
             (Clue::FullRing, measured.rx_ring_drops > 0, 1.0),
             (Clue::FullTable, measured.hosts.iter().any(tables), 1.0),
-            (Clue::SmallSegments, is_small, 0.0),
+            (Clue::SmallSegments, is_small, (1.0 - carried).max(0.0)),
             (Clue::Unfinished, measured.outcome != Outcome::Complete, 0.0),
             (Clue::Datagrams, flow.is_udp(), 1.0),
         ];

@@ -8,6 +8,7 @@ use fullpipe_sim::link::Direction;
 use crate::{
     cause::Cause,
     lever::{Change, Lever, LeverKind, Place},
+    search::USUAL,
 };
 use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Relief, ReliefValues, Setup};
 
@@ -47,7 +48,7 @@ fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
 }
 
 /// Returns the levers of one impairment: one for each direction that has the impairment. If both
-/// directions have the same random impairment, adds a lever for both together. For an impairment
+/// directions have it, adds a lever for both together. For an impairment
 /// that always belongs to both directions, returns only one lever for both.
 fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     let ways = DIRECTIONS.iter().filter_map(|(word, way)| {
@@ -102,6 +103,7 @@ fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
         let name = format!("{}.{word}.{}", link.name, relief.name);
         lever(name, Some(*way), &[(*word, values)])
     });
-    let together = (ways.len() == 2 && relief.is_random).then(of_both);
+    let is_impairment = !USUAL.contains(&relief.name);
+    let together = (ways.len() == 2 && is_impairment).then(of_both);
     alone.chain(together).collect()
 }

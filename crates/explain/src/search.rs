@@ -39,7 +39,7 @@ const STEP: f64 = 1.005;
 /// Two speeds are the same if they differ by less than this share.
 pub const SAME: f64 = 0.001;
 /// Properties that every link has; all others are impairments.
-const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
+pub const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
 /// Number of levers that are run with all seeds after every lever has run with few.
 const FINALISTS: usize = 4;
 
