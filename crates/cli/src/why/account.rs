@@ -161,7 +161,7 @@ fn vantage(seen: &ObservedConnection) -> String {
     }
     parts.push(match vantage.has_handshake {
         true => "with the handshake".to_string(),
-        false => "without the handshake".to_string(),
+        false => "without the options of the handshake".to_string(),
     });
     parts.join("; ")
 }
