@@ -83,6 +83,7 @@ impl From<CloseReason> for Errno {
             CloseReason::TimedOut => FP_ETIMEDOUT,
             CloseReason::Unreachable => FP_EHOSTUNREACH,
             CloseReason::Aborted => FP_ECONNABORTED,
+            CloseReason::AddressRemoved => FP_EADDRNOTAVAIL,
         })
     }
 }
@@ -113,6 +114,7 @@ impl From<TcpError> for Errno {
     fn from(error: TcpError) -> Self {
         Self(match error {
             TcpError::NoSuchHandle => FP_EBADF,
+            TcpError::AddressRemoved => FP_EADDRNOTAVAIL,
             TcpError::Shutdown => FP_EPIPE,
             TcpError::Ended(reason) => return reason.into(),
             TcpError::Setting(error) => return error.into(),
@@ -126,7 +128,9 @@ impl From<UdpError> for Errno {
             UdpError::NoSuchSocket => FP_EBADF,
             UdpError::TooManySockets => FP_ENFILE,
             UdpError::AddressInUse => FP_EADDRINUSE,
-            UdpError::AddressNotOurs | UdpError::NoFreePort => FP_EADDRNOTAVAIL,
+            UdpError::AddressNotOurs | UdpError::AddressRemoved | UdpError::NoFreePort => {
+                FP_EADDRNOTAVAIL
+            }
             UdpError::BadDestination => FP_EDESTADDRREQ,
             UdpError::TooLong { .. } => FP_EMSGSIZE,
         })

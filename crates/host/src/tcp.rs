@@ -46,12 +46,14 @@ fn close_kind(reason: CloseReason) -> io::ErrorKind {
         CloseReason::TimedOut => io::ErrorKind::TimedOut,
         CloseReason::Unreachable => io::ErrorKind::HostUnreachable,
         CloseReason::Aborted => io::ErrorKind::ConnectionAborted,
+        CloseReason::AddressRemoved => io::ErrorKind::AddrNotAvailable,
     }
 }
 
 fn tcp_error(error: TcpError) -> io::Error {
     let kind = match error {
         TcpError::NoSuchHandle => io::ErrorKind::NotConnected,
+        TcpError::AddressRemoved => io::ErrorKind::AddrNotAvailable,
         TcpError::Shutdown => io::ErrorKind::BrokenPipe,
         TcpError::Ended(reason) => close_kind(reason),
         TcpError::Setting(_) => io::ErrorKind::InvalidInput,

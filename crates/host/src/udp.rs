@@ -28,7 +28,7 @@ fn udp_error(error: UdpError) -> io::Error {
         UdpError::NoSuchSocket => io::ErrorKind::NotConnected,
         UdpError::TooManySockets => io::ErrorKind::OutOfMemory,
         UdpError::AddressInUse | UdpError::NoFreePort => io::ErrorKind::AddrInUse,
-        UdpError::AddressNotOurs => io::ErrorKind::AddrNotAvailable,
+        UdpError::AddressNotOurs | UdpError::AddressRemoved => io::ErrorKind::AddrNotAvailable,
         UdpError::BadDestination | UdpError::TooLong { .. } => io::ErrorKind::InvalidInput,
     };
     io::Error::new(kind, error)

@@ -51,7 +51,10 @@ impl EndSocket<'_> {
             TcpError::Ended(reason) => {
                 self.outcome.get_or_insert(Stage::Broken(reason));
             }
-            TcpError::Shutdown | TcpError::NoSuchHandle | TcpError::Setting(_) => {
+            TcpError::Shutdown
+            | TcpError::NoSuchHandle
+            | TcpError::AddressRemoved
+            | TcpError::Setting(_) => {
                 self.find(format!("{call} was refused without a reason: {error}"));
             }
         }

@@ -118,7 +118,10 @@ fullpipe_pool::knobs! {
     pub struct IpConfig in "ip" {
         /// Time to live of packets sent. RFC 1122 §3.2.1.7.
         ttl: u32 = 64, legal 1 => 255, drawn 1 => 255, "hops";
-        /// Routes besides the one to the local network, the default route included.
+        /// Addresses of this host.
+        addresses: u32 = 4, legal 1 => 1_024, drawn 1 => 8, "addresses";
+        /// Routes besides those to the networks of this host's addresses, the default route
+        /// included.
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
         /// Datagrams in reassembly at the same time; 0 discards fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";

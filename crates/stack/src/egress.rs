@@ -353,7 +353,11 @@ impl Stack {
             return SendOutcome::DeviceFull;
         };
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        match self.neighbours.poll_packet(now, pool, frame, counters) {
+        let addresses = self.routes.addresses();
+        match self
+            .neighbours
+            .poll_packet(addresses, now, pool, frame, counters)
+        {
             Some(len) => {
                 device.send(len, TxMeta::default());
                 self.device_backlog.add_bare(len);
@@ -490,7 +494,7 @@ impl Stack {
                 return SendOutcome::Handled;
             }
         };
-        let largest = self.frame_len().max(self.super_frame_len());
+        let largest = self.frame_len().max(self.super_frame_len(dst));
         let Some(frame) = device.lend(largest) else {
             return SendOutcome::DeviceFull;
         };
@@ -657,13 +661,13 @@ impl Stack {
         self.link.header_len() + self.interface.capabilities.mtu
     }
 
-    /// Returns the length in bytes of the largest frame that the device cuts into
+    /// Returns the length in bytes of the largest frame to `dst` that the device cuts into
     /// segments; 0 if it cuts none.
-    fn super_frame_len(&self) -> usize {
+    fn super_frame_len(&self, dst: IpAddr) -> usize {
         match self.device_max() as usize {
             0 => 0,
             payload => {
-                let ip = IpSender::header_len(self.interface.address);
+                let ip = IpSender::header_len(dst);
                 self.link.header_len() + ip + TcpHeader::MAX_LEN + payload
             }
         }

@@ -46,6 +46,8 @@ pub enum OpenError {
 pub enum TcpError {
     /// No open connection or listener has this id.
     NoSuchHandle,
+    /// The address of the listener was removed from this host.
+    AddressRemoved,
     /// The application has closed this direction.
     Shutdown,
     /// The connection has ended, for this reason.
@@ -109,6 +111,9 @@ impl fmt::Display for TcpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSuchHandle => f.write_str("no open connection or listener has this id"),
+            Self::AddressRemoved => {
+                f.write_str("the listener's address was removed from this host")
+            }
             Self::Shutdown => fullpipe_tcp::ConnectionError::Shutdown.fmt(f),
             Self::Ended(reason) => fullpipe_tcp::ConnectionError::Ended(*reason).fmt(f),
             Self::Setting(error) => error.fmt(f),

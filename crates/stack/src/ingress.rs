@@ -39,7 +39,9 @@ impl Stack {
             }) => self.on_ip_packet(packet, (station, broadcast), meta, now),
             Some(Inbound::Arp(packet)) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
-                self.neighbours.on_packet(packet, now, pool, counters);
+                let addresses = self.routes.addresses();
+                self.neighbours
+                    .on_packet(addresses, packet, now, pool, counters);
                 None
             }
             None => None,
@@ -56,7 +58,9 @@ impl Stack {
         now: Instant,
     ) -> Option<u32> {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        let packet = self.receiver.on_packet(bytes, from, pool, now, counters)?;
+        let packet =
+            self.receiver
+                .on_packet(self.routes.addresses(), bytes, from, pool, now, counters)?;
         match packet.protocol() {
             Protocol::Tcp => {
                 let payload = self
@@ -88,9 +92,9 @@ impl Stack {
                 }
             }
             Protocol::Icmp => {
-                let (subnet, mtu_min) = (&self.subnet, self.path_mtu_min);
+                let (addresses, mtu_min) = (self.routes.addresses(), self.path_mtu_min);
                 let event =
-                    icmp::on_packet(&packet, subnet, mtu_min, &mut self.echo, pool, counters);
+                    icmp::on_packet(&packet, addresses, mtu_min, &mut self.echo, pool, counters);
                 if let Some(event) = event {
                     self.on_icmp_event(&event, now);
                 }

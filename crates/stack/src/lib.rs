@@ -280,7 +280,7 @@
 //! needs std; without it this crate and its dependencies are `no_std`. The minimum Rust version is
 //! 1.95.
 //!
-//! The crate does not support IPv6, or several interfaces or addresses. It writes no packet
+//! The crate does not support IPv6, or several interfaces. It writes no packet
 //! captures: `fullpipe-host` and `fullpipe-sim` do.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -364,7 +364,7 @@ pub use fullpipe_tcp::{
 pub use fullpipe_wire::MacAddress;
 pub use icmp::PathError;
 pub use ingress::ReceiveBatch;
-pub use ip::{Route, RouteError, Routes, Subnet};
+pub use ip::{AddressError, Route, RouteError, Routes, Subnet};
 #[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use memory::MemoryPart;

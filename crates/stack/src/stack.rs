@@ -11,6 +11,7 @@
 //! [`next_timeout`](Stack::next_timeout) or the next frame.
 //! [`turn`](crate::turn()) combines the calls that need no application.
 
+mod address_calls;
 mod congestion_calls;
 mod handles;
 mod tcp_calls;
@@ -32,7 +33,7 @@ use crate::{
     error::ConfigError,
     events::{Changed, EventQueue},
     icmp::{Echo, ErrorQueue},
-    ip::{IpReceiver, IpSender, Route, Routes, Subnet},
+    ip::{Addresses, IpReceiver, IpSender, Route, Routes, Subnet},
     link::{LinkLayer, Neighbours},
     secret::Secret,
     tcp::{HostContext, TcpLayer},
@@ -44,7 +45,7 @@ use crate::{
 pub struct Interface {
     /// MAC address; unused on [`Medium::Ip`].
     pub mac: MacAddress,
-    /// IP address of this host.
+    /// First IP address of this host; [`Stack::add_address`] adds more.
     pub address: IpAddr,
     /// Length of the network prefix in bits.
     pub prefix_len: u8,
@@ -74,7 +75,6 @@ pub struct Nodes {
 #[derive(Debug)]
 pub struct Stack {
     pub(crate) interface: Interface,
-    pub(crate) subnet: Subnet,
     pub(crate) link: LinkLayer,
     pub(crate) routes: Routes,
     pub(crate) neighbours: Neighbours,
@@ -129,7 +129,8 @@ impl Stack {
             address,
             prefix_len,
         };
-        let mut routes = Routes::new(subnet, config.ip.routes.max(1));
+        let addresses = Addresses::new(subnet, config.ip.addresses);
+        let mut routes = Routes::new(addresses, config.ip.routes.max(1));
         if let Some(gateway) = gateway {
             let refused = |_| ConfigError::Interface("the gateway is not of the address's family");
             routes.set_default(gateway).map_err(refused)?;
@@ -137,18 +138,17 @@ impl Stack {
         let sizes = &config.stack;
         Ok(Self {
             interface,
-            subnet,
             link: LinkLayer {
                 medium: capabilities.medium,
                 mac,
             },
             routes,
-            neighbours: Neighbours::new(mac, subnet, &config.arp, rng(b"neighbours")),
-            receiver: IpReceiver::new(subnet, &config.ip, &secret),
+            neighbours: Neighbours::new(mac, &config.arp, rng(b"neighbours")),
+            receiver: IpReceiver::new(&config.ip, &secret),
             sender: IpSender::new(&capabilities, &config.ip, rng(b"identifications")),
             echo: Echo::new(&config.icmp),
             errors: ErrorQueue::new(&config.icmp, &secret.derive(b"error sources")),
-            udp: UdpSockets::new(address, config, rng(b"udp ports")),
+            udp: UdpSockets::new(config, rng(b"udp ports")),
             tcp: TcpLayer::new(config, &secret),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
@@ -237,7 +237,8 @@ impl Stack {
         })
     }
 
-    /// Returns the interface given to [`new`](Self::new).
+    /// Returns the interface given to [`new`](Self::new). [`addresses`](Self::addresses) returns
+    /// the present addresses.
     pub const fn interface(&self) -> &Interface {
         &self.interface
     }

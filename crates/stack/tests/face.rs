@@ -237,7 +237,7 @@ fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathEr
     match error {
         TcpError::Ended(reason) => typed::<CloseReason>(reason),
         TcpError::Setting(error) => typed::<SettingError>(error),
-        TcpError::NoSuchHandle | TcpError::Shutdown => {}
+        TcpError::NoSuchHandle | TcpError::AddressRemoved | TcpError::Shutdown => {}
     }
     match config {
         ConfigError::Knob(error) => typed::<KnobError>(error),
@@ -249,6 +249,7 @@ fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathEr
         | UdpError::TooManySockets
         | UdpError::AddressInUse
         | UdpError::AddressNotOurs
+        | UdpError::AddressRemoved
         | UdpError::NoFreePort
         | UdpError::BadDestination => {}
     }

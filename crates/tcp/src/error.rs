@@ -51,6 +51,8 @@ pub enum CloseReason {
     Unreachable,
     /// This side reset the connection.
     Aborted,
+    /// The connection's local address was removed from this host.
+    AddressRemoved,
 }
 
 impl CloseReason {
@@ -63,6 +65,7 @@ impl CloseReason {
             Self::TimedOut => "timed out: the peer did not answer",
             Self::Unreachable => "the peer cannot be reached",
             Self::Aborted => "reset by this side",
+            Self::AddressRemoved => "this side's address was removed",
         }
     }
 }

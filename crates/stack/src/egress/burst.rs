@@ -114,8 +114,8 @@ impl Stack {
 
     /// Returns the headers of `frame`, which connection `index` sends.
     pub(super) fn template(&self, index: u32, frame: &[u8], meta: TxMeta) -> FrameTemplate {
-        let tcp_at = self.link.header_len() + IpSender::header_len(self.interface.address);
         let tuple = &self.tcp.slots[index].tuple;
+        let tcp_at = self.link.header_len() + IpSender::header_len(tuple.remote_ip);
         FrameTemplate::of(frame, meta, tcp_at, (tuple.local_ip, tuple.remote_ip))
     }
 

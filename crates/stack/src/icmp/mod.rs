@@ -19,14 +19,14 @@ pub use path_error::PathError;
 
 use crate::{
     counters::{Counters, Discard},
-    ip::{Packet, Subnet},
+    ip::{Addresses, Packet},
 };
 
 /// Processes one ICMP message. An echo request is queued at `echo`; an error
 /// about a packet of this host is returned.
 pub(crate) fn on_packet(
     packet: &Packet<'_>,
-    subnet: &Subnet,
+    addresses: &Addresses,
     path_mtu_min: u16,
     echo: &mut Echo,
     pool: &mut Pool,
@@ -57,11 +57,11 @@ pub(crate) fn on_packet(
         }
         Icmpv4Message::Unreachable { .. } => {
             counters.mib.icmp_in_dest_unreachs += 1;
-            event(message, rest, subnet, path_mtu_min, counters)
+            event(message, rest, addresses, path_mtu_min, counters)
         }
         Icmpv4Message::TimeExceeded { .. } => {
             counters.mib.icmp_in_time_excds += 1;
-            event(message, rest, subnet, path_mtu_min, counters)
+            event(message, rest, addresses, path_mtu_min, counters)
         }
         Icmpv4Message::Other { .. } => {
             counters.discard(Discard::IcmpUnwanted);
@@ -73,11 +73,11 @@ pub(crate) fn on_packet(
 fn event(
     message: Icmpv4Message,
     quoted: &[u8],
-    subnet: &Subnet,
+    addresses: &Addresses,
     path_mtu_min: u16,
     counters: &mut Counters,
 ) -> Option<IcmpEvent> {
-    match quoted::parse(message, quoted, subnet, path_mtu_min) {
+    match quoted::parse(message, quoted, addresses, path_mtu_min) {
         Ok(event) => Some(event),
         Err(reason) => {
             counters.discard(reason);

@@ -13,7 +13,7 @@ use fullpipe_wire::{Icmpv4Message, Ipv4Header, Protocol, UnreachableCode};
 use super::path_error::{IcmpEvent, PathError};
 use crate::{
     counters::Discard,
-    ip::{Audience, Subnet},
+    ip::{Addresses, Audience},
 };
 
 /// Parses the quotation in an error message.
@@ -24,13 +24,13 @@ use crate::{
 pub(crate) fn parse(
     message: Icmpv4Message,
     quoted: &[u8],
-    subnet: &Subnet,
+    addresses: &Addresses,
     path_mtu_min: u16,
 ) -> Result<IcmpEvent, Discard> {
     let error = path_error(message, path_mtu_min).ok_or(Discard::IcmpUnwanted)?;
     let (header, rest) =
         Ipv4Header::parse_quoted(quoted).map_err(|_| Discard::IcmpQuoteMalformed)?;
-    if subnet.audience(header.src.into()) != Audience::Us {
+    if addresses.audience(header.src.into()) != Audience::Us {
         return Err(Discard::IcmpQuoteNotOurs);
     }
     match header.protocol {

@@ -4,6 +4,7 @@
 //! `IpAddr`, and a match on the family has an arm for each family. Packet headers are parsed in
 //! `receiver` and written in `sender`. No state of a connection is kept here.
 
+pub(crate) mod addresses;
 pub(crate) mod audience;
 pub(crate) mod packet;
 pub(crate) mod receiver;
@@ -14,6 +15,8 @@ pub(crate) mod subnet;
 mod tests;
 pub(crate) mod v4;
 
+pub use addresses::AddressError;
+pub(crate) use addresses::Addresses;
 pub(crate) use audience::Audience;
 pub(crate) use packet::{IpHeader, Packet};
 pub(crate) use receiver::IpReceiver;

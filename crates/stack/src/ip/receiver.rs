@@ -7,9 +7,9 @@ use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{ChecksumPolicy, Ipv4Header, MacAddress, Protocol, WireError};
 
 use super::{
+    addresses::Addresses,
     audience::Audience,
     packet::{IpHeader, Packet},
-    subnet::Subnet,
     v4::reassembly::Reassembler,
 };
 use crate::{
@@ -18,18 +18,16 @@ use crate::{
     secret::Secret,
 };
 
-/// The IP input of a host with one address.
+/// The IP input of a host.
 #[derive(Debug)]
 pub(crate) struct IpReceiver {
-    subnet: Subnet,
     reassembler: Reassembler,
 }
 
 impl IpReceiver {
     /// Allocates all memory that reassembly uses outside the pool.
-    pub(crate) fn new(subnet: Subnet, config: &IpConfig, secret: &Secret) -> Self {
+    pub(crate) fn new(config: &IpConfig, secret: &Secret) -> Self {
         Self {
-            subnet,
             reassembler: Reassembler::new(config, secret),
         }
     }
@@ -39,11 +37,12 @@ impl IpReceiver {
         self.reassembler.heap_bytes()
     }
 
-    /// Processes one packet, which need not be well-formed. Returns the datagram if the packet is
-    /// a whole datagram or completes one. `station` is the source MAC address of the packet's
+    /// Processes one packet of a host with `addresses`; it need not be well-formed. Returns the
+    /// datagram if the packet is a whole datagram or completes one. `station` is the source MAC address of the packet's
     /// frame. `link_broadcast` is true if the frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
+        addresses: &Addresses,
         bytes: &'a [u8],
         (station, link_broadcast): (MacAddress, bool),
         pool: &mut Pool,
@@ -60,8 +59,8 @@ impl IpReceiver {
         };
         counters.mib.ip_ext_in_octets += u64::from(header.total_len);
         *counters.mib.received_with(header.ecn) += 1;
-        let audience = self.subnet.audience(header.dst.into());
-        if let Some(reason) = self.refused(&header, audience, link_broadcast) {
+        let audience = addresses.audience(header.dst.into());
+        if let Some(reason) = refused(addresses, &header, audience, link_broadcast) {
             counters.discard(reason);
             return None;
         }
@@ -98,21 +97,6 @@ impl IpReceiver {
         })
     }
 
-    fn refused(
-        &self,
-        header: &Ipv4Header,
-        audience: Audience,
-        link_broadcast: bool,
-    ) -> Option<Discard> {
-        match audience {
-            Audience::Us if link_broadcast => return Some(Discard::IpUnicastInBroadcast),
-            Audience::Us | Audience::Broadcast => {}
-            Audience::Multicast | Audience::Other => return Some(Discard::IpNotForUs),
-        }
-        let is_host = self.subnet.may_send_to_us(header.src.into());
-        (!is_host).then_some(Discard::IpBadSource)
-    }
-
     /// Drops datagrams whose missing fragments did not arrive in time.
     pub(crate) fn on_timeout(&mut self, pool: &mut Pool, now: Instant, counters: &mut Counters) {
         self.reassembler.on_timeout(pool, now, counters);
@@ -128,6 +112,22 @@ impl IpReceiver {
     pub(crate) fn release(&mut self, pool: &mut Pool) {
         self.reassembler.release(pool);
     }
+}
+
+/// Returns the reason to refuse a packet for its addresses, if there is one.
+fn refused(
+    addresses: &Addresses,
+    header: &Ipv4Header,
+    audience: Audience,
+    link_broadcast: bool,
+) -> Option<Discard> {
+    match audience {
+        Audience::Us if link_broadcast => return Some(Discard::IpUnicastInBroadcast),
+        Audience::Us | Audience::Broadcast => {}
+        Audience::Multicast | Audience::Other => return Some(Discard::IpNotForUs),
+    }
+    let is_host = addresses.may_send_to_us(header.src.into());
+    (!is_host).then_some(Discard::IpBadSource)
 }
 
 /// Returns the reason to refuse a packet for its IP options, if there is one. Options

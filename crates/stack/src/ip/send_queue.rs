@@ -313,7 +313,6 @@ impl SendQueue {
     }
 
     /// Drops every datagram.
-    #[cfg(test)]
     pub(crate) fn clear(&mut self, pool: &mut Pool) {
         self.payload.release(pool);
         self.datagrams.clear();

@@ -40,10 +40,14 @@ impl Subnet {
         }
     }
 
-    /// Returns true if `src` can be the address of one other host.
-    /// RFC 1122 §3.2.1.3.
-    pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
-        self.can_be_host(src) && src != self.address
+    /// Returns true if `ip` is the network's own address or its broadcast address.
+    pub(crate) fn is_named_by(&self, ip: IpAddr) -> bool {
+        match (self.address, ip) {
+            (IpAddr::V4(own), IpAddr::V4(ip)) => v4::names_network(own, self.prefix_len, ip),
+            (IpAddr::V4(_), IpAddr::V6(_))
+            | (IpAddr::V6(_), IpAddr::V4(_))
+            | (IpAddr::V6(_), IpAddr::V6(_)) => false,
+        }
     }
 
     /// Returns true if `ip` can be the address of one host.

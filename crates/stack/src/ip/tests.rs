@@ -16,11 +16,12 @@ use crate::{
 const US: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-fn subnet() -> Subnet {
-    Subnet {
+fn addresses() -> Addresses {
+    let subnet = Subnet {
         address: US.into(),
         prefix_len: 24,
-    }
+    };
+    Addresses::new(subnet, 1)
 }
 
 fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol) -> Vec<u8> {
@@ -32,12 +33,9 @@ fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol) -> Vec<u8> {
 fn receive(bytes: &[u8], link_broadcast: bool) -> (Option<bool>, Counters) {
     let mut pool = Pool::new(&PoolConfig::default());
     let mut counters = Counters::default();
-    let mut receiver = IpReceiver::new(
-        subnet(),
-        &IpConfig::default(),
-        &crate::secret::Secret([5; 16]),
-    );
+    let mut receiver = IpReceiver::new(&IpConfig::default(), &crate::secret::Secret([5; 16]));
     let received = receiver.on_packet(
+        &addresses(),
         bytes,
         (MacAddress::UNSPECIFIED, link_broadcast),
         &mut pool,
@@ -160,11 +158,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
         ..Default::default()
     });
     let mut counters = Counters::default();
-    let mut receiver = IpReceiver::new(
-        subnet(),
-        &IpConfig::default(),
-        &crate::secret::Secret([5; 16]),
-    );
+    let mut receiver = IpReceiver::new(&IpConfig::default(), &crate::secret::Secret([5; 16]));
     for step in 0..20_000 {
         let mut bytes = packet(PEER, US, Protocol::Udp);
         if step % 2 == 0 {
@@ -183,6 +177,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
         }
         let now = Instant::from_millis(step);
         receiver.on_packet(
+            &addresses(),
             &bytes,
             (MacAddress::UNSPECIFIED, false),
             &mut pool,

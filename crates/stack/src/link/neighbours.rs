@@ -25,7 +25,7 @@ use pending_packets::PendingPackets;
 use crate::{
     config::ArpConfig,
     counters::{Counters, Discard},
-    ip::{Audience, Subnet},
+    ip::{Addresses, Audience},
     queues::Queues,
     rate_limit::RateLimit,
     slab::Slab,
@@ -128,13 +128,14 @@ impl Awaited {
 struct ArpReply {
     mac: MacAddress,
     ip: Ipv4Addr,
+    /// The address of this host for which the reply answers.
+    ours: Ipv4Addr,
 }
 
 /// The neighbour cache of one link.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
     mac: MacAddress,
-    subnet: Subnet,
     entries: Slab<NeighbourEntry>,
     /// Waiting packets of each slot of `entries`.
     waiting: Box<[PendingPackets]>,
@@ -157,12 +158,11 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     /// Allocates an empty cache for a host whose MAC address is `mac`.
-    pub(crate) fn new(mac: MacAddress, subnet: Subnet, config: &ArpConfig, mut rng: Rng) -> Self {
+    pub(crate) fn new(mac: MacAddress, config: &ArpConfig, mut rng: Rng) -> Self {
         let buckets = (config.entries as usize).next_power_of_two();
         let wait_queue = || PendingPackets::new(config.queue_packets);
         Self {
             mac,
-            subnet,
             entries: Slab::new(config.entries),
             waiting: (0..config.entries).map(|_| wait_queue()).collect(),
             buckets: vec![NONE; buckets].into(),
@@ -349,9 +349,10 @@ impl Neighbours {
         }
     }
 
-    /// Processes an ARP packet, which need not be well-formed.
+    /// Processes an ARP packet to a host with `addresses`; it need not be well-formed.
     pub(crate) fn on_packet(
         &mut self,
+        addresses: &Addresses,
         packet: &[u8],
         now: Instant,
         pool: &mut Pool,
@@ -359,7 +360,7 @@ impl Neighbours {
     ) {
         let outcome = ArpPacket::parse(packet)
             .map_err(|_| Discard::ArpMalformed)
-            .and_then(|packet| self.on_arp(&packet, now, pool, counters));
+            .and_then(|packet| self.on_arp(addresses, &packet, now, pool, counters));
         if let Err(reason) = outcome {
             counters.discard(reason);
         }
@@ -367,6 +368,7 @@ impl Neighbours {
 
     fn on_arp(
         &mut self,
+        addresses: &Addresses,
         packet: &ArpPacket,
         now: Instant,
         pool: &mut Pool,
@@ -382,7 +384,7 @@ impl Neighbours {
         if !sender_mac.is_unicast() || sender_mac == self.mac {
             return Err(Discard::ArpBadSender);
         }
-        let for_us = self.subnet.audience(target_ip.into()) == Audience::Us;
+        let for_us = addresses.contains(target_ip.into());
         match operation {
             ArpOperation::Request if for_us => counters.mib.arp_in_requests += 1,
             ArpOperation::Request => {}
@@ -394,27 +396,18 @@ impl Neighbours {
             for_us
         } else {
             let sender = IpAddr::V4(sender_ip);
-            self.check_sender(sender)?;
+            check_sender(addresses, sender)?;
             self.learn((sender, sender_mac), for_us, now, pool, counters)
         };
         match operation {
             ArpOperation::Request if for_us => self.queue_reply(ArpReply {
                 mac: sender_mac,
                 ip: sender_ip,
+                ours: target_ip,
             }),
             // Do not count the packet again if `learn` had no room for its sender.
             ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),
             ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
-        }
-    }
-
-    fn check_sender(&self, sender: IpAddr) -> Result<(), Discard> {
-        match self.subnet.audience(sender) {
-            Audience::Us => Err(Discard::ArpConflict),
-            Audience::Broadcast | Audience::Multicast => Err(Discard::ArpBadSender),
-            Audience::Other if !self.subnet.can_be_host(sender) => Err(Discard::ArpBadSender),
-            Audience::Other if !self.subnet.contains(sender) => Err(Discard::ArpOffLink),
-            Audience::Other => Ok(()),
         }
     }
 
@@ -484,6 +477,11 @@ impl Neighbours {
         Ok(())
     }
 
+    /// Drops the replies that answer for `ip`, which was removed from this host.
+    pub(crate) fn forget_address(&mut self, ip: IpAddr) {
+        self.replies.retain(|reply| IpAddr::V4(reply.ours) != ip);
+    }
+
     /// Returns true if `poll_packet` has a frame.
     pub(crate) fn wants_output(&self, now: Instant) -> bool {
         !self.is_quiet()
@@ -497,6 +495,7 @@ impl Neighbours {
     /// turn, so that waiting packets leave before later ones to the same neighbour.
     pub(crate) fn poll_packet(
         &mut self,
+        addresses: &Addresses,
         now: Instant,
         pool: &mut Pool,
         frame: &mut [u8],
@@ -504,7 +503,9 @@ impl Neighbours {
     ) -> Option<usize> {
         if let Some(reply) = self.replies.pop_front() {
             counters.mib.arp_out_replies += 1;
-            return self.write_arp(frame, ArpOperation::Reply, reply.mac, reply.mac, reply.ip);
+            let operation = ArpOperation::Reply;
+            let to = (reply.mac, reply.ip);
+            return Some(self.write_arp(frame, operation, reply.mac, reply.ours, to));
         }
         if let Some(index) = self.queues.first(RELEASED) {
             return Some(self.release_packet(index, pool, frame));
@@ -514,7 +515,7 @@ impl Neighbours {
             return None;
         }
         self.queues.leave(index);
-        self.ask(index, now, frame, counters)
+        self.ask(addresses, index, now, frame, counters)
     }
 
     /// Returns true if no frame waits to be sent, now or when the rate limit allows it.
@@ -532,6 +533,7 @@ impl Neighbours {
     /// other requests are broadcast, because the neighbour may have a new MAC address.
     fn ask(
         &mut self,
+        addresses: &Addresses,
         index: u32,
         now: Instant,
         frame: &mut [u8],
@@ -560,15 +562,15 @@ impl Neighbours {
         let IpAddr::V4(target) = entry.ip else {
             unreachable!("no route leads to an address of this family");
         };
+        let source = addresses.source_for(target.into());
         self.note_deadline(next_due);
+        // Without an address, this host has nobody to ask for.
+        let Some(IpAddr::V4(source)) = source else {
+            return None;
+        };
         counters.mib.arp_out_requests += 1;
-        self.write_arp(
-            frame,
-            ArpOperation::Request,
-            station,
-            MacAddress::UNSPECIFIED,
-            target,
-        )
+        let to = (MacAddress::UNSPECIFIED, target);
+        Some(self.write_arp(frame, ArpOperation::Request, station, source, to))
     }
 
     fn write_arp(
@@ -576,12 +578,9 @@ impl Neighbours {
         frame: &mut [u8],
         operation: ArpOperation,
         station: MacAddress,
-        target_mac: MacAddress,
-        target_ip: Ipv4Addr,
-    ) -> Option<usize> {
-        let IpAddr::V4(sender_ip) = self.subnet.address else {
-            return None;
-        };
+        sender_ip: Ipv4Addr,
+        (target_mac, target_ip): (MacAddress, Ipv4Addr),
+    ) -> usize {
         let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
         EthernetHeader {
             dst: station,
@@ -597,7 +596,7 @@ impl Neighbours {
             target_ip,
         }
         .write(body);
-        Some(EthernetHeader::LEN + ArpPacket::LEN)
+        EthernetHeader::LEN + ArpPacket::LEN
     }
 
     /// Writes the oldest waiting packet of a resolved entry.
@@ -765,5 +764,16 @@ impl Neighbours {
             at = self.entries[at].next;
         }
         self.entries[at].next = removed.next;
+    }
+}
+
+/// Checks that `sender` is another host of a network of this host.
+fn check_sender(addresses: &Addresses, sender: IpAddr) -> Result<(), Discard> {
+    match addresses.audience(sender) {
+        Audience::Us => Err(Discard::ArpConflict),
+        Audience::Broadcast | Audience::Multicast => Err(Discard::ArpBadSender),
+        Audience::Other if !addresses.can_be_host(sender) => Err(Discard::ArpBadSender),
+        Audience::Other if addresses.network_of(sender).is_none() => Err(Discard::ArpOffLink),
+        Audience::Other => Ok(()),
     }
 }

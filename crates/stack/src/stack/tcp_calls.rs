@@ -46,18 +46,20 @@ impl Stack {
     /// complete, and payload may have arrived.
     ///
     /// # Errors
-    /// Returns [`TcpError::NoSuchHandle`] if the listener is closed.
+    /// Returns [`TcpError::NoSuchHandle`] if the listener is closed, or
+    /// [`AddressRemoved`](TcpError::AddressRemoved) if its address was removed.
     pub fn tcp_accept(
         &mut self,
         listener: ListenerId,
         now: Instant,
     ) -> Result<Option<(ConnectionId, SocketAddr)>, TcpError> {
-        self.tcp
-            .listeners
-            .get(listener.0)
-            .ok_or(TcpError::NoSuchHandle)?;
+        let socket = self.tcp.listeners.get(listener.0);
+        let removed = socket.ok_or(TcpError::NoSuchHandle)?.removed;
         let (tcp, mut host) = self.tcp_and_host(now);
         let accepted = tcp.accept(listener.0.index, &mut host);
+        if removed && accepted.is_none() {
+            return Err(TcpError::AddressRemoved);
+        }
         Ok(accepted.map(|index| {
             (
                 ConnectionId(tcp.key(index)),
@@ -96,7 +98,9 @@ impl Stack {
     }
 
     /// Opens a connection to `remote` from `local`. If `local` is `None` or has port 0, the stack
-    /// chooses the port (RFC 6056). The SYN leaves in the next `transmit`.
+    /// chooses the port (RFC 6056). If `local` is `None` or unspecified, the stack chooses the
+    /// address as [`Routes::source`](crate::Routes::source) does. The SYN leaves in the next
+    /// `transmit`.
     ///
     /// [`SocketEvent::Tcp`](crate::SocketEvent::Tcp) reports the end of the handshake;
     /// [`tcp_ready`](Self::tcp_ready) then has `connected` or `closed`. Until then a
@@ -114,17 +118,17 @@ impl Stack {
         options: ConnectOptions,
         now: Instant,
     ) -> Result<ConnectionId, OpenError> {
-        let mut local = local.unwrap_or(SocketAddr::new(self.interface.address, 0));
-        if local.ip().is_unspecified() {
-            local.set_ip(self.interface.address);
-        }
-        self.check_ours(local)?;
+        let asked = local.filter(|local| !local.ip().is_unspecified());
+        asked.map_or(Ok(()), |local| self.check_ours(local))?;
         if remote.port() == 0 {
             return Err(OpenError::NoPort);
         }
-        if !self.is_reachable(remote.ip()) {
+        let source = self.routes.source(remote.ip());
+        let (Some(source), true) = (source, self.is_reachable(remote.ip())) else {
             return Err(OpenError::NoRoute);
-        }
+        };
+        let port = local.map_or(0, |local| local.port());
+        let local = asked.unwrap_or(SocketAddr::new(source, port));
         let (tuning, mss_limit) = (self.tuning(options.tuning)?, self.mss_limit(remote.ip()));
         let (tcp, mut host) = self.tcp_and_host(now);
         let index = tcp.connect(local, remote, tuning, mss_limit, &mut host)?;
@@ -378,8 +382,7 @@ impl Stack {
     }
 
     fn check_ours(&self, local: SocketAddr) -> Result<(), OpenError> {
-        let ours = local.ip() == self.interface.address;
-        if ours {
+        if self.routes.addresses().contains(local.ip()) {
             Ok(())
         } else {
             Err(OpenError::AddressNotOurs)

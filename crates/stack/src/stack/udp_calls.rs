@@ -20,7 +20,7 @@ impl Stack {
     /// [`NoFreePort`](UdpError::NoFreePort) or
     /// [`TooManySockets`](UdpError::TooManySockets).
     pub fn udp_bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
-        self.udp.bind(local)
+        self.udp.bind(local, self.routes.addresses())
     }
 
     /// Queues a datagram for `to`. Returns false, and queues nothing, if the send queue
@@ -28,16 +28,16 @@ impl Stack {
     /// when there is room again.
     ///
     /// # Errors
-    /// Returns [`UdpError::NoSuchSocket`], [`BadDestination`](UdpError::BadDestination), or
-    /// [`TooLong`](UdpError::TooLong) for a datagram that does not fit into an empty queue.
+    /// Returns [`UdpError::NoSuchSocket`], [`AddressRemoved`](UdpError::AddressRemoved),
+    /// [`BadDestination`](UdpError::BadDestination), or [`TooLong`](UdpError::TooLong) for a datagram that does not fit into an empty queue.
     pub fn udp_send(
         &mut self,
         id: UdpId,
         to: SocketAddr,
         payload: &[u8],
     ) -> Result<bool, UdpError> {
-        self.udp
-            .send(id, to, payload, &mut self.pool, &mut self.counters)
+        let (pool, counters) = (&mut self.pool, &mut self.counters);
+        self.udp.send(id, to, payload, &self.routes, pool, counters)
     }
 
     /// Removes the oldest received datagram and copies its payload to `out`; `None` if no
@@ -45,7 +45,8 @@ impl Stack {
     /// length.
     ///
     /// # Errors
-    /// Returns [`UdpError::NoSuchSocket`].
+    /// Returns [`UdpError::NoSuchSocket`]; or [`AddressRemoved`](UdpError::AddressRemoved) if the
+    /// socket's address was removed and all datagrams have been read.
     pub fn udp_receive(
         &mut self,
         id: UdpId,

@@ -27,6 +27,8 @@ pub(crate) struct ListeningSocket {
     pub(crate) backlog: u32,
     /// Settings of the listener's connections.
     pub(crate) tuning: Tuning,
+    /// The listener's address was removed from this host. No segment finds the listener then.
+    pub(crate) removed: bool,
 }
 
 /// All listening sockets.
@@ -66,7 +68,22 @@ impl ListeningSockets {
     /// Removes a listener. The caller has emptied its backlog.
     pub(crate) fn remove(&mut self, index: u32) {
         let listener = self.listeners.remove(index);
-        self.by_address.remove(self.hash(listener.local), index);
+        if !listener.removed {
+            self.by_address.remove(self.hash(listener.local), index);
+        }
+    }
+
+    /// Marks the listeners at `ip`, which was removed from this host. Calls `ended` with each.
+    pub(crate) fn forget_address(&mut self, ip: IpAddr, mut ended: impl FnMut(u32)) {
+        for index in 0..self.listeners.capacity() {
+            let listener = self.listeners.at(index);
+            let Some(listener) = listener.filter(|it| !it.removed && it.local.ip() == ip) else {
+                continue;
+            };
+            self.by_address.remove(self.hash(listener.local), index);
+            self.listeners[index].removed = true;
+            ended(index);
+        }
     }
 
     /// Returns the listener at exactly this address and port.

@@ -439,6 +439,34 @@ impl TcpLayer {
         host.events.forget_tcp(index);
     }
 
+    /// Ends everything at `ip`, which was removed from this host: connections and listeners with a
+    /// reason, handshakes and TIME-WAIT entries silently.
+    pub(crate) fn forget_address(&mut self, ip: IpAddr, host: &mut HostContext<'_>) {
+        for index in 0..self.slots.capacity() {
+            if self
+                .slots
+                .at(index)
+                .is_some_and(|slot| slot.tuple.local_ip == ip)
+            {
+                self.run(index, host, |connection, env| {
+                    connection.on_address_removed(env);
+                });
+            }
+        }
+        while let Some(index) = self.syn_cache.first_at(ip) {
+            self.host_state.counters.attempt_fails += 1;
+            self.forget_handshake(index, host);
+        }
+        while let Some(index) = self.time_waits.first_at(ip) {
+            self.forget_time_wait(index);
+        }
+        self.resets.forget_address(ip);
+        self.cookies.forget_address(ip);
+        let events = &mut host.events;
+        self.listeners
+            .forget_address(ip, |index| events.accept(index));
+    }
+
     /// Removes TIME-WAIT entry `index`.
     fn forget_time_wait(&mut self, index: u32) {
         let owner = Owner::TimeWait(index);

@@ -32,6 +32,7 @@ impl TcpLayer {
                 local,
                 backlog,
                 tuning,
+                removed: false,
             })
             .ok_or(OpenError::TooManyListeners)
     }

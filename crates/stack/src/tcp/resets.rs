@@ -5,6 +5,7 @@
 //! dropped. `egress` empties the queue.
 
 use alloc::collections::VecDeque;
+use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut};
@@ -89,6 +90,11 @@ impl Resets {
         }
         self.queue.push_back(answer);
         Ok(())
+    }
+
+    /// Drops the answers from `ip`, which was removed from this host.
+    pub(crate) fn forget_address(&mut self, ip: IpAddr) {
+        self.queue.retain(|answer| answer.tuple.local_ip != ip);
     }
 
     /// Returns the first reset.

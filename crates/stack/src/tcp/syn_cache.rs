@@ -146,6 +146,13 @@ impl SynCache {
         &mut self.entries[index]
     }
 
+    /// Returns a handshake with the local address `ip`. The cost grows with the table.
+    pub(crate) fn first_at(&self, ip: IpAddr) -> Option<u32> {
+        let mut entries = self.entries.iter();
+        let found = entries.find(|(_, handshake)| handshake.tuple.local_ip == ip);
+        found.map(|(index, _)| index)
+    }
+
     /// Returns the number of handshakes in progress.
     pub(crate) fn len(&self) -> u32 {
         self.entries.len()

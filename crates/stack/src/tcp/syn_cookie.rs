@@ -10,6 +10,7 @@
 //! `dispatch` processes the ACK.
 
 use alloc::collections::VecDeque;
+use core::net::IpAddr;
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Segment, SeqNum};
@@ -153,6 +154,11 @@ impl SynCookies {
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.queue.capacity() * size_of::<Answer>()
+    }
+
+    /// Drops the SYN-ACKs from `ip`, which was removed from this host.
+    pub(crate) fn forget_address(&mut self, ip: IpAddr) {
+        self.queue.retain(|answer| answer.tuple.local_ip != ip);
     }
 
     /// Returns true if the queue of SYN-ACKs is full.

@@ -4,6 +4,8 @@
 //! entry only if the new incarnation cannot accept segments of the old one. An entry holds no
 //! packet memory. If the table is full the oldest entry is forgotten.
 
+use core::net::IpAddr;
+
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Segment, SegmentOut, SeqNum, TcpConfig, TimeWait, options::TimestampClock};
 use fullpipe_wire::{TcpFlags, TcpOptions};
@@ -108,6 +110,13 @@ impl TimeWaitTable {
     /// Returns the entry in slot `index`.
     pub(crate) fn at(&self, index: u32) -> &TimeWaitEntry {
         &self.entries[index]
+    }
+
+    /// Returns an entry with the local address `ip`. The cost grows with the table.
+    pub(crate) fn first_at(&self, ip: IpAddr) -> Option<u32> {
+        let mut entries = self.entries.iter();
+        let found = entries.find(|(_, entry)| entry.tuple.local_ip == ip);
+        found.map(|(index, _)| index)
     }
 
     /// Returns the number of entries.

@@ -24,7 +24,7 @@ use crate::{
     config::Config,
     counters::{Counters, Discard},
     icmp::{IcmpEvent, PathError},
-    ip::{BuiltPacket, DatagramHeader, IpSender, Packet, SendQueue},
+    ip::{Addresses, BuiltPacket, DatagramHeader, IpSender, Packet, Routes, SendQueue},
     queues::Queues,
     slab::{Key, Slab},
 };
@@ -56,9 +56,12 @@ pub enum UdpError {
     AddressInUse,
     /// The address to bind is not an address of this host.
     AddressNotOurs,
+    /// The address that the socket is bound to was removed from this host.
+    AddressRemoved,
     /// Every ephemeral port is in use.
     NoFreePort,
-    /// The destination's port is 0, or its address is unspecified or not IPv4.
+    /// The destination's port is 0, or its address is unspecified or of a family of which this host
+    /// has no address.
     BadDestination,
     /// The datagram is longer than an empty send queue, or UDP, can take.
     TooLong {
@@ -74,6 +77,7 @@ impl fmt::Display for UdpError {
             Self::TooManySockets => f.write_str("every UDP socket is in use (knob udp.sockets)"),
             Self::AddressInUse => f.write_str("another UDP socket is bound to this address"),
             Self::AddressNotOurs => f.write_str("the address to bind is not this host's"),
+            Self::AddressRemoved => f.write_str("the socket's address was removed from this host"),
             Self::NoFreePort => f.write_str("every ephemeral UDP port is taken"),
             Self::BadDestination => f.write_str("the destination cannot be sent to"),
             Self::TooLong { most } => write!(f, "the datagram is longer than {most} bytes"),
@@ -110,6 +114,8 @@ struct UdpSocket {
     next: u32,
     /// Closed by the application, while queued datagrams are still sent.
     closing: bool,
+    /// The socket's address was removed from this host. The socket is then in no bucket.
+    removed: bool,
     /// Last error reported about a datagram of this socket, and its destination.
     error: Option<(SocketAddr, PathError)>,
 }
@@ -123,7 +129,6 @@ struct SocketQueues {
 /// The UDP sockets of one stack.
 #[derive(Debug)]
 pub(crate) struct UdpSockets {
-    address: IpAddr,
     sockets: Slab<UdpSocket>,
     /// Queues of each slot of `sockets`.
     buffers: Box<[SocketQueues]>,
@@ -136,8 +141,8 @@ pub(crate) struct UdpSockets {
 }
 
 impl UdpSockets {
-    /// Allocates the sockets of a host whose address is `address`.
-    pub(crate) fn new(address: IpAddr, config: &Config, rng: Rng) -> Self {
+    /// Allocates the sockets of a host.
+    pub(crate) fn new(config: &Config, rng: Rng) -> Self {
         let udp = &config.udp;
         let buffers = || SocketQueues {
             receive: ReceiveQueue::new(udp.receive_queue, udp.receive_buffer),
@@ -151,7 +156,6 @@ impl UdpSockets {
             .min((Ipv4Header::MAX_PAYLOAD_LEN - UdpHeader::LEN) as u64);
         let port = |port: u32| u16::try_from(port).unwrap_or(u16::MAX);
         Self {
-            address,
             sockets: Slab::new(udp.sockets),
             buffers: (0..udp.sockets).map(|_| buffers()).collect(),
             buckets: vec![NONE; (udp.sockets as usize).next_power_of_two()].into(),
@@ -176,8 +180,12 @@ impl UdpSockets {
     }
 
     /// Opens a socket; see [`Stack::udp_bind`](crate::Stack::udp_bind).
-    pub(crate) fn bind(&mut self, local: SocketAddr) -> Result<UdpId, UdpError> {
-        if !local.ip().is_unspecified() && local.ip() != self.address {
+    pub(crate) fn bind(
+        &mut self,
+        local: SocketAddr,
+        addresses: &Addresses,
+    ) -> Result<UdpId, UdpError> {
+        if !local.ip().is_unspecified() && !addresses.contains(local.ip()) {
             return Err(UdpError::AddressNotOurs);
         }
         if self.sockets.is_full() {
@@ -193,6 +201,7 @@ impl UdpSockets {
             local: SocketAddr::new(local.ip(), port),
             next: self.buckets[bucket],
             closing: false,
+            removed: false,
             error: None,
         };
         let key = self.sockets.insert(socket).expect("the slab is not full");
@@ -214,9 +223,10 @@ impl UdpSockets {
     pub(crate) fn ready(&self, id: UdpId) -> Result<UdpReady, UdpError> {
         self.open(id)?;
         let buffers = &self.buffers[id.0.index as usize];
+        let has_error = self.sockets[id.0.index].removed;
         Ok(UdpReady {
-            readable: !buffers.receive.is_empty(),
-            writable: buffers.send.has_room(),
+            readable: has_error || !buffers.receive.is_empty(),
+            writable: has_error || buffers.send.has_room(),
         })
     }
 
@@ -237,13 +247,22 @@ impl UdpSockets {
         id: UdpId,
         to: SocketAddr,
         payload: &[u8],
+        routes: &Routes,
         pool: &mut Pool,
         counters: &mut Counters,
     ) -> Result<bool, UdpError> {
-        let local = self.open(id)?.local;
-        if to.port() == 0 || to.ip().is_unspecified() || to.is_ipv4() != self.address.is_ipv4() {
+        let &UdpSocket { local, removed, .. } = self.open(id)?;
+        if removed {
+            return Err(UdpError::AddressRemoved);
+        }
+        if to.port() == 0 || to.ip().is_unspecified() {
             return Err(UdpError::BadDestination);
         }
+        let src = match local.ip().is_unspecified() {
+            true => routes.source(to.ip()),
+            false => Some(local.ip()).filter(|ip| ip.is_ipv4() == to.is_ipv4()),
+        };
+        let src = src.ok_or(UdpError::BadDestination)?;
         if payload.len() > self.longest {
             return Err(UdpError::TooLong { most: self.longest });
         }
@@ -252,7 +271,7 @@ impl UdpSockets {
             dst_port: to.port(),
         };
         let send = &mut self.buffers[id.0.index as usize].send;
-        let taken = send.push(self.address, to.ip(), None, header, payload, pool);
+        let taken = send.push(src, to.ip(), None, header, payload, pool);
         if taken {
             self.sending.join(SENDING, id.0.index);
         } else {
@@ -269,8 +288,12 @@ impl UdpSockets {
         out: &mut [u8],
         pool: &mut Pool,
     ) -> Result<Option<UdpReceived>, UdpError> {
-        self.open(id)?;
-        Ok(self.buffers[id.0.index as usize].receive.pop(out, pool))
+        let removed = self.open(id)?.removed;
+        let received = self.buffers[id.0.index as usize].receive.pop(out, pool);
+        match received {
+            None if removed => Err(UdpError::AddressRemoved),
+            received => Ok(received),
+        }
     }
 
     /// Removes and returns the last error; see
@@ -287,7 +310,9 @@ impl UdpSockets {
     pub(crate) fn close(&mut self, id: UdpId, pool: &mut Pool) -> Result<(), UdpError> {
         self.open(id)?;
         let index = id.0.index;
-        self.unlink(index);
+        if !self.sockets[index].removed {
+            self.unlink(index);
+        }
         let buffers = &mut self.buffers[index as usize];
         buffers.receive.clear(pool);
         if buffers.send.is_empty() {
@@ -296,6 +321,36 @@ impl UdpSockets {
             self.sockets[index].closing = true;
         }
         Ok(())
+    }
+
+    /// Ends the sockets bound to `ip`, which was removed from this host: datagrams to be sent are
+    /// dropped, received datagrams can still be read. Calls `ended` with each open socket.
+    pub(crate) fn forget_address(
+        &mut self,
+        ip: IpAddr,
+        pool: &mut Pool,
+        mut ended: impl FnMut(UdpId),
+    ) {
+        for index in 0..self.sockets.capacity() {
+            let Some(socket) = self.sockets.at(index) else {
+                continue;
+            };
+            let &UdpSocket {
+                closing, removed, ..
+            } = socket;
+            if removed || socket.local.ip() != ip {
+                continue;
+            }
+            self.sending.leave(index);
+            self.buffers[index as usize].send.clear(pool);
+            if closing {
+                self.sockets.remove(index);
+                continue;
+            }
+            self.unlink(index);
+            self.sockets[index].removed = true;
+            ended(UdpId(self.sockets.key(index)));
+        }
     }
 
     /// Queues a received datagram at its socket, unless it is malformed. `checksum_verified` is
@@ -407,7 +462,7 @@ impl UdpSockets {
             let Some(socket) = self.sockets.at(index) else {
                 continue;
             };
-            if !socket.closing {
+            if !socket.closing && !socket.removed {
                 self.unlink(index);
             }
             self.sockets.remove(index);

@@ -9,12 +9,12 @@ use super::*;
 use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
-    ip::{IpHeader, IpReceiver, Subnet},
+    ip::{Addresses, IpHeader, IpReceiver, Subnet},
 };
 
 /// The UDP sockets of a host and the arguments of their calls.
 struct Host {
-    address: IpAddr,
+    routes: Routes,
     config: Config,
     udp: UdpSockets,
     pool: Pool,
@@ -36,11 +36,14 @@ impl Host {
             ..Config::default()
         };
         change(&mut config);
-        let address: IpAddr = address.parse().unwrap();
+        let subnet = Subnet {
+            address: address.parse().unwrap(),
+            prefix_len: 24,
+        };
         let device = Capabilities::plain(Medium::Ip, 1500);
         Self {
-            address,
-            udp: UdpSockets::new(address, &config, Rng::seeded(1)),
+            routes: Routes::new(Addresses::new(subnet, 1), 0),
+            udp: UdpSockets::new(&config, Rng::seeded(1)),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
             sender: IpSender::new(&device, &IpConfig::default(), Rng::seeded(2)),
@@ -49,7 +52,8 @@ impl Host {
     }
 
     fn bind(&mut self, local: &str) -> Result<UdpId, UdpError> {
-        self.udp.bind(local.parse().unwrap())
+        self.udp
+            .bind(local.parse().unwrap(), self.routes.addresses())
     }
 
     fn send(&mut self, id: UdpId, to: &str, payload: &[u8]) -> Result<bool, UdpError> {
@@ -57,6 +61,7 @@ impl Host {
             id,
             to.parse().unwrap(),
             payload,
+            &self.routes,
             &mut self.pool,
             &mut self.counters,
         )
@@ -86,10 +91,12 @@ impl Host {
             udp,
             pool,
             counters,
+            routes,
             ..
         } = self;
         let now = fullpipe_pool::Instant::ZERO;
         let packet = receiver.on_packet(
+            routes.addresses(),
             bytes,
             (fullpipe_wire::MacAddress::UNSPECIFIED, false),
             pool,
@@ -100,14 +107,7 @@ impl Host {
     }
 
     fn receiver(&self) -> IpReceiver {
-        IpReceiver::new(
-            Subnet {
-                address: self.address,
-                prefix_len: 24,
-            },
-            &self.config.ip,
-            &crate::secret::Secret([5; 16]),
-        )
+        IpReceiver::new(&self.config.ip, &crate::secret::Secret([5; 16]))
     }
 }
 

@@ -314,6 +314,15 @@ impl Connection {
         self.abort(env);
     }
 
+    /// Ends the connection because its local address was removed from this host. The peer gets no
+    /// reset, because this host may no longer send from that address.
+    pub fn on_address_removed(&mut self, env: &mut Env<'_>) {
+        if self.state != TcpState::Closed {
+            self.end(CloseReason::AddressRemoved, env);
+        }
+        self.pending.reset = None;
+    }
+
     /// Resets the peer and ends the connection for `reason`.
     pub(super) fn abort_with(&mut self, reason: CloseReason, env: &mut Env<'_>) {
         match self.state {

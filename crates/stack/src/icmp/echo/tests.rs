@@ -10,14 +10,15 @@ use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
     icmp,
-    ip::{IpHeader, Subnet},
+    ip::{Addresses, IpHeader, Subnet},
 };
 
-fn subnet() -> Subnet {
-    Subnet {
+fn addresses() -> Addresses {
+    let subnet = Subnet {
         address: [10, 0, 0, 2].into(),
         prefix_len: 24,
-    }
+    };
+    Addresses::new(subnet, 1)
 }
 
 fn request(payload: &[u8]) -> Vec<u8> {
@@ -41,7 +42,7 @@ fn packet(payload: &[u8], broadcast: bool) -> Packet<'_> {
 fn feed(echo: &mut Echo, payload: &[u8], broadcast: bool, pool: &mut Pool) -> Counters {
     let mut counters = Counters::default();
     let packet = packet(payload, broadcast);
-    let event = icmp::on_packet(&packet, &subnet(), 552, echo, pool, &mut counters);
+    let event = icmp::on_packet(&packet, &addresses(), 552, echo, pool, &mut counters);
     assert_eq!(event, None);
     counters
 }

@@ -8,7 +8,7 @@ use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
     icmp::{PathError, quoted},
-    ip::Subnet,
+    ip::{Addresses, Subnet},
 };
 
 const DATAGRAM: [u8; 12] = [0x13, 0x89, 0, 7, 0, 12, 0, 0, 1, 2, 3, 4];
@@ -50,7 +50,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
         address: [10, 0, 0, 1].into(),
         prefix_len: 24,
     };
-    let event = quoted::parse(message, quoted, &theirs, 552).unwrap();
+    let event = quoted::parse(message, quoted, &Addresses::new(theirs, 1), 552).unwrap();
     assert_eq!(event.error, PathError::Unreachable { hard: true });
     assert_eq!((event.local.port(), event.remote.port()), (5001, 7));
     assert!(UdpHeader::parse_quoted(&quoted[20..]).is_ok());

@@ -1,21 +1,26 @@
 //! Tests of `quoted`.
 
 use alloc::{vec, vec::Vec};
+use core::net::{IpAddr, Ipv4Addr};
 
 use fullpipe_pool::Rng;
 use fullpipe_wire::TimeExceededCode;
 
 use super::*;
+use crate::ip::Subnet;
 
 const fn too_big(mtu: u16, fragment: bool) -> PathError {
     PathError::FragmentationNeeded { mtu, fragment }
 }
 
-fn subnet() -> Subnet {
-    Subnet {
-        address: [10, 0, 0, 2].into(),
+const US: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+
+fn addresses() -> Addresses {
+    let subnet = Subnet {
+        address: US,
         prefix_len: 24,
-    }
+    };
+    Addresses::new(subnet, 1)
 }
 
 fn unreachable(code: UnreachableCode) -> Icmpv4Message {
@@ -69,7 +74,7 @@ fn an_error_selects_the_connection_that_it_quotes() {
         (too_long(0), too_big(552, false)),
         (time_exceeded, PathError::TimeExceeded),
     ] {
-        let event = parse(message, &quotation(|_| ()), &subnet(), 552).unwrap();
+        let event = parse(message, &quotation(|_| ()), &addresses(), 552).unwrap();
         let expected = IcmpEvent {
             error,
             protocol: Protocol::Tcp,
@@ -114,7 +119,7 @@ fn a_quotation_of_a_packet_that_this_host_cannot_have_sent_is_discarded() {
     ] {
         let message = unreachable(UnreachableCode::Port);
         assert_eq!(
-            parse(message, &quoted, &subnet(), 552),
+            parse(message, &quoted, &addresses(), 552),
             Err(reason),
             "{name}"
         );
@@ -131,8 +136,13 @@ fn random_bytes_are_discarded_or_parsed_and_never_panic() {
             quoted[place] = rng.next_u64() as u8;
         }
         quoted.truncate(rng.below(29) as usize);
-        if let Ok(event) = parse(unreachable(UnreachableCode::Port), &quoted, &subnet(), 552) {
-            assert_eq!(event.local.ip(), subnet().address);
+        if let Ok(event) = parse(
+            unreachable(UnreachableCode::Port),
+            &quoted,
+            &addresses(),
+            552,
+        ) {
+            assert_eq!(event.local.ip(), US);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     config::IpConfig,
     device::{Capabilities, Medium},
-    ip::{IpReceiver, Subnet},
+    ip::{Addresses, IpReceiver, Subnet},
 };
 
 const NOBODY: (fullpipe_wire::MacAddress, bool) = (fullpipe_wire::MacAddress::UNSPECIFIED, false);
@@ -67,12 +67,14 @@ fn every_length_arrives_as_it_was_written() {
                 address: THERE,
                 prefix_len: 24,
             };
+            let there = Addresses::new(there, 1);
             let mut receiver =
-                IpReceiver::new(there, &IpConfig::default(), &crate::secret::Secret([5; 16]));
+                IpReceiver::new(&IpConfig::default(), &crate::secret::Secret([5; 16]));
             let mut whole = None;
             for packet in &packets {
                 let now = Instant::ZERO;
-                let received = receiver.on_packet(packet, NOBODY, &mut pool, now, &mut counters);
+                let received =
+                    receiver.on_packet(&there, packet, NOBODY, &mut pool, now, &mut counters);
                 whole = received.map(|packet| packet.payload.to_vec());
             }
             let whole = whole.expect("the last packet completes the datagram");

@@ -47,9 +47,20 @@ pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience
 /// and neither the network's own address nor its broadcast address. In a network of one or two
 /// addresses, the first and the last address can also be a host's (RFC 3021).
 pub(crate) fn can_be_host(own: Ipv4Addr, prefix_len: u8, ip: Ipv4Addr) -> bool {
+    is_unicast(ip) && !names_network(own, prefix_len, ip)
+}
+
+/// Returns true if `ip` can be the address of one host in some network: not 0/8, loopback,
+/// multicast or 240/4.
+pub(crate) const fn is_unicast(ip: Ipv4Addr) -> bool {
+    !matches!(ip.octets()[0], 0 | 127 | 224..)
+}
+
+/// Returns true if `ip` is the address of the network of `own`/`prefix_len` or its broadcast
+/// address. Networks of one or two addresses have neither (RFC 3021).
+pub(crate) fn names_network(own: Ipv4Addr, prefix_len: u8, ip: Ipv4Addr) -> bool {
     let hosts = !mask(prefix_len);
     let same_network = (own.to_bits() ^ ip.to_bits()) & !hosts == 0;
     let host = ip.to_bits() & hosts;
-    let is_network = same_network && prefix_len < 31 && (host == 0 || host == hosts);
-    !matches!(ip.octets()[0], 0 | 127 | 224..) && !is_network
+    same_network && prefix_len < 31 && (host == 0 || host == hosts)
 }

@@ -1,8 +1,9 @@
 //! The routing table: from a destination to the next hop.
 //!
 //! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
-//! route like any other. The table knows no MAC addresses, and no received packet changes
-//! it: ICMP redirects are ignored.
+//! route like any other. The addresses of this host are the first part of the table, because they
+//! are routes to this host. The table knows no MAC addresses, and no received packet changes it:
+//! ICMP redirects are ignored.
 
 use alloc::vec::Vec;
 use core::{
@@ -10,7 +11,7 @@ use core::{
     net::{IpAddr, Ipv4Addr},
 };
 
-use crate::ip::{audience::Audience, subnet::Subnet, v4};
+use crate::ip::{addresses::Addresses, audience::Audience, subnet::Subnet, v4};
 
 /// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,18 +54,19 @@ struct RouteEntry {
 /// The routing table of a host with one interface.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    subnet: Subnet,
+    addresses: Addresses,
     /// Longest prefix first. Never grows beyond its first capacity.
     entries: Vec<RouteEntry>,
     most: usize,
 }
 
 impl Routes {
-    /// Returns a table with the route to the network of `subnet` and room for `most` more routes.
-    pub(crate) fn new(subnet: Subnet, most: u32) -> Self {
+    /// Returns a table with the routes to the networks of `addresses` and room for `most` more
+    /// routes.
+    pub(crate) fn new(addresses: Addresses, most: u32) -> Self {
         let most = most as usize;
         Self {
-            subnet,
+            addresses,
             entries: Vec::with_capacity(most),
             most,
         }
@@ -72,7 +74,17 @@ impl Routes {
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<RouteEntry>()
+        self.addresses.heap_bytes() + self.entries.capacity() * size_of::<RouteEntry>()
+    }
+
+    /// Returns the addresses of this host.
+    pub(crate) const fn addresses(&self) -> &Addresses {
+        &self.addresses
+    }
+
+    /// Returns the addresses of this host for changes.
+    pub(crate) const fn addresses_mut(&mut self) -> &mut Addresses {
+        &mut self.addresses
     }
 
     /// Sets the default route, for destinations that no other route matches.
@@ -125,12 +137,24 @@ impl Routes {
     /// Returns the next hop of a packet to `dst`; `None` if no route leads to `dst`, or if `dst`
     /// is this host, because packets are not looped back.
     pub fn lookup(&self, dst: IpAddr) -> Option<Route> {
-        match self.subnet.audience(dst) {
+        match self.addresses.audience(dst) {
             Audience::Us => None,
             Audience::Broadcast => Some(Route::Broadcast),
             Audience::Multicast => Some(Route::Multicast(dst)),
-            Audience::Other if !self.subnet.can_be_host(dst) => None,
+            Audience::Other if !self.addresses.can_be_host(dst) => None,
             Audience::Other => self.neighbour(dst).map(Route::Neighbour),
+        }
+    }
+
+    /// Returns the source address of packets to `dst`: the address of this host in the network of
+    /// the next hop, otherwise its oldest address. `None` if this host has no address of the
+    /// family of `dst`.
+    pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
+        match self.addresses.as_slice() {
+            [_] => self.addresses.source_for(dst),
+            _ => self
+                .addresses
+                .source_for(self.neighbour(dst).unwrap_or(dst)),
         }
     }
 
@@ -138,15 +162,16 @@ impl Routes {
         let IpAddr::V4(ip) = dst else {
             return None;
         };
+        let network = self.addresses.network_of(dst);
+        let is_local = |other| network.is_some_and(|network| network.prefix_len >= other);
         let matched = self
             .entries
             .iter()
             .find(|entry| ip.to_bits() & v4::mask(entry.prefix_len) == entry.network.to_bits());
         match matched {
-            Some(entry) if entry.prefix_len > self.subnet.prefix_len => Some(entry.gateway.into()),
-            Some(_) | None if self.subnet.contains(dst) => Some(dst),
-            Some(entry) => Some(entry.gateway.into()),
-            None => None,
+            Some(entry) if !is_local(entry.prefix_len) => Some(entry.gateway.into()),
+            Some(_) | None if network.is_some() => Some(dst),
+            Some(_) | None => None,
         }
     }
 }

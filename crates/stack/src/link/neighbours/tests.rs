@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use fullpipe_pool::{Duration, Holder, PoolConfig};
 
 use super::*;
+use crate::ip::Subnet;
 
 const US: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 const OUR_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -22,6 +23,7 @@ fn mac(n: u16) -> MacAddress {
 
 /// A neighbour cache and the arguments of its calls.
 struct Rig {
+    addresses: Addresses,
     neighbours: Neighbours,
     pool: Pool,
     counters: Counters,
@@ -63,10 +65,11 @@ impl Rig {
             ..PoolConfig::default()
         };
         Self {
-            neighbours: Neighbours::new(US, subnet, &config, Rng::seeded(1)),
+            neighbours: Neighbours::new(US, &config, Rng::seeded(1)),
             pool: Pool::new(&pool),
             counters: Counters::default(),
             now: START,
+            addresses: Addresses::new(subnet, 1),
         }
     }
 
@@ -116,7 +119,9 @@ impl Rig {
 
     fn arp_bytes(&mut self, bytes: &[u8]) {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        self.neighbours.on_packet(bytes, self.now, pool, counters);
+        let addresses = &self.addresses;
+        self.neighbours
+            .on_packet(addresses, bytes, self.now, pool, counters);
     }
 
     /// Advances to `now`, sending the frames that become due.
@@ -141,9 +146,10 @@ impl Rig {
                 pool,
                 counters,
                 now,
+                addresses,
             } = self;
             let len = neighbours
-                .poll_packet(*now, pool, &mut frame, counters)
+                .poll_packet(addresses, *now, pool, &mut frame, counters)
                 .unwrap();
             let (header, body) = EthernetHeader::parse(&frame[..len]).unwrap();
             assert_eq!(header.src, US);

@@ -1,0 +1,56 @@
+//! Addresses that come and go at run time.
+//!
+//! Rule: a removed address is gone at once: its sockets end with a reason of their own, and nothing
+//! more is sent from it, not even a reset. The table itself is in `ip::addresses`.
+
+use core::net::IpAddr;
+
+use fullpipe_pool::Instant;
+
+use super::{Interface, Stack};
+use crate::{
+    error::ConfigError,
+    ip::{AddressError, Subnet},
+};
+
+impl Stack {
+    /// Returns this host's addresses with the prefixes of their networks, oldest first.
+    pub fn addresses(&self) -> &[Subnet] {
+        self.routes.addresses().as_slice()
+    }
+
+    /// Adds an address with the prefix of its network (knob `ip.addresses`). The host receives
+    /// packets to it, answers ARP requests for it, and can send from it; the network needs no
+    /// gateway.
+    ///
+    /// # Errors
+    /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists), or
+    /// [`Unusable`](AddressError::Unusable) with the reason.
+    pub fn add_address(&mut self, subnet: Subnet) -> Result<(), AddressError> {
+        match Interface::check_address(subnet.address, subnet.prefix_len) {
+            Ok(()) => self.routes.addresses_mut().add(subnet),
+            Err(ConfigError::Interface(why)) => Err(AddressError::Unusable(why)),
+            Err(ConfigError::Knob(_)) => unreachable!("an address is no knob"),
+        }
+    }
+
+    /// Removes an address. Its sockets end: connections with
+    /// [`CloseReason::AddressRemoved`](crate::CloseReason::AddressRemoved), listeners with
+    /// [`TcpError::AddressRemoved`](crate::TcpError::AddressRemoved), UDP sockets with
+    /// [`UdpError::AddressRemoved`](crate::UdpError::AddressRemoved). The peers get no reset.
+    /// Sockets at the unspecified address stay open. Payload and datagrams that were received can
+    /// still be read. The cost grows with the sizes of the tables.
+    ///
+    /// # Errors
+    /// Returns [`AddressError::NotOurs`].
+    pub fn remove_address(&mut self, address: IpAddr, now: Instant) -> Result<(), AddressError> {
+        self.routes.addresses_mut().remove(address)?;
+        let (tcp, mut host) = self.tcp_and_host(now);
+        tcp.forget_address(address, &mut host);
+        let events = &mut self.events;
+        let ended = |id: crate::udp::UdpId| events.udp(id.index());
+        self.udp.forget_address(address, &mut self.pool, ended);
+        self.neighbours.forget_address(address);
+        Ok(())
+    }
+}
