@@ -131,6 +131,7 @@ impl From<UdpError> for Errno {
             UdpError::AddressNotOurs | UdpError::AddressRemoved | UdpError::NoFreePort => {
                 FP_EADDRNOTAVAIL
             }
+            UdpError::BadSource => FP_EINVAL,
             UdpError::BadDestination => FP_EDESTADDRREQ,
             UdpError::TooLong { .. } => FP_EMSGSIZE,
         })

@@ -91,6 +91,11 @@ fullpipe_pool::knobs! {
         /// sends none. This number divided by `stack.resets_per_source` is the number of addresses
         /// that are counted at the same time (at most 65,536). A further address may get no answer.
         resets_per_second: u32 = 10_000, legal 0 => 10_000_000, drawn 100 => 10_000, "segments/s";
+        /// Time that the application has to decide about a SYN, if the listener is deferred
+        /// (`ListenOptions::deferred`). Then the SYN is forgotten without an answer.
+        request_timeout: Duration = Duration::from_secs(60),
+            legal Duration::from_millis(1) => Duration::from_secs(3_600),
+            drawn Duration::from_secs(60) => Duration::from_secs(60), "";
         /// SYN-ACKs with a cookie that wait to be sent.
         cookie_queue: u32 = 64, legal 1 => 65_536, drawn 8 => 64, "segments";
         /// Frames received in a turn, and frames sent in a turn.
@@ -120,6 +125,10 @@ fullpipe_pool::knobs! {
         ttl: u32 = 64, legal 1 => 255, drawn 1 => 255, "hops";
         /// Addresses of this host.
         addresses: u32 = 4, legal 1 => 1_024, drawn 1 => 8, "addresses";
+        /// Receive packets to every address, not only to this host's own (AnyIP). Sockets may then be
+        /// bound to any address, and connections keep the address that the peer asked for. For
+        /// gateways that end the connections of other hosts.
+        accept_any: bool = false, legal false => true, drawn false => false, "";
         /// Routes besides those to the networks of this host's addresses, the default route
         /// included.
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";

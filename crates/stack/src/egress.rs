@@ -429,7 +429,10 @@ impl Stack {
     }
 
     fn write_syn_ack(&mut self, packet: &mut [u8], now: Instant) -> Option<BuiltPacket> {
-        let answer = self.tcp.take_syn_ack(now)?;
+        let (tcp, mut host) = self.tcp_and_host(now);
+        let answer = tcp.take_syn_ack(&mut host)?;
+        let is_reset = answer.segment.flags.contains(TcpFlags::RST);
+        self.tcp.host_state.counters.out_rsts += u64::from(is_reset);
         let station = Some(answer.station);
         Some(self.write_bare(&answer.tuple, &answer.segment, station, packet))
     }

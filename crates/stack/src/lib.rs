@@ -369,7 +369,8 @@ pub use ip::{AddressError, Route, RouteError, Routes, Subnet};
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};
 pub use memory::MemoryPart;
 pub use stack::{
-    ConnectOptions, ConnectionId, Interface, ListenOptions, ListenerId, Nodes, SocketEvent, Stack,
+    ConnectOptions, ConnectionId, Interface, ListenOptions, ListenerId, Nodes, Refusal, RequestId,
+    SocketEvent, Stack, TcpRequest,
 };
 pub use turn::{Turn, turn};
 pub use udp::{UdpError, UdpId, UdpInfo, UdpQueue, UdpReady, UdpReceived};

@@ -14,12 +14,16 @@
 mod address_calls;
 mod congestion_calls;
 mod handles;
+mod request_calls;
 mod tcp_calls;
 mod udp_calls;
 
 use core::net::IpAddr;
 
-pub use handles::{ConnectOptions, ConnectionId, ListenOptions, ListenerId, SocketEvent};
+pub use handles::{
+    ConnectOptions, ConnectionId, ListenOptions, ListenerId, Refusal, RequestId, SocketEvent,
+    TcpRequest,
+};
 
 use fullpipe_pool::{Instant, Pool, Rng};
 use fullpipe_tcp::{Discards, TcpCounters, Trace, trace::TraceRecord};
@@ -129,7 +133,7 @@ impl Stack {
             address,
             prefix_len,
         };
-        let addresses = Addresses::new(subnet, config.ip.addresses);
+        let addresses = Addresses::new(subnet, config.ip.addresses, config.ip.accept_any);
         let mut routes = Routes::new(addresses, config.ip.routes.max(1));
         if let Some(gateway) = gateway {
             let refused = |_| ConfigError::Interface("the gateway is not of the address's family");

@@ -251,6 +251,7 @@ fn name_errors(error: TcpError, config: ConfigError, udp: UdpError, path: PathEr
         | UdpError::AddressNotOurs
         | UdpError::AddressRemoved
         | UdpError::NoFreePort
+        | UdpError::BadSource
         | UdpError::BadDestination => {}
     }
     match path {

@@ -107,6 +107,7 @@ pub unsafe extern "C" fn fp_listen(stack: *mut FpStack, socket: FpSocket, backlo
         let options = ListenOptions {
             backlog: u32::try_from(backlog).ok().filter(|most| *most > 0),
             tuning: Some(tuning),
+            ..ListenOptions::default()
         };
         let id = stack.tcp_listen(local.ok_or(Errno(FP_EDESTADDRREQ))?, options)?;
         slot.socket = Socket::Listener(id);

@@ -9,7 +9,7 @@
 mod tests;
 
 use alloc::collections::VecDeque;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::{
@@ -32,11 +32,28 @@ const QUOTED: usize = Ipv4Header::LEN + 8;
 struct UnreachableError {
     src: IpAddr,
     dst: IpAddr,
-    station: MacAddress,
+    /// The station to answer; `None` if it is not known.
+    station: Option<MacAddress>,
     code: UnreachableCode,
     quoted: [u8; QUOTED],
     /// Bytes of `quoted` in use; a short packet has fewer than [`QUOTED`].
     quoted_len: usize,
+}
+
+/// A packet that the application refuses. The packet itself is gone; a message quotes the fields
+/// that its sender needs to find the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RefusedPacket {
+    /// Protocol of the packet.
+    pub(crate) protocol: Protocol,
+    /// Source of the packet.
+    pub(crate) from: SocketAddr,
+    /// Destination of the packet.
+    pub(crate) to: SocketAddr,
+    /// The four bytes after the ports: the sequence number of TCP, length and checksum of UDP.
+    pub(crate) third_word: u32,
+    /// Source MAC address of the packet's frame, if it is known.
+    pub(crate) station: Option<MacAddress>,
 }
 
 /// Unreachable messages that wait to be sent.
@@ -81,12 +98,7 @@ impl ErrorQueue {
         if packet.broadcast {
             return;
         }
-        if self.most == 0 || !self.limit.has_luck(self.waiting.len(), self.most) {
-            counters.discard(Discard::IcmpErrorQueueFull);
-            return;
-        }
-        if !self.limit.allow(packet.src(), now) {
-            counters.discard(Discard::IcmpErrorRateLimited);
+        if !self.admits(packet.src(), now, counters) {
             return;
         }
         let mut quoted = [0; QUOTED];
@@ -99,11 +111,61 @@ impl ErrorQueue {
         self.waiting.push_back(UnreachableError {
             src: packet.dst(),
             dst: packet.src(),
-            station: packet.station,
+            station: Some(packet.station),
             code,
             quoted,
             quoted_len,
         });
+    }
+
+    /// Queues a message with `code` about a packet that the application refuses.
+    pub(crate) fn report_refused(
+        &mut self,
+        packet: &RefusedPacket,
+        code: UnreachableCode,
+        now: Instant,
+        counters: &mut Counters,
+    ) {
+        let &RefusedPacket {
+            protocol,
+            from,
+            to,
+            third_word,
+            station,
+        } = packet;
+        let (IpAddr::V4(src), IpAddr::V4(dst)) = (from.ip(), to.ip()) else {
+            return;
+        };
+        if !self.admits(src.into(), now, counters) {
+            return;
+        }
+        let mut quoted = [0; QUOTED];
+        Ipv4Header::new(src, dst, protocol, 8).write(&mut quoted);
+        let body = &mut quoted[Ipv4Header::LEN..];
+        body[..2].copy_from_slice(&from.port().to_be_bytes());
+        body[2..4].copy_from_slice(&to.port().to_be_bytes());
+        body[4..].copy_from_slice(&third_word.to_be_bytes());
+        self.waiting.push_back(UnreachableError {
+            src: dst.into(),
+            dst: src.into(),
+            station,
+            code,
+            quoted,
+            quoted_len: QUOTED,
+        });
+    }
+
+    /// Returns true if the queue and the rate limit admit a message to `dst`; counts a refusal.
+    fn admits(&mut self, dst: IpAddr, now: Instant, counters: &mut Counters) -> bool {
+        if self.most == 0 || !self.limit.has_luck(self.waiting.len(), self.most) {
+            counters.discard(Discard::IcmpErrorQueueFull);
+            return false;
+        }
+        let is_allowed = self.limit.allow(dst, now);
+        if !is_allowed {
+            counters.discard(Discard::IcmpErrorRateLimited);
+        }
+        is_allowed
     }
 
     /// Returns true if a message waits.
@@ -143,7 +205,7 @@ impl ErrorQueue {
         Some(BuiltPacket {
             len,
             dst: error.dst,
-            answers: Some(error.station),
+            answers: error.station,
             checksum: TxChecksum::Complete,
         })
     }

@@ -13,7 +13,7 @@ use fullpipe_pool::Pool;
 use fullpipe_wire::{ChecksumPolicy, Icmpv4Message, WireError};
 
 pub(crate) use echo::Echo;
-pub(crate) use error_queue::ErrorQueue;
+pub(crate) use error_queue::{ErrorQueue, RefusedPacket};
 pub(crate) use path_error::IcmpEvent;
 pub use path_error::PathError;
 

@@ -30,7 +30,7 @@ pub(crate) fn parse(
     let error = path_error(message, path_mtu_min).ok_or(Discard::IcmpUnwanted)?;
     let (header, rest) =
         Ipv4Header::parse_quoted(quoted).map_err(|_| Discard::IcmpQuoteMalformed)?;
-    if addresses.audience(header.src.into()) != Audience::Us {
+    if addresses.audience_of_input(header.src.into()) != Audience::Us {
         return Err(Discard::IcmpQuoteNotOurs);
     }
     match header.protocol {

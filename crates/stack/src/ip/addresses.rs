@@ -7,7 +7,11 @@
 use alloc::vec::Vec;
 use core::{fmt, net::IpAddr};
 
-use super::{audience::Audience, subnet::Subnet, v4};
+use super::{
+    audience::Audience,
+    subnet::Subnet,
+    v4::{self, OwnNetwork},
+};
 
 #[cfg(test)]
 mod tests;
@@ -43,21 +47,31 @@ impl core::error::Error for AddressError {}
 pub(crate) struct Addresses {
     /// Oldest first. Never grows beyond its first capacity.
     own: Vec<Subnet>,
+    /// The IPv4 addresses of `own` in the same order, as numbers: each packet is compared with them.
+    v4: Vec<OwnNetwork>,
     most: usize,
+    /// Every address that a host can have is this host's, for packets that arrive.
+    accept_any: bool,
 }
 
 impl Addresses {
-    /// Returns a table with `first` and room for `most` addresses, at least one.
-    pub(crate) fn new(first: Subnet, most: u32) -> Self {
+    /// Returns a table with `first` and room for `most` addresses, at least one. With `accept_any`,
+    /// this host also receives packets to every other address.
+    pub(crate) fn new(first: Subnet, most: u32, accept_any: bool) -> Self {
         let most = most.max(1) as usize;
-        let mut own = Vec::with_capacity(most);
-        own.push(first);
-        Self { own, most }
+        let mut table = Self {
+            own: Vec::with_capacity(most),
+            v4: Vec::with_capacity(most),
+            most,
+            accept_any,
+        };
+        table.push(first);
+        table
     }
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.own.capacity() * size_of::<Subnet>()
+        self.own.capacity() * size_of::<Subnet>() + self.v4.capacity() * size_of::<OwnNetwork>()
     }
 
     /// Returns the addresses, oldest first.
@@ -73,7 +87,7 @@ impl Addresses {
         if self.own.len() == self.most {
             return Err(AddressError::Full);
         }
-        self.own.push(subnet);
+        self.push(subnet);
         Ok(())
     }
 
@@ -82,45 +96,88 @@ impl Addresses {
         let place = self.own.iter().position(|own| own.address == ip);
         let place = place.ok_or(AddressError::NotOurs)?;
         self.own.remove(place);
+        self.v4.clear();
+        self.v4.extend(self.own.iter().filter_map(v4_network));
         Ok(())
     }
 
+    fn push(&mut self, subnet: Subnet) {
+        self.own.push(subnet);
+        self.v4.extend(v4_network(&subnet));
+    }
+
     /// Returns true if `ip` is an address of this host.
+    #[inline]
     pub(crate) fn contains(&self, ip: IpAddr) -> bool {
-        self.own.iter().any(|own| own.address == ip)
+        match ip {
+            IpAddr::V4(ip) => self.v4.iter().any(|own| own.address == ip.to_bits()),
+            IpAddr::V6(_) => false,
+        }
     }
 
     /// Returns the audience of a packet to `dst`. A broadcast address of any of this host's
     /// networks is a broadcast.
+    #[inline]
     pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
-        let mut audience = match dst {
-            IpAddr::V4(dst) if dst.is_multicast() => Audience::Multicast,
-            IpAddr::V4(dst) if dst.is_broadcast() => Audience::Broadcast,
-            IpAddr::V4(_) | IpAddr::V6(_) => Audience::Other,
+        let IpAddr::V4(dst) = dst else {
+            return Audience::Other;
         };
-        for own in &self.own {
-            match own.audience(dst) {
-                Audience::Us => return Audience::Us,
-                Audience::Broadcast => audience = Audience::Broadcast,
-                Audience::Multicast | Audience::Other => {}
-            }
+        let bits = dst.to_bits();
+        if self.v4.iter().any(|own| own.address == bits) {
+            Audience::Us
+        } else if dst.is_multicast() {
+            Audience::Multicast
+        } else if dst.is_broadcast() || self.v4.iter().any(|own| own.has_broadcast(bits)) {
+            Audience::Broadcast
+        } else {
+            Audience::Other
         }
-        audience
+    }
+
+    /// Returns the audience of a received packet to `dst`. With `accept_any`, packets to every
+    /// address of a host are for this host.
+    #[inline]
+    pub(crate) fn audience_of_input(&self, dst: IpAddr) -> Audience {
+        match self.audience(dst) {
+            Audience::Other if self.accepts(dst) => Audience::Us,
+            audience => audience,
+        }
+    }
+
+    /// Returns true if a socket may be bound to `ip`.
+    pub(crate) fn can_bind(&self, ip: IpAddr) -> bool {
+        self.contains(ip) || self.accepts(ip)
+    }
+
+    /// Returns true if `ip` is an address that only `accept_any` makes this host's.
+    fn accepts(&self, ip: IpAddr) -> bool {
+        self.accept_any && self.can_be_host(ip)
     }
 
     /// Returns true if `ip` can be the address of one host: it is neither the address nor the
     /// broadcast address of any of this host's networks.
+    #[inline]
     pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
-        let is_unicast = match ip {
-            IpAddr::V4(ip) => v4::is_unicast(ip),
+        match ip {
+            IpAddr::V4(ip) => {
+                let bits = ip.to_bits();
+                v4::is_unicast(ip) && !self.v4.iter().any(|own| own.is_named_by(bits))
+            }
             IpAddr::V6(_) => false,
-        };
-        is_unicast && !self.own.iter().any(|own| own.is_named_by(ip))
+        }
     }
 
     /// Returns true if `src` can be the address of one other host. RFC 1122 §3.2.1.3.
+    #[inline]
     pub(crate) fn may_send_to_us(&self, src: IpAddr) -> bool {
-        self.can_be_host(src) && !self.contains(src)
+        match src {
+            IpAddr::V4(ip) => {
+                let bits = ip.to_bits();
+                let is_refused = |own: &OwnNetwork| own.address == bits || own.is_named_by(bits);
+                v4::is_unicast(ip) && !self.v4.iter().any(is_refused)
+            }
+            IpAddr::V6(_) => false,
+        }
     }
 
     /// Returns the network of this host with the longest prefix that contains `ip`, the oldest of
@@ -139,12 +196,16 @@ impl Addresses {
     /// network, otherwise the oldest address of the same family. `None` if there is none.
     pub(crate) fn source_for(&self, hop: IpAddr) -> Option<IpAddr> {
         let same_family = |own: &&Subnet| own.address.is_ipv4() == hop.is_ipv4();
-        let own = match self.own.as_slice() {
-            [only] => Some(only).filter(same_family),
-            own => self
-                .network_of(hop)
-                .or_else(|| own.iter().find(same_family)),
-        };
+        let first = || self.own.iter().find(same_family);
+        let own = self.network_of(hop).or_else(first);
         own.map(|own| own.address)
+    }
+}
+
+/// Returns the network of `subnet` as numbers, unless it is of another family.
+fn v4_network(subnet: &Subnet) -> Option<OwnNetwork> {
+    match subnet.address {
+        IpAddr::V4(address) => Some(OwnNetwork::new(address, subnet.prefix_len)),
+        IpAddr::V6(_) => None,
     }
 }

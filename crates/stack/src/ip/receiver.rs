@@ -59,7 +59,7 @@ impl IpReceiver {
         };
         counters.mib.ip_ext_in_octets += u64::from(header.total_len);
         *counters.mib.received_with(header.ecn) += 1;
-        let audience = addresses.audience(header.dst.into());
+        let audience = addresses.audience_of_input(header.dst.into());
         if let Some(reason) = refused(addresses, &header, audience, link_broadcast) {
             counters.discard(reason);
             return None;

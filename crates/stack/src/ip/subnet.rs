@@ -5,7 +5,7 @@
 
 use core::net::IpAddr;
 
-use super::{audience::Audience, v4};
+use super::v4;
 
 /// An address and the length of its network's prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,26 +24,6 @@ impl Subnet {
                 let mask = v4::mask(self.prefix_len);
                 own.to_bits() & mask == ip.to_bits() & mask
             }
-            (IpAddr::V4(_), IpAddr::V6(_))
-            | (IpAddr::V6(_), IpAddr::V4(_))
-            | (IpAddr::V6(_), IpAddr::V6(_)) => false,
-        }
-    }
-
-    /// Returns the audience of a packet to `dst`.
-    pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
-        match (self.address, dst) {
-            (IpAddr::V4(own), IpAddr::V4(dst)) => v4::audience(own, self.prefix_len, dst),
-            (IpAddr::V4(_), IpAddr::V6(_))
-            | (IpAddr::V6(_), IpAddr::V4(_))
-            | (IpAddr::V6(_), IpAddr::V6(_)) => Audience::Other,
-        }
-    }
-
-    /// Returns true if `ip` is the network's own address or its broadcast address.
-    pub(crate) fn is_named_by(&self, ip: IpAddr) -> bool {
-        match (self.address, ip) {
-            (IpAddr::V4(own), IpAddr::V4(ip)) => v4::names_network(own, self.prefix_len, ip),
             (IpAddr::V4(_), IpAddr::V6(_))
             | (IpAddr::V6(_), IpAddr::V4(_))
             | (IpAddr::V6(_), IpAddr::V6(_)) => false,

@@ -21,7 +21,7 @@ fn addresses() -> Addresses {
         address: US.into(),
         prefix_len: 24,
     };
-    Addresses::new(subnet, 1)
+    Addresses::new(subnet, 1, false)
 }
 
 fn packet(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol) -> Vec<u8> {

@@ -3,6 +3,8 @@
 //! Rule: an id identifies one socket for ever. After that socket is closed, calls with
 //! the id are refused, even if the slot is in use again.
 
+use core::net::SocketAddr;
+
 use fullpipe_tcp::Tuning;
 
 use crate::{slab::Key, udp::UdpId};
@@ -35,7 +37,8 @@ impl ListenerId {
 pub enum SocketEvent {
     /// A connection changed: [`tcp_ready`](crate::Stack::tcp_ready) returns its state.
     Tcp(ConnectionId),
-    /// A connection waits to be [accepted](crate::Stack::tcp_accept).
+    /// A connection waits to be [accepted](crate::Stack::tcp_accept), or a SYN waits for the
+    /// application's decision ([`tcp_next_request`](crate::Stack::tcp_next_request)).
     Accept(ListenerId),
     /// A datagram arrived, an error was reported, or the send queue has room again.
     Udp(UdpId),
@@ -49,6 +52,44 @@ pub struct ListenOptions {
     pub backlog: Option<u32>,
     /// Settings of the listener's connections; `None` uses the knobs.
     pub tuning: Option<Tuning>,
+    /// Listen at every port. The port of the listener's address is then 0. A listener at one port
+    /// receives the SYNs to that port.
+    pub all_ports: bool,
+    /// The application decides about each SYN before it is answered:
+    /// [`tcp_next_request`](crate::Stack::tcp_next_request), then
+    /// [`tcp_admit`](crate::Stack::tcp_admit) or [`tcp_refuse`](crate::Stack::tcp_refuse). A SYN
+    /// that finds the table of handshakes full (knobs `stack.half_open` and
+    /// `stack.half_open_per_source`) is dropped, because a SYN cookie would accept it.
+    pub deferred: bool,
+}
+
+/// Identifies a SYN that waits for the application's decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub(crate) Key);
+
+/// A SYN that waits for the application's decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpRequest {
+    /// The request.
+    pub id: RequestId,
+    /// Address and port that the peer wants to reach.
+    pub local: SocketAddr,
+    /// Address and port of the peer.
+    pub remote: SocketAddr,
+}
+
+/// The way in which the application refuses a SYN or a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nothing listens at the port: a reset for a SYN, an ICMP error for a datagram. The peer's
+    /// application gets `ECONNREFUSED`.
+    Port,
+    /// The host cannot be reached: an ICMP error. The peer's application gets `EHOSTUNREACH`.
+    Host,
+    /// The network cannot be reached: an ICMP error. The peer's application gets `ENETUNREACH`.
+    Network,
+    /// No answer. The peer tries again.
+    Silent,
 }
 
 /// Options of a connection to be opened.

@@ -18,7 +18,7 @@ use crate::{
 
 impl Stack {
     /// Listens at `local`; the unspecified address stands for every address of
-    /// this host. RFC 9293 §3.9.1.1.
+    /// this host, with the knob `ip.accept_any` for every address at all. RFC 9293 §3.9.1.1.
     ///
     /// [`SocketEvent::Accept`](crate::SocketEvent::Accept) reports a connection
     /// to be [accepted](Self::tcp_accept).
@@ -36,9 +36,7 @@ impl Stack {
             self.check_ours(local)?;
         }
         let tuning = self.tuning(options.tuning)?;
-        self.tcp
-            .listen(local, options.backlog, tuning)
-            .map(ListenerId)
+        self.tcp.listen(local, options, tuning).map(ListenerId)
     }
 
     /// Accepts the connection that has waited longest in `listener`, and returns its id
@@ -382,7 +380,7 @@ impl Stack {
     }
 
     fn check_ours(&self, local: SocketAddr) -> Result<(), OpenError> {
-        if self.routes.addresses().contains(local.ip()) {
+        if self.routes.addresses().can_bind(local.ip()) {
             Ok(())
         } else {
             Err(OpenError::AddressNotOurs)

@@ -3,7 +3,7 @@
 //! Rule: no call blocks and none sends; a queued datagram leaves in the next
 //! [`transmit`](Stack::transmit).
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use super::Stack;
 use crate::{
@@ -23,6 +23,18 @@ impl Stack {
         self.udp.bind(local, self.routes.addresses())
     }
 
+    /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound,
+    /// whatever their port. The unspecified address stands for every address of this host, with
+    /// the knob `ip.accept_any` for every address at all. [`UdpReceived::to`] is the original
+    /// destination, and [`udp_send_from`](Self::udp_send_from) answers from it.
+    ///
+    /// # Errors
+    /// Returns [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse) or
+    /// [`TooManySockets`](UdpError::TooManySockets).
+    pub fn udp_bind_all_ports(&mut self, ip: IpAddr) -> Result<UdpId, UdpError> {
+        self.udp.bind_all_ports(ip, self.routes.addresses())
+    }
+
     /// Queues a datagram for `to`. Returns false, and queues nothing, if the send queue
     /// or packet memory is full; [`SocketEvent::Udp`](crate::SocketEvent::Udp) reports
     /// when there is room again.
@@ -37,7 +49,26 @@ impl Stack {
         payload: &[u8],
     ) -> Result<bool, UdpError> {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
-        self.udp.send(id, to, payload, &self.routes, pool, counters)
+        self.udp
+            .send(id, (None, to), payload, &self.routes, pool, counters)
+    }
+
+    /// Queues a datagram for `to` like [`udp_send`](Self::udp_send), from the source `from`: an
+    /// address and port of the socket, which is bound to several.
+    ///
+    /// # Errors
+    /// Returns the errors of `udp_send`, and [`UdpError::BadSource`].
+    pub fn udp_send_from(
+        &mut self,
+        id: UdpId,
+        from: SocketAddr,
+        to: SocketAddr,
+        payload: &[u8],
+    ) -> Result<bool, UdpError> {
+        let (pool, counters) = (&mut self.pool, &mut self.counters);
+        let ends = (Some(from), to);
+        self.udp
+            .send(id, ends, payload, &self.routes, pool, counters)
     }
 
     /// Removes the oldest received datagram and copies its payload to `out`; `None` if no

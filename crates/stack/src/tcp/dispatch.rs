@@ -10,7 +10,7 @@ use fullpipe_wire::{MacAddress, TcpFlags, TcpHeader, WireError, tcp::verify_chec
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer,
     resets::{Answer, NoReset},
-    syn_cache::{Handshake, HandshakeAction},
+    syn_cache::{Decision, Handshake, HandshakeAction},
     syn_cookie::SynSummary,
     time_wait_table::TimeWaitAction,
 };
@@ -189,8 +189,13 @@ impl TcpLayer {
         let Some(listener) = listener else {
             return self.answer_with_reset(tuple, segment, peer.sender, host);
         };
+        let deferred = self.listeners.is_deferred(listener);
         if segment.has(TcpFlags::ACK) {
-            return self.on_cookie(listener, peer, segment, host);
+            // A deferred listener sends no cookies, because a cookie accepts a connection.
+            return match deferred {
+                true => self.answer_with_reset(tuple, segment, peer.sender, host),
+                false => self.on_cookie(listener, peer, segment, host),
+            };
         }
         // Of the segments without an ACK, a listener accepts only a SYN (RFC 9293 §3.10.7.2). An
         // RST with an ACK was refused above, because it cannot return a cookie.
@@ -201,13 +206,17 @@ impl TcpLayer {
             return Err(Discard::TcpBacklogFull);
         }
         let iss = self.initial_numbers.sequence(&tuple, host.now);
-        let started = match self.cookie_use {
+        let cookie_use = match deferred {
+            true => SynCookieUse::Off,
+            false => self.cookie_use,
+        };
+        let started = match cookie_use {
             SynCookieUse::Always => Err(Discard::TcpHalfOpenFull),
             SynCookieUse::Off | SynCookieUse::WhenFull => {
                 self.start_handshake(listener, peer, segment, iss, None, host)
             }
         };
-        started.or_else(|reason| match self.cookie_use {
+        started.or_else(|reason| match cookie_use {
             SynCookieUse::Off => Err(reason),
             SynCookieUse::WhenFull | SynCookieUse::Always => {
                 self.answer_with_cookie(listener, peer, segment, reason, host)
@@ -315,7 +324,12 @@ impl TcpLayer {
             listener,
             hash,
             timeouts: 0,
+            decision: match self.listeners.is_deferred(listener) {
+                true => Decision::Pending,
+                false => Decision::Accept,
+            },
         };
+        let decision = handshake.decision;
         if self.syn_cache.is_full_for(tuple.remote_ip) {
             return Err(Discard::TcpHalfOpenFull);
         }
@@ -329,6 +343,11 @@ impl TcpLayer {
             host.counters.mib.tcp_time_wait_recycled += 1;
         }
         self.add_owner(hash, Owner::Handshake(index));
+        if decision == Decision::Pending {
+            let until = host.now + self.request_timeout;
+            self.set_timer(Owner::Handshake(index), Some(until));
+            host.events.accept(listener.index);
+        }
         Ok(())
     }
 
@@ -371,6 +390,7 @@ impl TcpLayer {
                     refused => self.count_refusal(refused),
                 }
             }
+            HandshakeAction::Wait => Ok(()),
             HandshakeAction::Discard => Err(Discard::TcpUselessInHandshake),
         }
     }

@@ -18,15 +18,21 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
+/// The port of a listener at every port. No segment has this port.
+const EVERY_PORT: u16 = 0;
+
 /// A listening socket.
 #[derive(Clone, Debug)]
 pub(crate) struct ListeningSocket {
-    /// Local address; the unspecified address stands for every address of this host.
+    /// Local address; the unspecified address stands for every address of this host, and port 0
+    /// for every port.
     pub(crate) local: SocketAddr,
     /// Connections that may wait to be accepted.
     pub(crate) backlog: u32,
     /// Settings of the listener's connections.
     pub(crate) tuning: Tuning,
+    /// The application decides about each SYN before it is answered.
+    pub(crate) deferred: bool,
     /// The listener's address was removed from this host. No segment finds the listener then.
     pub(crate) removed: bool,
 }
@@ -95,11 +101,25 @@ impl ListeningSockets {
     }
 
     /// Returns the listener for a SYN to `local`: the listener at that address, otherwise the
-    /// listener at every address.
+    /// listener at every address. Listeners at this port come before listeners at every port.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
+        self.at_port(local).or_else(|| {
+            // A host without such listeners looks up only once more for a SYN to a closed port.
+            self.at_port(SocketAddr::new(local.ip(), EVERY_PORT))
+        })
+    }
+
+    /// Returns the listener at exactly the port of `local`: at that address, otherwise at every
+    /// address.
+    pub(crate) fn at_port(&self, local: SocketAddr) -> Option<Key> {
         let everywhere = SocketAddr::new(unspecified(local.ip()), local.port());
         self.at_address(local)
             .or_else(|| self.at_address(everywhere))
+    }
+
+    /// Returns true if the application of listener `key` decides about each SYN.
+    pub(crate) fn is_deferred(&self, key: Key) -> bool {
+        self.get(key).is_some_and(|listener| listener.deferred)
     }
 
     /// Returns the listener of `key`, unless it was closed.

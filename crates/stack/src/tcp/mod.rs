@@ -17,6 +17,7 @@ pub(crate) mod open;
 mod orphans;
 mod owner;
 mod ports;
+mod requests;
 pub(crate) mod resets;
 mod syn_cache;
 mod syn_cookie;
@@ -25,7 +26,7 @@ pub(crate) mod transmit_queue;
 
 use core::net::IpAddr;
 
-use fullpipe_pool::{Holder, Instant, Pool, Pressure};
+use fullpipe_pool::{Duration, Holder, Instant, Pool, Pressure};
 use fullpipe_tcp::{Connection, Env, SegmentOut, TcpConfig, TcpState, trace::TraceEvent};
 
 pub(crate) use dispatch::SegmentSender;
@@ -49,6 +50,7 @@ use orphans::{Orphan, Orphans};
 use owner::{Owner, OwnerNumbers};
 use ports::EphemeralPorts;
 use resets::{Answer, Resets};
+pub(crate) use syn_cache::Decision;
 use syn_cache::SynCache;
 use syn_cookie::SynCookies;
 use time_wait_table::TimeWaitTable;
@@ -138,6 +140,8 @@ pub(crate) struct TcpLayer {
     ports: EphemeralPorts,
     /// Backlog of a listener that sets none.
     backlog: u32,
+    /// Time that the application has to decide about a SYN.
+    request_timeout: Duration,
     /// Peer of a connection that had R1 timeouts in a row (knob `tcp.retries1`). The next hop to
     /// this peer is to be probed.
     pub(crate) negative_advice: Option<IpAddr>,
@@ -180,6 +184,7 @@ impl TcpLayer {
             last_receiver: 0,
             syn_cache: SynCache::new(
                 sizes.half_open,
+                sizes.listeners,
                 share_of(config.pool.blocks, sizes.half_open_share),
                 SourceCounts::new(
                     sizes.half_open,
@@ -194,6 +199,7 @@ impl TcpLayer {
             initial_numbers: InitialNumbers::new(secret),
             ports: EphemeralPorts::new(low, high, secret),
             backlog: sizes.backlog,
+            request_timeout: sizes.request_timeout,
             negative_advice: None,
         }
     }
@@ -540,8 +546,9 @@ impl TcpLayer {
             .listeners
             .get(self.syn_cache.at(index).listener)
             .is_some();
+        let is_pending = self.syn_cache.at(index).decision == Decision::Pending;
         let counters = &mut self.host_state.counters;
-        if listens && self.syn_cache.on_timeout(index, &self.host_state.config) {
+        if listens && !is_pending && self.syn_cache.on_timeout(index, &self.host_state.config) {
             counters.timeouts += 1;
             counters.retrans_segs += 1;
         } else {
@@ -565,13 +572,24 @@ impl TcpLayer {
         self.syn_cache.first_due().is_some() || !self.cookies.is_empty()
     }
 
-    /// Removes and returns the SYN-ACK to be sent next. A handshake that has an entry
-    /// starts its timer even if the SYN-ACK cannot be sent.
-    pub(crate) fn take_syn_ack(&mut self, now: Instant) -> Option<Answer> {
+    /// Removes and returns the SYN-ACK to be sent next, or the reset with which the application
+    /// refuses a SYN. A handshake that has an entry starts its timer even if the SYN-ACK cannot be
+    /// sent.
+    pub(crate) fn take_syn_ack(&mut self, host: &mut HostContext<'_>) -> Option<Answer> {
         let Some(index) = self.syn_cache.first_due() else {
             return self.cookies.pop();
         };
+        let now = host.now;
         let handshake = self.syn_cache.at_mut(index);
+        if handshake.decision == Decision::Reset {
+            let refused = Answer {
+                tuple: handshake.tuple,
+                segment: handshake.half_open.refusal(),
+                station: handshake.station,
+            };
+            self.forget_handshake(index, host);
+            return Some(refused);
+        }
         let due = Answer {
             tuple: handshake.tuple,
             segment: handshake.half_open.send_syn_ack(now),

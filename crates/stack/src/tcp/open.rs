@@ -10,17 +10,23 @@ use fullpipe_tcp::{ActiveOpen, Connection, Tuning};
 use super::{
     Attachment, ConnectionSlot, FourTuple, HostContext, Owner, TcpLayer, listener::ListeningSocket,
 };
-use crate::{error::OpenError, slab::Key};
+use crate::{error::OpenError, slab::Key, stack::ListenOptions};
 
 impl TcpLayer {
     /// Opens a listener at `local`, which is an address of this host.
     pub(crate) fn listen(
         &mut self,
         local: SocketAddr,
-        backlog: Option<u32>,
+        options: ListenOptions,
         tuning: Tuning,
     ) -> Result<Key, OpenError> {
-        if local.port() == 0 {
+        let ListenOptions {
+            backlog,
+            tuning: _,
+            all_ports,
+            deferred,
+        } = options;
+        if all_ports != (local.port() == 0) {
             return Err(OpenError::NoPort);
         }
         if self.listeners.at_address(local).is_some() {
@@ -32,6 +38,7 @@ impl TcpLayer {
                 local,
                 backlog,
                 tuning,
+                deferred,
                 removed: false,
             })
             .ok_or(OpenError::TooManyListeners)
@@ -113,7 +120,7 @@ impl TcpLayer {
         let free = search.find(|port| {
             let local = SocketAddr::new(local_ip, *port);
             let tuple = FourTuple::new(local, remote);
-            self.listeners.listening_at(local).is_none()
+            self.listeners.at_port(local).is_none()
                 && self.owner(&tuple, self.hash(&tuple)).is_none()
         });
         self.ports.searched(search);

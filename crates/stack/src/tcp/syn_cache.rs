@@ -3,7 +3,8 @@
 //! Rule: a SYN costs one entry of a fixed table and a reservation of memory within a small share,
 //! but no block. If the table or the share is used up, the caller answers the SYN with a cookie or
 //! drops it. An entry ends with the ACK that completes the handshake, with a reset, or when the
-//! last SYN-ACK remains without an answer.
+//! last SYN-ACK remains without an answer. An entry of a deferred listener first waits for the
+//! application's decision, and is not answered before.
 
 use core::net::IpAddr;
 
@@ -22,12 +23,24 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Index of the only queue: entries whose SYN-ACK is due.
+/// Index of the queue of entries whose SYN-ACK or reset is due. The queue after it, plus the number
+/// of a listener, has the entries that the application of that listener has not taken yet.
 const DUE: u32 = 0;
 
 /// Limit of the timeout count while the peer answers but there is no room for its connection. The
 /// limit keeps the interval between SYN-ACKs at a few seconds.
 const MAX_BACKOFF: u8 = 3;
+
+/// The answer to a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// SYN-ACK.
+    Accept,
+    /// Reset.
+    Reset,
+    /// The application has not decided yet.
+    Pending,
+}
 
 /// A handshake in progress.
 #[derive(Clone, Debug)]
@@ -44,6 +57,8 @@ pub(crate) struct Handshake {
     pub(crate) hash: u32,
     /// Timeouts of the SYN-ACK, which determine its backoff.
     pub(crate) timeouts: u8,
+    /// The answer to the SYN.
+    pub(crate) decision: Decision,
 }
 
 /// The answer to a segment of a handshake in progress.
@@ -59,6 +74,8 @@ pub(crate) enum HandshakeAction {
     Reset,
     /// The segment may be forged: answer with a challenge ACK (RFC 5961 §3.2).
     Challenge,
+    /// The application has not decided about the SYN, which arrived again: wait.
+    Wait,
     /// Discard the segment.
     Discard,
 }
@@ -79,14 +96,19 @@ pub(crate) struct SynCache {
 impl SynCache {
     /// Allocates a table of `most` handshakes, whose windows together reserve at
     /// most `most_set_aside` blocks, except that one handshake is always possible.
-    /// `sources` bounds the handshakes of one address.
-    pub(crate) fn new(most: u32, most_set_aside: u32, sources: SourceCounts) -> Self {
+    /// `sources` bounds the handshakes of one address. Listeners have numbers below `listeners`.
+    pub(crate) fn new(
+        most: u32,
+        listeners: u32,
+        most_set_aside: u32,
+        sources: SourceCounts,
+    ) -> Self {
         Self {
             set_aside: 0,
             most_set_aside,
             sources,
             entries: Slab::new(most),
-            due: Queues::new(1, most),
+            due: Queues::new(1 + listeners, most),
         }
     }
 
@@ -107,8 +129,8 @@ impl SynCache {
         left.div_ceil(2).max(FEWEST_WINDOW_BLOCKS)
     }
 
-    /// Adds a handshake, whose SYN-ACK is due, and sets memory aside for its
-    /// window; `None` if there is no room or no memory.
+    /// Adds a handshake, whose SYN-ACK is due unless its decision is pending, and sets memory aside
+    /// for its window; `None` if there is no room or no memory.
     pub(crate) fn add(&mut self, handshake: Handshake, pool: &mut Pool) -> Option<u32> {
         let blocks = handshake.half_open.blocks(pool);
         let within_share = self.set_aside == 0 || self.set_aside + blocks <= self.most_set_aside;
@@ -120,8 +142,12 @@ impl SynCache {
         }
         self.set_aside += blocks;
         self.sources.add(ip);
+        let queue = match handshake.decision {
+            Decision::Accept | Decision::Reset => DUE,
+            Decision::Pending => DUE + 1 + handshake.listener.index,
+        };
         let index = self.entries.insert(handshake).ok()?.index;
-        self.due.join(DUE, index);
+        self.due.join(queue, index);
         Some(index)
     }
 
@@ -134,6 +160,29 @@ impl SynCache {
         self.set_aside -= blocks;
         pool.take_back(blocks, handshake.half_open.fits_cell(pool));
         handshake
+    }
+
+    /// Removes and returns the oldest request of listener `listener` that the application has not
+    /// taken: a handshake whose decision is pending.
+    pub(crate) fn take_request(&mut self, listener: u32) -> Option<u32> {
+        self.due.take(DUE + 1 + listener)
+    }
+
+    /// Returns the key of handshake `index`.
+    pub(crate) fn key(&self, index: u32) -> Key {
+        self.entries.key(index)
+    }
+
+    /// Returns the handshake `key` if its decision is pending.
+    pub(crate) fn pending(&self, key: Key) -> Option<&Handshake> {
+        let handshake = self.entries.get(key)?;
+        (handshake.decision == Decision::Pending).then_some(handshake)
+    }
+
+    /// Makes the answer `decision` to the SYN of handshake `index` due.
+    pub(crate) fn decide(&mut self, index: u32, decision: Decision) {
+        self.entries[index].decision = decision;
+        self.due.join(DUE, index);
     }
 
     /// Returns the handshake in slot `index`.
@@ -202,6 +251,9 @@ impl Handshake {
     /// Returns the action for `segment`: RFC 9293 §3.10.7.4 in SYN-RECEIVED after
     /// a passive open, with RFC 5961 §3 and §4.
     pub(crate) fn action_for(&self, segment: &Segment<'_>) -> HandshakeAction {
+        if self.decision != Decision::Accept {
+            return self.unanswered_action_for(segment);
+        }
         let expected = self.half_open.irs + 1;
         if segment.has(TcpFlags::RST) {
             return if segment.seq == expected {
@@ -225,6 +277,20 @@ impl Handshake {
         }
         if self.half_open.refuses(segment) {
             HandshakeAction::Reset
+        } else {
+            HandshakeAction::Discard
+        }
+    }
+}
+
+impl Handshake {
+    /// Returns the action for `segment` while the SYN has no answer. Nothing is sent, so that a
+    /// stranger learns nothing.
+    fn unanswered_action_for(&self, segment: &Segment<'_>) -> HandshakeAction {
+        if segment.has(TcpFlags::RST) && segment.seq == self.half_open.irs + 1 {
+            HandshakeAction::Abort
+        } else if segment.has(TcpFlags::SYN) {
+            HandshakeAction::Wait
         } else {
             HandshakeAction::Discard
         }

@@ -31,6 +31,8 @@ use crate::{
 
 /// Index of the queue of sockets with datagrams to send.
 const SENDING: u32 = 0;
+/// The port of a socket at every port. No datagram is sent from or to this port.
+const EVERY_PORT: u16 = 0;
 /// Marks the end of a bucket's chain of sockets.
 const NONE: u32 = u32::MAX;
 
@@ -60,6 +62,8 @@ pub enum UdpError {
     AddressRemoved,
     /// Every ephemeral port is in use.
     NoFreePort,
+    /// The socket is at every port or address, and the source of the datagram is not one of them.
+    BadSource,
     /// The destination's port is 0, or its address is unspecified or of a family of which this host
     /// has no address.
     BadDestination,
@@ -79,6 +83,7 @@ impl fmt::Display for UdpError {
             Self::AddressNotOurs => f.write_str("the address to bind is not this host's"),
             Self::AddressRemoved => f.write_str("the socket's address was removed from this host"),
             Self::NoFreePort => f.write_str("every ephemeral UDP port is taken"),
+            Self::BadSource => f.write_str("the datagram cannot be sent from this source"),
             Self::BadDestination => f.write_str("the destination cannot be sent to"),
             Self::TooLong { most } => write!(f, "the datagram is longer than {most} bytes"),
         }
@@ -185,17 +190,37 @@ impl UdpSockets {
         local: SocketAddr,
         addresses: &Addresses,
     ) -> Result<UdpId, UdpError> {
-        if !local.ip().is_unspecified() && !addresses.contains(local.ip()) {
+        let local = match local.port() {
+            0 => {
+                let port = self.free_port(local.ip()).ok_or(UdpError::NoFreePort);
+                SocketAddr::new(local.ip(), port?)
+            }
+            _ => local,
+        };
+        self.open_at(local, addresses)
+    }
+
+    /// Opens a socket at every port of `ip`; see
+    /// [`Stack::udp_bind_all_ports`](crate::Stack::udp_bind_all_ports).
+    pub(crate) fn bind_all_ports(
+        &mut self,
+        ip: IpAddr,
+        addresses: &Addresses,
+    ) -> Result<UdpId, UdpError> {
+        self.open_at(SocketAddr::new(ip, EVERY_PORT), addresses)
+    }
+
+    fn open_at(&mut self, local: SocketAddr, addresses: &Addresses) -> Result<UdpId, UdpError> {
+        if !local.ip().is_unspecified() && !addresses.can_bind(local.ip()) {
             return Err(UdpError::AddressNotOurs);
         }
         if self.sockets.is_full() {
             return Err(UdpError::TooManySockets);
         }
-        let port = match local.port() {
-            0 => self.free_port(local.ip()).ok_or(UdpError::NoFreePort)?,
-            port if self.is_taken(local.ip(), port) => return Err(UdpError::AddressInUse),
-            port => port,
-        };
+        let port = local.port();
+        if self.is_taken(local.ip(), port) {
+            return Err(UdpError::AddressInUse);
+        }
         let bucket = self.bucket(port);
         let socket = UdpSocket {
             local: SocketAddr::new(local.ip(), port),
@@ -242,32 +267,39 @@ impl UdpSockets {
     }
 
     /// Queues a datagram; see [`Stack::udp_send`](crate::Stack::udp_send).
+    #[inline]
     pub(crate) fn send(
         &mut self,
         id: UdpId,
-        to: SocketAddr,
+        (from, to): (Option<SocketAddr>, SocketAddr),
         payload: &[u8],
         routes: &Routes,
         pool: &mut Pool,
         counters: &mut Counters,
     ) -> Result<bool, UdpError> {
-        let &UdpSocket { local, removed, .. } = self.open(id)?;
-        if removed {
+        let socket = self.open(id)?;
+        if socket.removed {
             return Err(UdpError::AddressRemoved);
         }
         if to.port() == 0 || to.ip().is_unspecified() {
             return Err(UdpError::BadDestination);
         }
-        let src = match local.ip().is_unspecified() {
-            true => routes.source(to.ip()),
-            false => Some(local.ip()).filter(|ip| ip.is_ipv4() == to.is_ipv4()),
+        let from = match &from {
+            None if socket.local.port() != EVERY_PORT => &socket.local,
+            from => checked_source(from.as_ref(), &socket.local, routes.addresses())?,
+        };
+        let src_port = from.port();
+        let src = match from.ip() {
+            ip if ip.is_unspecified() => routes.source(to.ip()),
+            ip if ip.is_ipv4() == to.is_ipv4() => Some(ip),
+            _ => None,
         };
         let src = src.ok_or(UdpError::BadDestination)?;
         if payload.len() > self.longest {
             return Err(UdpError::TooLong { most: self.longest });
         }
         let header = DatagramHeader::Udp {
-            src_port: local.port(),
+            src_port,
             dst_port: to.port(),
         };
         let send = &mut self.buffers[id.0.index as usize].send;
@@ -289,11 +321,11 @@ impl UdpSockets {
         pool: &mut Pool,
     ) -> Result<Option<UdpReceived>, UdpError> {
         let removed = self.open(id)?.removed;
-        let received = self.buffers[id.0.index as usize].receive.pop(out, pool);
-        match received {
-            None if removed => Err(UdpError::AddressRemoved),
-            received => Ok(received),
+        let queue = &mut self.buffers[id.0.index as usize].receive;
+        if removed && queue.is_empty() {
+            return Err(UdpError::AddressRemoved);
         }
+        Ok(queue.pop(out, pool))
     }
 
     /// Removes and returns the last error; see
@@ -397,9 +429,10 @@ impl UdpSockets {
             .lookup(packet.dst(), header.dst_port)
             .ok_or(Discard::UdpNoPort)?;
         let from = SocketAddr::new(packet.src(), header.src_port);
+        let to = SocketAddr::new(packet.dst(), header.dst_port);
         self.buffers[index as usize]
             .receive
-            .push(from, payload, pool)?;
+            .push((from, to), payload, pool)?;
         Ok(UdpId(self.sockets.key(index)))
     }
 
@@ -472,6 +505,7 @@ impl UdpSockets {
         }
     }
 
+    #[inline]
     fn open(&self, id: UdpId) -> Result<&UdpSocket, UdpError> {
         let socket = self.sockets.get(id.0).filter(|socket| !socket.closing);
         socket.ok_or(UdpError::NoSuchSocket)
@@ -496,10 +530,16 @@ impl UdpSockets {
 
     /// Returns the socket that receives datagrams to `ip` and `port`.
     fn lookup(&self, ip: IpAddr, port: u16) -> Option<u32> {
-        let receives = |local: IpAddr| local == ip || local.is_unspecified();
+        let at_port = self.lookup_at(ip, port);
+        at_port.or_else(|| self.lookup_at(ip, EVERY_PORT))
+    }
+
+    /// Returns the socket bound to `ip` and exactly `port`.
+    #[inline]
+    fn lookup_at(&self, ip: IpAddr, port: u16) -> Option<u32> {
         let mut bound = self.bound_to(port);
         bound
-            .find(|(_, socket)| receives(socket.local.ip()))
+            .find(|(_, socket)| receives(&socket.local, ip))
             .map(|(index, _)| index)
     }
 
@@ -532,5 +572,34 @@ impl UdpSockets {
             at = self.sockets[at].next;
         }
         self.sockets[at].next = next;
+    }
+}
+
+/// Returns true if a socket bound to `local` receives datagrams to `ip`. IPv4 addresses are compared
+/// as numbers, because each datagram is compared.
+#[inline]
+fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
+    match (local, ip) {
+        (SocketAddr::V4(local), IpAddr::V4(ip)) => {
+            let bits = local.ip().to_bits();
+            bits == 0 || bits == ip.to_bits()
+        }
+        (local, ip) => local.ip().is_unspecified() || local.ip() == ip,
+    }
+}
+
+/// Returns `from` if a socket bound to `local` can send from it.
+fn checked_source<'a>(
+    from: Option<&'a SocketAddr>,
+    local: &SocketAddr,
+    addresses: &Addresses,
+) -> Result<&'a SocketAddr, UdpError> {
+    let from = from.ok_or(UdpError::BadSource)?;
+    let is_port = from.port() != EVERY_PORT && [EVERY_PORT, from.port()].contains(&local.port());
+    let is_address = from.ip() == local.ip() || local.ip().is_unspecified();
+    let is_ours = from.ip().is_unspecified() || addresses.can_bind(from.ip());
+    match is_port && is_address && is_ours {
+        true => Ok(from),
+        false => Err(UdpError::BadSource),
     }
 }

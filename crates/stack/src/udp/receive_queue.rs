@@ -5,7 +5,7 @@
 //! and in bytes.
 
 use alloc::collections::VecDeque;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_pool::{Holder, Pool, Stream};
 
@@ -15,6 +15,9 @@ use crate::counters::Discard;
 #[derive(Clone, Copy, Debug)]
 struct UnreadDatagram {
     from: SocketAddr,
+    /// Address of the destination, apart from its port: a `SocketAddr` would be larger.
+    to: IpAddr,
+    to_port: u16,
     len: u16,
 }
 
@@ -27,6 +30,8 @@ pub struct UdpReceived {
     pub len: usize,
     /// Address and port of the sender.
     pub from: SocketAddr,
+    /// Address and port that the datagram was sent to.
+    pub to: SocketAddr,
 }
 
 #[derive(Debug)]
@@ -75,20 +80,22 @@ impl ReceiveQueue {
         self.datagrams.is_empty()
     }
 
+    #[inline]
     pub(super) fn push(
         &mut self,
-        from: SocketAddr,
+        (from, to): (SocketAddr, SocketAddr),
         payload: &[u8],
         pool: &mut Pool,
     ) -> Result<(), Discard> {
-        let pushed = self.push_whole(from, payload, pool);
+        let pushed = self.push_whole((from, to), payload, pool);
         self.drops += u64::from(pushed.is_err());
         pushed
     }
 
+    #[inline]
     fn push_whole(
         &mut self,
-        from: SocketAddr,
+        (from, to): (SocketAddr, SocketAddr),
         payload: &[u8],
         pool: &mut Pool,
     ) -> Result<(), Discard> {
@@ -111,12 +118,22 @@ impl ReceiveQueue {
             payload.len(),
             "the pool took less than it had room for"
         );
-        self.datagrams.push_back(UnreadDatagram { from, len });
+        self.datagrams.push_back(UnreadDatagram {
+            from,
+            to: to.ip(),
+            to_port: to.port(),
+            len,
+        });
         Ok(())
     }
 
     pub(super) fn pop(&mut self, out: &mut [u8], pool: &mut Pool) -> Option<UdpReceived> {
-        let UnreadDatagram { from, len } = self.datagrams.pop_front()?;
+        let UnreadDatagram {
+            from,
+            to,
+            to_port,
+            len,
+        } = self.datagrams.pop_front()?;
         let copied = out.len().min(len.into());
         let read = self
             .payload
@@ -127,6 +144,7 @@ impl ReceiveQueue {
             copied,
             len: len.into(),
             from,
+            to: SocketAddr::new(to, to_port),
         })
     }
 

@@ -42,7 +42,7 @@ impl Host {
         };
         let device = Capabilities::plain(Medium::Ip, 1500);
         Self {
-            routes: Routes::new(Addresses::new(subnet, 1), 0),
+            routes: Routes::new(Addresses::new(subnet, 1, false), 0),
             udp: UdpSockets::new(&config, Rng::seeded(1)),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
@@ -59,7 +59,7 @@ impl Host {
     fn send(&mut self, id: UdpId, to: &str, payload: &[u8]) -> Result<bool, UdpError> {
         self.udp.send(
             id,
-            to.parse().unwrap(),
+            (None, to.parse().unwrap()),
             payload,
             &self.routes,
             &mut self.pool,

@@ -91,6 +91,12 @@ pub struct HalfOpen {
 }
 
 impl HalfOpen {
+    /// Returns the reset that refuses the SYN. RFC 9293 §3.10.7.1.
+    pub fn refusal(&self) -> SegmentOut {
+        let flags = TcpFlags::RST | TcpFlags::ACK;
+        SegmentOut::bare(SeqNum(0), self.irs + 1, flags)
+    }
+
     /// Creates the entry for `syn`. Its window is the largest that `tuning`, the free memory of
     /// `pool` and `most_blocks` allow. Memory can then back the advertised window when the ACK
     /// arrives.

@@ -18,7 +18,7 @@ fn addresses() -> Addresses {
         address: [10, 0, 0, 2].into(),
         prefix_len: 24,
     };
-    Addresses::new(subnet, 1)
+    Addresses::new(subnet, 1, false)
 }
 
 fn request(payload: &[u8]) -> Vec<u8> {

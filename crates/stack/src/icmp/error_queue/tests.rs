@@ -50,7 +50,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
         address: [10, 0, 0, 1].into(),
         prefix_len: 24,
     };
-    let event = quoted::parse(message, quoted, &Addresses::new(theirs, 1), 552).unwrap();
+    let event = quoted::parse(message, quoted, &Addresses::new(theirs, 1, false), 552).unwrap();
     assert_eq!(event.error, PathError::Unreachable { hard: true });
     assert_eq!((event.local.port(), event.remote.port()), (5001, 7));
     assert!(UdpHeader::parse_quoted(&quoted[20..]).is_ok());

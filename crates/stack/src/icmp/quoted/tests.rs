@@ -20,7 +20,7 @@ fn addresses() -> Addresses {
         address: US,
         prefix_len: 24,
     };
-    Addresses::new(subnet, 1)
+    Addresses::new(subnet, 1, false)
 }
 
 fn unreachable(code: UnreachableCode) -> Icmpv4Message {

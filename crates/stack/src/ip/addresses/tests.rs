@@ -15,7 +15,7 @@ fn ip(text: &str) -> IpAddr {
 }
 
 fn table(texts: &[&str]) -> Addresses {
-    let mut table = Addresses::new(subnet(texts[0]), 4);
+    let mut table = Addresses::new(subnet(texts[0]), 4, false);
     for text in &texts[1..] {
         table.add(subnet(text)).unwrap();
     }

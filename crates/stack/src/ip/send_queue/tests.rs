@@ -67,7 +67,7 @@ fn every_length_arrives_as_it_was_written() {
                 address: THERE,
                 prefix_len: 24,
             };
-            let there = Addresses::new(there, 1);
+            let there = Addresses::new(there, 1, false);
             let mut receiver =
                 IpReceiver::new(&IpConfig::default(), &crate::secret::Secret([5; 16]));
             let mut whole = None;

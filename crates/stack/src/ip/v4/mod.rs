@@ -12,8 +12,6 @@ mod tests;
 
 use core::net::Ipv4Addr;
 
-use super::audience::Audience;
-
 /// Returns the network mask of a prefix.
 pub(crate) const fn mask(prefix_len: u8) -> u32 {
     match prefix_len {
@@ -23,22 +21,35 @@ pub(crate) const fn mask(prefix_len: u8) -> u32 {
     }
 }
 
-/// Returns the audience of a packet to `dst`, as seen by `own`/`prefix_len`.
-///
-/// Networks of one or two addresses have no broadcast address (RFC 3021).
-pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience {
-    if dst == own {
-        return Audience::Us;
+/// An address of this host and its network, as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OwnNetwork {
+    /// The address.
+    pub(crate) address: u32,
+    /// The bits that differ between hosts of the network.
+    hosts: u32,
+}
+
+impl OwnNetwork {
+    /// Returns the network of `address`/`prefix_len`.
+    pub(crate) const fn new(address: Ipv4Addr, prefix_len: u8) -> Self {
+        Self {
+            address: address.to_bits(),
+            hosts: !mask(prefix_len),
+        }
     }
-    let hosts = !mask(prefix_len);
-    let same_network = (own.to_bits() ^ dst.to_bits()) & !hosts == 0;
-    let host = dst.to_bits() & hosts;
-    if dst.is_multicast() {
-        Audience::Multicast
-    } else if dst.is_broadcast() || (same_network && prefix_len < 31 && host == hosts) {
-        Audience::Broadcast
-    } else {
-        Audience::Other
+
+    /// Returns true if `ip` is the network's broadcast address. Networks of one or two addresses
+    /// have none (RFC 3021).
+    pub(crate) const fn has_broadcast(self, ip: u32) -> bool {
+        ip == self.address | self.hosts && self.hosts > 1
+    }
+
+    /// Returns true if `ip` is the network's own address or its broadcast address. Networks of
+    /// one or two addresses have neither (RFC 3021).
+    pub(crate) const fn is_named_by(self, ip: u32) -> bool {
+        let network = self.address & !self.hosts;
+        (ip == network || ip == self.address | self.hosts) && self.hosts > 1
     }
 }
 
@@ -46,21 +57,12 @@ pub(crate) fn audience(own: Ipv4Addr, prefix_len: u8, dst: Ipv4Addr) -> Audience
 /// `own`/`prefix_len`: not 0/8, loopback, multicast or 240/4 (RFC 1122 §3.2.1.3, RFC 6890 §2.2.2),
 /// and neither the network's own address nor its broadcast address. In a network of one or two
 /// addresses, the first and the last address can also be a host's (RFC 3021).
-pub(crate) fn can_be_host(own: Ipv4Addr, prefix_len: u8, ip: Ipv4Addr) -> bool {
-    is_unicast(ip) && !names_network(own, prefix_len, ip)
+pub(crate) const fn can_be_host(own: Ipv4Addr, prefix_len: u8, ip: Ipv4Addr) -> bool {
+    is_unicast(ip) && !OwnNetwork::new(own, prefix_len).is_named_by(ip.to_bits())
 }
 
 /// Returns true if `ip` can be the address of one host in some network: not 0/8, loopback,
 /// multicast or 240/4.
 pub(crate) const fn is_unicast(ip: Ipv4Addr) -> bool {
     !matches!(ip.octets()[0], 0 | 127 | 224..)
-}
-
-/// Returns true if `ip` is the address of the network of `own`/`prefix_len` or its broadcast
-/// address. Networks of one or two addresses have neither (RFC 3021).
-pub(crate) fn names_network(own: Ipv4Addr, prefix_len: u8, ip: Ipv4Addr) -> bool {
-    let hosts = !mask(prefix_len);
-    let same_network = (own.to_bits() ^ ip.to_bits()) & !hosts == 0;
-    let host = ip.to_bits() & hosts;
-    same_network && prefix_len < 31 && (host == 0 || host == hosts)
 }

@@ -149,9 +149,10 @@ impl Routes {
     /// Returns the source address of packets to `dst`: the address of this host in the network of
     /// the next hop, otherwise its oldest address. `None` if this host has no address of the
     /// family of `dst`.
+    #[inline]
     pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
         match self.addresses.as_slice() {
-            [_] => self.addresses.source_for(dst),
+            [only] if only.address.is_ipv4() == dst.is_ipv4() => Some(only.address),
             _ => self
                 .addresses
                 .source_for(self.neighbour(dst).unwrap_or(dst)),

@@ -26,7 +26,7 @@ fn subnet(text: &str, prefix_len: u8) -> Subnet {
 
 #[test]
 fn the_longest_matching_route_wins() {
-    let mut routes = Routes::new(Addresses::new(subnet("10.0.0.2", 24), 1), 3);
+    let mut routes = Routes::new(Addresses::new(subnet("10.0.0.2", 24), 1, false), 3);
     assert_eq!(routes.lookup(ip("8.8.8.8")), None);
     routes.set_default(ip("10.0.0.1")).unwrap();
     routes.add(subnet("10.9.0.0", 16), ip("10.0.0.9")).unwrap();
@@ -52,7 +52,7 @@ fn the_longest_matching_route_wins() {
 
 #[test]
 fn a_full_table_refuses_new_routes_and_replaces_old_ones() {
-    let mut routes = Routes::new(Addresses::new(subnet("10.0.0.2", 24), 1), 1);
+    let mut routes = Routes::new(Addresses::new(subnet("10.0.0.2", 24), 1, false), 1);
     routes.set_default(ip("10.0.0.1")).unwrap();
     assert_eq!(
         routes.add(subnet("10.9.0.0", 16), ip("10.0.0.9")),
@@ -68,7 +68,7 @@ fn a_full_table_refuses_new_routes_and_replaces_old_ones() {
 
 #[test]
 fn a_point_to_point_network_has_no_broadcast_address() {
-    let routes = Routes::new(Addresses::new(subnet("10.0.0.0", 31), 1), 0);
+    let routes = Routes::new(Addresses::new(subnet("10.0.0.0", 31), 1, false), 0);
     assert_eq!(
         routes.lookup(ip("10.0.0.1")),
         Some(Route::Neighbour(ip("10.0.0.1")))

@@ -69,7 +69,7 @@ impl Rig {
             pool: Pool::new(&pool),
             counters: Counters::default(),
             now: START,
-            addresses: Addresses::new(subnet, 1),
+            addresses: Addresses::new(subnet, 1, false),
         }
     }
 

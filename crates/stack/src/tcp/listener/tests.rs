@@ -12,6 +12,7 @@ fn at(local: &str, backlog: u32) -> ListeningSocket {
         local: local.parse().unwrap(),
         backlog,
         tuning: Tuning::from_config(&TcpConfig::default()),
+        deferred: false,
         removed: false,
     }
 }

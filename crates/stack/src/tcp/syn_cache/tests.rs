@@ -36,13 +36,14 @@ fn handshake(config: &TcpConfig) -> Handshake {
         },
         hash: 0,
         timeouts: 0,
+        decision: Decision::Accept,
     }
 }
 
 /// Returns a cache in which an address may have two handshakes.
 fn cache(most: u32, most_set_aside: u32) -> SynCache {
     let secret = crate::secret::Secret([3; 16]);
-    SynCache::new(most, most_set_aside, SourceCounts::new(most, 2, secret))
+    SynCache::new(most, 1, most_set_aside, SourceCounts::new(most, 2, secret))
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Decisions about SYNs and datagrams that the application makes in place of the stack.
+//!
+//! Rule: a request is one entry of the table of handshakes, so requests need no memory of their
+//! own, and a request that is never decided ends by itself (knob `stack.request_timeout`). Nothing
+//! is sent from here.
+
+use core::net::SocketAddr;
+
+use fullpipe_pool::Instant;
+use fullpipe_wire::{Protocol, UnreachableCode};
+
+use super::{ListenerId, Refusal, RequestId, Stack, TcpRequest};
+use crate::{error::TcpError, icmp::RefusedPacket, tcp::Decision};
+
+impl Stack {
+    /// Returns the oldest SYN of a deferred listener that this call has not returned yet; `None` if
+    /// there is none. The peer waits until [`tcp_admit`](Self::tcp_admit) or
+    /// [`tcp_refuse`](Self::tcp_refuse), at most for the time `stack.request_timeout`.
+    ///
+    /// # Errors
+    /// Returns [`TcpError::NoSuchHandle`] if the listener is closed, or
+    /// [`AddressRemoved`](TcpError::AddressRemoved) if its address was removed.
+    pub fn tcp_next_request(
+        &mut self,
+        listener: ListenerId,
+        now: Instant,
+    ) -> Result<Option<TcpRequest>, TcpError> {
+        let socket = self.tcp.listeners.get(listener.0);
+        if socket.ok_or(TcpError::NoSuchHandle)?.removed {
+            return Err(TcpError::AddressRemoved);
+        }
+        let (tcp, mut host) = self.tcp_and_host(now);
+        let request = tcp.take_request(listener.0, &mut host);
+        Ok(request.map(|(key, tuple)| TcpRequest {
+            id: RequestId(key),
+            local: tuple.local(),
+            remote: tuple.remote(),
+        }))
+    }
+
+    /// Answers a SYN with a SYN-ACK. The connection can be [accepted](Self::tcp_accept) when its
+    /// handshake is complete.
+    ///
+    /// # Errors
+    /// Returns [`TcpError::NoSuchHandle`] if the request has ended: the peer gave up, the
+    /// application took too long, or the listener is closed.
+    pub fn tcp_admit(&mut self, request: RequestId, now: Instant) -> Result<(), TcpError> {
+        let (tcp, mut host) = self.tcp_and_host(now);
+        match tcp.decide(request.0, Decision::Accept, &mut host) {
+            Some(_) => Ok(()),
+            None => Err(TcpError::NoSuchHandle),
+        }
+    }
+
+    /// Refuses a SYN. The limits for resets do not apply; those for ICMP errors do.
+    ///
+    /// # Errors
+    /// Returns [`TcpError::NoSuchHandle`] if the request has ended.
+    pub fn tcp_refuse(
+        &mut self,
+        request: RequestId,
+        refusal: Refusal,
+        now: Instant,
+    ) -> Result<(), TcpError> {
+        let (tcp, mut host) = self.tcp_and_host(now);
+        let decision = match refusal {
+            Refusal::Port => Decision::Reset,
+            Refusal::Host | Refusal::Network | Refusal::Silent => Decision::Pending,
+        };
+        let refused = tcp.decide(request.0, decision, &mut host);
+        let (tuple, irs, station) = refused.ok_or(TcpError::NoSuchHandle)?;
+        let packet = RefusedPacket {
+            protocol: Protocol::Tcp,
+            from: tuple.remote(),
+            to: tuple.local(),
+            third_word: irs.0,
+            station: Some(station),
+        };
+        if let Some(code) = unreachable_code(refusal).filter(|_| refusal != Refusal::Port) {
+            self.errors
+                .report_refused(&packet, code, now, &mut self.counters);
+        }
+        Ok(())
+    }
+
+    /// Refuses a datagram that came from `from` to `to`, with an ICMP error within the limits of
+    /// such errors (knobs `icmp.errors…`).
+    pub fn udp_refuse(&mut self, from: SocketAddr, to: SocketAddr, refusal: Refusal, now: Instant) {
+        let packet = RefusedPacket {
+            protocol: Protocol::Udp,
+            from,
+            to,
+            // Length and checksum of a datagram without payload.
+            third_word: 8 << 16,
+            station: None,
+        };
+        if let Some(code) = unreachable_code(refusal) {
+            self.errors
+                .report_refused(&packet, code, now, &mut self.counters);
+        }
+    }
+}
+
+const fn unreachable_code(refusal: Refusal) -> Option<UnreachableCode> {
+    match refusal {
+        Refusal::Port => Some(UnreachableCode::Port),
+        Refusal::Host => Some(UnreachableCode::Host),
+        Refusal::Network => Some(UnreachableCode::Network),
+        Refusal::Silent => None,
+    }
+}
