@@ -5,6 +5,7 @@
 
 mod advice;
 mod fail_on;
+mod forward;
 mod iperf;
 mod lab;
 mod link;
@@ -31,6 +32,7 @@ pub use advice::{
     Bytes, LabAdviseArguments, LabExplainArguments, SizeArguments, TryArguments, TryDirection,
 };
 pub use fail_on::FailOn;
+pub use forward::ForwardArguments;
 pub use iperf::{IperfArguments, NetworkDevice};
 pub use lab::{
     LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
@@ -57,6 +59,7 @@ pub use why::{ConnectionCondition, WhyArguments};
         fullpipe size --help          the smallest buffers for a path\n  \
         fullpipe iperf -s             a server for iperf 2\n  \
         fullpipe link --help          delay and loss between two TAP devices\n  \
+        fullpipe forward --help       the flows of a TUN device through a proxy\n  \
         fullpipe watch                what limits each connection of this host"
 )]
 struct Arguments {
@@ -77,6 +80,7 @@ pub enum Command {
     Try(TryArguments),
     Iperf(Box<IperfArguments>),
     Link(LinkArguments),
+    Forward(Box<ForwardArguments>),
     Watch(Box<WatchArguments>),
     Completions(CompletionsArguments),
     Man(ManArguments),

@@ -11,6 +11,7 @@ mod explain;
 mod failure;
 mod files;
 mod footprint;
+mod forward;
 mod generate;
 mod iperf;
 mod kernel_hosts;
@@ -52,6 +53,7 @@ fn run(command: Command, terminal: &Terminal) -> Result<(), Failure> {
         Command::Try(arguments) => try_command::run(&arguments, terminal),
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
+        Command::Forward(arguments) => forward::run(&arguments, terminal),
         Command::Watch(arguments) => watch::run(&arguments, terminal),
         Command::Why(arguments) => why::run(&arguments, terminal),
         Command::Completions(arguments) => generate::completions(&arguments),

@@ -5,7 +5,7 @@
 //! `fullpipe-diagnose` analyses the answers.
 
 pub mod json;
-mod metrics;
+pub mod metrics;
 mod screen;
 mod source;
 mod table;

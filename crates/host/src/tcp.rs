@@ -5,6 +5,8 @@
 //! take `&self`, so one thread may read while another writes. The methods named `poll_…` do not
 //! wait: they register a waker. Sockets for an executor are built on them.
 
+mod requests;
+
 use std::{
     fmt,
     io::{self, Read, Write},
@@ -50,7 +52,7 @@ fn close_kind(reason: CloseReason) -> io::ErrorKind {
     }
 }
 
-fn tcp_error(error: TcpError) -> io::Error {
+pub(crate) fn tcp_error(error: TcpError) -> io::Error {
     let kind = match error {
         TcpError::NoSuchHandle => io::ErrorKind::NotConnected,
         TcpError::AddressRemoved => io::ErrorKind::AddrNotAvailable,
@@ -281,6 +283,12 @@ impl TcpStream {
             }
         }
         outcome.map_err(tcp_error)
+    }
+
+    /// Ends the connection with a reset. Later calls on the stream fail.
+    pub fn abort(&self) {
+        // If the stack no longer has the connection, there is nothing to reset.
+        let _ = self.driver.call(|stack, now| stack.tcp_abort(self.id, now));
     }
 
     /// The connection's state, counters, windows and the time charged to each limit.

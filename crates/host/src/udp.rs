@@ -6,14 +6,14 @@
 
 use std::{
     fmt, io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     ops::Range,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use fullpipe::{Instant, Stack, UdpError, UdpId};
+use fullpipe::{Instant, Refusal, Stack, UdpError, UdpId};
 
 use crate::{
     driver::Driver,
@@ -29,7 +29,9 @@ fn udp_error(error: UdpError) -> io::Error {
         UdpError::TooManySockets => io::ErrorKind::OutOfMemory,
         UdpError::AddressInUse | UdpError::NoFreePort => io::ErrorKind::AddrInUse,
         UdpError::AddressNotOurs | UdpError::AddressRemoved => io::ErrorKind::AddrNotAvailable,
-        UdpError::BadDestination | UdpError::TooLong { .. } => io::ErrorKind::InvalidInput,
+        UdpError::BadSource | UdpError::BadDestination | UdpError::TooLong { .. } => {
+            io::ErrorKind::InvalidInput
+        }
     };
     io::Error::new(kind, error)
 }
@@ -102,6 +104,10 @@ fn send(id: UdpId, bytes: &[u8], to: SocketAddr, stack: &mut Stack) -> Option<io
 /// A received datagram's length and sender.
 type Received = io::Result<(usize, SocketAddr)>;
 
+/// A received datagram's length, sender and destination.
+#[cfg(feature = "tokio")]
+type ReceivedTo = io::Result<(usize, SocketAddr, SocketAddr)>;
+
 /// Tries once to receive; `None` if no datagram waits.
 fn receive(id: UdpId, buffer: &mut [u8], stack: &mut Stack) -> Option<Received> {
     match stack.udp_receive(id, buffer) {
@@ -149,6 +155,29 @@ impl UdpSocket {
             read_timeout: Timeout::default(),
             write_timeout: Timeout::default(),
         })
+    }
+
+    /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound, to
+    /// any port; see `Stack::udp_bind_all_ports`.
+    ///
+    /// # Errors
+    /// There is such a socket already, or the stack has no free socket.
+    pub fn bind_all_ports(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
+        let driver = runtime.driver();
+        let bound = driver.call(|stack, _| stack.udp_bind_all_ports(ip));
+        Ok(Self {
+            driver: Arc::clone(driver),
+            id: bound.map_err(udp_error)?,
+            local: SocketAddr::new(ip, 0),
+            read_timeout: Timeout::default(),
+            write_timeout: Timeout::default(),
+        })
+    }
+
+    /// Refuses a datagram that came from `from` to `to`, with an ICMP error.
+    pub fn refuse(&self, from: SocketAddr, to: SocketAddr, refusal: Refusal) {
+        self.driver
+            .call(|stack, now| stack.udp_refuse(from, to, refusal, now));
     }
 
     const fn handle(&self) -> Handle {
@@ -252,6 +281,36 @@ impl UdpSocket {
     ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<io::Result<usize>> + Unpin> {
         let attempt = move |stack: &mut Stack, _| send(self.id, bytes, to, stack);
         Wait::new(&self.driver, self.handle(), Interest::Write, attempt)
+    }
+
+    /// Creates the wait until a datagram from `from` is in the send queue.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn sending_from(
+        &self,
+        bytes: &[u8],
+        (from, to): (SocketAddr, SocketAddr),
+    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<io::Result<usize>> + Unpin> {
+        let attempt =
+            move |stack: &mut Stack, _| match stack.udp_send_from(self.id, from, to, bytes) {
+                Ok(true) => Some(Ok(bytes.len())),
+                Ok(false) => None,
+                Err(error) => Some(Err(udp_error(error))),
+            };
+        Wait::new(&self.driver, self.handle(), Interest::Write, attempt)
+    }
+
+    /// Creates the wait for a datagram, with its sender and its destination.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn receiving_to(
+        &self,
+        buffer: &mut [u8],
+    ) -> Wait<'_, impl FnMut(&mut Stack, Instant) -> Option<ReceivedTo> + Unpin> {
+        let attempt = |stack: &mut Stack, _| match stack.udp_receive(self.id, buffer) {
+            Ok(Some(received)) => Some(Ok((received.copied, received.from, received.to))),
+            Ok(None) => None,
+            Err(error) => Some(Err(udp_error(error))),
+        };
+        Wait::new(&self.driver, self.handle(), Interest::Read, attempt)
     }
 
     /// Creates the wait for a datagram.

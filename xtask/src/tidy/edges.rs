@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 20] = [
+const DRAWN: [(&str, &[&str]); 21] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -23,6 +23,16 @@ const DRAWN: [(&str, &[&str]); 20] = [
     ("fullpipe-iperf", &["fullpipe"]),
     ("fullpipe-sim", &STACK_CRATES),
     ("fullpipe-host", &STACK_CRATES),
+    (
+        "fullpipe-netstack",
+        &[
+            "fullpipe-wire",
+            "fullpipe-pool",
+            "fullpipe-tcp",
+            "fullpipe",
+            "fullpipe-host",
+        ],
+    ),
     ("fullpipe-capi", &RUNNING_CRATES),
     ("fullpipe-perf", &PERF_CRATES),
     ("fullpipe-scenario", &SCENARIO_CRATES),
@@ -118,7 +128,7 @@ const KERNEL_CRATES: [&str; 12] = [
     "fullpipe-fit",
     "fullpipe-lab",
 ];
-const ALL_CRATES: [&str; 17] = [
+const ALL_CRATES: [&str; 18] = [
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",
@@ -126,6 +136,7 @@ const ALL_CRATES: [&str; 17] = [
     "fullpipe-sim",
     "fullpipe-host",
     "fullpipe-capi",
+    "fullpipe-netstack",
     "fullpipe-perf",
     "fullpipe-kernels",
     "fullpipe-scenario",

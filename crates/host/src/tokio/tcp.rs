@@ -10,7 +10,9 @@ use std::{
 };
 
 use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use fullpipe::{ConnectionId, Info, ListenOptions, SocketOption, Tuning};
+use fullpipe::{
+    ConnectionId, Info, ListenOptions, Refusal, RequestId, SocketOption, TcpRequest, Tuning,
+};
 
 use super::split::{self, OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::{runtime::Runtime, tcp};
@@ -93,6 +95,11 @@ impl TcpStream {
     /// The connection is gone.
     pub fn shutdown_read(&self) -> io::Result<()> {
         self.0.shutdown(Shutdown::Read)
+    }
+
+    /// Ends the connection with a reset. Later calls on the stream fail.
+    pub fn abort(&self) {
+        self.0.abort();
     }
 
     /// The connection's state, counters, windows and the time charged to each limit.
@@ -191,6 +198,32 @@ impl TcpListener {
         let accepted = self.0.accepting().await?;
         let (stream, peer) = self.0.stream(accepted)?;
         Ok((TcpStream(stream), peer))
+    }
+
+    /// Waits for the next SYN of a deferred listener (`ListenOptions::deferred`). One task may
+    /// wait here while another waits in [`accept`](Self::accept).
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub async fn next_request(&self) -> io::Result<TcpRequest> {
+        self.0.asking().await?.map_err(tcp::tcp_error)
+    }
+
+    /// Answers a SYN with a SYN-ACK; [`accept`](Self::accept) returns the connection when its
+    /// handshake is complete.
+    ///
+    /// # Errors
+    /// The request has ended: the peer gave up, or the decision took too long.
+    pub fn admit(&self, request: RequestId) -> io::Result<()> {
+        self.0.admit(request)
+    }
+
+    /// Refuses a SYN.
+    ///
+    /// # Errors
+    /// The request has ended.
+    pub fn refuse(&self, request: RequestId, refusal: Refusal) -> io::Result<()> {
+        self.0.refuse(request, refusal)
     }
 
     /// Ready with the next connection and its peer's address. Only the waker of the last

@@ -4,11 +4,12 @@
 
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     task::{Context, Poll},
 };
 
 use ::tokio::io::ReadBuf;
+use fullpipe::Refusal;
 
 use crate::{runtime::Runtime, udp};
 
@@ -24,6 +25,46 @@ impl UdpSocket {
     /// The address is in use or not the stack's, or no socket is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         udp::UdpSocket::bind(runtime, local).map(Self)
+    }
+
+    /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound, to
+    /// any port; see `Stack::udp_bind_all_ports`.
+    ///
+    /// # Errors
+    /// There is such a socket already, or the stack has no free socket.
+    pub fn bind_all_ports(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
+        udp::UdpSocket::bind_all_ports(runtime, ip).map(Self)
+    }
+
+    /// Sends one datagram from `from`, which is one of the socket's addresses and ports. Waits
+    /// while the send queue is full.
+    ///
+    /// # Errors
+    /// Nothing can be sent from that source or to the destination, or the datagram is too long.
+    pub async fn send_from(
+        &self,
+        bytes: &[u8],
+        from: SocketAddr,
+        to: SocketAddr,
+    ) -> io::Result<usize> {
+        self.0.sending_from(bytes, (from, to)).await?
+    }
+
+    /// Receives one datagram. Returns its length, its sender and its destination; bytes that do
+    /// not fit in `buffer` are lost.
+    ///
+    /// # Errors
+    /// The runtime was stopped.
+    pub async fn recv_from_to(
+        &self,
+        buffer: &mut [u8],
+    ) -> io::Result<(usize, SocketAddr, SocketAddr)> {
+        self.0.receiving_to(buffer).await?
+    }
+
+    /// Refuses a datagram that came from `from` to `to`, with an ICMP error.
+    pub fn refuse(&self, from: SocketAddr, to: SocketAddr, refusal: Refusal) {
+        self.0.refuse(from, to, refusal);
     }
 
     /// This end's address.

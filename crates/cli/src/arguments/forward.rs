@@ -1,0 +1,92 @@
+//! Arguments of `fullpipe forward`.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::Args;
+use fullpipe_host::{DeviceKind, DeviceSpec, Prefix};
+use fullpipe_netstack::forward::Via;
+use fullpipe_perf::iperf2::options;
+
+use super::{
+    advice::Bytes,
+    values::{Setting, setting},
+};
+
+/// Carry the flows of a TUN device through kernel sockets or a proxy
+///
+/// Every TCP connection and every UDP datagram that is routed to the device reaches its destination through a socket of this
+/// machine, or through the proxy. A connection is accepted only after its destination was reached: a refused port is refused.
+/// Echo requests (ping) are answered for every address. IPv4 only.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    fullpipe forward --dev tun:fp0 --netns box --host-addr 10.9.0.1/24 --via direct\n  \
+    fullpipe forward --dev tun:fp0 --via socks5://127.0.0.1:1080 --user nobody\n  \
+    fullpipe forward --dev tun:fp0 --via http://proxy:3128 --limits\n  \
+    fullpipe forward --dev tun:fp0 --via direct --bind-dev eth0 \\\n    \
+      --prometheus 127.0.0.1:9100\n\n\
+    A namespace whose whole traffic goes through it, while it runs:\n  \
+    ip netns add box; ip -n box link set lo up\n  \
+    fullpipe forward --dev tun:fp0 --netns box --host-addr 10.9.0.1/24 &\n  \
+    ip -n box route add default dev fp0\n  \
+    ip netns exec box curl http://192.0.2.7/")]
+pub struct ForwardArguments {
+    /// The TUN device; created if it does not exist
+    #[arg(long = "dev", value_name = "tun:NAME", value_parser = tun)]
+    pub device: DeviceSpec,
+    /// The way to the destinations: direct, socks5://HOST:PORT, or http://HOST:PORT (no UDP)
+    #[arg(long, value_name = "WAY", default_value = "direct")]
+    pub via: Via,
+    /// Open the device in this network namespace: a name or the path of its file
+    #[arg(long, value_name = "NAME")]
+    pub netns: Option<PathBuf>,
+    /// Address of the kernel's end of the device
+    #[arg(long = "host-addr", value_name = "A.B.C.D/N")]
+    pub host_address: Option<Prefix>,
+    /// Largest packet of the device in bytes [default: the device's own]
+    #[arg(long, value_name = "BYTES")]
+    pub mtu: Option<usize>,
+    /// Bind the sockets to this interface, so that their packets do not return to the device
+    #[arg(long = "bind-dev", value_name = "NIC")]
+    pub bind_device: Option<String>,
+    /// Become this user after the device is open
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
+    /// Flows of each protocol at the same time
+    #[arg(long, value_name = "N", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub flows: u32,
+    /// Packet memory for the payload of all flows
+    #[arg(long, value_name = "BYTES", default_value = "64M")]
+    pub memory: Bytes,
+    /// Seconds of silence after which a TCP flow ends
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = options::parse_seconds)]
+    pub tcp_idle: Duration,
+    /// Seconds of silence after which a UDP flow ends
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::parse_seconds)]
+    pub udp_idle: Duration,
+    /// Seconds to reach a destination
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = options::parse_seconds)]
+    pub connect_timeout: Duration,
+    /// Change a knob of the stack; repeatable
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<Setting>,
+    /// Print each second which side holds each flow back, and by which limit
+    #[arg(long)]
+    pub limits: bool,
+    /// Print JSON: with --limits one object a second, otherwise one at the end
+    #[arg(long)]
+    pub json: bool,
+    /// Serve totals as OpenMetrics at this address
+    #[arg(long, value_name = "IP:PORT")]
+    pub prometheus: Option<SocketAddr>,
+    /// Seconds until it ends [default: when interrupted]
+    #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
+    pub time: Option<Duration>,
+}
+
+/// Reads a TUN device.
+fn tun(text: &str) -> Result<DeviceSpec, String> {
+    match text.parse::<DeviceSpec>() {
+        Ok(spec) if spec.kind == DeviceKind::Tun => Ok(spec),
+        Ok(_) | Err(_) => Err("expected a TUN device such as tun:fp0".to_string()),
+    }
+}

@@ -1,0 +1,166 @@
+//! `fullpipe forward`: the flows of a TUN device through kernel sockets or a proxy.
+//!
+//! Rule: a wrong request is refused before the device is opened, and privileges are given up before
+//! the first packet is read. `fullpipe-netstack` carries the flows; this file prints about them.
+
+mod report;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        mpsc::{self, Receiver},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use fullpipe_host::{DeviceOptions, HostDevice, Namespace, become_user};
+use fullpipe_netstack::{
+    FlowLimits, NetstackBuilder,
+    forward::{FlowTable, Forwarder},
+};
+use fullpipe_perf::Stop;
+
+use crate::{
+    arguments::ForwardArguments,
+    failure::Failure,
+    output::{Terminal, print},
+    watch::metrics::{self, MetricsRequest},
+};
+
+/// Time between two reports of `--limits`.
+const EVERY: Duration = Duration::from_secs(1);
+/// Longest time until an interrupt is noticed.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the subcommand.
+pub fn run(arguments: &ForwardArguments, terminal: &Terminal) -> Result<(), Failure> {
+    let builder = builder(arguments)?;
+    let device = open(arguments)?;
+    let (requests, asked) = mpsc::channel();
+    if let Some(address) = arguments.prometheus {
+        metrics::serve(address, requests)?;
+    }
+    if let Some(user) = &arguments.user {
+        become_user(user).map_err(Failure::failed)?;
+    }
+    let stop = Stop::on_interrupt()?;
+    let table = Arc::new(FlowTable::default());
+    let carrier = start(arguments, builder, device, Arc::clone(&table))?;
+    if !terminal.quiet {
+        let name = &arguments.device.name;
+        eprintln!("forwarding the flows of {name}; Ctrl-C ends it");
+    }
+    let ended = watch(arguments, &table, &asked, &carrier, &stop);
+    if !(arguments.json && arguments.limits) {
+        print(&report::totals(&table.totals(), arguments.json))?;
+    }
+    ended?;
+    match carrier.is_finished() {
+        true => match carrier.join() {
+            Ok(Err(why)) => Err(Failure::Failed(why)),
+            Ok(Ok(())) | Err(_) => Err(Failure::failed("the forwarder has stopped")),
+        },
+        // The process ends, and the system closes the device and every socket.
+        false => Ok(()),
+    }
+}
+
+/// The netstack that the flags describe.
+fn builder(arguments: &ForwardArguments) -> Result<NetstackBuilder, Failure> {
+    let limits = FlowLimits {
+        tcp_flows: arguments.flows,
+        udp_flows: arguments.flows as usize,
+        memory: arguments.memory.0,
+        udp_idle: arguments.udp_idle,
+        ..FlowLimits::default()
+    };
+    let mut builder = NetstackBuilder::default().limits(limits);
+    for setting in &arguments.settings {
+        builder = builder.set(&setting.name, &setting.value);
+    }
+    builder.check().map_err(Failure::Usage)?;
+    Ok(builder)
+}
+
+/// Opens the device, in its namespace.
+fn open(arguments: &ForwardArguments) -> Result<Box<dyn HostDevice>, Failure> {
+    let options = DeviceOptions {
+        mtu: arguments.mtu,
+        host_address: arguments.host_address,
+        ..DeviceOptions::new(arguments.device.clone())
+    };
+    let Some(name) = &arguments.netns else {
+        return options.open().map_err(Failure::failed);
+    };
+    let path = match name.components().count() {
+        1 => PathBuf::from("/run/netns").join(name),
+        _ => name.clone(),
+    };
+    let namespace = Namespace::open(&path).map_err(Failure::failed)?;
+    let opened = namespace.enter(|| options.open());
+    opened
+        .map_err(|error| Failure::failed(format!("entering {}: {error}", path.display())))?
+        .map_err(Failure::failed)
+}
+
+/// Starts the thread that carries the flows. The thread ends only with an error.
+fn start(
+    arguments: &ForwardArguments,
+    builder: NetstackBuilder,
+    device: Box<dyn HostDevice>,
+    table: Arc<FlowTable>,
+) -> Result<JoinHandle<Result<(), String>>, Failure> {
+    let forwarder = Forwarder {
+        bind_device: arguments.bind_device.clone(),
+        connect_timeout: arguments.connect_timeout,
+        tcp_idle: arguments.tcp_idle,
+        ..Forwarder::new(arguments.via)
+    };
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let carry = move || {
+        executor.block_on(async {
+            let (tcp, udp) = builder.start(device)?;
+            forwarder.run(tcp, udp, table).await
+        })
+    };
+    let thread = thread::Builder::new().name("forwarder".to_string());
+    let failed = |error: std::io::Error| error.to_string();
+    Ok(thread.spawn(move || carry().map_err(failed))?)
+}
+
+/// Prints reports and answers requests for metrics until the time is up, an interrupt, or the end
+/// of the forwarder.
+fn watch(
+    arguments: &ForwardArguments,
+    table: &FlowTable,
+    asked: &Receiver<MetricsRequest>,
+    carrier: &JoinHandle<Result<(), String>>,
+    stop: &Stop,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    let mut next = began + EVERY;
+    while !carrier.is_finished() && !stop.is_raised() {
+        if arguments.time.is_some_and(|time| began.elapsed() >= time) {
+            break;
+        }
+        match asked.recv_timeout(PAUSE) {
+            // The client may be gone.
+            Ok(request) => drop(request.send(report::metrics(&table.totals()))),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => thread::sleep(PAUSE),
+        }
+        if arguments.limits && Instant::now() >= next {
+            next += EVERY;
+            print(&report::limits(
+                &table.reports(),
+                &table.totals(),
+                arguments.json,
+            ))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Text, JSON and metrics about the flows of a forwarder.
+//!
+//! Rule: nothing is measured here; `fullpipe-netstack` has the accounts.
+
+use std::fmt::Write as _;
+
+use fullpipe_netstack::forward::{DirectionReport, FlowReport, FlowTotals, HeldBack, Protocol};
+use serde_json::{Value, json};
+
+/// One report about all open flows.
+pub fn limits(flows: &[FlowReport], totals: &FlowTotals, as_json: bool) -> String {
+    if as_json {
+        let flows: Vec<Value> = flows.iter().map(flow_json).collect();
+        let report = json!({
+            "schema": fullpipe_lab::JSON_SCHEMA,
+            "flows": flows,
+            "totals": totals_json(totals),
+        });
+        return report.to_string();
+    }
+    let mut text = format!(
+        "{} TCP and {} UDP flows\n",
+        totals.tcp_open, totals.udp_open
+    );
+    for flow in flows {
+        text.push_str(&flow_line(flow));
+    }
+    text
+}
+
+/// The numbers at the end.
+pub fn totals(totals: &FlowTotals, as_json: bool) -> String {
+    if as_json {
+        let report = json!({
+            "schema": fullpipe_lab::JSON_SCHEMA,
+            "totals": totals_json(totals),
+        });
+        return report.to_string();
+    }
+    format!(
+        "{} flows carried, {} refused; up {}, down {}",
+        totals.opened,
+        totals.refused,
+        bytes(totals.up_bytes),
+        bytes(totals.down_bytes)
+    )
+}
+
+/// The totals as OpenMetrics.
+pub fn metrics(totals: &FlowTotals) -> String {
+    let mut text = String::new();
+    let mut metric = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
+        let _ = writeln!(text, "# TYPE {name} {kind}\n# HELP {name} {help}");
+        for (suffix, value) in samples {
+            let _ = writeln!(text, "{name}{suffix} {value}");
+        }
+    };
+    metric(
+        "fullpipe_forward_flows",
+        "gauge",
+        "Open flows.",
+        &[
+            ("{protocol=\"tcp\"}", totals.tcp_open),
+            ("{protocol=\"udp\"}", totals.udp_open),
+        ],
+    );
+    metric(
+        "fullpipe_forward_flows_opened",
+        "counter",
+        "Flows opened.",
+        &[("_total", totals.opened)],
+    );
+    metric(
+        "fullpipe_forward_flows_refused",
+        "counter",
+        "Flows whose destination could not be reached.",
+        &[("_total", totals.refused)],
+    );
+    metric(
+        "fullpipe_forward_bytes",
+        "counter",
+        "Payload carried.",
+        &[
+            ("_total{direction=\"up\"}", totals.up_bytes),
+            ("_total{direction=\"down\"}", totals.down_bytes),
+        ],
+    );
+    text.push_str("# EOF\n");
+    text
+}
+
+fn flow_line(flow: &FlowReport) -> String {
+    let mut line = format!(
+        "{:>5} {} {} > {}  {:.0} s",
+        flow.number,
+        protocol(flow),
+        flow.client,
+        flow.target,
+        flow.age.as_secs_f64()
+    );
+    for (name, direction) in [("up", &flow.up), ("down", &flow.down)] {
+        let _ = write!(line, "  {name} {}", bytes(direction.bytes));
+        if let Some((side, share)) = held_back(flow, direction) {
+            let _ = write!(line, ", waits for the {} {share:.0} %", side.name());
+        }
+    }
+    if let Some((limit, share)) = flow.client_limit {
+        let share = share * 100.0;
+        let _ = write!(line, "  to the client: {} {share:.0} %", limit.name());
+    }
+    line.push('\n');
+    line
+}
+
+/// The side that a direction of a TCP flow waited for longest, with its share of the flow's age in
+/// per cent.
+fn held_back(flow: &FlowReport, direction: &DirectionReport) -> Option<(HeldBack, f64)> {
+    let side = direction.held_back();
+    let side = side.filter(|_| flow.protocol == Protocol::Tcp)?;
+    let waited = match side {
+        HeldBack::Client => direction.waited_for_client,
+        HeldBack::Target => direction.waited_for_target,
+    };
+    let age = flow.age.as_secs_f64().max(1e-9);
+    Some((side, (100.0 * waited.as_secs_f64() / age).min(100.0)))
+}
+
+fn flow_json(flow: &FlowReport) -> Value {
+    let direction = |direction: &DirectionReport| {
+        let side = held_back(flow, direction);
+        json!({
+            "bytes": direction.bytes,
+            "waited_for_client_seconds": direction.waited_for_client.as_secs_f64(),
+            "waited_for_target_seconds": direction.waited_for_target.as_secs_f64(),
+            "held_back_by": side.map(|(side, _)| side.name()),
+        })
+    };
+    json!({
+        "number": flow.number,
+        "protocol": protocol(flow),
+        "client": flow.client.to_string(),
+        "target": flow.target.to_string(),
+        "seconds": flow.age.as_secs_f64(),
+        "up": direction(&flow.up),
+        "down": direction(&flow.down),
+        "client_limit": flow.client_limit.map(|(limit, share)| {
+            json!({ "name": limit.name(), "share": share })
+        }),
+    })
+}
+
+fn totals_json(totals: &FlowTotals) -> Value {
+    json!({
+        "tcp_open": totals.tcp_open,
+        "udp_open": totals.udp_open,
+        "opened": totals.opened,
+        "refused": totals.refused,
+        "up_bytes": totals.up_bytes,
+        "down_bytes": totals.down_bytes,
+    })
+}
+
+fn protocol(flow: &FlowReport) -> &'static str {
+    match flow.protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} B"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}

@@ -1,0 +1,127 @@
+//! The settings of a netstack, and its start.
+//!
+//! Rule: the limits are translated into knobs of the stack here, and nowhere else.
+
+use std::{io, net::Ipv4Addr, sync::Arc};
+
+use fullpipe::Config;
+use fullpipe_host::{HostDevice, Prefix, Runtime};
+
+use crate::{
+    limits::FlowLimits,
+    tcp::{TcpFlows, TcpShared},
+    udp::UdpFlows,
+};
+
+/// The stack's own address unless another is set: the dummy address of RFC 7600 §4.8, which no
+/// host on a network has.
+const OWN_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
+
+/// The settings of a netstack.
+#[derive(Clone, Debug)]
+pub struct NetstackBuilder {
+    address: Prefix,
+    limits: FlowLimits,
+    knobs: Vec<(String, String)>,
+}
+
+impl Default for NetstackBuilder {
+    fn default() -> Self {
+        Self {
+            address: Prefix {
+                address: OWN_ADDRESS.into(),
+                len: 32,
+            },
+            limits: FlowLimits::default(),
+            knobs: Vec::new(),
+        }
+    }
+}
+
+impl NetstackBuilder {
+    /// Sets the stack's own address and the prefix of its network. Packets to the network's
+    /// broadcast address are dropped.
+    #[must_use]
+    pub const fn address(mut self, address: Prefix) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Sets the bounds of all flows together.
+    #[must_use]
+    pub const fn limits(mut self, limits: FlowLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets a knob of the stack by its name, after the limits.
+    #[must_use]
+    pub fn set(mut self, knob: &str, value: &str) -> Self {
+        self.knobs.push((knob.to_string(), value.to_string()));
+        self
+    }
+
+    /// Checks the limits and the knobs, as [`start`](Self::start) does.
+    ///
+    /// # Errors
+    /// The reason for which they are refused.
+    pub fn check(&self) -> Result<(), String> {
+        let config = self.config()?;
+        config.validate().map_err(|error| error.to_string())
+    }
+
+    /// Starts the stack over `device`. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a limit, a knob or an address that cannot work; otherwise the error of
+    /// the device or of the system.
+    pub fn start(self, device: impl HostDevice + 'static) -> io::Result<(TcpFlows, UdpFlows)> {
+        let refused = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        let config = self.config().map_err(refused)?;
+        let runtime = Runtime::builder(self.address)
+            .config(config)
+            .start(device)
+            .map_err(|error| refused(error.to_string()))?;
+        let runtime = Arc::new(runtime);
+        let udp = UdpFlows::start(Arc::clone(&runtime), self.limits)?;
+        let tcp = TcpFlows::start(TcpShared::new(runtime, self.limits)?);
+        Ok((tcp, udp))
+    }
+
+    fn config(&self) -> Result<Config, String> {
+        let FlowLimits {
+            tcp_flows, memory, ..
+        } = self.limits;
+        let mut config = Config::default();
+        let blocks = memory / u64::from(config.pool.block_size);
+        let flows = tcp_flows.to_string();
+        let rows = [
+            ("ip.accept_any", "true"),
+            ("pool.blocks", &blocks.to_string()),
+            ("stack.connections", &flows),
+            ("stack.orphans", &flows),
+            ("stack.half_open", &flows),
+            // A relay writes whole pieces, so nothing is gained by waiting for more.
+            ("tcp.nagle", "false"),
+            // All flows may come from one host.
+            ("stack.half_open_per_source", &flows),
+            ("stack.backlog", &tcp_flows.min(65_536).to_string()),
+            ("stack.resets_per_source", "1000"),
+            ("stack.resets_per_second", "100000"),
+            ("icmp.errors_per_source", "1000"),
+            ("icmp.errors_per_second", "100000"),
+            ("icmp.errors_burst", "1000"),
+            ("udp.receive_queue", "1024"),
+            ("udp.receive_buffer", "4M"),
+            ("udp.send_queue", "1024"),
+            ("udp.send_buffer", "4M"),
+        ];
+        for (knob, value) in rows {
+            config.set(knob, value).map_err(|error| error.to_string())?;
+        }
+        for (knob, value) in &self.knobs {
+            config.set(knob, value).map_err(|error| error.to_string())?;
+        }
+        Ok(config)
+    }
+}

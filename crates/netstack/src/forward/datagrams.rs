@@ -1,0 +1,109 @@
+//! Carries the datagrams of one UDP flow.
+//!
+//! Rule: each flow has one socket of its own, so answers need no table. A flow ends when no datagram
+//! moved for its idle time. A target that refuses datagrams is reported to the peer by ICMP.
+
+use std::{io, sync::Arc};
+
+use fullpipe::Refusal;
+use tokio::{io::AsyncReadExt, net::UdpSocket};
+
+use super::{
+    Forwarder,
+    table::{Entry, FlowTable},
+    via::{SOCKS_HEADER, push_address, without_header},
+};
+use crate::{relay_clock::RelaySide, udp::UdpFlow};
+
+/// Largest datagram in bytes, with room for the header of SOCKS5.
+const DATAGRAM_MAX: usize = 65_535 + SOCKS_HEADER;
+
+impl Forwarder {
+    /// Carries one UDP flow.
+    pub(super) async fn carry_datagrams(&self, mut flow: UdpFlow, table: &Arc<FlowTable>) {
+        let destination = flow.destination();
+        let opening = self.via.datagrams(destination, self.bind_device.as_deref());
+        let opened = match tokio::time::timeout(self.connect_timeout, opening).await {
+            Ok(opened) => opened,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        };
+        let (socket, mut keeper) = match opened {
+            Ok(opened) => opened,
+            Err(_) => {
+                table.count_refused();
+                flow.refuse(Refusal::Port);
+                return;
+            }
+        };
+        let entry = Entry::udp(table, flow.peer(), destination);
+        let has_header = self.via.has_datagram_header();
+        let sender = flow.sender();
+        let back = async {
+            let mut buffer = Vec::new();
+            loop {
+                let payload = receive(&socket, &mut buffer, has_header).await?;
+                if let Some(payload) = payload {
+                    entry.clock.count(RelaySide::Down, payload.len());
+                    sender.send(payload).await?;
+                }
+            }
+        };
+        let forth = async {
+            let mut wrapped = Vec::new();
+            while let Some(payload) = flow.recv().await {
+                entry.clock.count(RelaySide::Up, payload.len());
+                if has_header {
+                    wrapped.clear();
+                    wrapped.extend([0, 0, 0]);
+                    push_address(&mut wrapped, destination);
+                    wrapped.extend(&payload);
+                    socket.send(&wrapped).await?;
+                } else {
+                    socket.send(&payload).await?;
+                }
+            }
+            Ok(())
+        };
+        let kept = async {
+            match &mut keeper {
+                // The proxy closes the stream when it no longer relays.
+                Some(stream) => drop(stream.read_u8().await),
+                None => std::future::pending().await,
+            }
+        };
+        let ended: io::Result<()> = tokio::select! {
+            ended = back => ended,
+            ended = forth => ended,
+            () = kept => Ok(()),
+        };
+        if let Err(error) = ended
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            flow.refuse(Refusal::Port);
+        }
+    }
+}
+
+/// Receives one datagram; `None` if it has no payload for the peer. The buffer is as large as the
+/// largest datagram only while one is read, so that idle flows need no memory.
+async fn receive<'a>(
+    socket: &UdpSocket,
+    buffer: &'a mut Vec<u8>,
+    has_header: bool,
+) -> io::Result<Option<&'a [u8]>> {
+    *buffer = Vec::new();
+    socket.readable().await?;
+    buffer.resize(DATAGRAM_MAX, 0);
+    match socket.try_recv(buffer) {
+        Ok(len) => {
+            buffer.truncate(len);
+            buffer.shrink_to_fit();
+            Ok(match has_header {
+                true => without_header(buffer),
+                false => Some(buffer.as_slice()),
+            })
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}

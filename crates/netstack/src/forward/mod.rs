@@ -1,0 +1,120 @@
+//! A forwarder: carries every flow of a netstack through kernel sockets or through a proxy.
+//!
+//! Rule: a TCP flow is admitted only after its target was reached, so the peer sees the target's own
+//! error. The forwarder keeps no payload beyond that of the relays.
+
+mod datagrams;
+mod table;
+mod via;
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use fullpipe::Refusal;
+
+pub use table::{DirectionReport, FlowReport, FlowTable, FlowTotals, HeldBack, Protocol};
+pub use via::{Via, ViaError};
+
+use crate::{
+    relay,
+    tcp::{TcpFlows, TcpRequest},
+    udp::UdpFlows,
+};
+use table::Entry;
+
+/// The settings of a forwarder.
+#[derive(Clone, Debug)]
+pub struct Forwarder {
+    /// The way to the targets.
+    pub via: Via,
+    /// Interface to which the kernel's sockets are bound, so that their packets do not return to
+    /// the device that the flows come from.
+    pub bind_device: Option<String>,
+    /// Longest time to reach a target.
+    pub connect_timeout: Duration,
+    /// Time without a byte in either direction after which a TCP flow ends.
+    pub tcp_idle: Duration,
+}
+
+impl Forwarder {
+    /// Returns a forwarder with timeouts of 30 s to connect and an hour of silence.
+    pub const fn new(via: Via) -> Self {
+        Self {
+            via,
+            bind_device: None,
+            connect_timeout: Duration::from_secs(30),
+            tcp_idle: Duration::from_secs(3_600),
+        }
+    }
+
+    /// Carries flows until the device is gone. `table` lists the flows that are open.
+    ///
+    /// # Errors
+    /// The error of the device.
+    pub async fn run(
+        self,
+        mut tcp: TcpFlows,
+        mut udp: UdpFlows,
+        table: Arc<FlowTable>,
+    ) -> io::Result<()> {
+        let forwarder = Arc::new(self);
+        table.set_runtime(tcp.runtime());
+        loop {
+            let (forwarder, table) = (Arc::clone(&forwarder), Arc::clone(&table));
+            tokio::select! {
+                request = tcp.next() => {
+                    let request = request?;
+                    tokio::spawn(async move { forwarder.carry(request, &table).await });
+                }
+                flow = udp.next() => {
+                    let flow = flow.ok_or(io::ErrorKind::NotConnected)?;
+                    tokio::spawn(async move { forwarder.carry_datagrams(flow, &table).await });
+                }
+            }
+        }
+    }
+
+    /// Carries one TCP flow.
+    async fn carry(&self, request: TcpRequest, table: &Arc<FlowTable>) {
+        let destination = request.destination();
+        let connecting = self.via.connect(destination, self.bind_device.as_deref());
+        let connected = match tokio::time::timeout(self.connect_timeout, connecting).await {
+            Ok(connected) => connected,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        };
+        let mut target = match connected {
+            Ok(target) => target,
+            Err(error) => {
+                table.count_refused();
+                // If the peer gave up, there is nothing to refuse.
+                let _ = request.refuse(refusal_of(&error));
+                return;
+            }
+        };
+        let Ok(mut flow) = request.admit().await else {
+            return;
+        };
+        let entry = Entry::tcp(table, flow.peer(), destination, flow.id());
+        let relayed = relay(&mut flow, &mut target, self.tcp_idle, &entry.clock).await;
+        if relayed.is_err() {
+            flow.abort();
+        }
+    }
+}
+
+/// Returns the refusal that gives the peer the error of its target.
+fn refusal_of(error: &io::Error) -> Refusal {
+    match error.kind() {
+        io::ErrorKind::HostUnreachable => Refusal::Host,
+        io::ErrorKind::NetworkUnreachable => Refusal::Network,
+        io::ErrorKind::TimedOut => Refusal::Silent,
+        _ => Refusal::Port,
+    }
+}
+
+/// Returns the unspecified address of the family of `to`, with port 0.
+fn any_for(to: SocketAddr) -> SocketAddr {
+    match to {
+        SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
+        SocketAddr::V6(_) => SocketAddr::from(([0; 16], 0)),
+    }
+}

@@ -1,0 +1,272 @@
+//! The flows that a forwarder carries, with the side that holds each of them back.
+//!
+//! Rule: a flow is listed from its admission until its relay ends. A report is made from the clocks
+//! of the relay and of the connection; nothing is measured for it.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use fullpipe::{ConnectionId, Limit};
+use fullpipe_host::Runtime;
+
+use crate::relay_clock::{RelayClock, RelayReport, RelaySide};
+
+/// The protocol of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// The side for which a direction waited longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBack {
+    /// The host whose packets come from the device: its application, or the path to it.
+    Client,
+    /// The host behind the kernel socket or the proxy: its application, or the path to it.
+    Target,
+}
+
+impl HeldBack {
+    /// Returns the side's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Target => "target",
+        }
+    }
+}
+
+/// The account of one direction of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectionReport {
+    /// Bytes carried.
+    pub bytes: u64,
+    /// Time for which the direction waited for the client.
+    pub waited_for_client: Duration,
+    /// Time for which the direction waited for the target.
+    pub waited_for_target: Duration,
+}
+
+impl DirectionReport {
+    /// Returns the side for which the direction waited longest; `None` if it never waited.
+    pub fn held_back(&self) -> Option<HeldBack> {
+        let (client, target) = (self.waited_for_client, self.waited_for_target);
+        match client.cmp(&target) {
+            std::cmp::Ordering::Greater => Some(HeldBack::Client),
+            std::cmp::Ordering::Less => Some(HeldBack::Target),
+            std::cmp::Ordering::Equal => None,
+        }
+    }
+}
+
+/// The account of a flow since it was opened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowReport {
+    /// The flow's number; flows are numbered from 1.
+    pub number: u64,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Address and port of the client.
+    pub client: SocketAddr,
+    /// Address and port of the target.
+    pub target: SocketAddr,
+    /// Time since the flow was opened.
+    pub age: Duration,
+    /// From the client to the target.
+    pub up: DirectionReport,
+    /// From the target to the client.
+    pub down: DirectionReport,
+    /// The limit to which the stack's connection to the client was charged longest, with its share
+    /// of the connection's age; `None` for UDP.
+    pub client_limit: Option<(Limit, f64)>,
+}
+
+/// Numbers of all flows since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowTotals {
+    /// TCP flows that are open.
+    pub tcp_open: u64,
+    /// UDP flows that are open.
+    pub udp_open: u64,
+    /// Flows opened.
+    pub opened: u64,
+    /// Flows refused, because the target could not be reached.
+    pub refused: u64,
+    /// Bytes from clients to targets, of flows that are closed or open.
+    pub up_bytes: u64,
+    /// Bytes from targets to clients.
+    pub down_bytes: u64,
+}
+
+/// The flows that are open.
+#[derive(Debug, Default)]
+pub struct FlowTable {
+    flows: Mutex<BTreeMap<u64, Arc<Listed>>>,
+    opened: AtomicU64,
+    refused: AtomicU64,
+    /// Bytes of closed flows, up and down.
+    closed_bytes: [AtomicU64; 2],
+    runtime: OnceLock<Arc<Runtime>>,
+}
+
+#[derive(Debug)]
+struct Listed {
+    protocol: Protocol,
+    client: SocketAddr,
+    target: SocketAddr,
+    id: Option<ConnectionId>,
+    since: Instant,
+    clock: Arc<RelayClock>,
+}
+
+impl FlowTable {
+    /// Returns the accounts of all open flows, oldest first.
+    pub fn reports(&self) -> Vec<FlowReport> {
+        let flows: Vec<_> = self
+            .flows()
+            .iter()
+            .map(|(number, flow)| (*number, Arc::clone(flow)))
+            .collect();
+        flows
+            .into_iter()
+            .map(|(number, flow)| self.report(number, &flow))
+            .collect()
+    }
+
+    /// Returns the numbers of all flows since the start.
+    pub fn totals(&self) -> FlowTotals {
+        let flows = self.flows();
+        let mut totals = FlowTotals {
+            opened: self.opened.load(Ordering::Relaxed),
+            refused: self.refused.load(Ordering::Relaxed),
+            up_bytes: self.closed_bytes[0].load(Ordering::Relaxed),
+            down_bytes: self.closed_bytes[1].load(Ordering::Relaxed),
+            ..FlowTotals::default()
+        };
+        for flow in flows.values() {
+            match flow.protocol {
+                Protocol::Tcp => totals.tcp_open += 1,
+                Protocol::Udp => totals.udp_open += 1,
+            }
+            totals.up_bytes += flow.clock.report(RelaySide::Up).bytes;
+            totals.down_bytes += flow.clock.report(RelaySide::Down).bytes;
+        }
+        totals
+    }
+
+    /// Sets the stack whose connections are the flows.
+    pub(super) fn set_runtime(&self, runtime: Arc<Runtime>) {
+        // A table has one forwarder; a second one keeps the stack of the first.
+        let _ = self.runtime.set(runtime);
+    }
+
+    pub(super) fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn flows(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Listed>>> {
+        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn report(&self, number: u64, flow: &Listed) -> FlowReport {
+        let up = flow.clock.report(RelaySide::Up);
+        let down = flow.clock.report(RelaySide::Down);
+        let direction = |report: RelayReport, [client, target]: [Duration; 2]| DirectionReport {
+            bytes: report.bytes,
+            waited_for_client: client,
+            waited_for_target: target,
+        };
+        FlowReport {
+            number,
+            protocol: flow.protocol,
+            client: flow.client,
+            target: flow.target,
+            age: flow.since.elapsed(),
+            up: direction(up, [up.waited_for_source, up.waited_for_sink]),
+            down: direction(down, [down.waited_for_sink, down.waited_for_source]),
+            client_limit: flow.id.and_then(|id| self.limit_of(id)),
+        }
+    }
+
+    /// Returns the limit to which a connection was charged longest, and its share of the age.
+    fn limit_of(&self, id: ConnectionId) -> Option<(Limit, f64)> {
+        let runtime = self.runtime.get()?;
+        let (info, now) = runtime
+            .with_stack(|stack, now| stack.tcp_info(id, now).map(|info| (info, now)))
+            .ok()?;
+        let longest = info.limit.shares(now).max_by_key(|(_, time, _)| *time)?;
+        let age = info.age().as_nanos().max(1) as f64;
+        Some((longest.0, longest.1.as_nanos() as f64 / age))
+    }
+}
+
+/// The place of one flow in the table. Dropping it removes the flow.
+pub(super) struct Entry {
+    table: Arc<FlowTable>,
+    number: u64,
+    /// The clock of the flow's relay.
+    pub(super) clock: Arc<RelayClock>,
+}
+
+impl Entry {
+    /// Lists a TCP flow.
+    pub(super) fn tcp(
+        table: &Arc<FlowTable>,
+        client: SocketAddr,
+        target: SocketAddr,
+        id: ConnectionId,
+    ) -> Self {
+        Self::new(table, Protocol::Tcp, (client, target), Some(id))
+    }
+
+    /// Lists a UDP flow.
+    pub(super) fn udp(table: &Arc<FlowTable>, client: SocketAddr, target: SocketAddr) -> Self {
+        Self::new(table, Protocol::Udp, (client, target), None)
+    }
+
+    fn new(
+        table: &Arc<FlowTable>,
+        protocol: Protocol,
+        (client, target): (SocketAddr, SocketAddr),
+        id: Option<ConnectionId>,
+    ) -> Self {
+        let number = 1 + table.opened.fetch_add(1, Ordering::Relaxed);
+        let clock = Arc::new(RelayClock::default());
+        let listed = Listed {
+            protocol,
+            client,
+            target,
+            id,
+            since: Instant::now(),
+            clock: Arc::clone(&clock),
+        };
+        table.flows().insert(number, Arc::new(listed));
+        Self {
+            table: Arc::clone(table),
+            number,
+            clock,
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.table.flows().remove(&self.number);
+        for (side, bytes) in [RelaySide::Up, RelaySide::Down]
+            .into_iter()
+            .zip(&self.table.closed_bytes)
+        {
+            bytes.fetch_add(self.clock.report(side).bytes, Ordering::Relaxed);
+        }
+    }
+}

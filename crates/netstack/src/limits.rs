@@ -1,0 +1,35 @@
+//! The bounds of all flows together.
+//!
+//! Rule: nothing in this crate grows beyond these bounds, whatever the peers send.
+
+use std::time::Duration;
+
+/// Bounds of all flows together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowLimits {
+    /// TCP flows at the same time, and SYNs that wait for a decision. A further SYN is dropped.
+    pub tcp_flows: u32,
+    /// UDP flows at the same time. The datagrams of a further flow are dropped.
+    pub udp_flows: usize,
+    /// Packet memory for the payload of all TCP flows, in bytes.
+    pub memory: u64,
+    /// Bytes of all datagrams that wait to be read. A further datagram is dropped.
+    pub udp_bytes: usize,
+    /// Time without a datagram in either direction after which a UDP flow ends.
+    pub udp_idle: Duration,
+    /// Time for the handshake of an admitted flow.
+    pub admit_timeout: Duration,
+}
+
+impl Default for FlowLimits {
+    fn default() -> Self {
+        Self {
+            tcp_flows: 4_096,
+            udp_flows: 4_096,
+            memory: 64 << 20,
+            udp_bytes: 8 << 20,
+            udp_idle: Duration::from_secs(60),
+            admit_timeout: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Flows between a client stack and a netstack, over a pair of packet queues: no device and no
+//! privilege is needed.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{Shutdown, SocketAddr},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use fullpipe::Refusal;
+use fullpipe_host::{Runtime, TcpStream, UdpSocket};
+use fullpipe_netstack::{
+    FlowLimits, NetstackBuilder, PipeDevice, RelayClock, RelaySide, TcpFlows, UdpFlows, relay,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// An address that neither stack has.
+const FAR: [u8; 4] = [198, 51, 100, 7];
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn far(port: u16) -> SocketAddr {
+    SocketAddr::from((FAR, port))
+}
+
+/// A client stack and the flows of the netstack that its packets go to.
+fn netstack(limits: FlowLimits) -> (Runtime, TcpFlows, UdpFlows) {
+    let (near, other) = PipeDevice::pair(1500).expect("sockets");
+    let client = Runtime::builder("10.9.0.1/24".parse().expect("an address"))
+        .gateway("10.9.0.2".parse().expect("an address"))
+        .start(near)
+        .expect("a client");
+    let (tcp, udp) = NetstackBuilder::default()
+        .limits(limits)
+        .start(other)
+        .expect("a netstack");
+    (client, tcp, udp)
+}
+
+/// Runs `client` on a thread and `server` in tokio; both must end in time.
+fn run<R: Send + 'static>(
+    limits: FlowLimits,
+    client: impl FnOnce(Runtime) -> R + Send + 'static,
+    server: impl AsyncFnOnce(TcpFlows, UdpFlows),
+) -> R {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("an executor");
+    executor.block_on(async {
+        let (runtime, tcp, udp) = netstack(limits);
+        let thread = thread::spawn(move || client(runtime));
+        let served = tokio::time::timeout(PATIENCE, server(tcp, udp)).await;
+        served.expect("the server ends in time");
+        thread.join().expect("the client does not panic")
+    })
+}
+
+#[test]
+fn a_flow_carries_both_directions_and_keeps_the_half_close() {
+    let echoed = run(
+        FlowLimits::default(),
+        |runtime| {
+            let stream = TcpStream::connect(&runtime, far(443)).expect("it is admitted");
+            let sent = vec![7; 300_000];
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    (&stream).write_all(&sent).expect("it is open");
+                    stream.shutdown(Shutdown::Write).expect("it is open");
+                });
+                let mut echoed = Vec::new();
+                (&stream)
+                    .read_to_end(&mut echoed)
+                    .expect("it is closed in order");
+                echoed == sent
+            })
+        },
+        async |mut tcp, _udp| {
+            let request = tcp.next().await.expect("a SYN");
+            assert_eq!(request.destination(), far(443));
+            let mut flow = request.admit().await.expect("the peer waits");
+            assert_eq!(flow.destination(), far(443));
+            let (mut ours, mut theirs) = tokio::io::duplex(10_000);
+            let echo = tokio::spawn(async move {
+                let (mut reader, mut writer) = tokio::io::split(&mut theirs);
+                tokio::io::copy(&mut reader, &mut writer)
+                    .await
+                    .expect("it echoes");
+                writer.shutdown().await.expect("it is open");
+            });
+            let clock = Arc::new(RelayClock::default());
+            let moved = relay(&mut flow, &mut ours, PATIENCE, &clock).await;
+            assert_eq!(moved.expect("both directions end"), (300_000, 300_000));
+            assert_eq!(clock.report(RelaySide::Up).bytes, 300_000);
+            echo.await.expect("the echo ends");
+        },
+    );
+    assert!(echoed);
+}
+
+#[test]
+fn a_refused_flow_fails_for_the_peer_before_it_is_open() {
+    for (refusal, expected) in [
+        (Some(Refusal::Port), ErrorKind::ConnectionRefused),
+        (None, ErrorKind::ConnectionRefused),
+    ] {
+        let error = run(
+            FlowLimits::default(),
+            |runtime| TcpStream::connect(&runtime, far(9)).expect_err("it is refused"),
+            async |mut tcp, _udp| {
+                let request = tcp.next().await.expect("a SYN");
+                match refusal {
+                    Some(refusal) => request.refuse(refusal).expect("the peer waits"),
+                    None => drop(request),
+                }
+                // The reset leaves before the netstack stops.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            },
+        );
+        assert_eq!(error.kind(), expected);
+    }
+}
+
+#[test]
+fn a_sink_that_accepts_nothing_stops_the_peer_and_is_named() {
+    run(
+        FlowLimits::default(),
+        |runtime| {
+            let stream = TcpStream::connect(&runtime, far(80)).expect("it is admitted");
+            stream.set_write_timeout(Some(Duration::from_millis(500)));
+            let mut sent = 0;
+            while let Ok(written) = stream.send(&[0; 65_536]) {
+                sent += written;
+                assert!(sent < 1 << 30, "nothing stops the peer");
+            }
+        },
+        async |mut tcp, _udp| {
+            let request = tcp.next().await.expect("a SYN");
+            let mut flow = request.admit().await.expect("the peer waits");
+            let (mut ours, _theirs) = tokio::io::duplex(1_000);
+            let clock = RelayClock::default();
+            let idle = Duration::from_secs(2);
+            let ended = relay(&mut flow, &mut ours, idle, &clock).await;
+            assert_eq!(ended.expect_err("it is idle").kind(), ErrorKind::TimedOut);
+            let up = clock.report(RelaySide::Up);
+            assert_eq!(up.bytes, 1_000);
+            assert!(up.waited_for_sink > up.waited_for_source, "{up:?}");
+        },
+    );
+}
+
+#[test]
+fn datagrams_are_sorted_by_flow_and_answered_from_their_destination() {
+    run(
+        FlowLimits {
+            udp_idle: Duration::from_millis(500),
+            ..FlowLimits::default()
+        },
+        |runtime| {
+            let local = "10.9.0.1:5000".parse().expect("an address");
+            let socket = UdpSocket::bind(&runtime, local).expect("a free port");
+            socket.set_read_timeout(Some(PATIENCE));
+            for port in [53, 443] {
+                let question = port.to_string();
+                socket
+                    .send_to(question.as_bytes(), far(port))
+                    .expect("it is sent");
+                let mut answer = [0; 100];
+                let (len, from) = socket.recv_from(&mut answer).expect("an answer");
+                assert_eq!(from, far(port));
+                assert_eq!(&answer[..len], format!("re {port}").as_bytes());
+            }
+        },
+        async |_tcp, mut udp| {
+            for _ in 0..2 {
+                let mut flow = udp.next().await.expect("a datagram");
+                tokio::spawn(async move {
+                    let question = flow.recv().await.expect("it began the flow");
+                    let answer = [b"re ".as_slice(), &question].concat();
+                    flow.send(&answer).await.expect("the peer is there");
+                    assert_eq!(flow.recv().await, None, "the flow is idle and ends");
+                });
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(udp.dropped(), 0);
+        },
+    );
+}
+
+#[test]
+fn flows_beyond_the_limit_wait_until_others_end() {
+    const FLOWS: usize = 16;
+    let limits = FlowLimits {
+        tcp_flows: 8,
+        memory: 4 << 20,
+        ..FlowLimits::default()
+    };
+    run(
+        limits,
+        |runtime| {
+            thread::scope(|scope| {
+                for _ in 0..FLOWS {
+                    scope.spawn(|| {
+                        let stream = TcpStream::connect(&runtime, far(80));
+                        let stream = stream.expect("each flow is admitted");
+                        let mut byte = [0];
+                        let read = stream.receive(&mut byte).expect("each flow is served");
+                        assert_eq!((read, byte), (1, *b"x"));
+                    });
+                }
+            });
+        },
+        async |mut tcp, _udp| {
+            for _ in 0..FLOWS {
+                let request = tcp.next().await.expect("a SYN");
+                let mut flow = request.admit().await.expect("the peer waits");
+                flow.write_all(b"x").await.expect("it is open");
+                flow.shutdown().await.expect("it is open");
+                tokio::spawn(async move {
+                    let _ = flow.read_to_end(&mut Vec::new()).await;
+                });
+            }
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        },
+    );
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_stream_of_packets_reaches_the_flows_and_echo_is_answered() {
+    let (device, pipe) = PipeDevice::with_pipe(1500).expect("sockets");
+    let _flows = NetstackBuilder::default()
+        .start(device)
+        .expect("a netstack");
+    let request = echo_request();
+    pipe.send(&request).await.expect("the stack runs");
+    let mut reply = [0; 1500];
+    let received = tokio::time::timeout(PATIENCE, pipe.recv(&mut reply)).await;
+    let len = received.expect("in time").expect("a packet");
+    assert_eq!(len, request.len());
+    assert_eq!(
+        reply[12..16],
+        FAR,
+        "the reply comes from the address that was asked"
+    );
+    assert_eq!((reply[20], &reply[24..len]), (0, &request[24..]));
+}
+
+/// An echo request from 10.9.0.1 to [`FAR`], with checksums.
+fn echo_request() -> Vec<u8> {
+    let mut packet = vec![0x45, 0, 0, 32, 0, 1, 0, 0, 64, 1, 0, 0, 10, 9, 0, 1];
+    packet.extend(FAR);
+    packet.extend([8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    for (range, at) in [(0..20, 10), (20..32, 22)] {
+        let words = packet[range].chunks(2);
+        let sum: u32 = words
+            .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]))
+            .sum();
+        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    }
+    packet
+}
