@@ -11,23 +11,39 @@ use fullpipe_tcp::{Connection, trace::TraceRecord};
 
 use crate::{config::Config, source_limit::MOST_ACCOUNTS};
 
-/// Upper bound on the bytes of a table entry, with its links, its timer and its hash bucket. An
-/// entry in the table of connections takes more (see [`parts`]).
-const ENTRY: usize = 512;
-/// Upper bound on the bytes that a queue keeps for each packet or datagram, besides the content.
-const QUEUED: usize = 64;
-/// Upper bound on the bytes of the account of one source of answers, with its hash bucket.
-const ACCOUNT: usize = 72;
-/// Upper bound on the bytes of an answer that waits to be sent.
-const ANSWER: usize = 128;
-/// Upper bound on the bytes of a range, received out of order or in flight.
-const RANGE: usize = 96;
+/// Upper bounds on the bytes of an entry of each table, with its links, its timer and its hash
+/// bucket.
+mod entry {
+    /// A connection, besides the connection itself.
+    pub(super) const CONNECTION: usize = 608;
+    pub(super) const LISTENER: usize = 224;
+    pub(super) const HALF_OPEN: usize = 288;
+    pub(super) const TIME_WAIT: usize = 208;
+    pub(super) const REASSEMBLY: usize = 320;
+    pub(super) const NEIGHBOUR: usize = 256;
+    pub(super) const UDP_SOCKET: usize = 400;
+    /// A range received out of order.
+    pub(super) const RANGE: usize = 32;
+    /// A range in flight.
+    pub(super) const SENT_RANGE: usize = 72;
+    /// A received datagram, besides its content.
+    pub(super) const RECEIVED: usize = 40;
+    /// A packet that waits to be sent, besides its content.
+    pub(super) const QUEUED: usize = 56;
+    /// A packet that waits for a neighbour, besides its content.
+    pub(super) const PENDING: usize = 8;
+    /// The account of one source of answers.
+    pub(super) const ACCOUNT: usize = 80;
+    /// An answer, a route or an ARP reply.
+    pub(super) const ANSWER: usize = 160;
+}
+
 /// Upper bound on the bytes of tables whose size no knob changes.
 const FIXED: u64 = 8 * 1024;
 /// Number of rows of [`parts`].
-const PARTS: usize = 18;
+const PARTS: usize = 20;
 /// Number of rows of [`answer_parts`].
-const ANSWER_PARTS: usize = 4;
+const ANSWER_PARTS: usize = 8;
 
 /// Names of one or two knobs, the two counts that follow from them, and the bytes of one
 /// item. The product of the counts is the number of items.
@@ -71,18 +87,13 @@ fn parts(config: &Config) -> [Part; PARTS] {
         tcp: _,
         stack,
         ip,
-        arp,
-        icmp,
+        arp: _,
+        icmp: _,
         udp,
         trace,
     } = config;
-    let queued = |knob: u32| knob.max(1).next_power_of_two();
-    let [resets, errors, whole, answers] = answer_parts(config);
+    let [a, b, c, d, e, f, g, h] = answer_parts(config);
     [
-        resets,
-        errors,
-        whole,
-        answers,
         (
             "pool.blocks x pool.block_size",
             [pool.blocks, pool.block_size],
@@ -91,19 +102,23 @@ fn parts(config: &Config) -> [Part; PARTS] {
         // Beside its bytes, each block needs a link, and bookkeeping in case it is split into
         // cells.
         ("pool.blocks", [pool.blocks, 1], 4 * size_of::<u32>()),
-        ("pool.ranges", [pool.range_count(), 1], RANGE),
+        ("pool.ranges", [pool.range_count(), 1], entry::RANGE),
         (
             "stack.connections",
             [stack.connections, 1],
-            size_of::<Connection>() + RANGE + ENTRY,
+            size_of::<Connection>() + entry::CONNECTION,
         ),
-        ("stack.listeners", [stack.listeners, 1], ENTRY),
-        ("stack.half_open", [stack.half_open, 1], ENTRY),
-        ("stack.sent_ranges", [config.sent_range_count(), 1], RANGE),
+        ("stack.listeners", [stack.listeners, 1], entry::LISTENER),
+        ("stack.half_open", [stack.half_open, 1], entry::HALF_OPEN),
+        (
+            "stack.sent_ranges",
+            [config.sent_range_count(), 1],
+            entry::SENT_RANGE,
+        ),
         (
             "stack.time_wait_entries",
             [stack.time_wait_entries, 1],
-            ENTRY,
+            entry::TIME_WAIT,
         ),
         (
             "trace.records",
@@ -113,52 +128,75 @@ fn parts(config: &Config) -> [Part; PARTS] {
         (
             "ip.reassembly_datagrams",
             [ip.reassembly_datagrams, 1],
-            ENTRY,
+            entry::REASSEMBLY,
         ),
-        (
-            "arp.entries x arp.queue_packets",
-            [arp.entries, queued(arp.queue_packets)],
-            QUEUED,
-        ),
-        ("icmp.echo_replies", [queued(icmp.echo_replies), 1], QUEUED),
         (
             "udp.sockets x udp.receive_queue",
-            [udp.sockets, queued(udp.receive_queue)],
-            QUEUED,
+            [udp.sockets, udp.receive_queue],
+            entry::RECEIVED,
         ),
         (
             "udp.sockets x udp.send_queue",
-            [udp.sockets, queued(udp.send_queue)],
-            QUEUED,
+            [udp.sockets, udp.send_queue],
+            entry::QUEUED,
         ),
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
     ]
 }
 
-/// Returns the parts of datagrams that are complete and of answers that wait to be sent.
+/// Returns the parts of sockets and neighbours, of complete datagrams, and of answers that wait to
+/// be sent.
 fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
     let Config {
-        stack, ip, icmp, ..
+        stack,
+        ip,
+        arp,
+        icmp,
+        udp,
+        ..
     } = config;
-    let accounts = |rate: u32, each: u32| rate.div_ceil(each.max(1)).min(MOST_ACCOUNTS);
+    let accounts = |rate: u32, each: u32| rate.div_ceil(each.max(1)).clamp(1, MOST_ACCOUNTS);
+    let answers = [
+        stack.reset_queue,
+        stack.cookie_queue,
+        icmp.errors,
+        ip.routes,
+        arp.replies,
+    ];
     [
+        ("udp.sockets", [udp.sockets, 1], entry::UDP_SOCKET),
+        ("arp.entries", [arp.entries, 1], entry::NEIGHBOUR),
+        (
+            "arp.entries x arp.queue_packets",
+            [arp.entries, arp.queue_packets],
+            entry::PENDING,
+        ),
+        ("icmp.echo_replies", [icmp.echo_replies, 1], entry::QUEUED),
         (
             "stack.resets_per_second / stack.resets_per_source",
             [
                 accounts(stack.resets_per_second, stack.resets_per_source),
                 1,
             ],
-            ACCOUNT,
+            entry::ACCOUNT,
         ),
         (
             "icmp.errors_per_second / icmp.errors_per_source",
             [accounts(icmp.errors_per_second, icmp.errors_per_source), 1],
-            ACCOUNT,
+            entry::ACCOUNT,
         ),
         ("ip.reassembly_largest", [ip.reassembly_largest, 1], 1),
         (
             "stack.reset_queue + stack.cookie_queue + icmp.errors",
-            [stack.reset_queue + stack.cookie_queue + icmp.errors, 1],
-            ANSWER,
+            [answers.iter().sum(), 1],
+            entry::ANSWER,
         ),
     ]
 }

@@ -1,4 +1,5 @@
-/* The calls of POSIX on sockets, over fullpipe: compile a program with `-include posix.h`.
+/* The calls of POSIX on sockets, over fullpipe: compile the files of a program with `-include posix.h`,
+ * and link posix.c and system.c, compiled without it.
  *
  * The one rule: the program stays as it is. Descriptors of fullpipe are numbers from FULLPIPE_FD on; all
  * others go to the C library.

@@ -44,3 +44,51 @@ fn an_arena_holds_what_a_stack_allocates() {
         assert!(needed < 2 * used + 32_768, "{used} of {needed}: {config:?}");
     }
 }
+
+/// The bound holds for each table by itself: the others are as small as those of a small device.
+#[test]
+fn an_arena_holds_one_large_table() {
+    let small = || {
+        let preset = PRESETS.iter().find(|preset| preset.name == "nuttx");
+        let mut config = preset.expect("a preset").config();
+        for (knob, value) in [
+            ("udp.receive_queue", "1"),
+            ("udp.send_queue", "1"),
+            ("ip.reassembly_bytes", "8"),
+        ] {
+            config.set(knob, value).expect("in range");
+        }
+        config
+    };
+    for knob in [
+        "pool.blocks",
+        "pool.ranges",
+        "stack.connections",
+        "stack.listeners",
+        "stack.half_open",
+        "stack.sent_ranges",
+        "stack.time_wait_entries",
+        "stack.reset_queue",
+        "stack.cookie_queue",
+        "stack.resets_per_second",
+        "trace.records",
+        "ip.routes",
+        "ip.reassembly_datagrams",
+        "arp.entries",
+        "arp.queue_packets",
+        "arp.replies",
+        "icmp.echo_replies",
+        "icmp.errors",
+        "icmp.errors_per_second",
+        "udp.sockets",
+        "udp.receive_queue",
+        "udp.send_queue",
+    ] {
+        for value in ["257", "1000", "1024"] {
+            let mut config = small();
+            config.set(knob, value).expect("in range");
+            let (needed, used) = (needed(&config), measured(&config) + HEAD as u64);
+            assert!(used <= needed, "{knob} = {value}: {used} of {needed}");
+        }
+    }
+}
