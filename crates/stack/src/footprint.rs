@@ -16,25 +16,25 @@ use crate::{config::Config, source_limit::MOST_ACCOUNTS};
 mod entry {
     /// A connection, besides the connection itself.
     pub(super) const CONNECTION: usize = 608;
-    pub(super) const LISTENER: usize = 224;
+    pub(super) const LISTENER: usize = 256;
     pub(super) const HALF_OPEN: usize = 288;
     pub(super) const TIME_WAIT: usize = 208;
     pub(super) const REASSEMBLY: usize = 320;
-    pub(super) const NEIGHBOUR: usize = 256;
-    pub(super) const UDP_SOCKET: usize = 400;
+    pub(super) const NEIGHBOUR: usize = 288;
+    pub(super) const UDP_SOCKET: usize = 448;
     /// A range received out of order.
     pub(super) const RANGE: usize = 32;
     /// A range in flight.
     pub(super) const SENT_RANGE: usize = 72;
     /// A received datagram, besides its content.
-    pub(super) const RECEIVED: usize = 40;
+    pub(super) const RECEIVED: usize = 72;
     /// A packet that waits to be sent, besides its content.
-    pub(super) const QUEUED: usize = 56;
+    pub(super) const QUEUED: usize = 88;
     /// A packet that waits for a neighbour, besides its content.
     pub(super) const PENDING: usize = 8;
     /// The account of one source of answers.
     pub(super) const ACCOUNT: usize = 80;
-    /// An answer, a route or an ARP reply.
+    /// An answer, a route, an address or an ARP reply.
     pub(super) const ANSWER: usize = 160;
 }
 
@@ -168,6 +168,7 @@ fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
         stack.cookie_queue,
         icmp.errors,
         ip.routes,
+        ip.addresses,
         arp.replies,
     ];
     [

@@ -72,6 +72,7 @@ fn an_arena_holds_one_large_table() {
         "stack.cookie_queue",
         "stack.resets_per_second",
         "trace.records",
+        "ip.addresses",
         "ip.routes",
         "ip.reassembly_datagrams",
         "arp.entries",
