@@ -125,7 +125,11 @@ fn list(terminal: &Terminal) -> Result<(), Failure> {
     let mut text = String::new();
     for found in catalogue::all(&here).map_err(refused)? {
         let experiment = found.parse().map_err(refused)?;
-        let first = format!("{:<16} {:>2} rows  ", experiment.name, experiment.rows.len());
+        let first = format!(
+            "{:<16} {:>2} rows  ",
+            experiment.name,
+            experiment.rows.len()
+        );
         let words = format!("{} ({})", experiment.title, found.file);
         terminal.layout.paragraph(&mut text, &first, 26, &words);
     }
