@@ -100,6 +100,9 @@ pub struct Stack {
     turn_budget: usize,
 }
 
+/// A stack whose pool is smaller than this, in bytes, allocates no table that only saves time.
+const SMALL_POOL: u64 = 64 << 10;
+
 impl Stack {
     /// Creates a stack with the tables and the packet memory of `config`. Afterwards only
     /// [`register_congestion`](Self::register_congestion) allocates.
@@ -149,7 +152,12 @@ impl Stack {
             routes,
             neighbours: Neighbours::new(mac, &config.arp, rng(b"neighbours")),
             receiver: IpReceiver::new(&config.ip, &secret),
-            sender: IpSender::new(&capabilities, &config.ip, rng(b"identifications")),
+            sender: IpSender::new(
+                &capabilities,
+                &config.ip,
+                rng(b"identifications"),
+                config.pool.bytes() >= SMALL_POOL,
+            ),
             echo: Echo::new(&config.icmp),
             errors: ErrorQueue::new(&config.icmp, &secret.derive(b"error sources")),
             udp: UdpSockets::new(config, rng(b"udp ports")),

@@ -9,6 +9,9 @@
 //! bits in which its deadline differs from the wheel's time, so each timer on a lower level is due
 //! before the timers on a higher level. When time reaches a slot of a higher level, the indices of
 //! that slot move down.
+//!
+//! A wheel of few indices has no table of list heads: it searches the timers for the head. This
+//! saves 2.3 KB, and the timers expire in the same order.
 
 use alloc::vec::Vec;
 use fullpipe_pool::Instant;
@@ -31,6 +34,8 @@ const TICKS: u64 = 1 << (SLOT_BITS * LEVELS as u32);
 const DUE: u16 = (LEVELS * SLOTS) as u16;
 /// Value of `Timer::list` for an index without a deadline.
 const UNSET: u16 = u16::MAX;
+/// Largest number of indices of a wheel without a table of heads.
+const FEW: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Timer {
@@ -46,8 +51,10 @@ struct Timer {
 #[derive(Debug)]
 pub(crate) struct TimerWheel {
     timers: Vec<Timer>,
-    /// First index of each slot's list, and of the list of due timers.
+    /// First index of each slot's list; empty for few indices.
     heads: Vec<u32>,
+    /// First due timer.
+    first_due: u32,
     /// Bit mask of the slots in use, for each level.
     occupied: [u64; LEVELS],
     /// Bit mask of the levels in use.
@@ -67,7 +74,8 @@ impl TimerWheel {
         };
         Self {
             timers: alloc::vec![unset; indices as usize],
-            heads: alloc::vec![NONE; LEVELS * SLOTS + 1],
+            heads: alloc::vec![NONE; if indices <= FEW { 0 } else { LEVELS * SLOTS }],
+            first_due: NONE,
             occupied: [0; LEVELS],
             levels: 0,
             elapsed: 0,
@@ -109,11 +117,11 @@ impl TimerWheel {
     /// Returns the time at which to call [`expire`](Self::expire) next; `None` if no timer is set.
     /// The time is the next deadline or, if its slot has several timers, the start of that slot.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        if self.heads[usize::from(DUE)] != NONE {
+        if self.first_due != NONE {
             return Some(instant(self.elapsed));
         }
         let (level, slot) = self.first_slot()?;
-        let head = self.heads[level * SLOTS + slot];
+        let head = self.head(level * SLOTS + slot);
         let timer = &self.timers[head as usize];
         if timer.after == NONE {
             return Some(instant(timer.deadline));
@@ -126,7 +134,7 @@ impl TimerWheel {
     pub(crate) fn expire(&mut self, now: Instant) -> Option<u32> {
         let now = now.as_nanos() >> TICK_SHIFT;
         loop {
-            let due = self.heads[usize::from(DUE)];
+            let due = self.first_due;
             if due != NONE {
                 self.unlink(due);
                 return Some(due);
@@ -146,12 +154,34 @@ impl TimerWheel {
     /// Moves every index of a slot that time has reached to a lower level or to the list
     /// of due timers.
     fn empty_slot(&mut self, list: usize) {
-        let mut index = core::mem::replace(&mut self.heads[list], NONE);
+        let mut index = self.head(list);
+        self.set_head(list, NONE);
         self.vacate(list);
         while index != NONE {
             let after = self.timers[index as usize].after;
             self.link(index);
             index = after;
+        }
+    }
+
+    /// Returns the first index of `list`, or `NONE`.
+    fn head(&self, list: usize) -> u32 {
+        if list == usize::from(DUE) {
+            return self.first_due;
+        }
+        self.heads.get(list).copied().unwrap_or_else(|| {
+            let is_head = |timer: &Timer| usize::from(timer.list) == list && timer.before == NONE;
+            let head = self.timers.iter().position(is_head);
+            head.map_or(NONE, |index| index as u32)
+        })
+    }
+
+    /// Stores the first index of `list`.
+    fn set_head(&mut self, list: usize, index: u32) {
+        if list == usize::from(DUE) {
+            self.first_due = index;
+        } else if let Some(head) = self.heads.get_mut(list) {
+            *head = index;
         }
     }
 
@@ -197,7 +227,8 @@ impl TimerWheel {
             self.occupy(level * SLOTS + slot);
             level * SLOTS + slot
         };
-        let after = core::mem::replace(&mut self.heads[list], index);
+        let after = self.head(list);
+        self.set_head(list, index);
         if after != NONE {
             self.timers[after as usize].before = index;
         }
@@ -224,7 +255,7 @@ impl TimerWheel {
             self.timers[before as usize].after = after;
             return;
         }
-        self.heads[usize::from(list)] = after;
+        self.set_head(list.into(), after);
         if after == NONE && list != DUE {
             self.vacate(list.into());
         }

@@ -62,13 +62,19 @@ pub(crate) struct IpSender {
 }
 
 impl IpSender {
-    /// Returns a writer for a device with these capabilities.
-    pub(crate) fn new(device: &Capabilities, config: &IpConfig, rng: Rng) -> Self {
+    /// Returns a writer for a device with these capabilities. `fast_identifications` allocates 1,152
+    /// bytes that save time.
+    pub(crate) fn new(
+        device: &Capabilities,
+        config: &IpConfig,
+        rng: Rng,
+        fast_identifications: bool,
+    ) -> Self {
         Self {
             checksum_tx: device.checksum_tx,
             mtu: device.mtu,
             ttl: config.ttl.clamp(1, 255) as u8,
-            identifications: Identifications::new(rng),
+            identifications: Identifications::new(rng, fast_identifications),
         }
     }
 

@@ -195,7 +195,7 @@ fn arbitrary_bytes_never_panic_and_never_leak() {
 #[test]
 fn a_header_is_written_in_front_of_its_payload() {
     let device = Capabilities::plain(Medium::Ethernet, 1500);
-    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut counters = Counters::default();
     let mut packet = [7; 40];
     let outgoing = Outgoing {

@@ -105,27 +105,33 @@ fn below_power(rng: &mut Rng, most: u64) -> u64 {
     rng.below(1 << power)
 }
 
-/// Random sets, cancels and steps of time, compared with a model.
+/// Random sets, cancels and steps of time, compared with a model and with a wheel that has a table
+/// of heads.
 #[test]
 fn the_wheel_agrees_with_a_sorted_list() {
-    const INDICES: u64 = 64;
+    const INDICES: u64 = FEW as u64;
     for seed in 0..40 {
         let mut rng = Rng::seeded(seed);
-        let mut wheel = TimerWheel::new(INDICES as u32);
+        let mut wheel = TimerWheel::new(FEW);
+        let mut large = TimerWheel::new(FEW + 1);
         let mut model: BTreeMap<u32, u64> = BTreeMap::new();
         let mut now = rng.below(1 << 40);
-        while wheel.expire(Instant::from_nanos(now)).is_some() {}
+        for wheel in [&mut wheel, &mut large] {
+            while wheel.expire(Instant::from_nanos(now)).is_some() {}
+        }
         for _ in 0..2_000 {
             let index = rng.below(INDICES) as u32;
             match rng.below(4) {
                 0 => {
                     wheel.set(index, None);
+                    large.set(index, None);
                     model.remove(&index);
                 }
                 1 => now += below_power(&mut rng, 42),
                 _ => {
                     let at = now + below_power(&mut rng, 45);
                     wheel.set(index, Some(Instant::from_nanos(at)));
+                    large.set(index, Some(Instant::from_nanos(at)));
                     model.insert(index, at.div_ceil(1 << TICK_SHIFT));
                 }
             }
@@ -137,8 +143,10 @@ fn the_wheel_agrees_with_a_sorted_list() {
             }
             let mut fired = Vec::new();
             while let Some(index) = wheel.expire(Instant::from_nanos(now)) {
+                assert_eq!(large.expire(Instant::from_nanos(now)), Some(index));
                 fired.push(index);
             }
+            assert_eq!(large.expire(Instant::from_nanos(now)), None);
             fired.sort_unstable();
             let due: Vec<u32> = model
                 .iter()

@@ -46,7 +46,7 @@ impl Host {
             udp: UdpSockets::new(&config, Rng::seeded(1)),
             pool: Pool::new(&config.pool),
             counters: Counters::default(),
-            sender: IpSender::new(&device, &IpConfig::default(), Rng::seeded(2)),
+            sender: IpSender::new(&device, &IpConfig::default(), Rng::seeded(2), true),
             config,
         }
     }

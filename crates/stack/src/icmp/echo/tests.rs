@@ -56,7 +56,7 @@ fn an_echo_reply_has_the_bytes_of_its_request() {
     assert!(echo.wants_output());
 
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut counters = Counters::default();
     let mut out = [0; 1500];
     let built = echo

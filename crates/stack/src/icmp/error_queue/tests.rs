@@ -36,7 +36,7 @@ fn a_datagram_to_a_port_without_a_socket_is_quoted_in_an_error() {
     );
 
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut out = [0; 100];
     let built = errors
         .poll_packet(&mut sender, &mut out, &mut counters)
@@ -72,7 +72,7 @@ fn a_flood_is_answered_at_the_rate_and_no_faster() {
     let mut errors = ErrorQueue::new(&config, &Secret([5; 16]));
     let mut counters = Counters::default();
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut out = [0; 100];
     for ms in 0..2_000 {
         let now = Instant::from_millis(ms);
@@ -106,7 +106,7 @@ fn a_packet_shorter_than_a_quotation_is_quoted_whole() {
     let short = packet(false, &DATAGRAM[..3]);
     errors.report(&short, code, Instant::ZERO, &mut counters);
     let device = Capabilities::plain(Medium::Ip, 1500);
-    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1));
+    let mut sender = IpSender::new(&device, &IpConfig::default(), Rng::seeded(1), true);
     let mut out = [0; 100];
     let built = errors.poll_packet(&mut sender, &mut out, &mut counters);
     assert_eq!(built.map(|built| built.len), Some(20 + 8 + 23));

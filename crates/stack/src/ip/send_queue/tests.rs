@@ -21,7 +21,7 @@ const UDP: DatagramHeader = DatagramHeader::Udp {
 };
 
 fn sender(device: &Capabilities) -> IpSender {
-    IpSender::new(device, &IpConfig::default(), Rng::seeded(1))
+    IpSender::new(device, &IpConfig::default(), Rng::seeded(1), true)
 }
 
 fn plain() -> Capabilities {
