@@ -502,29 +502,34 @@ macro_rules! knobs {
     };
 }
 
-/// Declares an enum that can be a knob's value: variants with their text forms.
+/// Declares an enum that can be a knob's value: variants with their text forms. A variant may
+/// depend on a feature of its crate.
 #[macro_export]
 macro_rules! knob_choice {
     (
         $(#[$meta:meta])*
-        pub enum $choice:ident ($expected:literal) {
-            $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal, )+
+        pub enum $choice:ident ($expected:expr) {
+            $(
+                $(#[doc = $doc:literal])+
+                $(#[cfg($condition:meta)])?
+                $variant:ident = $text:literal,
+            )+
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum $choice {
-            $( $(#[doc = $doc])+ $variant, )+
+            $( $(#[doc = $doc])+ $(#[cfg($condition)])? $variant, )+
         }
 
         impl $choice {
             /// Every choice, in declaration order.
-            pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
+            pub const ALL: &'static [Self] = &[$( $(#[cfg($condition)])? Self::$variant, )+];
 
             /// The choice's text form.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $( Self::$variant => $text, )+
+                    $( $(#[cfg($condition)])? Self::$variant => $text, )+
                 }
             }
         }

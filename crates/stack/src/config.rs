@@ -3,6 +3,7 @@
 //! Rule: a knob is a row of one table; its name, text form, validation and random draw
 //! follow from the row. This file adds only the checks that concern several rows.
 
+pub(crate) mod features;
 #[cfg(test)]
 mod tests;
 
@@ -246,9 +247,10 @@ macro_rules! config {
             ///
             /// # Errors
             /// Returns an error for an unknown name (with the nearest known one), a
-            /// text that is not a value, or a value out of range; the configuration is
-            /// then unchanged. Only `validate` detects contradictions.
+            /// text that is not a value, a value out of range, or a knob of a feature that this
+            /// build leaves out; the configuration is then unchanged. Only `validate` detects contradictions.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
+                features::check(name)?;
                 if let Some(alias) = alias::find(name) {
                     let mut changed = self.clone();
                     for (knob, value) in alias.knobs().zip(alias.values(text)?) {

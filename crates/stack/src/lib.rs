@@ -280,6 +280,19 @@
 //! needs std; without it this crate and its dependencies are `no_std`. The minimum Rust version is
 //! 1.95.
 //!
+//! `all` (default) has every feature that only takes code and memory away when it is off. A knob of
+//! a feature that is off is refused by [`Config::set`], and its field has no effect:
+//!
+//! | feature | content |
+//! | --- | --- |
+//! | `bbr`, `cubic` | congestion control; without `cubic`, NewReno is the default |
+//! | `cookies` | SYN cookies |
+//! | `fragments` | reassembly of received IP fragments |
+//! | `icmp-errors` | ICMP errors, sent and received |
+//! | `limit-clock` | the times and bytes of limits; without it each is 0 |
+//! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
+//! | `trace` | the ring of records |
+//!
 //! The crate does not support IPv6, or several interfaces. It writes no packet
 //! captures: `fullpipe-host` and `fullpipe-sim` do.
 #![no_std]

@@ -13,7 +13,7 @@ use core::fmt;
 
 use fullpipe_pool::knobs::nearest;
 
-use crate::config::Config;
+use crate::config::{Config, features};
 
 /// A named set of knob values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,13 +192,15 @@ pub fn find(name: &str) -> Result<&'static Preset, UnknownPreset> {
 }
 
 impl Preset {
-    /// Returns the defaults with this preset's rows applied.
+    /// Returns the defaults with this preset's rows applied, except rows of features that the build
+    /// leaves out.
     ///
     /// # Panics
     /// Panics if a row is not legal, which is a mistake in the table above.
     pub fn config(&self) -> Config {
         let mut config = Config::default();
-        for (name, value) in self.rows {
+        let has_feature = |name: &str| features::check(name).is_ok();
+        for (name, value) in self.rows.iter().filter(|(name, _)| has_feature(name)) {
             if let Err(error) = config.set(name, value) {
                 panic!("preset {}: {error}", self.name);
             }

@@ -192,7 +192,7 @@ knobs! {
         /// Initial congestion window. RFC 6928.
         initial_window: u32 = 10, legal 1 => 1_000, drawn 1 => 16, "segments";
         /// Congestion control algorithm of new connections.
-        congestion: CongestionAlgorithm = CongestionAlgorithm::Cubic,
+        congestion: CongestionAlgorithm = CongestionAlgorithm::DEFAULT,
             legal CongestionAlgorithm::FIRST => CongestionAlgorithm::LAST,
             drawn CongestionAlgorithm::FIRST => CongestionAlgorithm::LAST, "";
         /// Leave CUBIC's slow start when round trips grow longer, before a

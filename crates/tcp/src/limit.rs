@@ -2,10 +2,18 @@
 //!
 //! Rule: the tightest bound on the bytes that may be sent *is* the limit, so the explanation is a
 //! by-product of the decision and cannot differ from it. A clock charges time to exactly one limit
-//! at a time, so the times over all limits add up to the clock's age. This file measures; it
-//! decides nothing.
+//! at a time, so the times over all limits add up to the clock's age. This file names the limits;
+//! it decides nothing.
 
-use fullpipe_pool::{Duration, Instant};
+#[cfg(feature = "limit-clock")]
+mod clock;
+#[cfg(not(feature = "limit-clock"))]
+mod off;
+
+#[cfg(feature = "limit-clock")]
+pub use clock::Clock;
+#[cfg(not(feature = "limit-clock"))]
+pub use off::Clock;
 
 /// Declares a set of mutually exclusive reasons: the enum, its names and its
 /// count.
@@ -139,76 +147,10 @@ reasons! {
     }
 }
 
-/// Time and bytes by the first `N` reasons. The times add up to the clock's age exactly.
-#[derive(Clone, Debug)]
-pub struct Clock<R: Reason, const N: usize> {
-    current: R,
-    since: Instant,
-    time: [Duration; N],
-    bytes: [u64; N],
-}
-
 /// Clock of a connection's sender: all limits but [`Limit::Processor`].
 pub type LimitClock = Clock<Limit, { Limit::Processor as usize }>;
 /// Clock of a connection's receiver: all limits before [`ReceiveLimit::Processor`].
 pub type ReceiveClock = Clock<ReceiveLimit, { ReceiveLimit::Processor as usize }>;
-
-impl<R: Reason, const N: usize> Clock<R, N> {
-    /// Creates a clock that charges time to `reason` from `now` on.
-    pub const fn start(reason: R, now: Instant) -> Self {
-        Self {
-            current: reason,
-            since: now,
-            time: [Duration::ZERO; N],
-            bytes: [0; N],
-        }
-    }
-
-    /// Returns the current reason.
-    pub const fn current(&self) -> R {
-        self.current
-    }
-
-    /// Charges time to `reason` from `now` on. Returns true if the reason
-    /// changed.
-    pub fn set(&mut self, reason: R, now: Instant) -> bool {
-        if reason == self.current {
-            return false;
-        }
-        self.time[self.current.index()] = self.time_at(self.current, now);
-        self.current = reason;
-        self.since = now;
-        true
-    }
-
-    /// Charges `bytes`, which were just sent or received, to the current reason.
-    pub fn charge_bytes(&mut self, bytes: u32) {
-        self.bytes[self.current.index()] += u64::from(bytes);
-    }
-
-    /// Returns the time charged to `reason` as of `now`.
-    pub fn time_at(&self, reason: R, now: Instant) -> Duration {
-        let running = if reason == self.current {
-            now.since(self.since)
-        } else {
-            Duration::ZERO
-        };
-        self.time.get(reason.index()).copied().unwrap_or_default() + running
-    }
-
-    /// Returns the bytes charged to `reason`.
-    pub fn bytes(&self, reason: R) -> u64 {
-        self.bytes.get(reason.index()).copied().unwrap_or_default()
-    }
-
-    /// Returns each reason with its time as of `now` and its bytes.
-    pub fn shares(&self, now: Instant) -> impl Iterator<Item = (R, Duration, u64)> + '_ {
-        R::all()
-            .iter()
-            .take(N)
-            .map(move |&reason| (reason, self.time_at(reason, now), self.bytes(reason)))
-    }
-}
 
 /// Bytes that may be sent, and the bound that allows no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,5 +174,5 @@ pub fn tightest(bounds: &[(Limit, u32)]) -> Allowance {
     Allowance { room, bound_by }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "limit-clock"))]
 mod tests;

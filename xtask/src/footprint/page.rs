@@ -42,6 +42,8 @@ Flash and RAM of the stack, measured on `thumbv7m-none-eabi` (Cortex-M3) and x86
 /// All figures of the page.
 pub struct Page {
     flash: Vec<Vec<(String, u32)>>,
+    /// RAM of the first configuration with each set of features.
+    ram_of_sets: Vec<Emulated>,
     ram: Vec<(Emulated, Parts)>,
 }
 
@@ -56,13 +58,24 @@ impl Page {
             let image = toolchain.build(set.features, "flash")?;
             flash.push(flash::by_part(&flash::symbols(toolchain, &image)?));
         }
+        let mut ram_of_sets = Vec::new();
+        for set in SETS.iter().rev() {
+            let image = toolchain.build(set.features, "ram")?;
+            let text = toolchain.emulate(&image, CONFIGURATIONS[0].1)?;
+            ram_of_sets.insert(0, ram::parse(&text)?);
+        }
+        // The image of the first set was built last.
         let image = toolchain.build(SETS[0].features, "ram")?;
         let mut ram = Vec::new();
         for (_, words) in CONFIGURATIONS {
             let emulated = ram::parse(&toolchain.emulate(&image, words)?)?;
             ram.push((emulated, ram::on_this_machine(words)?));
         }
-        Ok(Self { flash, ram })
+        Ok(Self {
+            flash,
+            ram_of_sets,
+            ram,
+        })
     }
 
     /// Returns the page.
@@ -80,19 +93,22 @@ impl Page {
             let wanted = set.wanted_kib << 10;
             let _ = writeln!(text, "| flash, {} | {} | {wanted} |", set.name, sum(parts));
         }
-        let (title, (emulated, _)) = (CONFIGURATIONS[0].0, &self.ram[0]);
-        let beside = sum(&emulated.parts[1..]);
-        let (fixed, each) = WANTED_RAM;
+        let (title, (fixed, each)) = (CONFIGURATIONS[0].0, WANTED_RAM);
         let wanted = fixed + each * CONNECTIONS;
-        let _ = writeln!(
-            text,
-            "| RAM beside the pool, {title}, Cortex-M3 | {beside} | {wanted} |"
-        );
-        let depth = emulated.depth;
-        let _ = writeln!(
-            text,
-            "| depth of `turn`, Cortex-M3 | {depth} | {WANTED_DEPTH} |"
-        );
+        for (set, emulated) in SETS.iter().zip(&self.ram_of_sets) {
+            let (name, beside) = (set.name, sum(&emulated.parts[1..]));
+            let _ = writeln!(
+                text,
+                "| RAM beside the pool, {title}, {name} | {beside} | {wanted} |"
+            );
+        }
+        for (set, emulated) in SETS.iter().zip(&self.ram_of_sets) {
+            let (name, depth) = (set.name, emulated.depth);
+            let _ = writeln!(
+                text,
+                "| depth of `turn`, {name} | {depth} | {WANTED_DEPTH} |"
+            );
+        }
     }
 
     fn flash_by_part(&self, text: &mut String) {

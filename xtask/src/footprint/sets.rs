@@ -13,12 +13,25 @@ pub struct FeatureSet {
     pub wanted_kib: u32,
 }
 
-/// The sets of features, the largest first.
-pub const SETS: [FeatureSet; 1] = [FeatureSet {
-    name: "everything",
-    features: "",
-    wanted_kib: 96,
-}];
+/// The sets of features, the largest first. NewReno, SACK, RACK-TLP, UDP, ICMP echo and ARP are in
+/// each of them.
+pub const SETS: [FeatureSet; 3] = [
+    FeatureSet {
+        name: "everything",
+        features: "all",
+        wanted_kib: 96,
+    },
+    FeatureSet {
+        name: "embedded",
+        features: "cubic",
+        wanted_kib: 56,
+    },
+    FeatureSet {
+        name: "minimal",
+        features: "",
+        wanted_kib: 32,
+    },
+];
 
 /// The configurations of which RAM is measured: a title, and a preset with settings.
 pub const CONFIGURATIONS: [(&str, &str); 2] = [

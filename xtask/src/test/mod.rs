@@ -60,7 +60,7 @@ enum Step {
     Tests,
     /// The examples in the documentation run
     DocTests,
-    /// The stack builds without default features, as on bare metal
+    /// The stack builds without default features, as on bare metal, and without each feature
     NoStd,
     /// The examples build
     Examples,
@@ -138,7 +138,13 @@ impl Step {
                 .and(cargo(&format!("{ASYNC} --no-fail-fast")).tests())
                 .and(cargo(RECIPES).tests()),
             Step::DocTests => cargo("test --workspace --doc --no-fail-fast").tests(),
-            Step::NoStd => cargo("build -p fullpipe --no-default-features").outcome(),
+            Step::NoStd => FEATURES
+                .iter()
+                .map(|off| cargo(&without(off)).outcome())
+                .fold(
+                    cargo("build -p fullpipe --no-default-features").outcome(),
+                    Outcome::and,
+                ),
             Step::Examples => cargo("build --workspace --examples")
                 .outcome()
                 .and(cargo(&format!("build {OUTSIDE}")).outcome()),
@@ -216,6 +222,25 @@ impl Step {
             )
             .and(self.cargo(&format!("test {OUTSIDE} -- --ignored")).tests())
     }
+}
+
+/// Features of the stack that take code away when they are off.
+const FEATURES: [&str; 8] = [
+    "bbr",
+    "cookies",
+    "cubic",
+    "fragments",
+    "icmp-errors",
+    "limit-clock",
+    "path-mtu",
+    "trace",
+];
+
+/// Returns the arguments that check the stack with every feature but `off`.
+fn without(off: &str) -> String {
+    let on: Vec<_> = FEATURES.into_iter().filter(|name| *name != off).collect();
+    let on = on.join(",");
+    format!("check -p fullpipe --no-default-features --features {on}")
 }
 
 /// Parts of the names of the ignored tests that [`Step::Interop`] leaves out: those of

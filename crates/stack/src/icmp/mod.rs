@@ -5,8 +5,16 @@
 //! and errors to be sent wait in bounded queues.
 
 pub(crate) mod echo;
+#[cfg(feature = "icmp-errors")]
+pub(crate) mod error_queue;
+#[cfg(not(feature = "icmp-errors"))]
+#[path = "error_queue_off.rs"]
 pub(crate) mod error_queue;
 pub(crate) mod path_error;
+#[cfg(feature = "icmp-errors")]
+pub(crate) mod quoted;
+#[cfg(not(feature = "icmp-errors"))]
+#[path = "quoted_off.rs"]
 pub(crate) mod quoted;
 
 use fullpipe_pool::Pool;

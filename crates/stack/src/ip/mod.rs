@@ -18,7 +18,9 @@ pub(crate) mod v4;
 pub use addresses::AddressError;
 pub(crate) use addresses::Addresses;
 pub(crate) use audience::Audience;
-pub(crate) use packet::{IpHeader, Packet};
+#[cfg_attr(not(feature = "icmp-errors"), expect(unused_imports))]
+pub(crate) use packet::IpHeader;
+pub(crate) use packet::Packet;
 pub(crate) use receiver::IpReceiver;
 pub(crate) use send_queue::{DatagramHeader, SendQueue};
 pub(crate) use sender::{BuiltPacket, IpSender, Outgoing};

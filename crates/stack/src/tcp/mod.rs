@@ -20,6 +20,10 @@ mod ports;
 mod requests;
 pub(crate) mod resets;
 mod syn_cache;
+#[cfg(feature = "cookies")]
+mod syn_cookie;
+#[cfg(not(feature = "cookies"))]
+#[path = "syn_cookie_off.rs"]
 mod syn_cookie;
 mod time_wait_table;
 pub(crate) mod transmit_queue;

@@ -7,8 +7,11 @@
 //!
 //! The state is an enum and not a box, because a connection does not allocate.
 
+#[cfg(feature = "bbr")]
 pub mod bbr;
+#[cfg(feature = "cubic")]
 pub mod cubic;
+#[cfg(feature = "cubic")]
 pub mod hystart;
 pub mod newreno;
 
@@ -19,27 +22,31 @@ use super::control::{CongestionControl, CongestionStart};
 /// Declares [`CongestionAlgorithm`] and [`BuiltIn`] from the table's rows.
 macro_rules! algorithms {
     (
-        $expected:literal;
-        $( $(#[doc = $doc:literal])+ $algorithm:ident = $name:literal, $state:ty; )+
+        $expected:expr;
+        $(
+            $(#[doc = $doc:literal])+
+            $(#[cfg($condition:meta)])?
+            $algorithm:ident = $name:literal, $state:ty;
+        )+
     ) => {
         knob_choice! {
             /// Built-in congestion control algorithm.
             pub enum CongestionAlgorithm ($expected) {
-                $( $(#[doc = $doc])+ $algorithm = $name, )+
+                $( $(#[doc = $doc])+ $(#[cfg($condition)])? $algorithm = $name, )+
             }
         }
 
         /// State of a built-in algorithm of one connection.
         #[derive(Clone, Debug)]
         pub enum BuiltIn {
-            $( $(#[doc = $doc])+ $algorithm($state), )+
+            $( $(#[doc = $doc])+ $(#[cfg($condition)])? $algorithm($state), )+
         }
 
         impl BuiltIn {
             /// Starts `algorithm`.
             pub fn new(algorithm: CongestionAlgorithm, start: &CongestionStart) -> Self {
                 match algorithm {
-                    $( CongestionAlgorithm::$algorithm => {
+                    $( $(#[cfg($condition)])? CongestionAlgorithm::$algorithm => {
                         Self::$algorithm(<$state>::new(start))
                     } )+
                 }
@@ -48,34 +55,51 @@ macro_rules! algorithms {
             /// Returns the algorithm for reading.
             pub fn get(&self) -> &dyn CongestionControl {
                 match self {
-                    $( Self::$algorithm(state) => state, )+
+                    $( $(#[cfg($condition)])? Self::$algorithm(state) => state, )+
                 }
             }
 
             /// Returns the algorithm for changes.
             pub fn get_mut(&mut self) -> &mut dyn CongestionControl {
                 match self {
-                    $( Self::$algorithm(state) => state, )+
+                    $( $(#[cfg($condition)])? Self::$algorithm(state) => state, )+
                 }
             }
         }
     };
 }
 
+/// Names of the algorithms, and of the features that this build leaves out.
+const EXPECTED: &str = match (cfg!(feature = "cubic"), cfg!(feature = "bbr")) {
+    (true, true) => "newreno, cubic or bbr",
+    (true, false) => "newreno or cubic (bbr needs the feature `bbr`)",
+    (false, true) => "newreno or bbr (cubic needs the feature `cubic`)",
+    (false, false) => "newreno (cubic and bbr need features of these names)",
+};
+
 algorithms! {
-    "newreno, cubic or bbr";
+    EXPECTED;
 
     /// NewReno: RFC 5681 and RFC 6582.
     NewReno = "newreno", newreno::NewReno;
     /// CUBIC: RFC 9438.
+    #[cfg(feature = "cubic")]
     Cubic = "cubic", cubic::Cubic;
     /// BBR: draft-ietf-ccwg-bbr.
+    #[cfg(feature = "bbr")]
     Bbr = "bbr", bbr::Bbr;
 }
 
 impl CongestionAlgorithm {
     /// First row of the table.
     pub const FIRST: Self = Self::ALL[0];
+    /// The algorithm of connections that choose none: CUBIC, or NewReno without the feature
+    /// `cubic`.
+    #[cfg(feature = "cubic")]
+    pub(crate) const DEFAULT: Self = Self::Cubic;
+    /// The algorithm of connections that choose none.
+    #[cfg(not(feature = "cubic"))]
+    pub(crate) const DEFAULT: Self = Self::NewReno;
     /// Last row of the table.
     pub const LAST: Self = Self::ALL[Self::ALL.len() - 1];
 }

@@ -85,7 +85,7 @@ enum Reduction {
 impl Controller {
     /// Starts the algorithm of `choice`.
     ///
-    /// Starts CUBIC instead if `registry` has no free instance of `choice`.
+    /// Starts [`CongestionAlgorithm::DEFAULT`] instead if `registry` has no free instance of `choice`.
     pub fn new(
         choice: CongestionChoice,
         start: &CongestionStart,
@@ -95,7 +95,7 @@ impl Controller {
         let algorithm = match choice {
             CongestionChoice::BuiltIn(algorithm) => built_in(algorithm),
             CongestionChoice::Registered(id) => match registry.take(id) {
-                None => built_in(CongestionAlgorithm::Cubic),
+                None => built_in(CongestionAlgorithm::DEFAULT),
                 Some(mut instance) => {
                     instance.start(start);
                     Algorithm::Registered(id, instance)

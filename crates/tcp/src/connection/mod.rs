@@ -18,6 +18,10 @@ mod handshake;
 mod header_prediction;
 mod info;
 mod input;
+#[cfg(feature = "path-mtu")]
+mod mtu_probing;
+#[cfg(not(feature = "path-mtu"))]
+#[path = "mtu_probing_off.rs"]
 mod mtu_probing;
 mod output;
 mod payload;

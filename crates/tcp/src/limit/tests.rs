@@ -1,5 +1,7 @@
 //! The tightest bound, and the clock.
 
+use fullpipe_pool::{Duration, Instant};
+
 use super::{Limit::*, *};
 
 #[test]

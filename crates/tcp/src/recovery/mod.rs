@@ -290,6 +290,7 @@ impl Recovery {
     }
 
     /// Notes that `range` is a path MTU probe, whose loss is not congestion.
+    #[cfg(feature = "path-mtu")]
     pub fn on_mtu_probe(&mut self, range: Range<SeqNum>) {
         self.mtu_probe = Some(range);
     }
@@ -616,6 +617,7 @@ impl Recovery {
 
     /// Marks all bytes in flight as lost because a packet was too big. Their
     /// retransmission causes no congestion response.
+    #[cfg(feature = "path-mtu")]
     pub fn on_packet_too_big(&mut self, arena: &mut SentArena) {
         self.board.mark_all_lost(false, arena);
         self.undo.forget();

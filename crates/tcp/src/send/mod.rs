@@ -6,6 +6,10 @@
 mod autotune;
 mod buffer;
 mod half;
+#[cfg(feature = "path-mtu")]
+mod path_mtu;
+#[cfg(not(feature = "path-mtu"))]
+#[path = "path_mtu_off.rs"]
 mod path_mtu;
 mod push;
 mod segmentize;
@@ -14,7 +18,9 @@ mod sizing;
 pub use autotune::send_goal;
 pub use buffer::WakePolicy;
 pub use half::SendHalf;
-pub use path_mtu::{PacketTooBig, PathMtu, PtbOutcome};
+#[cfg(feature = "path-mtu")]
+pub use path_mtu::PtbOutcome;
+pub use path_mtu::{PacketTooBig, PathMtu};
 pub use segmentize::{Decision, Situation, Writer, segmentize};
 pub use sizing::{SmallQueue, frame_goal, whole_segments};
 

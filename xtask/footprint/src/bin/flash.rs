@@ -10,7 +10,10 @@ mod board;
 #[path = "../port.rs"]
 mod port;
 
-use core::net::{IpAddr, SocketAddr};
+use core::{
+    mem::ManuallyDrop,
+    net::{IpAddr, SocketAddr},
+};
 
 use fullpipe::{
     Config, ConnectionId, Interface, ListenerId, MacAddress, Read, SocketEvent, Stack, UdpId,
@@ -42,7 +45,9 @@ fn run() -> Option<()> {
         gateway: Some(IpAddr::from([10, 0, 0, 1])),
         capabilities: port.capabilities(),
     };
-    let mut stack = Stack::new(&config(), interface, port::secret()).ok()?;
+    // Firmware never drops its stack.
+    let mut stack = ManuallyDrop::new(Stack::new(&config(), interface, port::secret()).ok()?);
+    let stack = &mut *stack;
     let any = IpAddr::from([10, 0, 0, 2]);
     let server = SocketAddr::from(([10, 0, 0, 1], 5001));
     let sockets = Sockets {
@@ -55,9 +60,9 @@ fn run() -> Option<()> {
         echo: stack.udp_bind((any, 7).into()).ok()?,
     };
     loop {
-        let done = turn(&mut stack, &mut port, port::now());
+        let done = turn(stack, &mut port, port::now());
         while let Some(event) = stack.next_event() {
-            on_event(&mut stack, &sockets, event);
+            on_event(stack, &sockets, event);
         }
         if !done.more_work {
             port::sleep_until(stack.next_timeout());

@@ -5,6 +5,10 @@
 
 pub(crate) mod fragment;
 pub(crate) mod identification;
+#[cfg(feature = "fragments")]
+pub(crate) mod reassembly;
+#[cfg(not(feature = "fragments"))]
+#[path = "reassembly_off.rs"]
 pub(crate) mod reassembly;
 pub(crate) mod routes;
 #[cfg(test)]

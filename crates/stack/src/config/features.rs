@@ -1,0 +1,52 @@
+//! The features that a build may leave out, and the knobs that act only with them.
+//!
+//! Rule: such a knob is refused by name. Its field in [`Config`](super::Config) has no effect.
+
+use alloc::format;
+
+use fullpipe_pool::knobs::KnobError;
+
+/// A feature: its name, whether the build has it, and the beginnings of the names of its knobs.
+type Feature = (&'static str, bool, &'static [&'static str]);
+
+/// The features that have knobs. The values of `tcp.congestion` name their features themselves.
+const FEATURES: &[Feature] = &[
+    ("bbr", cfg!(feature = "bbr"), &["tcp.bbr_"]),
+    (
+        "cookies",
+        cfg!(feature = "cookies"),
+        &["stack.syn_cookies", "stack.cookie_queue"],
+    ),
+    ("cubic", cfg!(feature = "cubic"), &["tcp.hystart"]),
+    (
+        "fragments",
+        cfg!(feature = "fragments"),
+        &["ip.reassembly_"],
+    ),
+    (
+        "icmp-errors",
+        cfg!(feature = "icmp-errors"),
+        &["icmp.errors"],
+    ),
+    (
+        "path-mtu",
+        cfg!(feature = "path-mtu"),
+        &["tcp.mtu_probing", "tcp.base_mss", "tcp.probe_interval"],
+    ),
+    ("trace", cfg!(feature = "trace"), &["trace."]),
+];
+
+/// Checks that the build has the feature of knob `name`, if the knob needs one.
+///
+/// # Errors
+/// Returns [`KnobError::Contradiction`] with the name of the feature.
+pub(crate) fn check(name: &str) -> Result<(), KnobError> {
+    let begins = |knobs: &[&str]| knobs.iter().any(|knob| name.starts_with(knob));
+    let missing = FEATURES.iter().find(|(_, on, knobs)| !on && begins(knobs));
+    match missing {
+        Some((feature, ..)) => Err(KnobError::Contradiction {
+            why: format!("{name} needs the feature `{feature}` of the crate fullpipe"),
+        }),
+        None => Ok(()),
+    }
+}

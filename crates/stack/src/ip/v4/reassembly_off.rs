@@ -1,0 +1,63 @@
+//! Reassembly of a build without the feature `fragments`: every received fragment is discarded.
+//!
+//! Rule: it has the interface of reassembly, and behaves as with `ip.reassembly_datagrams = 0`.
+
+use fullpipe_pool::{Instant, Pool};
+use fullpipe_wire::Ipv4Header;
+
+use crate::{
+    config::IpConfig,
+    counters::{Counters, Discard},
+    secret::Secret,
+};
+
+/// A reassembled datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reassembled<'a> {
+    /// Header of the datagram.
+    pub(crate) header: Ipv4Header,
+    /// Payload.
+    pub(crate) payload: &'a [u8],
+}
+
+/// No datagram in reassembly.
+#[derive(Debug)]
+pub(crate) struct Reassembler;
+
+impl Reassembler {
+    /// Creates the value, without memory.
+    pub(crate) const fn new(_config: &IpConfig, _secret: &Secret) -> Self {
+        Self
+    }
+
+    /// Returns 0.
+    pub(crate) const fn heap_bytes(&self) -> usize {
+        0
+    }
+
+    /// Discards the fragment.
+    pub(crate) fn on_fragment(
+        &mut self,
+        _header: &Ipv4Header,
+        _payload: &[u8],
+        _pool: &mut Pool,
+        _now: Instant,
+        counters: &mut Counters,
+    ) -> Option<Reassembled<'_>> {
+        counters.mib.ip_reasm_reqds += 1;
+        counters.discard(Discard::FragmentNoMemory);
+        None
+    }
+
+    /// Does nothing.
+    pub(crate) const fn on_timeout(&mut self, _: &mut Pool, _: Instant, _: &mut Counters) {}
+
+    /// Returns `None`.
+    pub(crate) const fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Does nothing.
+    #[cfg(test)]
+    pub(crate) const fn release(&mut self, _pool: &mut Pool) {}
+}

@@ -1,0 +1,73 @@
+//! The clock that charges time and bytes to reasons.
+//!
+//! Rule: one reason applies at a time, so the times add up to the clock's age.
+
+use fullpipe_pool::{Duration, Instant};
+
+use super::Reason;
+
+/// Time and bytes by the first `N` reasons. The times add up to the clock's age exactly.
+#[derive(Clone, Debug)]
+pub struct Clock<R: Reason, const N: usize> {
+    current: R,
+    since: Instant,
+    time: [Duration; N],
+    bytes: [u64; N],
+}
+
+impl<R: Reason, const N: usize> Clock<R, N> {
+    /// Creates a clock that charges time to `reason` from `now` on.
+    pub const fn start(reason: R, now: Instant) -> Self {
+        Self {
+            current: reason,
+            since: now,
+            time: [Duration::ZERO; N],
+            bytes: [0; N],
+        }
+    }
+
+    /// Returns the current reason.
+    pub const fn current(&self) -> R {
+        self.current
+    }
+
+    /// Charges time to `reason` from `now` on. Returns true if the reason
+    /// changed.
+    pub fn set(&mut self, reason: R, now: Instant) -> bool {
+        if reason == self.current {
+            return false;
+        }
+        self.time[self.current.index()] = self.time_at(self.current, now);
+        self.current = reason;
+        self.since = now;
+        true
+    }
+
+    /// Charges `bytes`, which were just sent or received, to the current reason.
+    pub fn charge_bytes(&mut self, bytes: u32) {
+        self.bytes[self.current.index()] += u64::from(bytes);
+    }
+
+    /// Returns the time charged to `reason` as of `now`.
+    pub fn time_at(&self, reason: R, now: Instant) -> Duration {
+        let running = if reason == self.current {
+            now.since(self.since)
+        } else {
+            Duration::ZERO
+        };
+        self.time.get(reason.index()).copied().unwrap_or_default() + running
+    }
+
+    /// Returns the bytes charged to `reason`.
+    pub fn bytes(&self, reason: R) -> u64 {
+        self.bytes.get(reason.index()).copied().unwrap_or_default()
+    }
+
+    /// Returns each reason with its time as of `now` and its bytes.
+    pub fn shares(&self, now: Instant) -> impl Iterator<Item = (R, Duration, u64)> + '_ {
+        R::all()
+            .iter()
+            .take(N)
+            .map(move |&reason| (reason, self.time_at(reason, now), self.bytes(reason)))
+    }
+}
