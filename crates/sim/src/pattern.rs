@@ -14,6 +14,14 @@ pub struct Pattern {
 }
 
 const WORD: u64 = 8;
+/// Factor of a word's index.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Words that are computed together, so that the compiler uses vector instructions.
+const LANES: usize = 4;
+/// Bytes of these words.
+const BLOCK: usize = LANES * WORD as usize;
+/// Bytes that are compared at once.
+const COMPARED: usize = 256;
 
 impl Pattern {
     /// The stream of `key`.
@@ -21,72 +29,77 @@ impl Pattern {
         Self { key }
     }
 
-    /// Bytes `8 * index ..` of the stream, as a little-endian word. Distinct
-    /// indices give distinct words, because multiplication by an odd number and the
-    /// xor with the shifted word can be inverted.
-    const fn word(self, index: u64) -> u64 {
-        let word = index
-            .wrapping_add(self.key)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        word ^ (word >> 32)
+    /// The product of a word's index and [`FACTOR`]; the next word's product is larger by
+    /// `FACTOR`.
+    const fn product(self, index: u64) -> u64 {
+        index.wrapping_add(self.key).wrapping_mul(FACTOR)
+    }
+
+    /// Bytes `8 * index ..` of the stream.
+    fn word(self, index: u64) -> [u8; WORD as usize] {
+        mixed(self.product(index)).to_le_bytes()
     }
 
     /// Writes the bytes from `offset` on into `bytes`.
     pub fn fill(self, offset: u64, bytes: &mut [u8]) {
-        let ahead = (offset % WORD) as usize;
-        let first = self.word(offset / WORD).to_le_bytes();
-        let (head, rest) = bytes.split_at_mut(bytes.len().min(first.len() - ahead));
-        head.copy_from_slice(&first[ahead..ahead + head.len()]);
-        // Whole words and the remaining bytes are written separately: most of a
-        // simulation's bytes are filled here, and code for whole words is fast because
-        // their length is known.
-        let mut words = (offset / WORD + 1..).map(|index| self.word(index).to_le_bytes());
-        let mut chunks = rest.chunks_exact_mut(first.len());
-        for (chunk, word) in chunks.by_ref().zip(words.by_ref()) {
-            chunk.copy_from_slice(&word);
+        let (head, rest) = bytes.split_at_mut(bytes.len().min(until_word(offset)));
+        self.fill_words(offset, head);
+        let mut offset = offset + head.len() as u64;
+        let mut products = self.products(offset);
+        let (blocks, rest) = rest.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            for (word, product) in block.as_chunks_mut().0.iter_mut().zip(&mut products) {
+                *word = mixed(*product).to_le_bytes();
+                *product = product.wrapping_add(FACTOR.wrapping_mul(LANES as u64));
+            }
+            offset += BLOCK as u64;
         }
-        let tail = chunks.into_remainder();
-        if let Some(word) = words.next() {
-            tail.copy_from_slice(&word[..tail.len()]);
+        self.fill_words(offset, rest);
+    }
+
+    /// Writes the bytes from `offset` on into `bytes`, word by word.
+    fn fill_words(self, mut offset: u64, mut bytes: &mut [u8]) {
+        while !bytes.is_empty() {
+            let len = bytes.len().min(until_word(offset));
+            let (part, rest) = bytes.split_at_mut(len);
+            let ahead = (offset % WORD) as usize;
+            part.copy_from_slice(&self.word(offset / WORD)[ahead..ahead + len]);
+            (offset, bytes) = (offset + len as u64, rest);
         }
     }
 
     /// Compares `bytes` with the stream from `offset` on. Returns the index in `bytes` of the
     /// first difference.
     pub fn first_difference(self, offset: u64, bytes: &[u8]) -> Option<usize> {
-        let ahead = (offset % WORD) as usize;
-        let first = self.word(offset / WORD).to_le_bytes();
-        let (head, rest) = bytes.split_at(bytes.len().min(first.len() - ahead));
-        let differs = |at: usize, got: &[u8], expected: &[u8]| {
-            let within = got
-                .iter()
-                .zip(expected)
-                .position(|(got, expected)| got != expected)?;
-            Some(at + within)
-        };
-        if head != &first[ahead..ahead + head.len()] {
-            return differs(0, head, &first[ahead..]);
-        }
-        let words = offset / WORD + 1..;
-        let chunks = rest.chunks_exact(first.len());
-        let tail = chunks.remainder();
-        for ((number, chunk), index) in chunks.enumerate().zip(words) {
-            let expected = self.word(index);
-            if read_word(chunk) != expected {
-                let at = head.len() + number * first.len();
-                return differs(at, chunk, &expected.to_le_bytes());
+        let mut expected = [0; COMPARED];
+        let mut at = 0;
+        for part in bytes.chunks(COMPARED) {
+            let expected = &mut expected[..part.len()];
+            self.fill(offset + at as u64, expected);
+            if part != expected {
+                let mut pairs = part.iter().zip(expected);
+                return pairs
+                    .position(|(got, wanted)| got != wanted)
+                    .map(|within| at + within);
             }
-        }
-        let before = head.len() + rest.len() - tail.len();
-        let expected = self.word((offset + before as u64) / WORD).to_le_bytes();
-        if *tail != expected[..tail.len()] {
-            return differs(before, tail, &expected);
+            at += part.len();
         }
         None
     }
+
+    /// The products of the words from `offset` on; a word begins there.
+    fn products(self, offset: u64) -> [u64; LANES] {
+        std::array::from_fn(|lane| self.product(offset / WORD + lane as u64))
+    }
 }
 
-/// Eight bytes as one number, so that one comparison covers them all.
-fn read_word(chunk: &[u8]) -> u64 {
-    chunk.try_into().map_or(0, u64::from_le_bytes)
+/// The word of a product. Distinct products give distinct words, because the xor with the shifted
+/// product can be inverted.
+const fn mixed(product: u64) -> u64 {
+    product ^ (product >> 32)
+}
+
+/// Bytes from `offset` to the next word's begin, from 1 to 8.
+const fn until_word(offset: u64) -> usize {
+    (WORD - offset % WORD) as usize
 }
