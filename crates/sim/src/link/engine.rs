@@ -8,9 +8,6 @@
 //! Calling order: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`] until it
 //! returns `None`, at the time of [`LinkEngine::next_event`] or at any other time.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use fullpipe_pool::{Duration, Instant, Rng};
 
 use super::burst_loss::BurstLossState;
@@ -22,6 +19,7 @@ use super::duplication::Duplication;
 use super::ecn_threshold::QueueAction;
 use super::frame::{Direction, ETHERNET_HEADER_LEN};
 use super::frame_loss::FrameLoss;
+use super::in_flight::{FlyingFrame, InFlight};
 use super::loss::Loss;
 use super::model::LinkModel;
 use super::queue::{FrameQueue, Queue, QueuedFrame};
@@ -42,41 +40,6 @@ pub struct Delivery {
     pub direction: Direction,
     /// The frame, perhaps corrupted.
     pub frame: Vec<u8>,
-}
-
-/// A frame in flight, ordered by arrival, then by sequence number.
-#[derive(Debug)]
-struct InFlight {
-    at: Instant,
-    sequence: u64,
-    direction: Direction,
-    frame: Vec<u8>,
-}
-
-impl InFlight {
-    fn key(&self) -> (Instant, u64) {
-        (self.at, self.sequence)
-    }
-}
-
-impl PartialEq for InFlight {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for InFlight {}
-
-impl PartialOrd for InFlight {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for InFlight {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 /// The state of one direction: a queue, and each impairment's state.
@@ -224,7 +187,7 @@ pub struct LinkEngine {
     radio: Option<Radio>,
     contention: RadioContention,
     up: bool,
-    in_flight: BinaryHeap<Reverse<InFlight>>,
+    in_flight: InFlight,
     sent: u64,
     /// Frames put on the wire since they were last taken; `None` if they are not
     /// recorded.
@@ -249,7 +212,7 @@ impl LinkEngine {
             radio: forward.radio,
             contention: RadioContention(rng.fork(2)),
             up: true,
-            in_flight: BinaryHeap::new(),
+            in_flight: InFlight::default(),
             sent: 0,
             transmissions: None,
         }
@@ -357,15 +320,12 @@ impl LinkEngine {
     /// Returns the next frame that has arrived by `now`.
     pub fn take(&mut self, now: Instant) -> Option<Delivery> {
         self.advance(now);
-        if self.in_flight.peek()?.0.at > now {
-            return None;
-        }
-        let InFlight {
+        let FlyingFrame {
             at,
             sequence,
             direction,
             frame,
-        } = self.in_flight.pop()?.0;
+        } = self.in_flight.take(now)?;
         let own = &mut self.directions[direction.index()];
         own.counters.delivered += 1;
         own.counters.delivered_bytes += frame.len() as u64;
@@ -381,27 +341,33 @@ impl LinkEngine {
     /// Time of the next arrival or the next start of a transmission. `None` when
     /// the link is empty.
     pub fn next_event(&self) -> Option<Instant> {
-        let arrival = self.in_flight.peek().map(|first| first.0.at);
-        self.next_start()
-            .map(|(start, _)| start)
-            .into_iter()
-            .chain(arrival)
-            .min()
+        let start = self.next_start().map(|(start, _)| start);
+        match (start, self.in_flight.next_at()) {
+            (Some(start), Some(arrival)) => Some(start.min(arrival)),
+            (start, arrival) => start.or(arrival),
+        }
     }
 
     /// Time of the next start of a transmission, and the directions that have a frame to
     /// send then.
     fn next_start(&self) -> Option<(Instant, [bool; 2])> {
-        let starts = [
-            self.directions[0].next_start(),
-            self.directions[1].next_start(),
-        ];
-        let first = starts.into_iter().flatten().min()?;
-        Some((first, starts.map(|start| start == Some(first))))
+        let [forward, back] = &self.directions;
+        match (forward.next_start(), back.next_start()) {
+            (None, None) => None,
+            (Some(start), None) => Some((start, [true, false])),
+            (None, Some(start)) => Some((start, [false, true])),
+            (Some(forward), Some(back)) => {
+                let first = forward.min(back);
+                Some((first, [forward == first, back == first]))
+            }
+        }
     }
 
     /// Starts every transmission that was possible by `now`.
     fn advance(&mut self, now: Instant) {
+        if self.directions.iter().all(|own| own.line.len() == 0) {
+            return;
+        }
         while let Some((start, ready)) = self.next_start() {
             if start > now {
                 break;
@@ -484,11 +450,11 @@ impl LinkEngine {
     fn arrive(&mut self, direction: Direction, at: Instant, frame: Vec<u8>) {
         let sequence = self.sent;
         self.sent += 1;
-        self.in_flight.push(Reverse(InFlight {
+        self.in_flight.add(FlyingFrame {
             at,
             sequence,
             direction,
             frame,
-        }));
+        });
     }
 }

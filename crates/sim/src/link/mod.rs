@@ -21,6 +21,7 @@ mod engine;
 mod frame;
 mod frame_loss;
 mod hop;
+mod in_flight;
 mod loss;
 mod mark;
 mod model;
