@@ -427,7 +427,7 @@ impl<'a> Twin<'a> {
         let lean = lean(setup);
         let lean = shortened(&lean, self.part.share).unwrap_or(lean);
         let mut scene = Scene::new(&lean, seed, false, Watch::NONE);
-        scene.trust_hosts();
+        scene.check_streams_only();
         let looks = like.and_then(|like| like.looks.get(number));
         let looks = looks.map_or(&[][..], |looks| &looks[..]);
         let run = scene.foretell(self.part, looks, &|| self.work.advance());

@@ -18,7 +18,7 @@ mod watching;
 use std::{io, ops::ControlFlow};
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_sim::{DatagramDemand, Goal, Stage, WorldFailure};
+use fullpipe_sim::{DatagramDemand, Goal, Stage, WorldFailure, check::Checks};
 
 pub use activity::Activity;
 pub use foretold::{Foretold, Look, Part, can_be_cut, has_early_ends, most_mbps, shortened};
@@ -68,6 +68,10 @@ impl<'a> Scene<'a> {
         if observe {
             built.world.record_usage();
         }
+        // The soak checks thousands of worlds whole, and so do tests, which are debug builds.
+        if !cfg!(debug_assertions) {
+            built.world.set_checks(Checks::Sampled);
+        }
         Self {
             built,
             watching: Watching::new(setup, observe, watch),
@@ -77,10 +81,10 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Disables the checks that walk through all memory of a host. Intended for a run that repeats
-    /// a checked run with other settings.
-    pub fn trust_hosts(&mut self) {
-        self.built.world.trust_hosts();
+    /// Checks only streams, silence and progress from now on. Intended for a run that repeats a
+    /// checked run with other settings.
+    pub fn check_streams_only(&mut self) {
+        self.built.world.set_checks(Checks::Streams);
     }
 
     /// Captures every frame on the links from now on.

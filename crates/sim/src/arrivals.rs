@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_wire::TcpFlags;
 
-use crate::packet::TcpPacket;
+use crate::segment::Segment;
 
 #[cfg(test)]
 mod tests;
@@ -36,8 +36,8 @@ pub(crate) struct Arrivals {
 
 impl Arrivals {
     /// Counts a segment that arrives at `at`.
-    pub fn segment(&mut self, at: Instant, packet: &TcpPacket) {
-        let seq = packet.header.seq;
+    pub fn segment(&mut self, at: Instant, packet: &Segment) {
+        let seq = packet.seq;
         if packet.has(TcpFlags::SYN) {
             self.first_seq = Some(seq.wrapping_add(1));
         }

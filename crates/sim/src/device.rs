@@ -99,7 +99,9 @@ pub struct SimDevice {
 }
 
 /// Number of buffers kept for reuse.
-const SPARE_FRAMES: usize = 64;
+const SPARE_FRAMES: usize = 256;
+/// Smallest capacity of a buffer, in bytes, so that most frames fit into every buffer.
+const LEAST_CAPACITY: usize = 2_048;
 
 impl SimDevice {
     /// A device on a link of this MTU.
@@ -148,11 +150,16 @@ impl SimDevice {
         (self.arrived.len(), most)
     }
 
-    /// Merges an arriving frame, or puts it into the receive ring, which has room.
-    pub fn deliver(&mut self, frame: Vec<u8>, now: Instant) {
+    /// Merges an arriving frame, or puts it into the receive ring, which has room. If
+    /// `is_intact`, the stack need not verify the checksum of a frame that is not merged.
+    pub fn deliver(&mut self, frame: Vec<u8>, is_intact: bool, now: Instant) {
+        let meta = RxMeta {
+            checksum_verified: is_intact,
+            ..RxMeta::default()
+        };
         match &mut self.merger {
             Some(merger) => merger.take(frame, now, &mut self.arrived),
-            None => self.arrived.push_back((frame, RxMeta::default())),
+            None => self.arrived.push_back((frame, meta)),
         }
     }
 
@@ -220,16 +227,31 @@ impl SimDevice {
             if self.making && self.sent.len() == 1 {
                 return None;
             }
-            let (frame, meta) = self.sent.pop_front()?;
+            let (mut frame, meta) = self.sent.pop_front()?;
+            if meta.segment_size == 0 {
+                segmenter::complete(&mut frame, meta.checksum);
+                self.count_sent(frame.len());
+                return Some(frame);
+            }
             self.cutting_len = frame.len();
-            self.cutting.extend(segmenter::cut(frame, meta));
+            self.cutting.extend(segmenter::cut(&frame, meta));
         }
         let frame = self.cutting.pop_front();
         if self.cutting.is_empty() {
-            self.sent_bytes += self.cutting_len as u64;
-            self.has_unreported_bytes = self.capabilities.reports_sent;
+            self.count_sent(self.cutting_len);
         }
         frame
+    }
+
+    /// Notes that the link has taken all of a frame of `len` bytes.
+    fn count_sent(&mut self, len: usize) {
+        self.sent_bytes += len as u64;
+        self.has_unreported_bytes = self.capabilities.reports_sent;
+    }
+
+    /// Returns true if a frame waits for the link.
+    pub fn has_sent(&self) -> bool {
+        !(self.sent.is_empty() && self.cutting.is_empty())
     }
 
     /// Forgets that the stack was refused a buffer, because the stack will try again.
@@ -250,6 +272,11 @@ impl SimDevice {
     /// Returns true if the transmit queue has room for another frame.
     pub fn has_room(&self) -> bool {
         !self.making && self.sent.len() + usize::from(!self.cutting.is_empty()) < self.queue_limit
+    }
+
+    /// Exchanges the buffers kept for reuse with `spare`.
+    pub fn exchange_spare(&mut self, spare: &mut Vec<Vec<u8>>) {
+        std::mem::swap(&mut self.spare, spare);
     }
 
     /// Keeps a frame's buffer for reuse.
@@ -307,7 +334,8 @@ impl Device for SimDevice {
         );
         // Copy the frame and keep the lent buffer at its length. Moving the buffer out would be
         // slower, because a new one must be extended to that length.
-        let mut frame = self.spare.pop().unwrap_or_default();
+        let fresh = || Vec::with_capacity(len.max(LEAST_CAPACITY));
+        let mut frame = self.spare.pop().unwrap_or_else(fresh);
         frame.clear();
         frame.extend_from_slice(&self.lent[..len]);
         self.sent.push_back((frame, meta));

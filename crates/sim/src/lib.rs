@@ -42,6 +42,7 @@ mod pattern;
 pub mod pcapng;
 mod random_world;
 pub mod rule;
+mod segment;
 mod soak;
 mod socket;
 mod text_forms;

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use fullpipe_pool::{Duration, Instant};
-use fullpipe_wire::TcpFlags;
+use fullpipe_wire::{TcpFlags, TcpOptions};
 
-use crate::packet::TcpPacket;
+use crate::segment::Segment;
 
 /// Bytes of the timestamps option as it is sent, padding included.
 const TIMESTAMPS_LEN: u32 = 12;
@@ -52,13 +52,8 @@ pub struct Meter {
 
 impl Meter {
     /// Counts a segment that leaves at `at`.
-    pub fn segment(&mut self, at: Instant, packet: &TcpPacket) {
+    pub(crate) fn segment(&mut self, at: Instant, packet: &Segment) {
         self.segments += 1;
-        let header = &packet.header;
-        if packet.has(TcpFlags::SYN) {
-            self.mss = header.options.mss;
-            self.timestamps = header.options.timestamps.is_some();
-        }
         if packet.has(TcpFlags::RST) {
             self.resets += 1;
             self.last_reset = Some(at);
@@ -74,9 +69,9 @@ impl Meter {
         self.data_segments += 1;
         self.payload_bytes += u64::from(packet.payload_len);
         *self.sizes.entry(packet.payload_len).or_default() += 1;
-        let end = header.seq.wrapping_add(packet.payload_len);
-        let before = self.payload_end.unwrap_or(header.seq);
-        if (header.seq.wrapping_sub(before) as i32) < 0 {
+        let end = packet.seq.wrapping_add(packet.payload_len);
+        let before = self.payload_end.unwrap_or(packet.seq);
+        if (packet.seq.wrapping_sub(before) as i32) < 0 {
             self.retransmitted_segments += 1;
         }
         let beyond = end.wrapping_sub(before) as i32;
@@ -92,6 +87,12 @@ impl Meter {
             self.longest_data_gap = self.longest_data_gap.max(at.since(last));
         }
         self.last_data = Some(at);
+    }
+
+    /// Notes the options of a SYN.
+    pub(crate) fn syn(&mut self, options: &TcpOptions) {
+        self.mss = options.mss;
+        self.timestamps = options.timestamps.is_some();
     }
 
     /// Payload of a full-sized segment, as the SYNs of both directions and the

@@ -10,6 +10,8 @@ use fullpipe_wire::{
     ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpFlags, TcpHeader,
 };
 
+use crate::segment::{Segment, Tuple};
+
 /// A TCP segment on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpPacket {
@@ -27,6 +29,19 @@ impl TcpPacket {
     /// Returns true if all of `flags` are set.
     pub const fn has(&self, flags: TcpFlags) -> bool {
         self.header.flags.contains(flags)
+    }
+
+    /// The fixed fields.
+    ///
+    /// # Panics
+    /// If an address is not IPv4.
+    pub(crate) fn fixed(&self) -> Segment {
+        Segment {
+            tuple: Tuple::of(self.src, self.dst).expect("only IPv4 is parsed"),
+            seq: self.header.seq,
+            flags: self.header.flags,
+            payload_len: self.payload_len,
+        }
     }
 
     /// The sequence number after the segment, SYN and FIN included.

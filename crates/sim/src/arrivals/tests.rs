@@ -2,9 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use fullpipe_wire::TcpHeader;
-
 use super::*;
+use crate::segment::Tuple;
 
 /// Initial sequence number just below the wrap, so that every test crosses the wrap.
 const ISS: u32 = u32::MAX - 1_500;
@@ -12,18 +11,12 @@ const ISS: u32 = u32::MAX - 1_500;
 fn arrivals(segments: &[(u64, u32, u32)]) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let end = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-    let packet = |seq: u32, flags: TcpFlags, payload_len: u32| {
-        let header = TcpHeader {
-            seq,
-            flags,
-            ..TcpHeader::default()
-        };
-        TcpPacket {
-            src: end,
-            dst: end,
-            header,
-            payload_len,
-        }
+    let tuple = Tuple::of(end, end).expect("IPv4");
+    let packet = |seq: u32, flags: TcpFlags, payload_len: u32| Segment {
+        tuple,
+        seq,
+        flags,
+        payload_len,
     };
     arrivals.segment(Instant::ZERO, &packet(ISS, TcpFlags::SYN, 0));
     for &(ms, offset, len) in segments {

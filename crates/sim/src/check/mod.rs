@@ -10,6 +10,46 @@ pub mod repeats;
 pub mod silence;
 pub mod windows;
 
+/// The extent of the checks of a world (a simulated network). The lengths of streams, silence and
+/// progress are always checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// Checks every frame, every byte of a stream, and the memory and tables of hosts as often as they change.
+    #[default]
+    Whole,
+    /// Checks the first [`SAMPLE`] frames and the bytes read until then, afterwards the last bytes
+    /// of each read. Checks the memory and tables of hosts rarely. Stacks verify checksums only if
+    /// a link may damage frames.
+    Sampled,
+    /// Checks the last bytes of each read, but neither frames nor the memory and tables of hosts.
+    /// Stacks verify checksums only if a link may damage frames.
+    Streams,
+}
+
+/// Number of frames that are checked if not all are.
+pub const SAMPLE: u64 = 1_000;
+
+impl Checks {
+    /// Returns true if a frame is checked before which `frames` frames have left hosts.
+    pub const fn cover_frame(self, frames: u64) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Sampled => frames < SAMPLE,
+            Self::Streams => false,
+        }
+    }
+
+    /// Blocks and connections of a host that may be checked in each step, on average; `None` if
+    /// they are not checked.
+    pub const fn each_step(self) -> Option<u32> {
+        match self {
+            Self::Whole => Some(64),
+            Self::Sampled => Some(4),
+            Self::Streams => None,
+        }
+    }
+}
+
 /// The checkers that had something to judge. Only checkers that need several frames are listed; the
 /// other checkers judge every frame of every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -23,12 +23,8 @@ const FLAGS_AT: usize = TCP_AT + 13;
 /// # Panics
 /// If the stack asks to cut something other than a TCP segment over IPv4 without
 /// options.
-pub fn cut(mut frame: Vec<u8>, meta: TxMeta) -> Vec<Vec<u8>> {
+pub fn cut(frame: &[u8], meta: TxMeta) -> Vec<Vec<u8>> {
     let size = usize::from(meta.segment_size);
-    if size == 0 {
-        complete(&mut frame, meta.checksum);
-        return vec![frame];
-    }
     assert_eq!(frame[IP_AT], 0x45, "an IPv4 header without options");
     assert_ne!(
         meta.checksum,
@@ -86,7 +82,7 @@ pub(super) fn number_at(frame: &[u8], at: usize) -> u32 {
 }
 
 /// Computes a checksum that was left to the device.
-fn complete(frame: &mut [u8], checksum: TxChecksum) {
+pub(super) fn complete(frame: &mut [u8], checksum: TxChecksum) {
     match checksum {
         TxChecksum::Complete => {}
         TxChecksum::Partial { start, offset } => {

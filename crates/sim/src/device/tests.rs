@@ -36,8 +36,8 @@ fn lending_twice_lends_the_same_memory() {
 #[test]
 fn frames_are_received_in_the_order_they_arrived() {
     let mut device = device(1);
-    device.deliver(vec![1], Instant::ZERO);
-    device.deliver(vec![2], Instant::ZERO);
+    device.deliver(vec![1], false, Instant::ZERO);
+    device.deliver(vec![2], false, Instant::ZERO);
     assert_eq!(device.receive().unwrap().frame, [1]);
     assert_eq!(device.receive().unwrap().frame, [2]);
     assert!(device.receive().is_none());
@@ -75,7 +75,7 @@ fn a_full_receive_ring_loses_what_comes_and_counts_it() {
     let mut device = SimDevice::new(model, 1_500);
     for mark in [1, 2, 3] {
         if device.has_descriptor() {
-            device.deliver(vec![mark], Instant::ZERO);
+            device.deliver(vec![mark], false, Instant::ZERO);
         }
     }
     assert_eq!(device.ring_drops(), 1);
@@ -89,7 +89,7 @@ fn a_full_receive_ring_loses_what_comes_and_counts_it() {
 fn frame_by_frame_the_stack_reads_what_was_handed_up_and_the_link_what_is_made() {
     let mut device = device(4);
     device.work_by_frame();
-    device.deliver(vec![1, 1], Instant::ZERO);
+    device.deliver(vec![1, 1], false, Instant::ZERO);
     assert!(device.receive().is_none(), "nothing was handed up");
     assert_eq!(device.hand_up(), Some(2));
     assert_eq!(device.receive().unwrap().frame, [1, 1]);

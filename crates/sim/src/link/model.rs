@@ -118,6 +118,15 @@ impl LinkModel {
         }
     }
 
+    /// Returns true if the link may change bytes of a frame or cut it off.
+    pub const fn damages(&self) -> bool {
+        #[cfg(feature = "recipes")]
+        if self.truncation > 0.0 {
+            return true;
+        }
+        self.corruption > 0.0
+    }
+
     /// Checks every value against its range.
     ///
     /// # Errors

@@ -2,21 +2,17 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use fullpipe_wire::{TcpHeader, TcpOptions, Timestamps};
+use fullpipe_wire::{TcpOptions, Timestamps};
 
 use super::*;
+use crate::segment::Tuple;
 
 fn send(meter: &mut Meter, at_ms: u64, seq: u32, payload_len: u32) {
     let anyone = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
-    let header = TcpHeader {
+    let packet = Segment {
+        tuple: Tuple::of(anyone, anyone).expect("IPv4"),
         seq,
         flags: TcpFlags::ACK,
-        ..TcpHeader::default()
-    };
-    let packet = TcpPacket {
-        src: anyone,
-        dst: anyone,
-        header,
         payload_len,
     };
     meter.segment(Instant::from_millis(at_ms), &packet);
@@ -58,20 +54,8 @@ fn the_full_size_is_what_the_peer_the_mtu_and_the_options_leave() {
             timestamps,
             ..TcpOptions::NONE
         };
-        let anyone = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
-        let header = TcpHeader {
-            flags: TcpFlags::SYN,
-            options,
-            ..TcpHeader::default()
-        };
-        let packet = TcpPacket {
-            src: anyone,
-            dst: anyone,
-            header,
-            payload_len: 0,
-        };
         let mut meter = Meter::default();
-        meter.segment(Instant::ZERO, &packet);
+        meter.syn(&options);
         meter
     };
     for (own, peer, mtu, expected) in [

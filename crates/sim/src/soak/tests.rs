@@ -3,7 +3,7 @@
 use fullpipe_pool::{Duration, Rng};
 
 use super::*;
-use crate::{CpuModel, FrameCost};
+use crate::{CpuModel, FrameCost, check::Checks};
 
 #[test]
 fn a_handful_of_random_worlds_hold_every_checker() {
@@ -52,6 +52,28 @@ fn bursts_change_no_frame() {
     for seed in 0..20 {
         if let Err(failure) = soak_bursts(&WorldPlan::draw(Seed(seed))) {
             panic!("{failure}");
+        }
+    }
+}
+
+#[test]
+fn the_extent_of_the_checks_changes_no_frame() {
+    for seed in 0..5 {
+        let plan = WorldPlan::draw(Seed(seed));
+        let run = |checks| {
+            let hash = CaptureHash::default();
+            let mut world = plan.build();
+            world.set_checks(checks);
+            world.capture(Box::new(hash.clone())).expect("no I/O");
+            for host in 0..world.host_count() {
+                world.tap_host(HostId(host), "host").expect("no I/O");
+            }
+            let summary = super::run(&plan, &mut world).expect("no violation");
+            (summary.steps, summary.lasted, hash.value())
+        };
+        let whole = run(Checks::Whole);
+        for checks in [Checks::Sampled, Checks::Streams] {
+            assert_eq!(run(checks), whole, "seed {seed}, {checks:?}");
         }
     }
 }

@@ -74,6 +74,9 @@ impl World {
 
     /// Updates the accounts of every sender and receiver of datagrams.
     pub(super) fn watch_datagrams(&mut self) {
+        if self.datagrams.is_empty() {
+            return;
+        }
         for number in 0..self.datagrams.len() {
             let DatagramFlow { hosts, .. } = self.datagrams[number];
             let sending = sending(&self.hosts[hosts[0].0], &self.datagrams[number], self.now);

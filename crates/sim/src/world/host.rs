@@ -36,7 +36,8 @@ pub(super) struct Host {
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
     /// The later of two times: when the stack last made a frame without a TCP segment, and when
-    /// such a frame last left the device.
+    /// such a frame last left the device. Unchecked frames are not parsed when they are made, so
+    /// each of them counts.
     pub spoke_other: Option<Instant>,
     /// The load of the receive ring and the processor; `None` if the host receives no datagrams.
     pub receiver: Option<ReceiverLoad>,

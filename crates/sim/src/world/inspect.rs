@@ -21,8 +21,6 @@ const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
 /// Largest number of wake-ups in a row by a host's own timers without any effect. More of them are
 /// a failure.
 const IDLE_WAKES: u32 = 1_000;
-/// Blocks and connections that may be checked in each step, on average.
-const CHECKED_EACH_STEP: u32 = 64;
 /// Largest number of flows that a failure describes.
 const SHOWN: usize = 8;
 /// Interval between checks of connections.
@@ -77,23 +75,25 @@ impl World {
     /// Checks a host's memory and connections, if a check is due.
     pub(super) fn verify_host(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
-        if self.trusts_hosts {
+        let Some(each_step) = self.checks.each_step() else {
             return Ok(());
-        }
+        };
         if host.verify_in > 0 {
             host.verify_in -= 1;
             return Ok(());
         }
         let size = host.config.pool.blocks + host.config.stack.connections;
-        host.verify_in = size / CHECKED_EACH_STEP;
+        host.verify_in = size / each_step;
         host.stack.verify(self.now);
         Ok(())
     }
 
     /// Checks everything.
     pub(super) fn verify_all(&mut self) -> Result<(), WorldFailure> {
-        for host in self.hosts.iter().filter(|_| !self.trusts_hosts) {
-            host.stack.verify(self.now);
+        if self.checks.each_step().is_some() {
+            for host in &self.hosts {
+                host.stack.verify(self.now);
+            }
         }
         self.inspect()
     }

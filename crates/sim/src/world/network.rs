@@ -19,7 +19,7 @@ use super::progress::ProgressChecker;
 use super::switch_ports::SwitchPorts;
 use crate::account::Overflow;
 use crate::app::{Application, ReadPlan, Transfer, WritePlan};
-use crate::check::CheckCoverage;
+use crate::check::{CheckCoverage, Checks};
 use crate::datagrams::{DatagramFlow, DatagramFlowId};
 use crate::device::{DeviceModel, SimDevice};
 use crate::event_queue::{EventQueue, Wakeup};
@@ -29,6 +29,7 @@ use crate::ids::{HostId, LinkId, Seed, SwitchId};
 use crate::link::{Direction, LinkEngine, LinkModel};
 use crate::pcapng::{Capture, LinkType, TapId};
 use crate::rule::Rule;
+use crate::segment::Tuple;
 use crate::socket::Scratch;
 
 /// The longest time that a run may take, in virtual time from its start.
@@ -101,8 +102,9 @@ pub struct World {
     pub(super) overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     pub(super) done: usize,
     pub(super) rules: Vec<Rule>,
-    /// Flows by the addresses of client and server. Never iterated, because the order is arbitrary.
-    pub(super) tuples: FxHashMap<(SocketAddr, SocketAddr), FlowId>,
+    /// The end that sends segments with these addresses and ports. Never iterated, because the
+    /// order is arbitrary.
+    pub(super) tuples: FxHashMap<Tuple, EndId>,
     pub(super) capture: Option<Capture>,
     pub(super) capture_error: Option<io::Error>,
     pub(super) scratch: Scratch,
@@ -114,8 +116,11 @@ pub struct World {
     pub(super) links_changed: bool,
     /// Coverage of the checkers so far.
     pub(super) judged: CheckCoverage,
-    /// True if the checks never walk the memory and the tables of hosts.
-    pub(super) trusts_hosts: bool,
+    pub(super) checks: Checks,
+    /// A link may have changed bytes of a frame.
+    pub(super) damages: bool,
+    /// Buffers of frames for reuse.
+    pub(super) spare: Vec<Vec<u8>>,
     pub(super) steps: u64,
     pub(super) frames: u64,
 }
@@ -128,10 +133,10 @@ pub(super) const SERVER_PORT: u16 = 5_001;
 const DEVICE_QUEUE: usize = 256;
 
 impl World {
-    /// Omits, from now on, the checks that walk all memory and all tables of a host. Such a check
-    /// costs as much as thousands of events. Streams and connections are still checked.
-    pub fn trust_hosts(&mut self) {
-        self.trusts_hosts = true;
+    /// Sets the extent of the checks from now on. Checks of frames that were omitted cannot be
+    /// resumed.
+    pub fn set_checks(&mut self, checks: Checks) {
+        self.checks = checks;
     }
 
     /// An empty world at time zero.
@@ -157,7 +162,9 @@ impl World {
             resets_abandoned: false,
             links_changed: false,
             judged: CheckCoverage::default(),
-            trusts_hosts: false,
+            checks: Checks::Whole,
+            damages: false,
+            spare: Vec::new(),
             steps: 0,
             frames: 0,
         }
@@ -181,6 +188,7 @@ impl World {
             if let Err(error) = link.check() {
                 panic!("{error}");
             }
+            self.damages |= link.damages();
         }
         let id = LinkId(self.cables.len());
         let rng = self.rng.fork(0x11_0000 + id.0 as u64);
@@ -404,6 +412,7 @@ impl World {
     /// Replaces a link's model, in both directions, from now on.
     pub fn change_link(&mut self, link: LinkId, to: LinkModel) {
         self.links_changed = true;
+        self.damages |= to.damages();
         for direction in Direction::ALL {
             self.cables[link.0].engine.change(direction, to);
         }

@@ -7,7 +7,6 @@
 //! of the frame was spent, and a frame that the stack made goes to the link only after its cost was
 //! spent.
 
-use fullpipe::turn;
 use fullpipe_pool::Duration;
 
 use super::network::{World, WorldEvent};
@@ -92,11 +91,8 @@ impl World {
     /// Lets the stack read the frame that was handed over, and make at most one frame. Returns
     /// true if the stack did at least one of the two.
     fn one_turn(&mut self, id: HostId) -> Result<bool, WorldFailure> {
-        let host = &mut self.hosts[id.0];
-        let waiting = host.device.waiting();
-        let turned = turn(&mut host.stack, &mut host.device, self.now);
-        let making = host.device.making();
-        self.watch_made(id, waiting)?;
+        let turned = self.turn(id)?;
+        let making = self.hosts[id.0].device.making();
         if let Some(len) = making {
             self.spend(id, |model| model.send.of(len));
         }

@@ -6,13 +6,14 @@
 
 use std::net::SocketAddr;
 
-use fullpipe::{ConnectOptions, ListenerId, SocketEvent, TcpError, turn};
+use fullpipe::{ConnectOptions, ListenerId, SocketEvent, TcpError, Turn, turn};
 
 use super::network::{SERVER_PORT, World, WorldEvent, address_of};
 use crate::app::NextRun;
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, FlowId, Side, Stage};
 use crate::ids::HostId;
+use crate::segment::Tuple;
 use crate::socket::EndSocket;
 
 impl World {
@@ -33,7 +34,14 @@ impl World {
                     flow,
                     side: Side::Client,
                 };
-                self.tuples.insert(ends, flow);
+                let (src, dst) = ends;
+                let tuple = Tuple::of(src, dst).expect("hosts have IPv4 addresses");
+                self.tuples.insert(tuple, end);
+                let server = EndId {
+                    side: Side::Server,
+                    ..end
+                };
+                self.tuples.insert(tuple.reversed(), server);
                 self.hosts[host.0].ends.insert(id, end);
                 self.end_mut(end).connection = Some(id);
                 self.work(host)
@@ -54,10 +62,7 @@ impl World {
             return self.process(id);
         }
         loop {
-            let host = &mut self.hosts[id.0];
-            let waiting = host.device.waiting();
-            let turned = turn(&mut host.stack, &mut host.device, self.now);
-            self.watch_made(id, waiting)?;
+            let turned = self.turn(id)?;
             self.put_on_link(id)?;
             let served = self.serve_events(id)?;
             let host = &mut self.hosts[id.0];
@@ -71,6 +76,19 @@ impl World {
             self.count_step(id)?;
         }
         self.rest(id)
+    }
+
+    /// Runs a turn of the host's stack, and checks the frames that it makes.
+    pub(super) fn turn(&mut self, id: HostId) -> Result<Turn, WorldFailure> {
+        let host = &mut self.hosts[id.0];
+        let waiting = host.device.waiting();
+        // Lend the buffers to the device, because frames move from the buffers of one host to
+        // those of another.
+        host.device.exchange_spare(&mut self.spare);
+        let turned = turn(&mut host.stack, &mut host.device, self.now);
+        host.device.exchange_spare(&mut self.spare);
+        self.watch_made(id, waiting)?;
+        Ok(turned)
     }
 
     /// Ends the host's work and schedules its next wake-up by its timers.
@@ -127,10 +145,9 @@ impl World {
                 return Ok(());
             };
             let own = SocketAddr::new(address_of(id), SERVER_PORT);
-            let end = self.tuples.get(&(remote, own)).map(|&flow| EndId {
-                flow,
-                side: Side::Server,
-            });
+            let tuple = Tuple::of(own, remote);
+            let end = tuple.and_then(|tuple| self.tuples.get(&tuple).copied());
+            let end = end.filter(|end| end.side == Side::Server);
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
@@ -213,6 +230,7 @@ impl World {
             read_all: false,
             finding: None,
             progress: 0,
+            verifies_all: self.checks.cover_frame(self.frames),
         };
         let next = app.run(&mut socket);
         let EndSocket {

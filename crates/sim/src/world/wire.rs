@@ -2,20 +2,35 @@
 //!
 //! Rule: packet rules and checkers see each frame that leaves a host before anything can
 //! change the frame. Arriving frames are counted, not checked.
+//!
+//! Every frame is counted by its fixed fields (`segment.rs`). The whole header is parsed only for
+//! rules, for checks and for the options of a SYN.
+
+use fullpipe_wire::TcpFlags;
 
 use super::network::{World, WorldEvent, address_of};
+use crate::check::Checks;
 use crate::failure::WorldFailure;
-use crate::flow::{EndId, FlowId, Side, Stage};
+use crate::flow::{EndId, Side, Stage};
 use crate::ids::{HostId, LinkId};
 use crate::link::Direction;
-use crate::packet::{Packet, TcpPacket};
+use crate::packet::Packet;
 use crate::pcapng::{CaptureDirection, TapId};
 use crate::rule::RuleAction;
+use crate::segment::Segment;
 
 impl World {
     /// Puts the host's sent frames on its link, as far as there is room. Returns true if the stack
     /// waited for its device and can now continue.
+    #[inline]
     pub(super) fn put_on_link(&mut self, id: HostId) -> Result<bool, WorldFailure> {
+        if self.hosts[id.0].device.has_sent() {
+            self.put_all_on_link(id)?;
+        }
+        Ok(self.hosts[id.0].is_relieved())
+    }
+
+    fn put_all_on_link(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let (link, direction) = (self.hosts[id.0].link, self.hosts[id.0].direction);
         while self.cables[link.0].engine.has_room(direction) {
             let Some(frame) = self.hosts[id.0].device.next_sent() else {
@@ -23,7 +38,7 @@ impl World {
             };
             self.leave(id, frame)?;
         }
-        Ok(self.hosts[id.0].is_relieved())
+        Ok(())
     }
 
     /// Passes a frame that leaves a host to checkers, rules and link.
@@ -37,19 +52,14 @@ impl World {
             Some(CaptureDirection::Outbound),
             &frame,
         );
-        let packet = Packet::parse(self.now, &frame);
-        if packet.tcp.is_none() {
-            self.hosts[id.0].spoke_other = Some(self.now);
-        }
-        let mut fate = None;
-        for rule in &mut self.rules {
-            let judged = rule.judge(&packet);
-            fate = fate.or(judged);
-        }
-        if let Some(tcp) = packet.tcp
-            && !self.watch_segment(&tcp)?
-        {
-            fate = Some(RuleAction::Drop);
+        let mut fate = self.judge(&frame);
+        match Segment::read(&frame) {
+            Some(segment) => {
+                if !self.watch_segment(&segment, &frame)? {
+                    fate = Some(RuleAction::Drop);
+                }
+            }
+            None => self.hosts[id.0].spoke_other = Some(self.now),
         }
         match fate {
             None => self.offer(link, direction, frame),
@@ -63,6 +73,20 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Returns the action of the rules on a frame that leaves a host.
+    fn judge(&mut self, frame: &[u8]) -> Option<RuleAction> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let packet = Packet::parse(self.now, frame);
+        let mut fate = None;
+        for rule in &mut self.rules {
+            let judged = rule.judge(&packet);
+            fate = fate.or(judged);
+        }
+        fate
     }
 
     /// Puts a frame on a link.
@@ -83,31 +107,35 @@ impl World {
         if !self.hosts[host.0].device.has_descriptor() {
             return;
         }
-        if let Some(tcp) = Packet::parse(self.now, &frame).tcp
-            && let Some(sender) = self.end_of(&tcp)
+        if let Some(segment) = Segment::read(&frame)
+            && let Some(&sender) = self.tuples.get(&segment.tuple)
         {
             let arrivals = &mut self.flows[sender.flow.0].arrivals;
-            arrivals[sender.side.other().index()].segment(self.now, &tcp);
-            self.watch_arrival(sender, &tcp, &frame);
+            arrivals[sender.side.other().index()].segment(self.now, &segment);
+            self.watch_arrival(sender, &frame);
         }
+        let is_intact = !self.damages && self.checks != Checks::Whole;
         let now = self.now;
-        self.hosts[host.0].device.deliver(frame, now);
+        self.hosts[host.0].device.deliver(frame, is_intact, now);
     }
 
-    /// Passes a segment to the checkers of its flow. Returns false if an end of the flow
-    /// has vanished, so that the segment must not be sent.
-    fn watch_segment(&mut self, tcp: &TcpPacket) -> Result<bool, WorldFailure> {
-        let Some(end) = self.end_of(tcp) else {
+    /// Counts the segment in `frame`, and passes it to the checkers of its flow. Returns false if
+    /// an end of the flow has vanished, so that the segment must not be sent.
+    fn watch_segment(&mut self, segment: &Segment, frame: &[u8]) -> Result<bool, WorldFailure> {
+        let Some(&end) = self.tuples.get(&segment.tuple) else {
             return Ok(true);
         };
         let now = self.now;
+        let is_checked = self.checks.cover_frame(self.frames);
+        let is_parsed = is_checked || segment.has(TcpFlags::SYN);
+        let tcp = is_parsed.then(|| Packet::parse(now, frame).tcp).flatten();
         let flow = &mut self.flows[end.flow.0];
-        if self.hosts[flow.ends[end.side.index()].host.0].made_cookies() {
-            flow.watch.may_forget(end.side.index());
-        }
         let own = &mut flow.ends[end.side.index()];
         own.spoke = Some(now);
-        own.meter.segment(now, tcp);
+        if let Some(tcp) = tcp.filter(|tcp| tcp.has(TcpFlags::SYN)) {
+            own.meter.syn(&tcp.header.options);
+        }
+        own.meter.segment(now, segment);
         own.ledger.waits.left(own.meter.new_payload, now);
         if flow.ends.iter().any(|end| end.stage == Stage::Vanished) {
             return Ok(false);
@@ -117,23 +145,14 @@ impl World {
         {
             flow.longest_silence = flow.longest_silence.max(now.since(last));
         }
-        let checked = flow.watch.segment(end.side.index(), tcp);
-        checked.map_err(|finding| self.failure(self.place_of(end), finding))?;
+        if let Some(tcp) = tcp.filter(|_| is_checked) {
+            if self.hosts[flow.ends[end.side.index()].host.0].made_cookies() {
+                flow.watch.may_forget(end.side.index());
+            }
+            let checked = flow.watch.segment(end.side.index(), &tcp);
+            checked.map_err(|finding| self.failure(self.place_of(end), finding))?;
+        }
         Ok(true)
-    }
-
-    /// The end that sends the segment.
-    pub(super) fn end_of(&self, tcp: &TcpPacket) -> Option<EndId> {
-        let of = |flow: &FlowId, side| EndId { flow: *flow, side };
-        let from_client = self
-            .tuples
-            .get(&(tcp.src, tcp.dst))
-            .map(|flow| of(flow, Side::Client));
-        from_client.or_else(|| {
-            self.tuples
-                .get(&(tcp.dst, tcp.src))
-                .map(|flow| of(flow, Side::Server))
-        })
     }
 
     /// Writes a frame to the capture, if its host or link is tapped.
