@@ -214,12 +214,11 @@ impl<'a> Scene<'a> {
         let Some(climb) = &mut self.climb else {
             return;
         };
-        let facts = self.built.facts(0);
-        let Some(info) = facts.client.info else {
+        let (Some(info), bytes) = self.built.progress(0) else {
             return;
         };
         if let Some(path_bps) = response::payload_bps(self.built.setup, info.mss.into()) {
-            climb.look(self.built.world.now(), facts.bytes, path_bps);
+            climb.look(self.built.world.now(), bytes, path_bps);
         }
     }
 

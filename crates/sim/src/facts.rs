@@ -174,9 +174,14 @@ impl World {
         Facts::of(started, silence, client, server)
     }
 
+    /// Bytes that the application of one end of `flow` has read so far.
+    pub fn bytes_read(&self, flow: FlowId, side: Side) -> u64 {
+        self.flow(flow).ends[side.index()].ledger.read
+    }
+
     /// The connection's [`Info`]: the values stored when the connection was released, or the
-    /// present values.
-    fn current_info(&mut self, flow: FlowId, side: Side) -> Option<Box<Info>> {
+    /// present values. `None` if there was no connection.
+    pub fn info(&mut self, flow: FlowId, side: Side) -> Option<Box<Info>> {
         let now = self.now();
         let own = &self.flow(flow).ends[side.index()];
         if own.info.is_some() || own.stage.is_settled() {
@@ -190,7 +195,7 @@ impl World {
     }
 
     fn end_facts(&mut self, flow: FlowId, side: Side) -> EndFacts {
-        let info = self.current_info(flow, side);
+        let info = self.info(flow, side);
         let [own, peer] = [side, side.other()].map(|side| &self.flow(flow).ends[side.index()]);
         let arrivals = &self.flow(flow).arrivals[side.index()];
         let (stack, mtu) = (self.stack(own.host), self.mtu(own.host));

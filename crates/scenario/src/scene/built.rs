@@ -5,11 +5,11 @@
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    DatagramFlowId, Facts, FlowId, HostId, LinkId, Seed, World,
+    DatagramFlowId, Facts, FlowId, HostId, LinkId, Seed, Side, World,
     app::{QueryClient, QueryServer, ReadPlan, Transfer},
     link::Direction,
 };
-use fullpipe_tcp::{Limit, ReceiveLimit};
+use fullpipe_tcp::{Info, Limit, ReceiveLimit};
 
 use crate::{
     experiment::{FlowPlan, Place, Setup},
@@ -61,6 +61,18 @@ impl<'a> Built<'a> {
         } else {
             facts
         }
+    }
+
+    /// Returns the present state of the sender of connection number `number`, and the bytes that
+    /// the receiver's application has read. Costs less than [`facts`](Self::facts).
+    pub fn progress(&mut self, number: usize) -> (Option<Box<Info>>, u64) {
+        let flow = self.flows[number].1;
+        let sender = match self.plan(number).question() {
+            Some(_) => Side::Server,
+            None => Side::Client,
+        };
+        let bytes = self.world.bytes_read(flow, sender.other());
+        (self.world.info(flow, sender), bytes)
     }
 
     /// Time since the start of the world.
