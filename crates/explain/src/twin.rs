@@ -491,15 +491,22 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// Returns `setup` with connection tables that are only as long as its flows need. Allocating and
-/// freeing a table of thousands of entries takes longer than a short transfer.
+/// Returns `setup` with tables of connections that are only as long as its flows need: no host
+/// meets more connections than all flows have, in whatever state. Filling a table of thousands of
+/// entries takes longer than a short transfer.
 fn lean(setup: &Setup) -> Setup {
     let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
     let needed = connections * 2 + SPARE_CONNECTIONS;
     let mut lean = setup.clone();
     for host in &mut lean.hosts {
         let stack = &mut host.config.stack;
-        stack.connections = stack.connections.min(needed);
+        for table in [
+            &mut stack.connections,
+            &mut stack.half_open,
+            &mut stack.time_wait_entries,
+        ] {
+            *table = needed.min(*table);
+        }
     }
     lean
 }
