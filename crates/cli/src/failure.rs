@@ -8,8 +8,6 @@ use std::{fmt, io, process::ExitCode};
 
 use fullpipe_lab::layout::{Layout, Tone};
 
-use crate::output::note;
-
 /// The reason for which the command ends without a result.
 #[derive(Debug)]
 pub enum Failure {
@@ -67,4 +65,11 @@ impl From<io::Error> for Failure {
             Self::Failed(error.to_string())
         }
     }
+}
+
+/// Writes a line to standard error. Errors are ignored, because nobody reads a closed standard
+/// error.
+pub fn note(line: impl fmt::Display) {
+    use io::Write;
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }

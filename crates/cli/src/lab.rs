@@ -18,9 +18,9 @@ use crate::{
     },
     experiments::refused,
     explain,
-    failure::Failure,
+    failure::{Failure, note},
     lab_run,
-    output::{Terminal, note, print},
+    output::{Terminal, print},
 };
 
 /// Runs the subcommand.

@@ -26,10 +26,10 @@ use fullpipe_perf::Stop;
 use crate::{
     arguments::{FailOn, LabRunArguments, Setting},
     experiments::{refused, with_settings},
-    failure::Failure,
+    failure::{Failure, note},
     files::{Output, Pictures},
     kernel_hosts,
-    output::{Terminal, note, print},
+    output::{Terminal, print},
     progress::Progress,
 };
 

@@ -16,9 +16,9 @@ use fullpipe_sim::{LinkModel, link::Direction};
 
 use crate::{
     arguments::LinkArguments,
-    failure::Failure,
+    failure::{Failure, note},
     files::LiveCapture,
-    output::{note, print},
+    output::print,
 };
 
 /// Default length of the link's queue. An unlimited queue would distort measurements.

@@ -6,7 +6,7 @@
 //! default.
 
 use std::{
-    env, fmt,
+    env,
     io::{self, IsTerminal},
 };
 
@@ -73,11 +73,4 @@ pub fn print(text: &str) -> Result<(), Failure> {
         out.write_all(b"\n")?;
     }
     Ok(out.flush()?)
-}
-
-/// Writes a line to standard error. Errors are ignored, because nobody reads a closed standard
-/// error.
-pub fn note(line: impl fmt::Display) {
-    use io::Write;
-    let _ = writeln!(io::stderr().lock(), "{line}");
 }

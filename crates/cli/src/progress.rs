@@ -15,8 +15,8 @@ use fullpipe_perf::Stop;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{
-    failure::Failure,
-    output::{Terminal, note, print},
+    failure::{Failure, note},
+    output::{Terminal, print},
 };
 
 const STEPS: f64 = 1_000.0;

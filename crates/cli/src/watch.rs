@@ -26,8 +26,8 @@ use fullpipe_perf::Stop;
 
 use crate::{
     arguments::WatchArguments,
-    failure::Failure,
-    output::{Terminal, note, print},
+    failure::{Failure, note},
+    output::{Terminal, print},
 };
 use metrics::MetricsRequest;
 use screen::Screen;

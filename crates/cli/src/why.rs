@@ -26,9 +26,9 @@ use fullpipe_perf::Stop;
 
 use crate::{
     arguments::{ConnectionCondition, WhyArguments},
-    failure::Failure,
+    failure::{Failure, note},
     files::{ParquetFolder, Pictures},
-    output::{Terminal, note, print},
+    output::{Terminal, print},
     progress::Progress,
 };
 use captures::{Capture, Opened};

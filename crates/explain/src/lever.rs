@@ -85,6 +85,9 @@ pub enum Place {
     Flow,
 }
 
+/// Fields of a link that every link has; all others are impairments.
+pub const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
+
 /// Ample amounts for one row (one transfer of an experiment).
 #[derive(Clone, Copy, Debug)]
 pub struct Ample {

@@ -7,8 +7,7 @@ use fullpipe_sim::link::Direction;
 
 use crate::{
     cause::Cause,
-    lever::{Change, Lever, LeverKind, Place},
-    search::USUAL,
+    lever::{Change, Lever, LeverKind, Place, USUAL},
 };
 use fullpipe_scenario::experiment::{LinkPlan, RELIEFS, Relief, ReliefValues, Setup};
 

@@ -13,7 +13,7 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 use crate::{
     cause::Cause,
     clue::Clues,
-    lever::{Ample, Change, Lever, LeverKind, Place, changed},
+    lever::{Ample, Change, Lever, LeverKind, Place, USUAL, changed},
     levers,
     twin::{MOST_SEEDS, Speed, Twin, TwinFailure},
 };
@@ -38,8 +38,6 @@ const OPTIONS: f64 = 12.0;
 const STEP: f64 = 1.005;
 /// Two speeds are the same if they differ by less than this share.
 pub const SAME: f64 = 0.001;
-/// Properties that every link has; all others are impairments.
-pub const USUAL: [&str; 5] = ["rate", "delay", "mtu", "queue", "radio"];
 /// Number of levers that are run with all seeds after every lever has run with few.
 const FINALISTS: usize = 4;
 

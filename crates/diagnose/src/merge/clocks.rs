@@ -8,7 +8,7 @@
 //! capture shows the true division. A wrong drift makes the smallest round trip shorter, so a drift
 //! is accepted only if it lengthens that round trip by more than [`SHOWN`].
 
-use super::MergeFailure;
+use super::failure::MergeFailure;
 
 /// Largest drift between two clocks: 1,000 parts per million.
 const MOST_DRIFT: f64 = 1e-3;

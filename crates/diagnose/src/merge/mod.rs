@@ -16,9 +16,8 @@
 
 mod arrived;
 mod clocks;
+mod failure;
 mod frames;
-
-use std::fmt;
 
 use serde::Serialize;
 
@@ -28,6 +27,8 @@ use crate::{
     inferred::{DirectionInference, EndFrames, Inferred, LossReason, SeenFrame, infer},
     observe::{Followed, Follower, Noted, ObservedConnection, SegmentLog},
 };
+pub use failure::MergeFailure;
+
 use arrived::{Arrived, Missed};
 use clocks::{ClockDifference, Passed, compare};
 use frames::Cutting;
@@ -51,42 +52,6 @@ pub struct Tap<'a> {
     /// The segments of the connection.
     pub log: &'a SegmentLog,
 }
-
-/// The reason for which two captures cannot be merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MergeFailure {
-    /// The handshake is missing in a capture, the initial sequence numbers differ, or more than
-    /// half of the sender's segments are missing in the other capture.
-    NotTheSame,
-    /// Fewer than three segments of a direction are in both captures.
-    NothingInCommon,
-    /// The captures were made at the same place: no time passes between the taps.
-    SamePlace,
-    /// One clock was set while it captured: by the times, segments arrive before they are sent.
-    ClockWasSet,
-    /// The clocks drift apart by more than can be compared.
-    LargeDrift,
-}
-
-impl fmt::Display for MergeFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotTheSame => {
-                "the handshake is not in both captures, or most of the other segments are not, so they may show different connections"
-            }
-            Self::NothingInCommon => {
-                "fewer than three segments of each direction are in both captures, so the difference of their clocks is unknown"
-            }
-            Self::SamePlace => "both captures were made at the same place of the path",
-            Self::ClockWasSet => {
-                "by their times, segments arrive before they are sent: the clock of one capture was set while it captured"
-            }
-            Self::LargeDrift => "their clocks drift apart by more than 1,000 parts in a million",
-        })
-    }
-}
-
-impl std::error::Error for MergeFailure {}
 
 /// The facts that two captures show together.
 #[derive(Clone, Debug, Serialize)]
@@ -123,7 +88,6 @@ pub struct PassageFacts {
     pub lost: u64,
     /// Segments that the capture of the second tap lacks, although they arrived: the receiver
     /// acknowledged their payload, which was sent only once. They do not count as lost.
-    #[serde(skip_serializing_if = "is_zero")]
     pub uncaptured: u64,
     /// Losses by inferred reason.
     pub reasons: Vec<(&'static str, u64)>,
@@ -253,15 +217,6 @@ pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     merged.facts.losses = losses(&merged.ends(), merged.decided_ns());
     merged.correct(far_tap.observed);
     Ok(merged)
-}
-
-/// Returns true if `count` is 0, which JSON leaves out.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Returns the rules by which the segments of both taps become comparable frames.
