@@ -48,6 +48,8 @@ const NO_LEVERS: &[&str] = &[
     "tcp.fin_wait2",
     "tcp.challenge_ack_interval",
     "tcp.receive_tuning",
+    "ip.addresses",
+    "ip.accept_any",
     "ip.ttl",
     "ip.routes",
     "ip.reassembly_largest",
