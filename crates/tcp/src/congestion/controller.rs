@@ -85,7 +85,7 @@ enum Reduction {
 impl Controller {
     /// Starts the algorithm of `choice`.
     ///
-    /// Starts [`CongestionAlgorithm::DEFAULT`] instead if `registry` has no free instance of `choice`.
+    /// Starts the default algorithm instead if `registry` has no free instance of `choice`.
     pub fn new(
         choice: CongestionChoice,
         start: &CongestionStart,
