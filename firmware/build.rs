@@ -1,6 +1,6 @@
 //! Passes the linker script of the board to the linker.
 //!
-//! Rule: it depends on nothing but the script's place.
+//! Rule: only the path of the linker script matters.
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");

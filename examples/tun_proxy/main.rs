@@ -3,7 +3,7 @@
 //!     cargo run -p fullpipe-netstack --example tun_proxy
 //!     ip addr add 10.9.0.1/24 dev fp0; ip route add 192.0.2.0/24 dev fp0
 //!
-//! `fullpipe forward` is the same with proxies, limits and metrics.
+//! `fullpipe forward` does the same and also supports proxies, limits and metrics.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -26,7 +26,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-/// Connects to the destination first, so that a refused port is refused.
+/// Connects to the destination before it admits the SYN, so that the client gets a reset if the
+/// destination refuses.
 async fn carry(request: TcpRequest) -> io::Result<()> {
     let Ok(mut target) = TcpStream::connect(request.destination()).await else {
         return request.refuse(Refusal::Port);

@@ -1,8 +1,8 @@
-//! The memory that tables and the pool are made of: it is taken once, at construction.
+//! The allocator. Tables and the pool are allocated once, while the stack is constructed.
 //!
-//! Rule: memory is handed out from one region, upwards. What is freed comes back only when it was
-//! the last piece or when nothing else is in use, so construction needs no free lists. After
-//! [`close`], a request is refused: the stack has all that it will ever use.
+//! Rule: memory is allocated from one region, upwards. Freed memory can be used again only if it was
+//! the last piece or if nothing else is in use, so the allocator needs no free lists. After
+//! [`close`], every request is refused: a constructed stack needs no more memory.
 
 use core::{
     alloc::{GlobalAlloc, Layout},
@@ -69,7 +69,7 @@ unsafe impl GlobalAlloc for Arena {
     }
 }
 
-/// Refuses every later request. A request is then a defect: the allocator's caller panics.
+/// Refuses every later request. A later request is a defect of the program, and it panics.
 pub fn close() {
     ARENA.is_closed.set(true);
 }

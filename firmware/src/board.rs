@@ -7,7 +7,7 @@ use core::{arch::asm, fmt};
 
 use fullpipe::{Duration, Instant};
 
-/// Frequency of the timers.
+/// Frequency of the timers, in ticks per microsecond.
 const TICKS_PER_US: u64 = 25;
 
 /// A 32-bit register at a fixed address.
@@ -136,8 +136,8 @@ impl Clock {
         ALARM_RELOAD.write(0);
         ALARM_VALUE.write(ticks as u32);
         ALARM_CONTROL.write(TIMER_RUNS | TIMER_INTERRUPTS);
-        // SAFETY: the processor sleeps until an interrupt is pending. It is masked, so no handler
-        // runs; an interrupt that came before this instruction ends the wait at once.
+        // SAFETY: the processor sleeps until an interrupt is pending. Interrupts are masked, so no
+        // handler runs. An interrupt that was pending before this instruction ends the wait at once.
         unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
         ALARM_CONTROL.write(0);
         ALARM_INTERRUPT.write(1);

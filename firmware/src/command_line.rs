@@ -1,7 +1,7 @@
-//! The command line: which program runs, over which configuration.
+//! The command line: the role of the program, and the configuration of the stack.
 //!
-//! Rule: options are words `name=value`, and a name with a dot is a knob of the stack. Unknown
-//! words are refused, so a mistake does not run the wrong test.
+//! Rule: an option is a word `name=value`. A name with a dot is a knob (a setting of the stack).
+//! Unknown words are refused, so that a typing error does not run the wrong test.
 
 use core::{net::Ipv4Addr, str::FromStr};
 
@@ -11,7 +11,7 @@ use fullpipe_iperf::{Amount, Rate};
 /// Options of every program.
 #[derive(Debug)]
 pub struct Options<'a> {
-    /// Name of the program's part that runs (`tcp-server`, `udp-client` …).
+    /// The part that the program plays: `tcp-server`, `udp-client` ….
     pub role: &'a str,
     /// Settings of the stack.
     pub config: Config,
@@ -19,26 +19,26 @@ pub struct Options<'a> {
     pub address: Ipv4Addr,
     /// Address of the peer of a client.
     pub peer: Ipv4Addr,
-    /// Port of a server, or of a client's peer; `None` for the program's own.
+    /// Port of a server, or of a client's peer; `None` for the program's default.
     pub port: Option<u16>,
     /// Length of a client's test.
     pub amount: Amount,
-    /// Bytes of a write or a datagram; `None` for the program's own.
+    /// Bytes of a write or a datagram; `None` for the program's default.
     pub length: Option<usize>,
     /// Rate of a client's datagrams.
     pub rate: Rate,
-    /// The server of a client sends.
+    /// The test is reversed: the server sends.
     pub reverse: bool,
     /// A TCP client sends no header, so that the server sends no answer to it.
     pub headerless: bool,
     /// Number of tests after which a server ends; 0 for a server that never ends.
     pub tests: u32,
-    /// Measures the stack depth of each turn, which slows it.
+    /// Measures the stack depth of each turn. The measurement slows the turns.
     pub measures_stack: bool,
 }
 
 impl<'a> Options<'a> {
-    /// Parses a command line: the program, then options.
+    /// Parses a command line: the name of the program, then options.
     ///
     /// # Errors
     /// Returns the word that is not understood.
@@ -66,7 +66,8 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    /// Applies a word without a value. A program refuses a role that it does not know.
+    /// Applies a word without a value. Any unknown word is taken as the role, which the program
+    /// refuses later if it does not know it.
     fn switch(&mut self, word: &'a str) {
         match word {
             "reverse" => self.reverse = true,

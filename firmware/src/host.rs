@@ -11,14 +11,14 @@ use crate::{
     arena, board::Clock, command_line::Options, lan9118::Lan9118, println, start::StackDepth,
 };
 
-/// Time between two looks at the PHY.
+/// Interval at which the link state is read from the PHY.
 const LINK_CHECK: Duration = Duration::from_millis(200);
 /// Longest wait for a device without room.
 const DEVICE_WAIT: Duration = Duration::from_millis(1);
 
-/// The wish of a program after it was called.
+/// The request of a program for its next call.
 pub enum Next {
-    /// Call it at the next frame, or at this time.
+    /// Call the program at the next frame, or at this time.
     Wait(Option<Instant>),
     /// The program has ended.
     End,
@@ -39,7 +39,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts the driver and the stack, and prints what they take.
+    /// Starts the driver and the stack, and prints how much memory each takes.
     ///
     /// # Panics
     /// If the controller does not answer, or the configuration is refused.
@@ -54,8 +54,8 @@ impl Host {
             gateway: None,
             capabilities: nic.capabilities(),
         };
-        // The emulated board has no source of entropy. A product must have one: these bytes are
-        // the key of sequence numbers and ports.
+        // A product needs a source of entropy here, because sequence numbers and ports are derived
+        // from these bytes. The emulated board has no such source.
         let mut secret = [0x5a; 16];
         secret[..8].copy_from_slice(&clock.now().as_nanos().to_le_bytes());
         let driver = arena::used();
@@ -98,7 +98,7 @@ impl Host {
         loop {
             let full = self.turn();
             let now = self.clock.now();
-            // The programs look at every socket; events would only name those that changed.
+            // Discard events: the programs check every socket in each turn.
             while self.stack.next_event().is_some() {}
             match program(&mut self.stack, now) {
                 Next::Wait(until) => self.wait(until, full),
@@ -110,7 +110,7 @@ impl Host {
             let full = self.turn();
             self.wait(Some(deadline), full);
         }
-        // The last segments leave in this turn.
+        // One more turn sends the last segments.
         self.turn();
         self.report();
     }
@@ -140,7 +140,7 @@ impl Host {
         }
     }
 
-    /// Sleeps until the stack, the program or a frame has work.
+    /// Sleeps until the stack or the program is due, or a frame arrives.
     fn wait(&mut self, program: Option<Instant>, full: bool) {
         let now = self.clock.now();
         let timeouts = [
@@ -153,7 +153,7 @@ impl Host {
         self.asleep += self.clock.now().since(now);
     }
 
-    /// Returns true while a connection sends, closes or holds memory, or a datagram waits.
+    /// Returns true while a connection exists or holds memory, or a datagram waits to be sent.
     fn has_connections(&self) -> bool {
         let (connections, handshakes, _) = self.stack.tcp_counts();
         let pool = self.stack.pool();

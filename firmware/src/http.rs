@@ -1,8 +1,8 @@
 //! A web server that shows what limits each of its connections.
 //!
-//! Rule: a response is made piece by piece, as the send buffer takes it, so no page needs more
-//! memory than one piece. The server speaks HTTP/1.0: a connection carries one request, and its
-//! end is the end of the response.
+//! Rule: a response is made in pieces, each when the send buffer has accepted the previous one, so
+//! no page needs more memory than one piece. The server speaks HTTP/1.0: a connection carries one
+//! request, and the response ends when the connection is closed.
 
 use core::{
     fmt::{self, Write},
@@ -33,11 +33,11 @@ pub struct HttpServer {
 #[derive(Clone, Copy, Debug)]
 enum Page {
     Home,
-    /// The limits of the connections from this slot on.
+    /// The list of limits is being sent; the next connection to list is in this slot.
     Limits(usize),
-    /// This many more bytes.
+    /// Data is being sent; this many bytes remain.
     Data(u64),
-    /// Nothing more.
+    /// Everything was sent.
     End,
 }
 
@@ -48,7 +48,7 @@ struct Served {
     last_progress: Instant,
     /// Bytes written to the connection.
     sent: u64,
-    /// The request, then the piece of the page that is being sent.
+    /// The request; after the request, the piece of the page that is being sent.
     text: Text,
     page: Option<Page>,
     is_shut: bool,
@@ -56,7 +56,7 @@ struct Served {
     is_blocked: bool,
 }
 
-/// Text of bounded length; what does not fit is cut off.
+/// Text of bounded length. A longer text is cut.
 #[derive(Debug)]
 struct Text {
     bytes: [u8; REQUEST_MAX],
@@ -103,8 +103,8 @@ impl HttpServer {
         })
     }
 
-    /// Accepts, reads and writes what is possible now. Returns the time of the next call that
-    /// needs no frame.
+    /// Accepts, reads and writes what is possible now. Returns the time of the next call if no frame
+    /// arrives before.
     pub fn poll(&mut self, stack: &mut Stack, now: Instant) -> Option<Instant> {
         for index in 0..CONNECTIONS {
             if self.slots[index].is_none()
@@ -122,7 +122,7 @@ impl HttpServer {
                 Ok(true) if now.since(served.last_progress) < SILENCE => {
                     self.slots[index] = Some(served);
                 }
-                // The connection may have ended already; its memory is free then.
+                // The calls fail if the connection has already ended; its memory is then free.
                 Ok(true) | Err(_) => drop(stack.tcp_abort(served.id, now)),
                 Ok(false) => drop(stack.tcp_close(served.id, now)),
             }
@@ -132,7 +132,8 @@ impl HttpServer {
     }
 
     /// Writes the limits of the first connection from slot `from` on. Returns the next slot, or
-    /// `None` after the last connection. The connection that asks is not in a slot.
+    /// `None` after the last connection. The connection that is being served is not in its slot;
+    /// `serve` adds its limits.
     fn write_limits(
         &self,
         from: usize,
@@ -161,7 +162,7 @@ impl Served {
         }
     }
 
-    /// Moves the connection on. Returns false once it can be closed.
+    /// Reads and writes what is possible now. Returns false once the connection can be closed.
     fn serve(
         &mut self,
         stack: &mut Stack,
@@ -171,12 +172,14 @@ impl Served {
         let read = self.read(stack, now)?;
         if self.page.is_none() {
             let Some(page) = self.request() else {
-                // A peer that closes before the end of its request gets no answer.
+                // Without a complete request there is no answer; keep the connection until its peer
+                // closes it.
                 return Ok(read == Read::Empty);
             };
             self.begin(page);
         }
-        // A write that is refused again is work for the stack, which would keep the device awake.
+        // Do not repeat a refused write in each turn: it would make work for the stack and keep the
+        // device awake.
         if self.is_blocked && !stack.tcp_ready(self.id, now)?.writable {
             return Ok(true);
         }
@@ -218,7 +221,7 @@ impl Served {
         Ok(read != Read::End)
     }
 
-    /// Reads into the request, or discards what follows it.
+    /// Reads the request; discards what the peer sends after it.
     fn read(&mut self, stack: &mut Stack, now: Instant) -> Result<Read, TcpError> {
         loop {
             let (text, keeps) = (&mut self.text, self.page.is_none());
@@ -235,7 +238,8 @@ impl Served {
         }
     }
 
-    /// Returns the page that a complete request asks for; `Some(None)` is an unknown page.
+    /// Returns the page that the request asks for: `None` while the request is incomplete,
+    /// `Some(None)` for an unknown page.
     fn request(&self) -> Option<Option<Page>> {
         let request = self.text.unsent();
         let is_complete = request.windows(4).any(|part| part == b"\r\n\r\n");
@@ -273,7 +277,7 @@ impl Served {
         self.page = Some(page);
     }
 
-    /// Writes the rest of the piece. Returns false if the send buffer is full.
+    /// Writes what remains of the piece. Returns false if the send buffer is full.
     fn flush(&mut self, stack: &mut Stack, now: Instant) -> Result<bool, TcpError> {
         while !self.text.unsent().is_empty() {
             let written = stack.tcp_write(self.id, self.text.unsent(), now)?;
@@ -287,7 +291,7 @@ impl Served {
         Ok(true)
     }
 
-    /// Writes `left` bytes into the send buffer in place. Returns false if it is full.
+    /// Writes `left` bytes directly into the send buffer. Returns false if the send buffer is full.
     fn send_data(&mut self, left: u64, stack: &mut Stack, now: Instant) -> Result<bool, TcpError> {
         let mut rest = usize::try_from(left).unwrap_or(usize::MAX);
         let mut fill = |place: &mut [u8]| {

@@ -1,11 +1,11 @@
 //! The driver of the SMSC LAN9118, an Ethernet controller without DMA.
 //!
 //! Rule: a frame is copied once in each direction, between the controller's FIFO and one buffer,
-//! in which the stack reads or writes it. Nothing waits except for the controller's own
-//! registers: reset, MAC and PHY accesses take microseconds.
+//! in which the stack reads or writes it. The driver waits only for the controller's registers:
+//! a reset and accesses to the MAC and the PHY take microseconds.
 //!
-//! While the cable is unplugged, frames are still handed to the controller, which loses them; the
-//! transports repair that, as any other loss.
+//! While the cable is unplugged, frames are still handed to the controller, which loses them. TCP
+//! retransmits their payload, as after any other loss.
 
 use fullpipe::{
     MacAddress,
@@ -81,7 +81,7 @@ const PHY_NEGOTIATE: u32 = 1 << 12 | 1 << 9;
 const PHY_LINK_UP: u32 = 1 << 2;
 
 const MTU: usize = 1500;
-/// Bytes before a frame, so that its IP header lies at a multiple of four.
+/// Unused bytes before a frame, so that its IP header has an address that is a multiple of four.
 const SHIFT: usize = 2;
 /// Bytes of the largest frame.
 const FRAME: usize = 14 + MTU;
@@ -133,7 +133,7 @@ impl Lan9118 {
 
     /// Returns true if the PHY sees a partner.
     pub fn link_is_up(&mut self) -> bool {
-        // The bit remembers a loss until it is read.
+        // Read twice: the bit stays 0 after a loss of the link until it was read once.
         read_phy(PHY_STATUS);
         read_phy(PHY_STATUS) & PHY_LINK_UP != 0
     }
@@ -154,7 +154,8 @@ impl Device for Lan9118 {
 
     fn receive(&mut self) -> Option<Received<'_>> {
         loop {
-            // Clear the interrupt first: a frame that arrives from now on raises it again.
+            // Clear the interrupt before reading the FIFO, so that a frame that arrives after the
+            // read raises the interrupt again.
             INTERRUPTS.write(FRAME_ARRIVED);
             if RX_FIFO.read() >> 16 & 0xff == 0 {
                 return None;

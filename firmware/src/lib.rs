@@ -1,8 +1,8 @@
 //! fullpipe on a Cortex-M3: start-up code, board, Ethernet driver, allocator and turn loop.
 //!
-//! Rule: one thread runs with interrupts masked; waiting is one instruction, and a pending
-//! interrupt ends it. Each file is one part of a port, and `docs/porting.md` says which parts a
-//! port to another board must replace: `start`, `board`, and the driver.
+//! Rule: one thread runs with interrupts masked. It waits with one instruction, which a pending
+//! interrupt ends. Each file is one part of a port. A port to another board must replace `start`,
+//! `board` and the driver (`docs/porting.md`).
 #![no_std]
 
 extern crate alloc;

@@ -1,6 +1,6 @@
 //! Requests to the emulator: the command line and the end of the run.
 //!
-//! Rule: nothing else is asked of the emulator; text leaves through the UART, as on a board.
+//! Rule: the program requests nothing else of the emulator. Text goes to the UART, as on a board.
 
 use core::arch::asm;
 

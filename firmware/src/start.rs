@@ -1,14 +1,15 @@
 //! The vector table, the code before `main`, and the measurement of stack depth.
 //!
-//! Rule: nothing runs before memory has its first values. Interrupts stay masked for the whole
+//! Rule: no Rust code runs before memory has its initial values. Interrupts stay masked for the whole
 //! run (see [`crate::board::wait_until`]), so the table needs no handlers except for faults.
 
 use core::arch::{asm, global_asm};
 
 use crate::{println, semihosting};
 
-// The first two words are the initial stack pointer and the entry. Every later word is the handler
-// of a fault or an interrupt: none is expected, so all report one.
+// The first two words are the initial stack pointer and the entry point. Every later word is the
+// address of a fault's or an interrupt's handler. None is expected, so all are the same handler,
+// which reports a fault.
 global_asm!(
     ".section .vectors, \"a\"",
     ".word stack_top",
@@ -30,7 +31,7 @@ global_asm!(
     "str r3, [r0], #4",
     "2: cmp r0, r1",
     "blo 1b",
-    // Clears the rest.
+    // Clears the uninitialised data.
     "ldr r0, =bss_start",
     "ldr r1, =bss_end",
     "movs r3, #0",
@@ -69,9 +70,11 @@ fn on_panic(panic: &core::panic::PanicInfo<'_>) -> ! {
     semihosting::exit(false)
 }
 
-/// Fills unused stack. Measurements look for the lowest word that differs.
+/// Value that fills the unused stack before a measurement. The lowest word that differs afterwards
+/// shows the depth.
 const PAINT: u32 = 0xa5c3_5a3c;
-/// Unpainted bytes below the stack pointer, for the frames of the functions that paint.
+/// Bytes below the stack pointer that are not filled, because the frames of the measuring functions
+/// may lie there.
 const MARGIN: usize = 64;
 
 /// Greatest stack depth of a function over several calls.

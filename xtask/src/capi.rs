@@ -1,7 +1,7 @@
 //! `cargo xtask capi`: the C header and library, and the programs of other systems.
 //!
-//! The one rule: `fullpipe.h` is made from `crates/capi/src` by cbindgen, and from the tables of
-//! knobs and limits; it is committed, and `cargo xtask tidy` compares it with them.
+//! The one rule: `fullpipe.h` is generated: by cbindgen from `crates/capi/src`, and from the tables
+//! of knobs (settings) and limits. It is committed, and `cargo xtask tidy` fails if it is out of date.
 
 mod install;
 mod unet3;
@@ -27,7 +27,7 @@ pub struct CapiArguments {
     /// Build an optimised library and copy it, with all that belongs to it, below this folder
     #[arg(long, value_name = "PREFIX")]
     install: Option<PathBuf>,
-    /// Compile the program in this document as it is, and run its five tests against stock iperf (as root)
+    /// Compile the unchanged program of this document, and run its tests against stock iperf (as root)
     #[arg(long, value_name = "DOCUMENT")]
     unet3: Option<PathBuf>,
     /// Length of each test of --unet3
@@ -41,10 +41,10 @@ pub struct CapiArguments {
     seed: u64,
 }
 
-/// Does what the arguments ask for.
+/// Runs each part that the arguments request.
 ///
 /// # Errors
-/// If nothing is asked for, or something fails.
+/// Fails if the arguments request nothing, or if a part fails.
 pub fn run(arguments: &CapiArguments) -> Result<()> {
     let CapiArguments {
         install,
@@ -91,13 +91,13 @@ fn build() -> Result<PathBuf> {
     Ok(target.join("release"))
 }
 
-/// The header, below the root.
+/// Path of the header, relative to the repository's root.
 pub const HEADER: &str = "crates/capi/include/fullpipe.h";
 
 /// Returns the text of the header.
 ///
 /// # Errors
-/// If cbindgen can't read the crate.
+/// Fails if cbindgen can't read the crate.
 pub fn header() -> Result<String> {
     let folder = repository::root().join("crates/capi");
     let file = folder.join("cbindgen.toml");

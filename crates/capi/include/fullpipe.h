@@ -1,4 +1,4 @@
-/* fullpipe: a TCP/IP stack in an arena of the caller's.
+/* fullpipe: a TCP/IP stack in memory (an arena) that the caller provides.
  *
  * Written by `cargo xtask docs` from crates/capi/src; do not edit.
  *
@@ -9,12 +9,13 @@
  * platform.
  *
  * Threads: at most one call on a stack at a time. The caller guards a stack with a lock if several
- * threads use it. A call while another one is in progress, also one from a callback, returns
- * -FP_EBUSY and changes nothing. Calls on different stacks are independent.
+ * threads use it. A call that is made while another one is in progress, for example by a callback,
+ * returns -FP_EBUSY and changes nothing. Calls on different stacks are independent.
  *
- * Arguments: a null or misaligned pointer returns -FP_EFAULT, a handle that is not of an open socket
- * -FP_EBADF, a length above the address space -FP_EINVAL or -FP_EFAULT. A pointer that is neither
- * null nor valid cannot be detected. Buffers belong to the caller; none is kept after a call.
+ * Arguments: for a null or misaligned pointer a function returns -FP_EFAULT, for a handle that is not
+ * that of an open socket -FP_EBADF, for a length above the address space -FP_EINVAL or -FP_EFAULT. A
+ * pointer that is neither null nor valid cannot be detected. Buffers belong to the caller; the
+ * library does not use them after the call.
  *
  * Memory: a stack lies in its arena. The library calls no malloc, and its only static variable is
  * a pointer that is set during fp_config_..., fp_needed and fp_init.
@@ -187,7 +188,7 @@ enum fp_receive_limit {
 
 
 /*
- No address: of a gateway, that there is none.
+ No address. As the family of a gateway, it means that there is no gateway.
  */
 #define FP_NONE 0
 
@@ -237,7 +238,7 @@ enum fp_receive_limit {
 #define FP_EBADF 9
 
 /*
- Nothing to read, no room to write, or the time of the call is over: try again.
+ There is nothing to read, no room to write, or the longest wait of the call has passed: try again.
  */
 #define FP_EAGAIN 11
 
@@ -252,7 +253,8 @@ enum fp_receive_limit {
 #define FP_EFAULT 14
 
 /*
- Another call on this stack is in progress: of another thread, or of the caller of a callback.
+ Another call on this stack is in progress: a call of another thread, or the call that called this
+ callback.
  */
 #define FP_EBUSY 16
 
@@ -352,12 +354,12 @@ enum fp_receive_limit {
 #define FP_EHOSTUNREACH 113
 
 /*
- The handshake has begun before.
+ An earlier call has begun the handshake, which is not complete.
  */
 #define FP_EALREADY 114
 
 /*
- The handshake has begun.
+ This call has begun the handshake, which is not complete.
  */
 #define FP_EINPROGRESS 115
 
@@ -377,17 +379,17 @@ enum fp_receive_limit {
 #define FP_SOCK_DGRAM 2
 
 /*
- `fp_shutdown`: nothing more is read.
+ For `fp_shutdown`: the program reads nothing more.
  */
 #define FP_SHUT_RD 0
 
 /*
- `fp_shutdown`: nothing more is written; the peer sees the end of the stream.
+ For `fp_shutdown`: the program writes nothing more; the peer reads the end of the stream.
  */
 #define FP_SHUT_WR 1
 
 /*
- `fp_shutdown`: both.
+ For `fp_shutdown`: the program reads and writes nothing more.
  */
 #define FP_SHUT_RDWR 2
 
@@ -407,7 +409,8 @@ enum fp_receive_limit {
 #define FP_SOL_FULLPIPE 18000
 
 /*
- The error of a connection, or the last that the network reported for a UDP socket: int32_t, get.
+ The error of a connection, or the last error that the network reported for a UDP socket: int32_t,
+ get only.
  */
 #define FP_SO_ERROR 4
 
@@ -442,12 +445,12 @@ enum fp_receive_limit {
 #define FP_SO_SNDLOWAT 19
 
 /*
- Longest wait of a receiving call in milliseconds, 0 without end: uint32_t.
+ Longest wait of a receiving call in milliseconds, 0 for no limit: uint32_t.
  */
 #define FP_SO_RCVTIMEO 20
 
 /*
- Longest wait of a sending call in milliseconds, 0 without end: uint32_t.
+ Longest wait of a sending call in milliseconds, 0 for no limit: uint32_t.
  */
 #define FP_SO_SNDTIMEO 21
 
@@ -467,7 +470,7 @@ enum fp_receive_limit {
 #define FP_TCP_CORK 3
 
 /*
- Idle seconds before keepalive probes, which it switches on: uint32_t.
+ Idle seconds before keepalive probes; setting them switches the probes on: uint32_t.
  */
 #define FP_TCP_KEEPIDLE 4
 
@@ -477,17 +480,17 @@ enum fp_receive_limit {
 #define FP_TCP_KEEPINTVL 5
 
 /*
- Keepalive probes without an answer that end a connection: uint32_t.
+ Number of unanswered keepalive probes after which a connection ends: uint32_t.
  */
 #define FP_TCP_KEEPCNT 6
 
 /*
- Timeouts of a SYN that end an open: uint32_t.
+ Number of timeouts of a SYN after which the attempt to connect ends: uint32_t.
  */
 #define FP_TCP_SYNCNT 7
 
 /*
- struct fp_tcp_info, get.
+ State of a connection: struct fp_tcp_info, get only.
  */
 #define FP_TCP_INFO 11
 
@@ -517,17 +520,18 @@ enum fp_receive_limit {
 #define FP_NONBLOCK 1
 
 /*
- struct fp_limits of a connection, get.
+ Limits of a connection: struct fp_limits, get only.
  */
 #define FP_LIMITS 2
 
 /*
- Datagrams that a UDP socket dropped because its queue or packet memory was full: uint32_t, get.
+ Datagrams that a UDP socket dropped because its queue or packet memory was full: uint32_t, get
+ only.
  */
 #define FP_DROPS 3
 
 /*
- Description of a connection with each bound and its knob: char[], get.
+ Description of a connection with each bound and its knob: char[], get only.
  */
 #define FP_DESCRIPTION 4
 
@@ -542,12 +546,12 @@ enum fp_receive_limit {
 #define FP_OUT_OF_ORDER 6
 
 /*
- Reading would return something, or a connection waits to be accepted.
+ Reading would return payload or the end of the stream, or a connection waits to be accepted.
  */
 #define FP_POLLIN 1
 
 /*
- Writing would accept something.
+ Writing would accept at least one byte.
  */
 #define FP_POLLOUT 4
 
@@ -572,23 +576,23 @@ enum fp_receive_limit {
 #define FP_POLLRDHUP 8192
 
 /*
- A flag of receiving: leave the payload unread.
+ Flag for receiving: leave the payload unread.
  */
 #define FP_MSG_PEEK 2
 
 /*
- A flag: do not wait.
+ Flag for sending and receiving: do not wait.
  */
 #define FP_MSG_DONTWAIT 64
 
 /*
- A flag of receiving from a connection: wait until all bytes have arrived, or the end.
+ Flag for receiving from a connection: wait until all requested bytes or the end have arrived.
  */
 #define FP_MSG_WAITALL 256
 
 /*
- Version of this header. `fp_version` returns that of the library; the numbers of knobs and limits
- belong to one version.
+ Version of this header. It must equal `fp_version()`, the version of the library, because the
+ numbers of knobs and limits may differ between versions.
  */
 #define FP_VERSION 100
 
@@ -598,12 +602,12 @@ enum fp_receive_limit {
 #define FP_ARENA_ALIGN 16
 
 /*
- A flag of `fp_turn`: the budget was used up or a timer is due; call again at once.
+ A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at once.
  */
 #define FP_TURN_MORE_WORK 1
 
 /*
- A flag of `fp_turn`: the device was full; call again when it has sent a frame.
+ A flag of `fp_turn`: the device was full; call again when the device has sent a frame.
  */
 #define FP_TURN_DEVICE_FULL 2
 
@@ -645,9 +649,9 @@ typedef struct fp_address {
 } fp_address;
 
 /*
- Every knob of a stack, as numbers: bytes and counts as they are, times in microseconds, 0 or 1
- for a switch, and the place in the documented list for a choice. `value` is indexed by
- FP_KNOB_... . Needed until `fp_init` returns.
+ Every knob (setting) of a stack, as a number: bytes and counts directly, times in microseconds, 0
+ or 1 for a switch, and the index in the documented list of names for a choice. `value` is indexed
+ by FP_KNOB_... . Needed until `fp_init` returns.
  */
 typedef struct fp_config {
   /*
@@ -657,13 +661,13 @@ typedef struct fp_config {
 } fp_config;
 
 /*
- A socket of a stack. Positive; the handle of a closed socket is refused, also after its place in
- the table is in use again.
+ Handle of a socket of a stack, a positive number. The handle of a closed socket is refused, even
+ after another socket has taken its place in the table.
  */
 typedef int32_t fp_socket_t;
 
 /*
- A socket and what its owner waits for.
+ A socket and the events that the caller waits for.
  */
 typedef struct fp_pollfd {
   /*
@@ -671,11 +675,11 @@ typedef struct fp_pollfd {
    */
   fp_socket_t socket;
   /*
-   FP_POLL... flags to be reported.
+   FP_POLL... flags to wait for.
    */
   uint16_t events;
   /*
-   FP_POLL... flags that hold, written by `fp_poll`.
+   FP_POLL... flags that apply now; `fp_poll` writes them.
    */
   uint16_t revents;
 } fp_pollfd;
@@ -729,8 +733,8 @@ typedef struct fp_received {
  */
 typedef struct fp_sending {
   /*
-   1 if the device must add the bytes from `checksum_start` on and write the checksum at
-   `checksum_start + checksum_offset`. Only with FP_DEVICE_CHECKSUM_TX.
+   1 if the device must compute the Internet checksum of the bytes from `checksum_start` on and
+   write it at `checksum_start + checksum_offset`. Only with FP_DEVICE_CHECKSUM_TX.
    */
   uint8_t checksum_partial;
   /*
@@ -746,7 +750,8 @@ typedef struct fp_sending {
    */
   uint16_t checksum_offset;
   /*
-   Payload of each segment that the device cuts from the frame; 0 sends it unchanged.
+   Payload of each segment that the device cuts from the frame; 0 if the device must send the
+   frame unchanged.
    */
   uint16_t segment_size;
   /*
@@ -790,11 +795,12 @@ typedef struct fp_device {
    */
   uint8_t *(*lend)(void *context, size_t len);
   /*
-   Sends the first `len` bytes of the memory lent last.
+   Sends the first `len` bytes of the memory that the last call of `lend` returned.
    */
   void (*send)(void *context, size_t len, const struct fp_sending *sending);
   /*
-   Sends what the device has collected; called at the end of a turn. May be NULL.
+   Sends the frames that the device has only collected in `send`. Called at the end of a turn.
+   May be NULL.
    */
   void (*flush)(void *context);
   /*
@@ -814,16 +820,17 @@ typedef struct fp_host {
    */
   void *context;
   /*
-   Returns the time in microseconds, as passed to `fp_turn`. Without it, calls happen at the time
-   of the last `fp_turn`. Must not call functions on the stack. May be NULL.
+   Returns the time in microseconds, on the clock whose times are passed to `fp_turn`. Must not
+   call functions on the stack. May be NULL: then each call happens at the time of the last
+   `fp_turn`.
    */
   uint64_t (*now)(void *context);
   /*
-   Waits until something may have changed or the time `until_us` is reached, and returns 0; a
-   negative error number ends the call that waits, which returns that number. On a system with
-   one thread the callback calls `fp_turn`, and sleeps until a frame arrives or
-   `fp_next_timeout`. With several threads it releases the lock of the stack and waits for the
-   thread that turns the stack. May be NULL: then no call blocks.
+   Waits until something may have changed or the time `until_us` is reached, and returns 0. If it
+   returns a negative error number, the call that waits ends and returns that number. On a system
+   with one thread the callback calls `fp_turn`, and sleeps until a frame arrives or the time of
+   `fp_next_timeout` has come. With several threads it releases the program's lock of the stack
+   and waits for the thread that calls `fp_turn`. May be NULL: then no call blocks.
    */
   int32_t (*wait)(void *context, uint64_t until_us);
 } fp_host;
@@ -841,15 +848,15 @@ typedef struct fp_memory {
    */
   uint32_t block_size;
   /*
-   Blocks that hold nothing. Some of them may be promised to windows.
+   Blocks that contain nothing. Some of them may be reserved.
    */
   uint32_t free_blocks;
   /*
-   Blocks promised to windows and buffers, and not yet in use.
+   Blocks reserved for windows and buffers, and not yet in use.
    */
   uint32_t promised_blocks;
   /*
-   Most blocks that were in use at the same time.
+   Largest number of blocks that were in use at the same time.
    */
   uint32_t peak_blocks;
   /*
@@ -857,7 +864,7 @@ typedef struct fp_memory {
    */
   uint32_t reserved;
   /*
-   Bytes of the arena that hold the stack. `fp_needed` is more, because it is an upper bound.
+   Bytes of the arena in use. `fp_needed` returns more, because it returns an upper bound.
    */
   uint64_t arena_used;
 } fp_memory;
@@ -894,17 +901,17 @@ typedef struct fp_limits {
    */
   uint32_t receive_now;
   /*
-   By the sender's limit (FP_LIMIT_...).
+   Time and bytes of each limit of the sender, indexed by FP_LIMIT_... .
    */
   struct fp_share send[FP_LIMIT_COUNT];
   /*
-   By the receiver's limit (FP_RECEIVE_LIMIT_...).
+   Time and bytes of each limit of the receiver, indexed by FP_RECEIVE_LIMIT_... .
    */
   struct fp_share receive[FP_RECEIVE_LIMIT_COUNT];
 } fp_limits;
 
 /*
- State of a connection: `struct tcp_info` of Linux, with its names of fields.
+ State of a connection: `struct tcp_info` of Linux, with the same names of fields.
  */
 typedef struct fp_tcp_info {
   uint8_t tcpi_state;
@@ -914,7 +921,7 @@ typedef struct fp_tcp_info {
   uint8_t tcpi_backoff;
   uint8_t tcpi_options;
   /*
-   `tcpi_snd_wscale` in the low four bits, `tcpi_rcv_wscale` in the others.
+   `tcpi_snd_wscale` in the low four bits, `tcpi_rcv_wscale` in the high four bits.
    */
   uint8_t tcpi_wscales;
   /*
@@ -985,21 +992,21 @@ int32_t fp_parse_address(const char *text, uint16_t port, struct fp_address *add
 int32_t fp_config_init(struct fp_config *config, const char *preset);
 
 /*
- Sets the knob called `name` from text: "tcp.send_buffer" to "16K", "tcp.rto_min" to "200ms". The
- names of other systems are known too, see docs/knobs.md. Returns 0, -FP_ENOENT for an unknown
- name, -FP_EINVAL for a text that is not a value, -FP_ERANGE for a value that is not legal, or
- -FP_EOPNOTSUPP for a setting of another system that no knob expresses.
+ Sets the knob called `name` from text, for example "tcp.send_buffer" to "16K" or "tcp.rto_min" to
+ "200ms". `name` may also be a setting of another system, see docs/knobs.md. Returns 0, -FP_ENOENT
+ for an unknown name, -FP_EINVAL for a text that is not a value, -FP_ERANGE for a value that is not
+ legal, or -FP_EOPNOTSUPP for a setting of another system that no knob expresses.
  */
 int32_t fp_config_set(struct fp_config *config, const char *name, const char *value);
 
 /*
- Sets the knob with a number (FP_KNOB_...). Returns 0, -FP_ENOENT or -FP_ERANGE.
+ Sets the knob with the number `knob` (FP_KNOB_...). Returns 0, -FP_ENOENT or -FP_ERANGE.
  */
 int32_t fp_config_set_number(struct fp_config *config, uint32_t knob, uint64_t value);
 
 /*
- Writes the value of a knob as text, cut to `len` bytes with its NUL. Returns the length of the
- whole text, -FP_ENOENT or -FP_ERANGE.
+ Writes the value of a knob as text, cut to `len` bytes including the NUL. Returns the length of
+ the whole text, -FP_ENOENT or -FP_ERANGE.
  */
 int32_t fp_config_get(const struct fp_config *config, const char *name, char *buffer, size_t len);
 
@@ -1010,8 +1017,8 @@ int32_t fp_config_get(const struct fp_config *config, const char *name, char *bu
 int32_t fp_config_check(const struct fp_config *config, char *buffer, size_t len);
 
 /*
- Writes the name of a knob, cut to `len` bytes with its NUL. Returns the length of the name, or
- -FP_ENOENT.
+ Writes the name of a knob, cut to `len` bytes including the NUL. Returns the length of the name,
+ or -FP_ENOENT.
  */
 int32_t fp_knob_name(uint32_t knob, char *buffer, size_t len);
 
@@ -1028,40 +1035,40 @@ int32_t fp_knob_number(const char *name);
 int64_t fp_needed(const struct fp_config *config);
 
 /*
- Writes the name of a limit of the sender (FP_LIMIT_...), cut to `len` bytes with its NUL. Returns
- the length of the name, or -FP_ENOENT.
+ Writes the name of a limit of the sender (FP_LIMIT_...), cut to `len` bytes including the NUL.
+ Returns the length of the name, or -FP_ENOENT.
  */
 int32_t fp_limit_name(uint32_t limit, char *buffer, size_t len);
 
 /*
- Writes the name of a limit of the receiver (FP_RECEIVE_LIMIT_...), as `fp_limit_name`.
+ Writes the name of a limit of the receiver (FP_RECEIVE_LIMIT_...), otherwise like `fp_limit_name`.
  */
 int32_t fp_receive_limit_name(uint32_t limit, char *buffer, size_t len);
 
 /*
- Called when the stack finds a bug of its own. `file` has `file_len` bytes and no NUL at the
- end. The function must not return. The program defines it; libraries built with std, as for
- Linux, call `abort` instead.
+ Called when the stack detects a bug of its own. `file` has `file_len` bytes and no NUL at the
+ end. The program defines this function, which must not return. Libraries built with std, as
+ for Linux, call `abort` instead.
  */
 extern void fp_on_panic(const uint8_t *file, size_t file_len, uint32_t line);
 
 /*
- Opens a socket of a kind (FP_SOCK_STREAM or FP_SOCK_DGRAM). Returns its handle, -FP_EINVAL, or
- -FP_ENFILE if every place is in use (knobs stack.connections, stack.listeners and udp.sockets
- together).
+ Opens a TCP socket (FP_SOCK_STREAM) or a UDP socket (FP_SOCK_DGRAM). Returns its handle;
+ -FP_EINVAL for another kind; -FP_ENFILE if there are as many sockets as the knobs
+ stack.connections, stack.listeners and udp.sockets together allow.
  */
 fp_socket_t fp_socket(struct fp_stack *stack, int32_t kind);
 
 /*
- Gives a socket its local address and port. Returns 0; -FP_EINVAL if it has one;
- -FP_EADDRINUSE or -FP_EADDRNOTAVAIL (for TCP these come from `fp_listen` and `fp_connect`).
+ Gives a socket its local address and port. Returns 0; -FP_EINVAL if it already has an address;
+ -FP_EADDRINUSE or -FP_EADDRNOTAVAIL (for TCP, `fp_listen` and `fp_connect` return these two).
  */
 int32_t fp_bind(struct fp_stack *stack, fp_socket_t socket, const struct fp_address *address);
 
 /*
- Listens at the socket's address. At most `backlog` connections wait to be accepted; 0 or less
- uses the knob stack.backlog. The settings of the socket are those of its connections, and cannot
- be changed afterwards. Returns 0 or an error number.
+ Listens at the socket's address. At most `backlog` connections wait to be accepted; if `backlog`
+ is 0 or less, the knob stack.backlog applies. Accepted connections get the settings that the
+ socket has now; later the socket's settings cannot be changed. Returns 0 or an error number.
  */
 int32_t fp_listen(struct fp_stack *stack, fp_socket_t socket, int32_t backlog);
 
@@ -1072,9 +1079,10 @@ int32_t fp_listen(struct fp_stack *stack, fp_socket_t socket, int32_t backlog);
 fp_socket_t fp_accept(struct fp_stack *stack, fp_socket_t socket, struct fp_address *peer);
 
 /*
- Connects a socket to `remote`. Returns 0 once a TCP connection is established; without waiting,
- -FP_EINPROGRESS at first, then -FP_EALREADY, and 0 in the end; or the reason of the failure. A UDP
- socket exchanges datagrams with `remote` only.
+ Connects a socket to `remote`. Returns 0 once a TCP connection is established, or the reason of
+ the failure. If the call does not wait, it first returns -FP_EINPROGRESS; further calls return
+ -FP_EALREADY until the connection is established or has failed. A connected UDP socket exchanges
+ datagrams with `remote` only.
  */
 int32_t fp_connect(struct fp_stack *stack, fp_socket_t socket, const struct fp_address *remote);
 
@@ -1084,8 +1092,8 @@ int32_t fp_connect(struct fp_stack *stack, fp_socket_t socket, const struct fp_a
 int32_t fp_shutdown(struct fp_stack *stack, fp_socket_t socket, int32_t how);
 
 /*
- Closes a socket: what was written is still delivered. Never waits. The handle is refused
- afterwards. Returns 0 or -FP_EBADF.
+ Closes a socket without waiting: written payload is still delivered afterwards. The handle is no
+ longer valid. Returns 0 or -FP_EBADF.
  */
 int32_t fp_close(struct fp_stack *stack, fp_socket_t socket);
 
@@ -1111,8 +1119,8 @@ int32_t fp_setsockopt(struct fp_stack *stack,
                       size_t len);
 
 /*
- Writes an option to `value`, and its length to `len`, which holds the room before. A structure is
- cut to the room, as in Linux. Returns 0 or an error number.
+ Writes an option to `value`, and its length to `len`. Before the call, `len` must have the number
+ of bytes at `value`; a structure is cut to this length, as in Linux. Returns 0 or an error number.
  */
 int32_t fp_getsockopt(struct fp_stack *stack,
                       fp_socket_t socket,
@@ -1123,15 +1131,15 @@ int32_t fp_getsockopt(struct fp_stack *stack,
 
 /*
  Writes the readiness of `count` sockets, and waits up to `wait_us` microseconds until one has an
- event; 0 does not wait, FP_FOREVER waits without end. Without the host's `wait` it does not wait
- either. Returns the number of sockets with events, or an error number.
+ event. With 0, or without the host's `wait`, it does not wait; with FP_FOREVER it waits without a
+ limit. Returns the number of sockets with events, or an error number.
  */
 int32_t fp_poll(struct fp_stack *stack, struct fp_pollfd *polls, size_t count, uint64_t wait_us);
 
 /*
  Writes to a connection, or sends a datagram to the connected peer. `flags` may be
- FP_MSG_DONTWAIT. A call that may wait returns when all bytes are written. Returns the number of
- bytes written, which may be less than `len` without waiting; -FP_EAGAIN if no byte was.
+ FP_MSG_DONTWAIT. A call that may wait returns when all bytes are written; a call that does not
+ wait may write fewer. Returns the number of bytes written; -FP_EAGAIN if no byte was written.
  */
 int32_t fp_send(struct fp_stack *stack,
                 fp_socket_t socket,
@@ -1141,7 +1149,7 @@ int32_t fp_send(struct fp_stack *stack,
 
 /*
  Sends a datagram to `to`, or writes to a connection, for which `to` must be NULL. A datagram is
- sent whole or not at all. Otherwise as `fp_send`.
+ sent whole or not at all. Otherwise like `fp_send`.
  */
 int32_t fp_sendto(struct fp_stack *stack,
                   fp_socket_t socket,
@@ -1151,9 +1159,9 @@ int32_t fp_sendto(struct fp_stack *stack,
                   const struct fp_address *to);
 
 /*
- Reads from a connection, or takes a datagram, whose bytes beyond `len` are lost. `flags` may be
- FP_MSG_PEEK, FP_MSG_DONTWAIT and FP_MSG_WAITALL. Returns the number of bytes; 0 at the end of a
- connection's stream; -FP_EAGAIN if nothing has arrived.
+ Reads from a connection, or takes a datagram; bytes of the datagram beyond `len` are lost. `flags`
+ may contain FP_MSG_PEEK, FP_MSG_DONTWAIT and FP_MSG_WAITALL. Returns the number of bytes read; 0
+ at the end of a connection's stream; -FP_EAGAIN if nothing has arrived.
  */
 int32_t fp_recv(struct fp_stack *stack,
                 fp_socket_t socket,
@@ -1162,7 +1170,7 @@ int32_t fp_recv(struct fp_stack *stack,
                 int32_t flags);
 
 /*
- Receives as `fp_recv`, and writes the sender of a datagram to `from` unless that is NULL.
+ Receives like `fp_recv`, and writes the sender of a datagram to `from` unless `from` is NULL.
  */
 int32_t fp_recvfrom(struct fp_stack *stack,
                     fp_socket_t socket,
@@ -1177,8 +1185,8 @@ int32_t fp_recvfrom(struct fp_stack *stack,
 uint32_t fp_version(void);
 
 /*
- Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and hold
- `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
+ Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and have at
+ least `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
  freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each start.
 
  Returns 0 and writes the stack to `stack`, or an error number: -FP_ENOMEM if the arena is too
@@ -1196,21 +1204,23 @@ int32_t fp_init(void *arena,
                 struct fp_stack **stack);
 
 /*
- Ends a stack without sending anything: the caller may use the arena again. Sockets should be
- closed before, and turns be made until their peers know. Returns 0 or an error number.
+ Ends a stack without sending anything; the caller may then use the arena again. Before that, the
+ caller should close all sockets and call `fp_turn` until the FINs are acknowledged, because the
+ peers would not learn of the end otherwise. Returns 0 or an error number.
  */
 int32_t fp_fini(struct fp_stack *stack);
 
 /*
  Makes a turn at the time `now_us`, in microseconds since a moment of the caller's choice: takes
- frames from the device, runs timers, and sends what is due. Time never goes back: an earlier time
- is taken as the latest. Returns FP_TURN_... flags, or an error number.
+ frames from the device, runs timers, and sends what is due. If `now_us` is earlier than in a
+ previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error number.
  */
 int32_t fp_turn(struct fp_stack *stack, uint64_t now_us);
 
 /*
- Writes the time at which the next turn is due to `at_us`; FP_FOREVER if only a frame or a call can
- make one necessary. A time in the past means at once. Returns 0 or an error number.
+ Writes the time at which the next turn is due to `at_us`; FP_FOREVER if no turn is due before a
+ frame arrives or another function is called. A time in the past means that a turn is due now.
+ Returns 0 or an error number.
  */
 int32_t fp_next_timeout(struct fp_stack *stack, uint64_t *at_us);
 

@@ -1,7 +1,7 @@
 //! Addresses and the interface, as C passes them.
 //!
-//! Rule: the fields are in host byte order, except the bytes of an address, which are in the order
-//! in which people write them.
+//! Rule: fields have host byte order, except addresses, whose bytes have the order in which people
+//! write them.
 
 use core::{
     ffi::c_char,
@@ -15,7 +15,7 @@ use crate::{
     text,
 };
 
-/// No address: of a gateway, that there is none.
+/// No address. As the family of a gateway, it means that there is no gateway.
 pub const FP_NONE: u8 = 0;
 /// An IPv4 address, in the first four bytes of `ip`.
 pub const FP_IPV4: u8 = 4;

@@ -1,8 +1,9 @@
 //! The global allocator: it allocates in the arena of the call that is in progress.
 //!
-//! Rule: only `fp_config_…`, `fp_needed` and `fp_init` allocate, each within [`within`], which names
-//! the heap. Nothing else in the library allocates. The only static variable of the library is the
-//! pointer to that heap: one for each thread with the feature `std`, otherwise one for the program.
+//! Rule: only `fp_config_…`, `fp_needed` and `fp_init` allocate. Each does so inside [`within`],
+//! which gets the heap as an argument. Nothing else in the library allocates. The only static
+//! variable of the library is the pointer to that heap: one for each thread with the feature `std`,
+//! otherwise one for the program.
 
 use core::{
     alloc::{GlobalAlloc, Layout},
@@ -36,7 +37,7 @@ fn current() -> *mut Heap {
         .unwrap_or(ptr::null_mut())
 }
 
-/// Replaces the current heap if it is `from`. Returns true if it was.
+/// Sets the current heap to `to` if it is `from`. Returns false if it is another heap.
 #[cfg(feature = "std")]
 fn exchange(from: *mut Heap, to: *mut Heap) -> bool {
     let exchanged = CURRENT.try_with(|cell| {
@@ -58,17 +59,17 @@ fn current() -> *mut Heap {
     CURRENT.load(core::sync::atomic::Ordering::Acquire)
 }
 
-/// Replaces the current heap if it is `from`. Returns true if it was.
+/// Sets the current heap to `to` if it is `from`. Returns false if it is another heap.
 #[cfg(not(feature = "std"))]
 fn exchange(from: *mut Heap, to: *mut Heap) -> bool {
     use core::sync::atomic::Ordering::{AcqRel, Acquire};
     CURRENT.compare_exchange(from, to, AcqRel, Acquire).is_ok()
 }
 
-/// Runs `call`, whose allocations are made in `heap`. `call` must return nothing that it allocated
-/// elsewhere than in `heap`, and the result may be freed only within the same heap.
+/// Runs `call`, whose allocations are made in `heap`. If the result has memory, this must be memory
+/// of `heap`, and it may be freed only by another call of `within` with the same heap.
 ///
-/// Returns [`FP_EBUSY`] if such a call is in progress.
+/// Returns [`FP_EBUSY`] if another call of `within` is in progress.
 pub(crate) fn within<R>(heap: &mut Heap, call: impl FnOnce() -> R) -> Result<R, Errno> {
     let heap = ptr::from_mut(heap);
     if !exchange(ptr::null_mut(), heap) {
@@ -79,10 +80,10 @@ pub(crate) fn within<R>(heap: &mut Heap, call: impl FnOnce() -> R) -> Result<R, 
     Ok(result)
 }
 
-// SAFETY: blocks come from one heap or from the system's allocator, which is chosen by address when
-// they are freed. A heap gives out each byte once (see `heap`). The pointer to the current heap is
-// valid during `within`, and only the thread inside uses it: it is the thread's own variable, or
-// without `std` only one call at a time is inside.
+// SAFETY: a block comes from a heap or from the system's allocator. When it is freed, its address
+// shows from which of the two. A heap gives out each byte once (see `heap`). The pointer to the
+// current heap is valid during `within`, and only the thread inside `within` uses it: with `std` each
+// thread has its own pointer, and without `std` only one call of `within` is in progress.
 unsafe impl GlobalAlloc for Arenas {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let heap = current();

@@ -1,8 +1,8 @@
-//! Settings: every knob by name or by number, and presets by name.
+//! Settings: every knob (setting) by name or by number, and presets by name.
 //!
 //! Rule: a configuration is an array of numbers, one for each knob. The caller may copy and change
-//! it in any way, because each number is checked again when it is used. This file has no knob of
-//! its own: names and ranges are those of `fullpipe::Config`.
+//! it in any way, because each number is checked again when it is used. This file defines no knob:
+//! names and ranges are those of `fullpipe::Config`.
 
 use core::{
     ffi::c_char,
@@ -27,9 +27,9 @@ mod tests;
 /// Number of knobs. The header's value is written by xtask.
 pub const FP_KNOBS: usize = Config::COUNT;
 
-/// Every knob of a stack, as numbers: bytes and counts as they are, times in microseconds, 0 or 1
-/// for a switch, and the place in the documented list for a choice. `value` is indexed by
-/// FP_KNOB_... . Needed until `fp_init` returns.
+/// Every knob (setting) of a stack, as a number: bytes and counts directly, times in microseconds, 0
+/// or 1 for a switch, and the index in the documented list of names for a choice. `value` is indexed
+/// by FP_KNOB_... . Needed until `fp_init` returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FpConfig {
@@ -46,8 +46,8 @@ impl FpConfig {
         Self { value }
     }
 
-    /// Returns the configuration for Rust; [`FP_ERANGE`] if a value is not legal. Contradictions are
-    /// not found here.
+    /// Returns the configuration for Rust; [`FP_ERANGE`] if a value is not legal. Does not check if
+    /// values contradict each other.
     pub(crate) fn read(&self) -> Result<Config, Errno> {
         let mut config = Config::default();
         let mut values = self.value.iter().enumerate();
@@ -82,7 +82,7 @@ pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Err
     Ok(unsafe { &mut *pointer })
 }
 
-/// Bytes of the heap for a call on a configuration: for texts of values and errors.
+/// Bytes of the heap for a call on a configuration. The call allocates texts of values and errors.
 const SCRATCH: usize = 3 * 1024;
 
 /// Runs `call` with a small heap on the stack of the caller.
@@ -96,7 +96,8 @@ pub(crate) fn with_scratch<R>(call: impl FnOnce() -> R) -> Result<R, Errno> {
     allocator::within(&mut heap, call)
 }
 
-/// Sets a knob or an alias, without the list of all names that an unknown name would need.
+/// Sets a knob or an alias. The name is looked up first, because for an unknown name
+/// `Config::set` would allocate a list of all names.
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Errno> {
     if alias::find_not_expressible(name).is_some() {
         return Err(Errno(FP_EOPNOTSUPP));
@@ -130,10 +131,10 @@ pub unsafe extern "C" fn fp_config_init(config: *mut FpConfig, preset: *const c_
     returned(init())
 }
 
-/// Sets the knob called `name` from text: "tcp.send_buffer" to "16K", "tcp.rto_min" to "200ms". The
-/// names of other systems are known too, see docs/knobs.md. Returns 0, -FP_ENOENT for an unknown
-/// name, -FP_EINVAL for a text that is not a value, -FP_ERANGE for a value that is not legal, or
-/// -FP_EOPNOTSUPP for a setting of another system that no knob expresses.
+/// Sets the knob called `name` from text, for example "tcp.send_buffer" to "16K" or "tcp.rto_min" to
+/// "200ms". `name` may also be a setting of another system, see docs/knobs.md. Returns 0, -FP_ENOENT
+/// for an unknown name, -FP_EINVAL for a text that is not a value, -FP_ERANGE for a value that is not
+/// legal, or -FP_EOPNOTSUPP for a setting of another system that no knob expresses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_config_set(
     config: *mut FpConfig,
@@ -152,7 +153,7 @@ pub unsafe extern "C" fn fp_config_set(
     returned(change())
 }
 
-/// Sets the knob with a number (FP_KNOB_...). Returns 0, -FP_ENOENT or -FP_ERANGE.
+/// Sets the knob with the number `knob` (FP_KNOB_...). Returns 0, -FP_ENOENT or -FP_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_config_set_number(config: *mut FpConfig, knob: u32, value: u64) -> i32 {
     let change = || {
@@ -171,8 +172,8 @@ pub unsafe extern "C" fn fp_config_set_number(config: *mut FpConfig, knob: u32, 
     returned(change())
 }
 
-/// Writes the value of a knob as text, cut to `len` bytes with its NUL. Returns the length of the
-/// whole text, -FP_ENOENT or -FP_ERANGE.
+/// Writes the value of a knob as text, cut to `len` bytes including the NUL. Returns the length of
+/// the whole text, -FP_ENOENT or -FP_ERANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_config_get(
     config: *const FpConfig,
@@ -228,8 +229,8 @@ pub unsafe extern "C" fn fp_config_check(
     returned(check())
 }
 
-/// Writes the name of a knob, cut to `len` bytes with its NUL. Returns the length of the name, or
-/// -FP_ENOENT.
+/// Writes the name of a knob, cut to `len` bytes including the NUL. Returns the length of the name,
+/// or -FP_ENOENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_knob_name(knob: u32, buffer: *mut c_char, len: usize) -> i32 {
     let write = || {

@@ -1,7 +1,7 @@
 //! A network device in C.
 //!
 //! Rule: a callback is called only during `fp_turn`, and must not call a function on the same stack:
-//! that returns -FP_EBUSY. Memory that a callback returns stays the driver's.
+//! such a call returns -FP_EBUSY. Memory that a callback returns belongs to the driver.
 
 use core::{ffi::c_void, ptr, slice};
 
@@ -18,7 +18,7 @@ pub const FP_DEVICE_CHECKSUM_TX: u32 = 1;
 /// The device counts the bytes that it has sent: `sent_bytes` is set.
 pub const FP_DEVICE_REPORTS_SENT: u32 = 2;
 
-/// Longest frame that a driver may pass or be asked for, in bytes.
+/// Longest frame in bytes that a driver may pass, or that the stack may ask memory for.
 const LONGEST_FRAME: usize = 1 << 17;
 
 /// Metadata of a received frame. All zero if the device offloads nothing.
@@ -37,8 +37,8 @@ pub struct FpReceived {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FpSending {
-    /// 1 if the device must add the bytes from `checksum_start` on and write the checksum at
-    /// `checksum_start + checksum_offset`. Only with FP_DEVICE_CHECKSUM_TX.
+    /// 1 if the device must compute the Internet checksum of the bytes from `checksum_start` on and
+    /// write it at `checksum_start + checksum_offset`. Only with FP_DEVICE_CHECKSUM_TX.
     pub checksum_partial: u8,
     /// Unused.
     pub reserved: u8,
@@ -46,7 +46,8 @@ pub struct FpSending {
     pub checksum_start: u16,
     /// Offset of the checksum field from `checksum_start`.
     pub checksum_offset: u16,
-    /// Payload of each segment that the device cuts from the frame; 0 sends it unchanged.
+    /// Payload of each segment that the device cuts from the frame; 0 if the device must send the
+    /// frame unchanged.
     pub segment_size: u16,
     /// Bytes of headers that the device repeats in front of each segment.
     pub header_len: u16,
@@ -78,10 +79,11 @@ pub struct FpDevice {
     /// Returns memory for a frame of `len` bytes, or NULL while the device is full. Two calls
     /// without `send` between them lend the same memory.
     pub lend: Option<unsafe extern "C" fn(context: *mut c_void, len: usize) -> *mut u8>,
-    /// Sends the first `len` bytes of the memory lent last.
+    /// Sends the first `len` bytes of the memory that the last call of `lend` returned.
     pub send:
         Option<unsafe extern "C" fn(context: *mut c_void, len: usize, sending: *const FpSending)>,
-    /// Sends what the device has collected; called at the end of a turn. May be NULL.
+    /// Sends the frames that the device has only collected in `send`. Called at the end of a turn.
+    /// May be NULL.
     pub flush: Option<unsafe extern "C" fn(context: *mut c_void)>,
     /// Returns the total length of the frames that have left the device. May be NULL without
     /// FP_DEVICE_REPORTS_SENT.

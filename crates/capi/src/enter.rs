@@ -1,8 +1,8 @@
 //! Entering a stack: one call at a time.
 //!
 //! Rule: the state of a stack is borrowed only through [`enter`], which sets a flag in the stack and
-//! fails if it is set. A second thread, or a callback that calls back, therefore gets an error and
-//! touches nothing.
+//! fails if the flag is set already. A second thread, or a callback that calls a function on the
+//! stack, therefore gets an error and changes nothing.
 
 use core::{
     cell::UnsafeCell,
@@ -42,7 +42,7 @@ pub(crate) struct StackState {
 }
 
 impl StackState {
-    /// Returns the present time. Time never goes back: an earlier time is taken as the latest.
+    /// Returns the present time. Time never goes back: if the clock does, the latest time is returned.
     pub(crate) fn now(&mut self) -> Instant {
         if let Some(now) = self.host.now {
             // SAFETY: the host system's callback gets its own context.
@@ -58,7 +58,7 @@ impl StackState {
     }
 }
 
-/// Latest time that a stack accepts: 142 years. Sums of times cannot overflow then.
+/// Latest time that a stack accepts: 142 years. This bound keeps sums of times from overflowing.
 pub(crate) const LATEST_US: u64 = 1 << 52;
 
 /// Exclusive access to a stack during one call.

@@ -1,7 +1,7 @@
 //! Error numbers, and the errors of the stack as error numbers.
 //!
-//! Rule: the numbers are those of Linux on every platform, because each C library has its own. A
-//! function returns them negated.
+//! Rule: the numbers are those of Linux on every platform, because C libraries differ in theirs. A
+//! function returns an error number negated.
 
 use fullpipe::{
     CloseReason, ConfigError, OpenError, SettingError, TcpError, UdpError, config::KnobError,
@@ -14,13 +14,14 @@ pub const FP_ENOENT: i32 = 2;
 pub const FP_EINTR: i32 = 4;
 /// No socket has this handle.
 pub const FP_EBADF: i32 = 9;
-/// Nothing to read, no room to write, or the time of the call is over: try again.
+/// There is nothing to read, no room to write, or the longest wait of the call has passed: try again.
 pub const FP_EAGAIN: i32 = 11;
 /// The arena is too small, or every entry of a table is in use.
 pub const FP_ENOMEM: i32 = 12;
 /// A pointer is null or not aligned.
 pub const FP_EFAULT: i32 = 14;
-/// Another call on this stack is in progress: of another thread, or of the caller of a callback.
+/// Another call on this stack is in progress: a call of another thread, or the call that called this
+/// callback.
 pub const FP_EBUSY: i32 = 16;
 /// An argument is not valid.
 pub const FP_EINVAL: i32 = 22;
@@ -60,16 +61,16 @@ pub const FP_ETIMEDOUT: i32 = 110;
 pub const FP_ECONNREFUSED: i32 = 111;
 /// The peer cannot be reached.
 pub const FP_EHOSTUNREACH: i32 = 113;
-/// The handshake has begun before.
+/// An earlier call has begun the handshake, which is not complete.
 pub const FP_EALREADY: i32 = 114;
-/// The handshake has begun.
+/// This call has begun the handshake, which is not complete.
 pub const FP_EINPROGRESS: i32 = 115;
 
 /// The reason that a call failed, as a positive error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Errno(pub(crate) i32);
 
-/// Returns the result of a call as C sees it: a value that is not negative, or an error number.
+/// Returns the result of a call for C: a value that is not negative, or a negated error number.
 pub(crate) fn returned(result: Result<i32, Errno>) -> i32 {
     result.unwrap_or_else(|Errno(number)| -number)
 }

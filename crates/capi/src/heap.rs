@@ -73,7 +73,8 @@ impl Heap {
             let (bytes, next) = unsafe { ((*free).size, (*free).next) };
             let gap = (free as usize).next_multiple_of(layout.align()) - free as usize;
             if gap <= bytes && size <= bytes - gap {
-                // `gap` is a multiple of the unit, because the block is and so are alignments above.
+                // `gap` is a multiple of the unit: blocks begin at multiples of the unit, and so does
+                // every larger alignment.
                 return self.take(before, free, gap, size);
             }
             (before, free) = (free, next);
@@ -81,7 +82,8 @@ impl Heap {
         ptr::null_mut()
     }
 
-    /// Takes `size` bytes out of the block `free`, which begin `gap` bytes behind its start.
+    /// Allocates `size` bytes of the free block `free`, from `gap` bytes after its start on. The
+    /// remaining parts before and after them stay free.
     fn take(&mut self, before: *mut Free, free: *mut Free, gap: usize, size: usize) -> *mut u8 {
         // SAFETY: `free` is in the list, and `gap + size` is at most its size. All sizes are
         // multiples of the unit, so the remainder is empty or large enough for a `Free`.

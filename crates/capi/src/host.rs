@@ -1,7 +1,7 @@
-//! The callbacks of the host system: its clock, and its way to wait.
+//! The callbacks of the host system: its clock, and its function that waits.
 //!
-//! Rule: no call blocks unless the host system gives `wait`. A call that blocks holds no state of
-//! the stack while it waits: the stack can be turned and other calls made meanwhile.
+//! Rule: no call blocks unless the host system provides `wait`. A call that waits does not borrow
+//! the stack's state, so other calls on the stack, `fp_turn` among them, can be made during the wait.
 
 use core::ffi::c_void;
 
@@ -15,14 +15,15 @@ pub const FP_FOREVER: u64 = u64::MAX;
 pub struct FpHost {
     /// Passed to each callback.
     pub context: *mut c_void,
-    /// Returns the time in microseconds, as passed to `fp_turn`. Without it, calls happen at the time
-    /// of the last `fp_turn`. Must not call functions on the stack. May be NULL.
+    /// Returns the time in microseconds, on the clock whose times are passed to `fp_turn`. Must not
+    /// call functions on the stack. May be NULL: then each call happens at the time of the last
+    /// `fp_turn`.
     pub now: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
-    /// Waits until something may have changed or the time `until_us` is reached, and returns 0; a
-    /// negative error number ends the call that waits, which returns that number. On a system with
-    /// one thread the callback calls `fp_turn`, and sleeps until a frame arrives or
-    /// `fp_next_timeout`. With several threads it releases the lock of the stack and waits for the
-    /// thread that turns the stack. May be NULL: then no call blocks.
+    /// Waits until something may have changed or the time `until_us` is reached, and returns 0. If it
+    /// returns a negative error number, the call that waits ends and returns that number. On a system
+    /// with one thread the callback calls `fp_turn`, and sleeps until a frame arrives or the time of
+    /// `fp_next_timeout` has come. With several threads it releases the program's lock of the stack
+    /// and waits for the thread that calls `fp_turn`. May be NULL: then no call blocks.
     pub wait: Option<unsafe extern "C" fn(context: *mut c_void, until_us: u64) -> i32>,
 }
 

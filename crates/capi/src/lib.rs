@@ -1,12 +1,12 @@
 //! The C interface of fullpipe: `fullpipe.h`, `libfullpipe.a` and `libfullpipe.so`.
 //!
-//! Rule: no argument of a caller causes undefined behaviour that this crate could detect. Every
-//! function checks its pointers for null and alignment, its handles against a table with
-//! generations, its lengths, and that no other call on the same stack is in progress; it returns
-//! a negative error number otherwise.
+//! Rule: a wrong argument that this crate can detect causes an error, not undefined behaviour. Every
+//! function checks its pointers for null and alignment, its handles against a table, its lengths,
+//! and that no other call on the same stack is in progress. If a check fails, the function returns a
+//! negative error number.
 //!
-//! The functions translate between C and the crate `fullpipe` and decide nothing about packets. All
-//! memory of a stack lies in the arena that the caller passes to `fp_init` (`heap`, `allocator`).
+//! The functions translate between C and the crate `fullpipe`, and contain no rules of protocols.
+//! All memory of a stack lies in the arena that the caller passes to `fp_init` (`heap`, `allocator`).
 #![cfg_attr(not(feature = "std"), no_std)]
 // The safety conditions of each function are in fullpipe.h, for its readers in C.
 #![allow(

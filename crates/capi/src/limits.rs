@@ -1,4 +1,4 @@
-//! The limits of a connection: what stops it from sending more, and for how long.
+//! The limits of a connection: the bounds that stop it from sending more, with their times.
 //!
 //! Rule: the numbers, names and order are those of `fullpipe::Limit` and `fullpipe::ReceiveLimit`;
 //! the header lists them as FP_LIMIT_... and FP_RECEIVE_LIMIT_... .
@@ -38,9 +38,9 @@ pub struct FpLimits {
     pub send_now: u32,
     /// The present limit of the receiver (FP_RECEIVE_LIMIT_...).
     pub receive_now: u32,
-    /// By the sender's limit (FP_LIMIT_...).
+    /// Time and bytes of each limit of the sender, indexed by FP_LIMIT_... .
     pub send: [FpShare; FP_LIMIT_COUNT],
-    /// By the receiver's limit (FP_RECEIVE_LIMIT_...).
+    /// Time and bytes of each limit of the receiver, indexed by FP_RECEIVE_LIMIT_... .
     pub receive: [FpShare; FP_RECEIVE_LIMIT_COUNT],
 }
 
@@ -69,8 +69,8 @@ impl FpLimits {
     }
 }
 
-/// Writes the name of a limit of the sender (FP_LIMIT_...), cut to `len` bytes with its NUL. Returns
-/// the length of the name, or -FP_ENOENT.
+/// Writes the name of a limit of the sender (FP_LIMIT_...), cut to `len` bytes including the NUL.
+/// Returns the length of the name, or -FP_ENOENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_limit_name(limit: u32, buffer: *mut c_char, len: usize) -> i32 {
     let limit = Limit::ALL.get(limit as usize).map(|limit| limit.name());
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn fp_limit_name(limit: u32, buffer: *mut c_char, len: usi
     returned(unsafe { name(limit, buffer, len) })
 }
 
-/// Writes the name of a limit of the receiver (FP_RECEIVE_LIMIT_...), as `fp_limit_name`.
+/// Writes the name of a limit of the receiver (FP_RECEIVE_LIMIT_...), otherwise like `fp_limit_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_receive_limit_name(limit: u32, buffer: *mut c_char, len: usize) -> i32 {
     let limit = ReceiveLimit::ALL

@@ -6,9 +6,9 @@
 use core::panic::PanicInfo;
 
 unsafe extern "C" {
-    /// Called when the stack finds a bug of its own. `file` has `file_len` bytes and no NUL at the
-    /// end. The function must not return. The program defines it; libraries built with std, as for
-    /// Linux, call `abort` instead.
+    /// Called when the stack detects a bug of its own. `file` has `file_len` bytes and no NUL at the
+    /// end. The program defines this function, which must not return. Libraries built with std, as
+    /// for Linux, call `abort` instead.
     fn fp_on_panic(file: *const u8, file_len: usize, line: u32) -> !;
 }
 

@@ -1,7 +1,7 @@
 //! The life of a stack: `fp_init`, `fp_turn`, `fp_next_timeout`, `fp_fini`.
 //!
-//! Rule: the arena is the only memory of a stack. Its beginning is the stack itself, the rest is the
-//! heap of its tables and packet memory.
+//! Rule: the arena is the only memory of a stack. The stack itself lies at the beginning, and the
+//! rest of the arena is a heap for the stack's tables and packet memory.
 
 use core::{
     cell::UnsafeCell,
@@ -27,16 +27,16 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Version of this header. `fp_version` returns that of the library; the numbers of knobs and limits
-/// belong to one version.
+/// Version of this header. It must equal `fp_version()`, the version of the library, because the
+/// numbers of knobs and limits may differ between versions.
 pub const FP_VERSION: u32 = 100;
 
 /// Alignment of an arena in bytes.
 pub const FP_ARENA_ALIGN: usize = 16;
 
-/// A flag of `fp_turn`: the budget was used up or a timer is due; call again at once.
+/// A flag of `fp_turn`: the turn's budget of work was used up or a timer is due; call again at once.
 pub const FP_TURN_MORE_WORK: i32 = 1;
-/// A flag of `fp_turn`: the device was full; call again when it has sent a frame.
+/// A flag of `fp_turn`: the device was full; call again when the device has sent a frame.
 pub const FP_TURN_DEVICE_FULL: i32 = 2;
 
 /// A flag of `fp_turn`: a frame was received.
@@ -49,10 +49,11 @@ const _: () = assert!(align_of::<FpStack>() <= FP_ARENA_ALIGN && UNIT <= FP_AREN
 /// Bytes at the start of an arena for the stack itself.
 const HEAD: usize = size_of::<FpStack>().next_multiple_of(FP_ARENA_ALIGN);
 
-/// Bytes for rounding the sizes of blocks, and for short texts while a stack is built.
+/// Spare bytes: sizes of allocations are rounded up, and short texts are allocated while a stack is
+/// built.
 const SPARE: u64 = 4 * 1024;
 
-/// Returns the bytes of an arena.
+/// Returns the bytes that an arena needs.
 pub(crate) fn needed(config: &Config) -> u64 {
     let sockets = SocketTable::bytes(config);
     HEAD as u64 + config.memory_needed() + sockets + SPARE
@@ -64,8 +65,8 @@ pub extern "C" fn fp_version() -> u32 {
     FP_VERSION
 }
 
-/// Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and hold
-/// `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
+/// Creates a stack in `len` bytes at `arena`, which must be aligned to FP_ARENA_ALIGN and have at
+/// least `fp_needed(config)` bytes. The arena belongs to the stack until `fp_fini`; nothing has to be
 /// freed. `host` may be NULL. `secret` has 16 bytes that peers do not know, different at each start.
 ///
 /// Returns 0 and writes the stack to `stack`, or an error number: -FP_ENOMEM if the arena is too
@@ -150,8 +151,9 @@ fn check_arena(arena: *mut c_void, len: usize, config: &Config) -> Result<(), Er
     Ok(())
 }
 
-/// Ends a stack without sending anything: the caller may use the arena again. Sockets should be
-/// closed before, and turns be made until their peers know. Returns 0 or an error number.
+/// Ends a stack without sending anything; the caller may then use the arena again. Before that, the
+/// caller should close all sockets and call `fp_turn` until the FINs are acknowledged, because the
+/// peers would not learn of the end otherwise. Returns 0 or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_fini(stack: *mut FpStack) -> i32 {
     // SAFETY: the caller passes a stack.
@@ -163,8 +165,8 @@ pub unsafe extern "C" fn fp_fini(stack: *mut FpStack) -> i32 {
 }
 
 /// Makes a turn at the time `now_us`, in microseconds since a moment of the caller's choice: takes
-/// frames from the device, runs timers, and sends what is due. Time never goes back: an earlier time
-/// is taken as the latest. Returns FP_TURN_... flags, or an error number.
+/// frames from the device, runs timers, and sends what is due. If `now_us` is earlier than in a
+/// previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_turn(stack: *mut FpStack, now_us: u64) -> i32 {
     let turned = || {
@@ -175,7 +177,7 @@ pub unsafe extern "C" fn fp_turn(stack: *mut FpStack, now_us: u64) -> i32 {
             stack, device, now, ..
         } = &mut *entered;
         let turned = turn(stack, device, *now);
-        // The state of each socket is asked for by poll, so the queue of changes is not needed.
+        // Discard events: callers ask for the state of each socket with `fp_poll`.
         while stack.next_event().is_some() {}
         let flags = [
             (turned.more_work, FP_TURN_MORE_WORK),
@@ -191,8 +193,9 @@ pub unsafe extern "C" fn fp_turn(stack: *mut FpStack, now_us: u64) -> i32 {
     returned(turned())
 }
 
-/// Writes the time at which the next turn is due to `at_us`; FP_FOREVER if only a frame or a call can
-/// make one necessary. A time in the past means at once. Returns 0 or an error number.
+/// Writes the time at which the next turn is due to `at_us`; FP_FOREVER if no turn is due before a
+/// frame arrives or another function is called. A time in the past means that a turn is due now.
+/// Returns 0 or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_next_timeout(stack: *mut FpStack, at_us: *mut u64) -> i32 {
     let next = || {
@@ -215,15 +218,15 @@ pub struct FpMemory {
     pub blocks: u32,
     /// Bytes of a block (knob pool.block_size).
     pub block_size: u32,
-    /// Blocks that hold nothing. Some of them may be promised to windows.
+    /// Blocks that contain nothing. Some of them may be reserved.
     pub free_blocks: u32,
-    /// Blocks promised to windows and buffers, and not yet in use.
+    /// Blocks reserved for windows and buffers, and not yet in use.
     pub promised_blocks: u32,
-    /// Most blocks that were in use at the same time.
+    /// Largest number of blocks that were in use at the same time.
     pub peak_blocks: u32,
     /// Unused.
     pub reserved: u32,
-    /// Bytes of the arena that hold the stack. `fp_needed` is more, because it is an upper bound.
+    /// Bytes of the arena in use. `fp_needed` returns more, because it returns an upper bound.
     pub arena_used: u64,
 }
 

@@ -6,7 +6,7 @@
 
 use fullpipe::{Duration, Info, RecoveryState, TcpState};
 
-/// State of a connection: `struct tcp_info` of Linux, with its names of fields.
+/// State of a connection: `struct tcp_info` of Linux, with the same names of fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FpTcpInfo {
@@ -16,7 +16,7 @@ pub struct FpTcpInfo {
     pub tcpi_probes: u8,
     pub tcpi_backoff: u8,
     pub tcpi_options: u8,
-    /// `tcpi_snd_wscale` in the low four bits, `tcpi_rcv_wscale` in the others.
+    /// `tcpi_snd_wscale` in the low four bits, `tcpi_rcv_wscale` in the high four bits.
     pub tcpi_wscales: u8,
     /// `tcpi_delivery_rate_app_limited` in the lowest bit.
     pub tcpi_flags: u8,
@@ -128,7 +128,7 @@ impl FpTcpInfo {
     }
 }
 
-/// Returns the number of a state in Linux.
+/// Returns the number that a TCP state has in Linux.
 const fn state(state: TcpState) -> u8 {
     match state {
         TcpState::Established => 1,

@@ -1,7 +1,7 @@
 //! Strings of C: reading them, and writing text into a caller's buffer.
 //!
-//! Rule: a string that is read ends within [`LONGEST`] bytes, so that a missing NUL is found early.
-//! Text that is written always ends with NUL and is cut to the buffer, as by `snprintf`.
+//! Rule: a string that is read must end within [`LONGEST`] bytes, so that a missing NUL is detected
+//! early. Text that is written always ends with NUL and is cut to the buffer, as by `snprintf`.
 
 use core::{
     ffi::{CStr, c_char},
@@ -33,7 +33,7 @@ pub(crate) unsafe fn read<'a>(text: *const c_char) -> Result<&'a str, Errno> {
 /// A caller's buffer that text is written into.
 pub(crate) struct TextBuffer<'a> {
     bytes: &'a mut [u8],
-    /// Bytes of the whole text, even if they did not fit.
+    /// Bytes of the whole text, including those that did not fit.
     len: usize,
 }
 

@@ -1,6 +1,7 @@
 //! The length of a test and the rate of a sender.
 //!
-//! Rule: these are the values that a client's header carries.
+//! Rule: both have the forms that a client's header can carry: a time or bytes; bits or writes per
+//! second.
 
 use core::time::Duration;
 

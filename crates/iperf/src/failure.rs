@@ -15,12 +15,12 @@ pub enum Failure {
     Connection(TcpError),
     /// A call on the UDP socket was refused.
     Udp(UdpError),
-    /// The peer sent nothing for ten seconds, or did not answer the last datagram.
+    /// A TCP peer sent nothing for ten seconds, or a UDP server did not answer the last datagram.
     Silence,
 }
 
 impl Failure {
-    /// Failure of a connection that ended for `reason`.
+    /// Returns the failure of a connection that ended for `reason`.
     pub(crate) const fn ended(reason: CloseReason) -> Self {
         Self::Connection(TcpError::Ended(reason))
     }

@@ -1,8 +1,8 @@
 //! The headers of iperf 2.1.8: of a TCP stream, of a datagram, of a UDP report.
 //!
-//! Rule: all fields are big-endian. Bytes that are not a header are payload of a client without
-//! options. The layouts follow captures of iperf 2.1.8. Fields of options that are not implemented
-//! are written as 0 and ignored when read.
+//! Rule: all fields are big-endian. A client without options sends no header; its first bytes are
+//! then payload. The layouts follow captures of iperf 2.1.8. Fields of options that are not
+//! implemented are written as 0 and ignored when read.
 
 use core::time::Duration;
 
@@ -124,9 +124,8 @@ impl ClientHeader {
         );
     }
 
-    /// Returns the number of bytes that [`parse`](Self::parse) needs to decide
-    /// whether a stream that begins with `head` has a header: 4, or
-    /// [`CLIENT_LEN`] once the flags have been read and announce one.
+    /// Returns the number of bytes of the stream that [`parse`](Self::parse) needs, if the stream
+    /// begins with `head`: 4, or [`CLIENT_LEN`] if `head` contains flags that announce a header.
     pub fn bytes_needed(head: &[u8]) -> usize {
         match word(head, 0) {
             None => 4,
@@ -168,8 +167,8 @@ fn is_extended(flags: u32) -> bool {
     flags & EXTEND != 0 && flags & LENGTH_GIVEN != 0 && length as usize >= CLIENT_LEN
 }
 
-/// Returns true for a complete header whose flags announce a header and whose major version is
-/// that of iperf 2.1.8. Payload rarely meets both conditions.
+/// Returns true if `bytes` are long enough for a header, have flags that announce one, and have the
+/// major version of iperf 2.1.8. Payload rarely meets all these conditions.
 fn is_header(bytes: &[u8]) -> bool {
     bytes.len() >= CLIENT_LEN
         && word(bytes, 0).is_some_and(is_extended)
@@ -193,7 +192,7 @@ fn amount_from_wire(word: u32) -> Amount {
     if amount < 0 {
         Amount::Time(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
     } else if amount == i32::MAX {
-        // The field's largest value means at least that many bytes, so the amount is unknown.
+        // The field's largest value means "this many bytes or more", so the amount is unknown.
         Amount::Bytes(u64::MAX)
     } else {
         Amount::Bytes(u64::from(amount.unsigned_abs()))
@@ -213,7 +212,7 @@ pub fn acknowledgement() -> [u8; ACK_LEN] {
 /// The header of every datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramHeader {
-    /// Sequence number, from 1; negative for the last datagram.
+    /// Sequence number, counted from 1; its negative for the last datagram.
     pub id: i64,
     /// Send time on the sender's clock, since the Unix epoch.
     pub sent: Duration,

@@ -1,7 +1,7 @@
 //! The result of one test, and its text.
 //!
-//! Rule: the text is made without floating point and without memory, because small processors
-//! have neither to spare.
+//! Rule: the text is made without floating point and without allocation, because small processors
+//! may have no floating-point unit and no allocator.
 
 use core::{fmt, net::SocketAddr};
 
@@ -29,7 +29,7 @@ pub struct Limits {
     pub sender: LimitClock,
     /// Time and bytes by limit, as a receiver.
     pub receiver: ReceiveClock,
-    /// Time of this copy.
+    /// Time at which the clocks were copied.
     pub at: Instant,
 }
 
@@ -52,7 +52,7 @@ pub struct Report {
     pub peer: SocketAddr,
     /// Counts of this end.
     pub span: Span,
-    /// Counts of the peer, which a UDP server sends to its client.
+    /// Counts of the UDP server, as the server reported them to its client; otherwise `None`.
     pub at_peer: Option<Span>,
     /// Limits of the connection; `None` for UDP.
     pub limits: Option<Limits>,
@@ -71,7 +71,8 @@ impl fmt::Display for TestKind {
     }
 }
 
-/// Prints the test in one line, each direction's limits in a line, and the failure in a line.
+/// Prints one line for the test, one line for the limits as a sender, one for the limits as a
+/// receiver, and one for the failure.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -143,8 +144,8 @@ impl fmt::Display for Limits {
 /// Largest number of limits of one direction.
 const LIMITS: usize = 32;
 
-/// Writes the limits of `role` with their shares of the time, largest first, without those below
-/// 0.1 %.
+/// Writes the limits of `role` (sender or receiver) with their shares of the time, largest first.
+/// Limits with less than 0.1 % of the time are left out.
 fn shares(
     f: &mut fmt::Formatter<'_>,
     role: &str,

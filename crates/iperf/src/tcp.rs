@@ -1,7 +1,7 @@
-//! TCP: the client, and the server of a few connections at a time.
+//! TCP: the client, and a server that serves a few connections at a time.
 //!
-//! Rule: payload is neither made nor kept. Senders write from one constant, and receivers count
-//! the stack's own blocks in place.
+//! Rule: payload is neither generated nor copied. Senders write from one constant, and receivers
+//! count bytes that stay in the stack's blocks.
 
 mod client;
 mod server;
@@ -43,7 +43,7 @@ struct Flow {
     started: Instant,
     last_arrival: Instant,
     tally: Tally,
-    /// Position in a write that was accepted in part.
+    /// Bytes of the present write that were accepted; 0 between writes.
     written: usize,
     /// The last write was refused.
     is_blocked: bool,
@@ -70,9 +70,9 @@ impl Flow {
         }
     }
 
-    /// Writes as much of `remaining` as the stack takes, in writes of `length`. After a refusal
-    /// waits until the connection is writable: a write that is refused again is work for the stack,
-    /// and a device that repeated it in each turn would never sleep.
+    /// Writes as much of `remaining` as the stack accepts, in writes of `length` bytes. After a
+    /// refused write it does not try again until the connection is writable. Repeated refusals would
+    /// make work for the stack in each turn, and the device would never sleep.
     fn send(
         &mut self,
         remaining: &mut Remaining,
@@ -105,7 +105,7 @@ impl Flow {
         }
     }
 
-    /// Reads and counts all that has arrived; the first bytes are copied to `head`.
+    /// Reads and counts all that has arrived. The first bytes of the stream are copied to `head`.
     fn receive(
         &mut self,
         head: &mut Head,
@@ -127,9 +127,10 @@ impl Flow {
         }
     }
 
-    /// Reads what the peer still sends, without counting it. Returns true at its FIN.
+    /// Reads what the peer still sends, without counting it. Returns true at the peer's FIN.
     ///
-    /// Unacknowledged payload is not silence: the stack retransmits it, and gives up by itself.
+    /// While payload is unacknowledged, the peer does not count as silent: the stack retransmits the
+    /// payload, and ends the connection itself if no ACK arrives.
     fn drain(&mut self, stack: &mut Stack, now: Instant) -> Result<bool, Failure> {
         let sent = self.tally;
         let read = self.receive(&mut Head::default(), stack, now);
@@ -157,7 +158,7 @@ impl Flow {
             .tcp_info(self.id, now)
             .ok()
             .map(|info| Limits::from(&info));
-        // The peer's last ACK or reset may have ended the connection already.
+        // This fails if the peer's last ACK or reset has already ended the connection.
         let _ = match failure {
             None => stack.tcp_close(self.id, now),
             Some(_) => stack.tcp_abort(self.id, now),

@@ -1,7 +1,7 @@
 //! The interface of every tester, and the parts that clients share.
 //!
-//! Rule: `poll` does all that can be done at `now`, and says when it must be called again even if
-//! no frame arrives.
+//! Rule: `poll` does all that can be done at `now`, and returns the time at which it must be called
+//! again even if no frame arrives.
 
 use core::net::SocketAddr;
 
@@ -25,12 +25,12 @@ pub trait Tester {
 
 /// The outcome of [`Tester::poll`].
 #[derive(Debug)]
-// A report is made once a test, and there is no allocator to put it in.
+// A report is large but made only once a test, and without an allocator there is no box for it.
 #[allow(clippy::large_enum_variant)]
 pub enum Event {
     /// A test has ended.
     Ended(Report),
-    /// Nothing more to do before the next frame, or before this time.
+    /// There is nothing more to do until the next frame or until this time.
     Waits(Option<Instant>),
 }
 
@@ -47,11 +47,12 @@ pub struct TestPlan {
     pub rate: Rate,
     /// The server sends. UDP ignores it.
     pub reverse: bool,
-    /// A TCP client announces its test in a header. A reversed test has one in any case.
+    /// A TCP client announces its test in a header. A reversed test always has a header.
     ///
-    /// The stock server answers a header with 28 bytes, and the receive window that opens for them
-    /// takes memory from the sender: half of a pool of 36 blocks of 196 bytes. The iperf of NuttX
-    /// sends no header; the stock server then leaves the first four bytes out of its count.
+    /// Without a header, more packet memory is left for sending: the stock server answers a header
+    /// with 28 bytes, and the receive window that then opens reserves half of a pool of 36 blocks of
+    /// 196 bytes. The iperf of NuttX sends no header either. The stock server does not count the
+    /// first four bytes of such a test.
     pub sends_header: bool,
 }
 
@@ -91,7 +92,7 @@ impl Remaining {
         }
     }
 
-    /// Returns the size of the next write, at most `length`; 0 at the end.
+    /// Returns the size of the next write, at most `length`; 0 if nothing remains.
     pub(crate) fn next_length(&self, length: usize, now: Instant) -> usize {
         if self.end.is_some_and(|end| now >= end) {
             return 0;

@@ -64,7 +64,7 @@ fn host(last: u8, settings: &[(&str, &str)]) -> Stack {
 
 /// Runs both testers until each has reported a test, and checks that all memory is free.
 ///
-/// `loses` decides for each frame of the client, by its number, whether it is lost.
+/// `loses` gets the number of each frame of the client, and returns true if the frame is lost.
 fn run(
     hosts: &mut [Stack; 2],
     testers: [&mut dyn Tester; 2],
@@ -84,7 +84,7 @@ fn run(
     };
     while reports.iter().any(Option::is_none) || !free(hosts) {
         for (index, host) in hosts.iter_mut().enumerate() {
-            // As on a device, which sleeps until something is due.
+            // A tester must reach a state in which a device would sleep.
             for again in 0.. {
                 assert!(again < 100, "{index} does not sleep at {now:?}");
                 turn(host, &mut ports[index], now);

@@ -1,7 +1,7 @@
 //! UDP: the client, which paces its datagrams, and the server, which counts losses.
 //!
-//! Rule: all clients of a server share one socket and are told apart by their addresses. The last
-//! datagram has a negative number; the server answers it with its counts.
+//! Rule: a server has one socket for all clients and distinguishes them by their addresses. The
+//! last datagram has a negative number; the server answers it with the server's counts.
 
 mod client;
 mod server;

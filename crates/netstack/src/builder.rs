@@ -54,7 +54,8 @@ impl NetstackBuilder {
         self
     }
 
-    /// Sets a knob of the stack by its name, after the limits.
+    /// Sets a knob (a setting of the stack) by its name. It replaces the value that follows from
+    /// the limits.
     #[must_use]
     pub fn set(mut self, knob: &str, value: &str) -> Self {
         self.knobs.push((knob.to_string(), value.to_string()));
@@ -64,7 +65,7 @@ impl NetstackBuilder {
     /// Checks the limits and the knobs, as [`start`](Self::start) does.
     ///
     /// # Errors
-    /// The reason for which they are refused.
+    /// Returns the reason for which a limit or a knob is refused.
     pub fn check(&self) -> Result<(), String> {
         let config = self.config()?;
         config.validate().map_err(|error| error.to_string())
@@ -73,8 +74,8 @@ impl NetstackBuilder {
     /// Starts the stack over `device`. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// `InvalidInput` for a limit, a knob or an address that cannot work; otherwise the error of
-    /// the device or of the system.
+    /// Returns `InvalidInput` for a limit, a knob or an address that cannot work; otherwise the
+    /// error of the device or of the system.
     pub fn start(self, device: impl HostDevice + 'static) -> io::Result<(TcpFlows, UdpFlows)> {
         let refused = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
         let config = self.config().map_err(refused)?;
@@ -101,7 +102,7 @@ impl NetstackBuilder {
             ("stack.connections", &flows),
             ("stack.orphans", &flows),
             ("stack.half_open", &flows),
-            // A relay writes whole pieces, so nothing is gained by waiting for more.
+            // Nagle's algorithm would only delay a flow: a relay writes all that it has at once.
             ("tcp.nagle", "false"),
             // All flows may come from one host.
             ("stack.half_open_per_source", &flows),

@@ -1,8 +1,9 @@
-//! TCP and UDP flows out of any stream of IP packets, for tokio.
+//! TCP and UDP flows for tokio, made from any stream of IP packets.
 //!
-//! Rule: the stack (`fullpipe`) has all state of TCP, and `fullpipe-host` drives it. This crate only
-//! hands out flows: it joins a decision with its connection, and sorts datagrams by flow. All memory
-//! is bounded: payload by the pool of the stack, flows by its tables, datagrams by a limit in bytes.
+//! Rule: the stack (`fullpipe`) has all state of TCP, and `fullpipe-host` drives the stack. This
+//! crate only hands out flows: it asks the program about each SYN, returns the connection of an
+//! admitted SYN, and sorts datagrams by flow. All memory is bounded: payload by the pool of the
+//! stack, flows by the stack's tables, waiting datagrams by a limit in bytes.
 //!
 //! # Guide
 //!
@@ -11,9 +12,9 @@
 //! 2. [`TcpFlows::next`] returns each SYN as a [`TcpRequest`]. The program decides:
 //!    [`TcpRequest::admit`] returns the [`TcpFlow`], [`TcpRequest::refuse`] sends a reset or an ICMP
 //!    error.
-//! 3. [`UdpFlows::next`] returns a [`UdpFlow`] for each pair of ends.
+//! 3. [`UdpFlows::next`] returns a [`UdpFlow`] for each pair of a peer and a destination.
 //! 4. [`relay`] copies a flow to another stream and back, with half-close, an idle timeout, and a
-//!    [`RelayClock`] that measures which side is waited for.
+//!    [`RelayClock`] that measures how long the relay waits for each side.
 
 /// Compiles the example of the package's page.
 #[cfg(doctest)]

@@ -7,17 +7,18 @@ use std::time::Duration;
 /// Bounds of all flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// TCP flows at the same time, and SYNs that wait for a decision. A further SYN is dropped.
+    /// TCP flows that may be open at the same time, and SYNs that may wait for a decision at the
+    /// same time. A further SYN is dropped.
     pub tcp_flows: u32,
-    /// UDP flows at the same time. The datagrams of a further flow are dropped.
+    /// UDP flows that may be open at the same time. The datagrams of a further flow are dropped.
     pub udp_flows: usize,
     /// Packet memory for the payload of all TCP flows, in bytes.
     pub memory: u64,
-    /// Bytes of all datagrams that wait to be read. A further datagram is dropped.
+    /// Bytes that all unread datagrams together may have. A further datagram is dropped.
     pub udp_bytes: usize,
     /// Time without a datagram in either direction after which a UDP flow ends.
     pub udp_idle: Duration,
-    /// Time for the handshake of an admitted flow.
+    /// Longest time that the handshake of an admitted flow may take.
     pub admit_timeout: Duration,
 }
 

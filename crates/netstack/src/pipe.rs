@@ -1,8 +1,9 @@
 //! A device that is a pair of packet queues: one end for a stack, the other for any stream of IP
 //! packets.
 //!
-//! Rule: one datagram of a pair of local sockets is one packet. The kernel bounds the queues, and a
-//! full queue makes its writer wait. Packets have no link header and complete checksums.
+//! Rule: the two ends are Unix datagram sockets, and one datagram is one packet. The kernel bounds
+//! the queues, and a full queue makes its writer wait. Packets have complete checksums and no link
+//! header.
 
 use std::{
     io,
@@ -26,7 +27,7 @@ impl PipeDevice {
     /// Creates a pair of devices that exchange packets of at most `mtu` bytes.
     ///
     /// # Errors
-    /// The system refuses the sockets.
+    /// Fails if the system refuses the sockets.
     pub fn pair(mtu: usize) -> io::Result<(Self, Self)> {
         let (one, other) = UnixDatagram::pair()?;
         for socket in [&one, &other] {
@@ -39,7 +40,7 @@ impl PipeDevice {
     /// Creates a device and the pipe to its other end. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// The system refuses the sockets.
+    /// Fails if the system refuses the sockets.
     pub fn with_pipe(mtu: usize) -> io::Result<(Self, PacketPipe)> {
         let (device, other) = Self::pair(mtu)?;
         let pipe = tokio::net::UnixDatagram::from_std(other.socket)?;
@@ -68,7 +69,8 @@ impl HostDevice for PipeDevice {
     }
 }
 
-/// The end of a pair of packet queues that is no stack: packets of a tunnel, or of a test.
+/// The program's end of a pair of packet queues: the program passes packets, for example of a
+/// tunnel, to and from the stack at the other end.
 #[derive(Debug)]
 pub struct PacketPipe(tokio::net::UnixDatagram);
 
@@ -76,7 +78,7 @@ impl PacketPipe {
     /// Passes a packet to the stack; waits while the queue is full.
     ///
     /// # Errors
-    /// The stack is gone.
+    /// Fails if the stack has ended.
     pub async fn send(&self, packet: &[u8]) -> io::Result<()> {
         self.0.send(packet).await.map(drop)
     }
@@ -85,7 +87,7 @@ impl PacketPipe {
     /// `buffer` are lost.
     ///
     /// # Errors
-    /// The system refuses the call.
+    /// Fails if the system refuses the call.
     pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.recv(buffer).await
     }

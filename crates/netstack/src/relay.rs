@@ -1,8 +1,8 @@
 //! Copies between a flow and another stream, in both directions.
 //!
-//! Rule: the end of one direction is passed on, and the other direction goes on (half-close). A
-//! direction holds memory only while its sink accepts no bytes, so idle relays cost none. A sink
-//! that is full stops the reading of its source: back-pressure from end to end.
+//! Rule: when a source ends, its sink is closed, and the other direction goes on (half-close). A
+//! direction holds memory only while its sink accepts no bytes, so idle relays need none. While a
+//! sink is full, its source is not read: back-pressure from end to end.
 
 use std::{
     cell::RefCell,
@@ -26,16 +26,17 @@ const PIECE: usize = 64 << 10;
 const PIECES: u32 = 8;
 
 thread_local! {
-    /// The bytes of the piece that this thread copies now.
+    /// Buffer for the piece that this thread copies now.
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; PIECE].into());
 }
 
-/// Copies between `flow` and `other` until both directions have ended. Returns the bytes from the
-/// flow and to the flow. `clock` measures the side that each direction waits for.
+/// Copies between `flow` and `other` until both directions have ended. Returns the number of bytes
+/// from the flow and the number to the flow. `clock` measures how long each direction waits for
+/// each side.
 ///
 /// # Errors
-/// The error of the stream that failed first; `TimedOut` if nothing moved for `idle`. The caller
-/// drops both streams.
+/// Returns the error of the stream that failed first, or `TimedOut` if no byte was copied for
+/// `idle`. The caller should then drop both streams.
 pub async fn relay<F, O>(
     flow: &mut F,
     other: &mut O,
@@ -75,12 +76,13 @@ where
 struct Copying<'a> {
     side: RelaySide,
     clock: &'a RelayClock,
-    /// Bytes that were read and that the sink has not accepted, from `at` on.
+    /// Bytes of a piece that the sink did not accept at once.
     held: Vec<u8>,
+    /// Index of the first byte of `held` that the sink has not accepted yet.
     at: usize,
     /// The source has ended.
     is_over: bool,
-    /// The end was passed on.
+    /// The sink was closed after the source's end.
     is_closed: bool,
     moved: u64,
 }
@@ -98,7 +100,8 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Copies until a side makes it wait. Ready when the end was passed on.
+    /// Copies until the source has nothing to read or the sink is full. Ready once the source has
+    /// ended and the sink is closed.
     fn poll<R: AsyncRead, W: AsyncWrite>(
         &mut self,
         context: &mut Context<'_>,
@@ -143,12 +146,12 @@ impl<'a> Copying<'a> {
             };
             self.at += self.count(written?)?;
         }
-        // Free the memory: an idle relay holds none.
+        // Free the memory, because an idle relay must hold none.
         (self.held, self.at) = (Vec::new(), 0);
         Poll::Ready(Ok(()))
     }
 
-    /// Reads one piece and writes as much of it as the sink accepts; keeps the rest.
+    /// Reads one piece and writes as much of it as the sink accepts; keeps the rest in `held`.
     fn copy_piece<R: AsyncRead, W: AsyncWrite>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,7 +1,7 @@
 //! Clocks of a relay: the time that each direction waited for its source and for its sink.
 //!
-//! Rule: at every moment a direction waits for one side, works, or has ended, so the times add up to
-//! its age. The side that is waited for holds the direction back.
+//! Rule: the time of a direction is charged to its source or to its sink, until the direction ends.
+//! Time in which bytes are copied is not measured apart: it belongs to the wait before it.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -42,7 +42,7 @@ pub struct RelayReport {
     pub waiting: Waiting,
 }
 
-/// The accounts of both directions of a relay, which another task may read.
+/// The accounts of both directions of a relay. Other tasks may read them while the relay runs.
 #[derive(Debug)]
 pub struct RelayClock(Mutex<[Direction; 2]>);
 

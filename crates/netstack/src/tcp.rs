@@ -1,7 +1,8 @@
 //! TCP flows: each SYN is a request, and an admitted request becomes a stream.
 //!
-//! Rule: the stack keeps requests and connections; this file joins them by their ends. A request
-//! that is dropped without a decision is refused with a reset.
+//! Rule: the stack has the requests and the connections. This file finds the connection of an
+//! admitted request by its two addresses. A request that is dropped without a decision is refused
+//! with a reset.
 
 use std::{
     collections::HashMap,
@@ -25,7 +26,7 @@ use tokio::{
 
 use crate::limits::FlowLimits;
 
-/// The ends of a flow: its peer, and the destination that the peer asked for.
+/// The two addresses of a flow: of its peer, and of the destination that the peer wants to reach.
 type Ends = (SocketAddr, SocketAddr);
 
 /// The state that requests and flows share.
@@ -33,7 +34,7 @@ pub(crate) struct TcpShared {
     listener: TcpListener,
     runtime: Arc<Runtime>,
     limits: FlowLimits,
-    /// Admitted requests whose handshake is not complete.
+    /// Admitted requests whose handshake is not complete, with the task that waits for it.
     admitted: Mutex<HashMap<Ends, oneshot::Sender<TcpStream>>>,
 }
 
@@ -62,7 +63,7 @@ impl TcpShared {
         while let Ok((stream, peer)) = self.listener.accept().await {
             let ends = (peer, stream.local_addr());
             let waiting = self.admitted().remove(&ends);
-            // The task may have stopped waiting: the connection is then reset.
+            // If the task has stopped waiting, reset the connection.
             let refused = match waiting {
                 Some(waiting) => waiting.send(stream).err(),
                 None => Some(stream),
@@ -93,11 +94,11 @@ impl TcpFlows {
         Self { shared, acceptor }
     }
 
-    /// Waits for the next SYN. The peer waits for the program's decision, at most for the knob
-    /// `stack.request_timeout`.
+    /// Waits for the next SYN. The program must decide within the time of the knob
+    /// `stack.request_timeout`; the peer waits for this decision.
     ///
     /// # Errors
-    /// The device is gone.
+    /// Fails if the device is gone.
     pub async fn next(&mut self) -> io::Result<TcpRequest> {
         let request = self.shared.listener.next_request().await?;
         Ok(TcpRequest {
@@ -113,7 +114,7 @@ impl TcpFlows {
         Arc::clone(&self.shared.runtime)
     }
 
-    /// Returns the packets that the stack discarded, by reason.
+    /// Returns how many packets the stack discarded for each reason.
     pub fn discards(&self) -> Vec<(&'static str, u64)> {
         self.shared.runtime.with_stack(|stack, _| {
             let discards = stack.counters().discards();
@@ -159,8 +160,8 @@ impl TcpRequest {
     /// Completes the handshake and returns the flow.
     ///
     /// # Errors
-    /// The peer gave up, or the decision took too long; `TimedOut` if the peer does not complete
-    /// the handshake within [`FlowLimits::admit_timeout`].
+    /// Fails if the peer gave up or the decision took too long; with `TimedOut` if the peer does
+    /// not complete the handshake within [`FlowLimits::admit_timeout`].
     pub async fn admit(mut self) -> io::Result<TcpFlow> {
         let id = self.id.take().expect("a request is decided once");
         let ends = (self.peer, self.destination);
@@ -179,7 +180,7 @@ impl TcpRequest {
     /// Refuses the SYN.
     ///
     /// # Errors
-    /// The peer gave up already.
+    /// Fails if the peer has already given up.
     pub fn refuse(mut self, refusal: Refusal) -> io::Result<()> {
         let id = self.id.take().expect("a request is decided once");
         self.shared.listener.refuse(id, refusal)
@@ -189,13 +190,14 @@ impl TcpRequest {
 impl Drop for TcpRequest {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            // If the peer gave up, there is nothing to refuse.
+            // This fails only if the peer gave up; then there is nothing to refuse.
             let _ = self.shared.listener.refuse(id, Refusal::Port);
         }
     }
 }
 
-/// Removes an admitted request when its task no longer waits, even if the future is dropped.
+/// Removes an admitted request from [`TcpShared::admitted`] when its task no longer waits, even if
+/// the task's future is dropped.
 struct Forget<'a>(&'a TcpShared, Ends);
 
 impl Drop for Forget<'_> {
@@ -204,8 +206,8 @@ impl Drop for Forget<'_> {
     }
 }
 
-/// A TCP flow: a connection of a peer to any address. Dropping it closes the connection; written
-/// payload is still delivered.
+/// A TCP flow: the connection of a peer to a destination. Dropping the flow closes the connection;
+/// written payload is still delivered.
 pub struct TcpFlow {
     stream: TcpStream,
     /// Keeps the stack running.
@@ -237,7 +239,7 @@ impl TcpFlow {
     /// Returns the connection's state, counters, and the time charged to each limit.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection no longer exists.
     pub fn info(&self) -> io::Result<Info> {
         self.stream.info()
     }

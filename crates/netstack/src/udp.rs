@@ -1,7 +1,8 @@
 //! UDP flows: the datagrams between one peer and one destination.
 //!
-//! Rule: one task reads every datagram and sorts it into the queue of its flow. A full queue, or too
-//! many bytes in all queues together, drops the datagram. No flow waits for another.
+//! Rule: one task reads every datagram and puts it into the queue of its flow. The datagram is
+//! dropped if this queue is full, or if all queues together have too many bytes. So the task never
+//! waits for one flow while another flow has datagrams.
 
 use std::{
     collections::HashMap,
@@ -21,15 +22,16 @@ use crate::limits::FlowLimits;
 
 /// Largest datagram in bytes.
 const DATAGRAM_MAX: usize = 65_535;
-/// Datagrams that wait in one flow.
+/// Largest number of datagrams that wait in one flow.
 const QUEUED: usize = 128;
-/// New flows that wait for [`UdpFlows::next`].
+/// Largest number of new flows that wait for [`UdpFlows::next`].
 const NEW_FLOWS: usize = 256;
 
-/// The ends of a flow: its peer, and the destination that the peer sends to.
+/// The two addresses of a flow: of its peer, and of the destination that the peer sends to.
 type Ends = (SocketAddr, SocketAddr);
 
-/// A datagram that waits in a flow; dropping it frees its share of the bytes that may wait.
+/// A datagram that waits in the queue of a flow. When it is dropped, its bytes no longer count as
+/// waiting.
 struct Queued {
     payload: Vec<u8>,
     shared: Arc<UdpShared>,
@@ -67,7 +69,8 @@ impl UdpShared {
         }
     }
 
-    /// Queues a datagram at its flow, which may be new. Returns false if it was dropped.
+    /// Puts a datagram into the queue of its flow, and opens the flow if it is new. Returns false if
+    /// the datagram was dropped.
     fn deliver(
         self: &Arc<Self>,
         payload: &[u8],
@@ -144,7 +147,8 @@ impl UdpFlows {
         })
     }
 
-    /// Waits for the next flow: the first datagram between two ends. `None` if the stack stopped.
+    /// Waits for the next flow, which the first datagram of a peer to a destination opens. Returns
+    /// `None` if the stack stopped.
     pub async fn next(&mut self) -> Option<UdpFlow> {
         self.opened.recv().await
     }
@@ -185,8 +189,8 @@ impl UdpFlow {
         self.sender.ends.1
     }
 
-    /// Waits for the next datagram of the peer. `None` if no datagram moved in either direction
-    /// for [`FlowLimits::udp_idle`], or if the stack stopped.
+    /// Waits for the next datagram of the peer. Returns `None` if there was no datagram in either
+    /// direction for [`FlowLimits::udp_idle`], or if the stack stopped.
     pub async fn recv(&mut self) -> Option<Vec<u8>> {
         let idle = self.sender.shared.limits.udp_idle;
         loop {
@@ -206,16 +210,16 @@ impl UdpFlow {
         }
     }
 
-    /// Sends a datagram to the peer, from the destination that the peer sends to. Waits while the
-    /// stack's queue is full.
+    /// Sends a datagram to the peer; its source address is the destination that the peer sends to.
+    /// Waits while the stack's queue is full.
     ///
     /// # Errors
-    /// The datagram is too long, or the stack stopped.
+    /// Fails if the datagram is too long or the stack stopped.
     pub async fn send(&self, payload: &[u8]) -> io::Result<()> {
         self.sender.send(payload).await
     }
 
-    /// Returns a sender of this flow for another task.
+    /// Returns a handle with which another task can send datagrams to the peer.
     pub fn sender(&self) -> UdpSender {
         self.sender.clone()
     }
@@ -256,7 +260,7 @@ impl UdpSender {
     /// Sends a datagram to the peer; see [`UdpFlow::send`].
     ///
     /// # Errors
-    /// The datagram is too long, or the stack stopped.
+    /// Fails if the datagram is too long or the stack stopped.
     pub async fn send(&self, payload: &[u8]) -> io::Result<()> {
         let (peer, destination) = self.ends;
         self.note_moved();

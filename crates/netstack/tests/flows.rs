@@ -1,4 +1,4 @@
-//! Flows between a client stack and a netstack, over a pair of packet queues: no device and no
+//! Flows between a client stack and a netstack, over a pair of packet queues. No device and no
 //! privilege is needed.
 
 use std::{
@@ -24,7 +24,7 @@ fn far(port: u16) -> SocketAddr {
     SocketAddr::from((FAR, port))
 }
 
-/// A client stack and the flows of the netstack that its packets go to.
+/// Returns a client stack, and the flows of a netstack that receives the client's packets.
 fn netstack(limits: FlowLimits) -> (Runtime, TcpFlows, UdpFlows) {
     let (near, other) = PipeDevice::pair(1500).expect("sockets");
     let client = Runtime::builder("10.9.0.1/24".parse().expect("an address"))
@@ -114,7 +114,7 @@ fn a_refused_flow_fails_for_the_peer_before_it_is_open() {
                     Some(refusal) => request.refuse(refusal).expect("the peer waits"),
                     None => drop(request),
                 }
-                // The reset leaves before the netstack stops.
+                // Give the reset time to leave before the netstack stops.
                 tokio::time::sleep(Duration::from_millis(300)).await;
             },
         );

@@ -1,6 +1,6 @@
 //! A web server on the device: `/limits` shows the shares of each connection's limits.
 //!
-//! Rule: the pages are those of `http.rs`; this file only starts the server.
+//! Rule: the library's `http.rs` has the server and its pages; this file only starts the server.
 #![no_std]
 #![no_main]
 

@@ -1,7 +1,7 @@
 //! iperf 2 on the device: client and server, TCP and UDP.
 //!
-//! Rule: the testers are those of `fullpipe-iperf`; this file only chooses one and prints its
-//! reports.
+//! Rule: `fullpipe-iperf` has the clients and servers (*testers*). This file only chooses a tester
+//! and prints its reports.
 #![no_std]
 #![no_main]
 
@@ -16,7 +16,7 @@ use fullpipe_iperf::{
     DEFAULT_PORT, Event, TcpClient, TcpServer, TestPlan, Tester, UDP_LENGTH, UdpClient, UdpServer,
 };
 
-/// Longest wait for the memory of closed connections, at the end.
+/// Longest wait at the end, until closed connections have freed their memory.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of a TCP write without `length=`.
 const TCP_LENGTH: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! The least of a board that links and starts: vectors, reset, an allocator.
+//! The minimum with which a program links and starts on a board: vectors, reset, an allocator.
 //!
 //! Rule: the board has one thread and no interrupt handlers, which every `unsafe` block relies on.
 
@@ -39,10 +39,10 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     halt()
 }
 
-/// Words of the heap: the largest that leaves 1 MiB of the board's memory to the stack.
+/// Size of the heap in words. It leaves 1 MiB of the board's memory to the call stack.
 const WORDS: usize = 3 << 17;
 
-/// Gives memory from the start of an arena, and takes none back.
+/// An allocator that hands out memory from the start of an arena upwards and never frees any.
 struct Bump(UnsafeCell<(usize, [u64; WORDS])>);
 
 // SAFETY: there is one thread.
@@ -54,7 +54,8 @@ static HEAP: Bump = Bump(UnsafeCell::new((0, [0; WORDS])));
 // SAFETY: each call returns bytes of the arena that no other call has returned.
 unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: there is one thread, and no call inside this one.
+        // SAFETY: there is one thread, and this function calls no allocator, so nothing else
+        // borrows the arena.
         let (used, arena) = unsafe { &mut *self.0.get() };
         let from = used.next_multiple_of(layout.align());
         if layout.size() > size_of_val(arena).saturating_sub(from) {

@@ -1,7 +1,9 @@
-//! Depth of the call stack in `turn`, measured by painting.
+//! Depth of the call stack in `turn`, measured by painting: unused stack is filled with a pattern
+//! (painted) before a call, and the overwritten part is counted afterwards.
 //!
-//! Rule: the memory below the caller's frame is painted before each turn, so the figure has the
-//! frames of `turn` and of nothing else. The device takes a few bytes of them.
+//! Rule: the memory below the caller's frame is painted before each turn, so the result contains
+//! only the frames of `turn` and of the functions that it calls. The calls of the device among them
+//! take a few bytes.
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 use core::{arch::asm, ptr};
@@ -13,12 +15,12 @@ use fullpipe::{
 };
 
 const PAINT: u32 = 0x5a5a_a5a5;
-/// Words painted: far more than a turn uses.
+/// Number of words to paint; a turn uses far fewer.
 const WORDS: usize = 4096;
 /// Bytes sent in each direction.
 const PAYLOAD: usize = 20_000;
 
-/// Frames in both directions of one end of a cable.
+/// One end of a cable, with the frames that it sends and receives.
 #[derive(Default)]
 struct Port {
     arrived: VecDeque<Vec<u8>>,
@@ -50,7 +52,7 @@ impl Device for Port {
 
     fn send(&mut self, len: usize, _: TxMeta) {
         self.frames += 1;
-        // Every seventeenth frame is lost, so that the transfer also recovers.
+        // Lose every seventeenth frame, so that the measurement includes loss recovery.
         if self.frames % 17 != 0 {
             self.sent.push_back(self.lent[..len].to_vec());
         }

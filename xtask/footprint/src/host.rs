@@ -1,6 +1,6 @@
-//! Semihosting: the board's calls of the machine that emulates it.
+//! Semihosting: the program's requests to the emulator.
 //!
-//! Rule: only three calls are used, and all are in this file.
+//! Rule: only three requests are used, and all are in this file.
 
 use core::arch::asm;
 
@@ -17,7 +17,7 @@ fn call(number: usize, argument: usize) -> usize {
     result
 }
 
-/// Prints `text`, which has a zero byte at its end.
+/// Prints `text`, which must end with a zero byte.
 pub fn print(text: &str) {
     debug_assert!(text.ends_with('\0'));
     call(SYS_WRITE0, text.as_ptr() as usize);

@@ -1,6 +1,7 @@
-//! An imagined network controller and a clock, at fixed addresses.
+//! An imaginary network controller and a clock, at fixed addresses.
 //!
-//! Rule: every access is volatile, so the compiler can leave out nothing of the stack.
+//! Rule: every access is volatile, so that the compiler cannot remove any part of the stack as
+//! unused.
 
 use fullpipe::{
     Duration, Instant,
@@ -19,7 +20,7 @@ const SEND_BYTE: usize = 5;
 const FRAME: usize = 1514;
 
 fn read(register: usize) -> u32 {
-    // SAFETY: the imagined board has this register.
+    // SAFETY: the imaginary board has this register.
     unsafe { REGISTERS.add(register).read_volatile() }
 }
 

@@ -1,6 +1,6 @@
 //! Installs the C library below a prefix, and compiles a program with what was installed.
 //!
-//! The one rule: the files lie where pkg-config, CMake, the linker and man look for them.
+//! The one rule: each file lies where pkg-config, CMake, the linker or man searches for it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,14 +12,15 @@ use anyhow::{Context, Result};
 use super::{HEADER, build, execute};
 use crate::repository;
 
-/// Name of the shared library with its version, and the names that lead to it.
+/// File name of the shared library, with its version.
 const SHARED: &str = "libfullpipe.so.0.1.0";
+/// Names of the symbolic links to the shared library.
 const LINKS: [&str; 2] = ["libfullpipe.so.0", "libfullpipe.so"];
 
 /// Builds the libraries and installs them below `prefix`.
 ///
 /// # Errors
-/// If the build, a copy or the check of the installed files fails.
+/// Fails if the build, a copy or the check of the installed files fails.
 pub fn run(prefix: &Path) -> Result<()> {
     let built = build()?;
     let source = repository::root().join("crates/capi");

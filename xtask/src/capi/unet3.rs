@@ -1,7 +1,7 @@
-//! The program of the uNet3 document, compiled as it is and run against stock iperf.
+//! Compiles the program of the uNet3 document and runs it against stock iperf.
 //!
-//! The one rule: the program's files are the document's, byte for byte. Only the switches that the
-//! document tells its reader to change are changed, and only between tests.
+//! The one rule: the program's files are those of the document, byte for byte. Only the switches that
+//! the document tells its reader to change are changed, and only between tests.
 //!
 //! The document isn't part of this repository. The tests run over a TAP device in a network namespace
 //! that this command makes and removes.
@@ -19,7 +19,7 @@ use super::{build, execute};
 /// The namespace of the tests.
 const NAMESPACE: &str = "fp-unet3";
 
-/// The macros that the document changes, with its tuned values.
+/// The macros that the document tunes, with the document's values.
 const TUNED: [&str; 4] = [
     "-DCFG_TCP_SND_WND=16384",
     "-DCFG_TCP_RCV_WND=32768",
@@ -33,7 +33,7 @@ struct Test {
     is_udp: bool,
     /// The program sends, and iperf is the server.
     sends: bool,
-    /// The program passes datagrams that need IP fragments.
+    /// The datagrams of the test are so long that IP fragments them.
     in_fragments: bool,
     /// Arguments of iperf.
     iperf: &'static str,
@@ -84,7 +84,7 @@ const TESTS: [Test; 6] = [
     },
 ];
 
-/// Text around the document's `MainTask`: what its sample program has besides.
+/// The program around `MainTask`, which the document does not print.
 const MAIN: &str = "\
 #include <stdio.h>
 #include \"kernel.h\"
@@ -104,10 +104,11 @@ int main(void)
 }
 ";
 
-/// Compiles the program of `document` and runs each test for `seconds`, default and tuned.
+/// Compiles the program of `document` with default and with tuned settings, and runs each test with
+/// both for `seconds`.
 ///
 /// # Errors
-/// If the document has not the program, or a test fails.
+/// Fails if the document does not contain the program, or if a test fails.
 pub fn run(document: &Path, seconds: u32) -> Result<()> {
     let library = build()?.join("libfullpipe_capi.a");
     let text =
@@ -126,7 +127,7 @@ pub fn run(document: &Path, seconds: u32) -> Result<()> {
             println!("{:<23} {variant:>8} {own:>9.1} Mbps {peer:>17}", test.name);
             rates.push(own);
         }
-        // The document's own figures of UDP differ less.
+        // Tuning must help TCP clearly. For UDP, tuning helps less in the document's own results too.
         ensure!(
             test.is_udp || rates[1] > 1.5 * rates[0],
             "{}: tuned is not faster than default",
@@ -185,7 +186,8 @@ fn compile(folder: &Path, library: &Path, macros: &[&str]) -> Result<PathBuf> {
 }
 
 impl Test {
-    /// Returns `MainTask` with the switches of this test. The document's text is TCP, sending.
+    /// Returns `MainTask` with the switches of this test. The unchanged text of the document sends
+    /// over TCP.
     fn switched(&self, main_task: &str) -> String {
         let mut text = main_task.to_owned();
         if self.is_udp {
@@ -206,7 +208,7 @@ impl Test {
         let mut peer = inside("iperf");
         peer.args(iperf.split(' '));
         peer.stdout(Stdio::piped()).stderr(Stdio::null());
-        // A server is there before its client.
+        // Start the server before its client.
         let mut server = None;
         if self.sends {
             server = Some(Running(peer.spawn().context("starting iperf")?));
@@ -268,7 +270,7 @@ struct Running(Child);
 impl Running {
     /// Ends the process and returns what it printed.
     fn end(&mut self) -> Result<String> {
-        // iperf prints its last report when it is interrupted.
+        // Interrupt iperf, so that it prints its last report.
         execute(Command::new("kill").args(["-INT", &self.0.id().to_string()])).ok();
         thread::sleep(Duration::from_millis(300));
         self.0.kill().ok();

@@ -1,4 +1,4 @@
-//! Tests of the choice between an arena and the memory outside.
+//! Tests of the choice between an arena and the memory outside of arenas.
 
 use core::alloc::{GlobalAlloc, Layout};
 

@@ -11,7 +11,7 @@ fn the_array_has_a_place_for_each_knob() {
     assert!(Config::names().eq(rows.iter().map(|row| row.name.as_str())));
 }
 
-/// Presets and random configurations stay the same as numbers and back.
+/// Presets and random configurations stay the same if they are converted to numbers and back.
 #[test]
 fn a_configuration_survives_the_way_through_numbers() {
     let presets = PRESETS.iter().map(|preset| preset.config());

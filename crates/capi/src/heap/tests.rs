@@ -7,7 +7,8 @@ use fullpipe::Rng;
 
 use super::{Heap, UNIT};
 
-/// Random blocks are aligned, disjoint, keep their bytes, and leave one free block behind.
+/// Random blocks are aligned and disjoint, and keep their bytes. When all are freed, one free block
+/// is left.
 #[test]
 fn blocks_are_disjoint_and_everything_is_free_in_the_end() {
     const LEN: usize = 64 * 1024;

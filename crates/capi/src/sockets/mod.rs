@@ -1,8 +1,8 @@
 //! Sockets in the manner of BSD.
 //!
-//! Rule: a handle is found in the table or refused (`table`), and one attempt of an operation never
-//! waits. [`blocking`] repeats an attempt as long as the host system can wait and the socket allows
-//! it.
+//! Rule: a handle that is not in the table is refused (`table`). An operation is first attempted
+//! without waiting. If the host system can wait and the socket allows it, [`blocking`] waits and
+//! repeats the attempt.
 
 mod open;
 mod options;
@@ -21,8 +21,8 @@ use crate::{
     host::FP_FOREVER,
 };
 
-/// Makes attempts until one returns something else than [`FP_EAGAIN`], or until the call may wait no
-/// longer.
+/// Repeats an attempt until it returns something other than [`FP_EAGAIN`], or until the longest wait
+/// of the call has passed.
 ///
 /// # Safety
 /// As for [`enter`].

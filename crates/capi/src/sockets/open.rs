@@ -1,7 +1,8 @@
 //! Opening and closing sockets: `fp_socket` to `fp_close`.
 //!
-//! Rule: a socket has a place of the stack's tables only from `fp_listen`, `fp_connect` or, for UDP,
-//! its first port on. Ports are checked at that moment, so `fp_bind` of TCP only notes the address.
+//! Rule: a socket takes an entry of the stack's tables only in `fp_listen` or `fp_connect` or, for
+//! UDP, when it gets a port. The address is checked at that moment, so for TCP `fp_bind` only stores
+//! the address.
 
 use core::net::{Ipv4Addr, SocketAddr};
 
@@ -23,19 +24,19 @@ pub const FP_SOCK_STREAM: i32 = 1;
 /// A UDP socket.
 pub const FP_SOCK_DGRAM: i32 = 2;
 
-/// `fp_shutdown`: nothing more is read.
+/// For `fp_shutdown`: the program reads nothing more.
 pub const FP_SHUT_RD: i32 = 0;
-/// `fp_shutdown`: nothing more is written; the peer sees the end of the stream.
+/// For `fp_shutdown`: the program writes nothing more; the peer reads the end of the stream.
 pub const FP_SHUT_WR: i32 = 1;
-/// `fp_shutdown`: both.
+/// For `fp_shutdown`: the program reads and writes nothing more.
 pub const FP_SHUT_RDWR: i32 = 2;
 
-/// An address of this host of every interface, and a port that the stack chooses.
+/// Every address of this host, and a port that the stack chooses.
 const ANY: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// Opens a socket of a kind (FP_SOCK_STREAM or FP_SOCK_DGRAM). Returns its handle, -FP_EINVAL, or
-/// -FP_ENFILE if every place is in use (knobs stack.connections, stack.listeners and udp.sockets
-/// together).
+/// Opens a TCP socket (FP_SOCK_STREAM) or a UDP socket (FP_SOCK_DGRAM). Returns its handle;
+/// -FP_EINVAL for another kind; -FP_ENFILE if there are as many sockets as the knobs
+/// stack.connections, stack.listeners and udp.sockets together allow.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_socket(stack: *mut FpStack, kind: i32) -> FpSocket {
     let open = || {
@@ -55,8 +56,8 @@ pub unsafe extern "C" fn fp_socket(stack: *mut FpStack, kind: i32) -> FpSocket {
     returned(open())
 }
 
-/// Gives a socket its local address and port. Returns 0; -FP_EINVAL if it has one;
-/// -FP_EADDRINUSE or -FP_EADDRNOTAVAIL (for TCP these come from `fp_listen` and `fp_connect`).
+/// Gives a socket its local address and port. Returns 0; -FP_EINVAL if it already has an address;
+/// -FP_EADDRINUSE or -FP_EADDRNOTAVAIL (for TCP, `fp_listen` and `fp_connect` return these two).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_bind(
     stack: *mut FpStack,
@@ -88,9 +89,9 @@ pub unsafe extern "C" fn fp_bind(
     returned(bind())
 }
 
-/// Listens at the socket's address. At most `backlog` connections wait to be accepted; 0 or less
-/// uses the knob stack.backlog. The settings of the socket are those of its connections, and cannot
-/// be changed afterwards. Returns 0 or an error number.
+/// Listens at the socket's address. At most `backlog` connections wait to be accepted; if `backlog`
+/// is 0 or less, the knob stack.backlog applies. Accepted connections get the settings that the
+/// socket has now; later the socket's settings cannot be changed. Returns 0 or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_listen(stack: *mut FpStack, socket: FpSocket, backlog: i32) -> i32 {
     let listen = || {
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn fp_accept(
         if stack.tcp_backlog(listener)? == 0 {
             return Err(Errno(FP_EAGAIN));
         }
-        // The place is taken first: a connection that finds none stays in the backlog.
+        // Take a place in the table first. If there is none, the connection stays in the backlog.
         let handle = sockets.add(Socket::NewUdp)?;
         let Some((id, from)) = stack.tcp_accept(listener, now)? else {
             sockets.remove(handle);
@@ -149,9 +150,10 @@ pub unsafe extern "C" fn fp_accept(
     unsafe { blocking(stack, socket, Direction::Receive, false, attempt) }
 }
 
-/// Connects a socket to `remote`. Returns 0 once a TCP connection is established; without waiting,
-/// -FP_EINPROGRESS at first, then -FP_EALREADY, and 0 in the end; or the reason of the failure. A UDP
-/// socket exchanges datagrams with `remote` only.
+/// Connects a socket to `remote`. Returns 0 once a TCP connection is established, or the reason of
+/// the failure. If the call does not wait, it first returns -FP_EINPROGRESS; further calls return
+/// -FP_EALREADY until the connection is established or has failed. A connected UDP socket exchanges
+/// datagrams with `remote` only.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_connect(
     stack: *mut FpStack,
@@ -228,8 +230,8 @@ fn connect(
     }
 }
 
-/// Returns the UDP socket behind a handle, after it was given a port if it has none; `None` if the
-/// handle is one of TCP.
+/// Returns the id of a UDP socket. If the socket has no port, gives it one first. Returns `None` for
+/// a TCP socket.
 pub(super) fn udp_id(state: &mut StackState, socket: FpSocket) -> Result<Option<UdpId>, Errno> {
     let slot = state.sockets.get(socket)?;
     Ok(match slot.socket {
@@ -268,8 +270,8 @@ pub unsafe extern "C" fn fp_shutdown(stack: *mut FpStack, socket: FpSocket, how:
     returned(shutdown())
 }
 
-/// Closes a socket: what was written is still delivered. Never waits. The handle is refused
-/// afterwards. Returns 0 or -FP_EBADF.
+/// Closes a socket without waiting: written payload is still delivered afterwards. The handle is no
+/// longer valid. Returns 0 or -FP_EBADF.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_close(stack: *mut FpStack, socket: FpSocket) -> i32 {
     let close = || {

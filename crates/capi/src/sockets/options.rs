@@ -1,7 +1,8 @@
 //! Socket options: `fp_setsockopt`, `fp_getsockopt`.
 //!
-//! Rule: levels, numbers and units of options are those of Linux, but the stack's own. An option of a
-//! socket that is not open yet changes its settings; of a connection, it is passed to the stack.
+//! Rule: levels, numbers and units of options are those of Linux, except for options that Linux does
+//! not have. An option of a connection is passed to the stack. For a socket that is not connected
+//! yet, it is stored and applied when the connection is opened.
 
 use core::{
     ffi::{c_char, c_void},
@@ -33,7 +34,8 @@ pub const FP_IPPROTO_TCP: i32 = 6;
 /// Level of the options that only this stack has.
 pub const FP_SOL_FULLPIPE: i32 = 0x4650;
 
-/// The error of a connection, or the last that the network reported for a UDP socket: int32_t, get.
+/// The error of a connection, or the last error that the network reported for a UDP socket: int32_t,
+/// get only.
 pub const FP_SO_ERROR: i32 = 4;
 /// Send buffer in bytes, not doubled: uint32_t.
 pub const FP_SO_SNDBUF: i32 = 7;
@@ -47,9 +49,9 @@ pub const FP_SO_LINGER: i32 = 13;
 pub const FP_SO_RCVLOWAT: i32 = 18;
 /// Free bytes that make a full connection writable again: uint32_t.
 pub const FP_SO_SNDLOWAT: i32 = 19;
-/// Longest wait of a receiving call in milliseconds, 0 without end: uint32_t.
+/// Longest wait of a receiving call in milliseconds, 0 for no limit: uint32_t.
 pub const FP_SO_RCVTIMEO: i32 = 20;
-/// Longest wait of a sending call in milliseconds, 0 without end: uint32_t.
+/// Longest wait of a sending call in milliseconds, 0 for no limit: uint32_t.
 pub const FP_SO_SNDTIMEO: i32 = 21;
 
 /// 1 switches Nagle's algorithm off: uint32_t.
@@ -58,15 +60,15 @@ pub const FP_TCP_NODELAY: i32 = 1;
 pub const FP_TCP_MAXSEG: i32 = 2;
 /// 1 delays segments that are not full: uint32_t.
 pub const FP_TCP_CORK: i32 = 3;
-/// Idle seconds before keepalive probes, which it switches on: uint32_t.
+/// Idle seconds before keepalive probes; setting them switches the probes on: uint32_t.
 pub const FP_TCP_KEEPIDLE: i32 = 4;
 /// Seconds between keepalive probes: uint32_t.
 pub const FP_TCP_KEEPINTVL: i32 = 5;
-/// Keepalive probes without an answer that end a connection: uint32_t.
+/// Number of unanswered keepalive probes after which a connection ends: uint32_t.
 pub const FP_TCP_KEEPCNT: i32 = 6;
-/// Timeouts of a SYN that end an open: uint32_t.
+/// Number of timeouts of a SYN after which the attempt to connect ends: uint32_t.
 pub const FP_TCP_SYNCNT: i32 = 7;
-/// struct fp_tcp_info, get.
+/// State of a connection: struct fp_tcp_info, get only.
 pub const FP_TCP_INFO: i32 = 11;
 /// 1 acknowledges every segment at once: uint32_t.
 pub const FP_TCP_QUICKACK: i32 = 12;
@@ -79,11 +81,12 @@ pub const FP_TCP_NOTSENT_LOWAT: i32 = 25;
 
 /// 1: no call on this socket waits: uint32_t.
 pub const FP_NONBLOCK: i32 = 1;
-/// struct fp_limits of a connection, get.
+/// Limits of a connection: struct fp_limits, get only.
 pub const FP_LIMITS: i32 = 2;
-/// Datagrams that a UDP socket dropped because its queue or packet memory was full: uint32_t, get.
+/// Datagrams that a UDP socket dropped because its queue or packet memory was full: uint32_t, get
+/// only.
 pub const FP_DROPS: i32 = 3;
-/// Description of a connection with each bound and its knob: char[], get.
+/// Description of a connection with each bound and its knob: char[], get only.
 pub const FP_DESCRIPTION: i32 = 4;
 
 /// Largest number of bytes sent and not acknowledged: uint32_t.
@@ -166,7 +169,8 @@ unsafe fn read_name<'a>(value: *const c_void, len: usize) -> Result<&'a str, Err
     str::from_utf8(&bytes[..end]).map_err(|_| Errno(FP_EINVAL))
 }
 
-/// Sets an option that the table of sockets keeps. Returns false if it is another option.
+/// Sets an option that is kept in the table of sockets. Returns false if the option is not one of
+/// these.
 fn set_of_socket(slot: &mut Slot, level: i32, name: i32, number: u32) -> Result<bool, Errno> {
     match (level, name) {
         (FP_SOL_SOCKET, FP_SO_RCVTIMEO) => slot.receive_wait_ms = number,
@@ -185,7 +189,7 @@ fn switch(number: u32) -> Result<bool, Errno> {
     }
 }
 
-/// Returns the option of a TCP socket for a number.
+/// Returns the stack's option for a level, a name and a value of C.
 fn option(
     stack: &mut Stack,
     slot: &Slot,
@@ -259,8 +263,8 @@ fn settings(stack: &mut Stack, slot: &Slot, now: Instant) -> Result<Tuning, Errn
     }
 }
 
-/// Writes an option to `value`, and its length to `len`, which holds the room before. A structure is
-/// cut to the room, as in Linux. Returns 0 or an error number.
+/// Writes an option to `value`, and its length to `len`. Before the call, `len` must have the number
+/// of bytes at `value`; a structure is cut to this length, as in Linux. Returns 0 or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_getsockopt(
     stack: *mut FpStack,
@@ -302,10 +306,10 @@ pub unsafe extern "C" fn fp_getsockopt(
     returned(get())
 }
 
-/// The caller's place for the value of an option.
+/// The caller's memory for the value of an option.
 struct OptionValue<'a> {
     value: *mut c_void,
-    /// The room, and then the length of the value.
+    /// Bytes of the memory; after a write, the length of the value.
     len: &'a mut usize,
 }
 
@@ -316,7 +320,7 @@ impl<'a> OptionValue<'a> {
         Self { value, len }
     }
 
-    /// Copies as much of a plain structure as there is room for.
+    /// Copies a structure, cut to the length of the memory.
     fn copy<T: Copy>(&mut self, from: &T) {
         let count = size_of::<T>().min(*self.len);
         // SAFETY: the place is writable for `len` bytes; `T` has no padding that matters to C.
@@ -326,7 +330,7 @@ impl<'a> OptionValue<'a> {
         *self.len = count;
     }
 
-    /// Writes text, cut to the room, with a NUL.
+    /// Writes text with a NUL, cut to the length of the memory.
     fn print(&mut self, text: impl core::fmt::Display) -> Result<(), Errno> {
         // SAFETY: the place is writable for `len` bytes.
         let buffer = unsafe { TextBuffer::new(self.value.cast::<c_char>(), *self.len) }?;

@@ -1,6 +1,6 @@
 //! The readiness of sockets: `fp_poll`.
 //!
-//! Rule: readiness is the answer of the stack at this moment, as `poll(2)` reports it.
+//! Rule: readiness is the state of the socket at this moment, as in `poll(2)`.
 
 use core::slice;
 
@@ -13,9 +13,9 @@ use crate::{
     host::FP_FOREVER,
 };
 
-/// Reading would return something, or a connection waits to be accepted.
+/// Reading would return payload or the end of the stream, or a connection waits to be accepted.
 pub const FP_POLLIN: u16 = 0x001;
-/// Writing would accept something.
+/// Writing would accept at least one byte.
 pub const FP_POLLOUT: u16 = 0x004;
 /// The connection has failed, or the network has reported an error. Always reported.
 pub const FP_POLLERR: u16 = 0x008;
@@ -26,24 +26,24 @@ pub const FP_POLLNVAL: u16 = 0x020;
 /// The peer has closed its direction.
 pub const FP_POLLRDHUP: u16 = 0x2000;
 
-/// A socket and what its owner waits for.
+/// A socket and the events that the caller waits for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FpPoll {
     /// The socket; a negative one is skipped.
     pub socket: FpSocket,
-    /// FP_POLL... flags to be reported.
+    /// FP_POLL... flags to wait for.
     pub events: u16,
-    /// FP_POLL... flags that hold, written by `fp_poll`.
+    /// FP_POLL... flags that apply now; `fp_poll` writes them.
     pub revents: u16,
 }
 
-/// Most sockets of one call.
+/// Largest number of sockets of one call.
 const MOST: usize = 1 << 24;
 
 /// Writes the readiness of `count` sockets, and waits up to `wait_us` microseconds until one has an
-/// event; 0 does not wait, FP_FOREVER waits without end. Without the host's `wait` it does not wait
-/// either. Returns the number of sockets with events, or an error number.
+/// event. With 0, or without the host's `wait`, it does not wait; with FP_FOREVER it waits without a
+/// limit. Returns the number of sockets with events, or an error number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_poll(
     stack: *mut FpStack,

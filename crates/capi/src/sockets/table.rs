@@ -1,7 +1,8 @@
 //! The table of sockets: handles with generations.
 //!
-//! Rule: a handle is a place in the table and the generation of the place, which changes when a
-//! socket is closed. The table is allocated once. It does not know the operations of sockets.
+//! Rule: a handle is a place in the table and the generation of this place. Closing a socket changes
+//! the generation, so the closed socket's handle is no longer valid. The table is allocated once. The
+//! operations on sockets are in other files.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{mem::size_of, net::SocketAddr};
@@ -10,11 +11,11 @@ use fullpipe::{Config, ConnectionId, Duration, ListenerId, Tuning, UdpId};
 
 use crate::errno::{Errno, FP_EBADF, FP_ENFILE};
 
-/// A socket of a stack. Positive; the handle of a closed socket is refused, also after its place in
-/// the table is in use again.
+/// Handle of a socket of a stack, a positive number. The handle of a closed socket is refused, even
+/// after another socket has taken its place in the table.
 pub type FpSocket = i32;
 
-/// The direction of a call that may wait, which has its own longest time.
+/// The direction of a call that may wait. Each direction has its own longest wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Receive,
@@ -49,14 +50,15 @@ pub(crate) enum Socket {
 pub(crate) struct Slot {
     pub(crate) socket: Socket,
     generation: u32,
-    /// Longest wait of a call in each direction, in milliseconds; 0 has no end.
+    /// Longest wait of a receiving call in milliseconds; 0 for no limit.
     pub(crate) receive_wait_ms: u32,
+    /// Longest wait of a sending call in milliseconds; 0 for no limit.
     pub(crate) send_wait_ms: u32,
     /// No call on this socket waits.
     pub(crate) never_waits: bool,
     /// `fp_close` resets the connection.
     pub(crate) aborts: bool,
-    /// `fp_connect` has returned -FP_EINPROGRESS and not yet the result.
+    /// `fp_connect` has returned -FP_EINPROGRESS, and no call has returned the result yet.
     pub(crate) connecting: bool,
 }
 
@@ -77,14 +79,14 @@ impl Slot {
 /// All sockets of a stack.
 pub(crate) struct SocketTable {
     slots: Box<[Slot]>,
-    /// Bits of a handle that hold the place; the others hold the generation.
+    /// Number of a handle's low bits that are the place; the others are the generation.
     place_bits: u32,
     /// Settings of new TCP sockets.
     pub(crate) tuning: Tuning,
 }
 
 impl SocketTable {
-    /// Number of sockets: every connection, listener and UDP socket at the same time.
+    /// Returns the largest number of sockets: of connections, listeners and UDP sockets together.
     fn count(config: &Config) -> u32 {
         config.stack.connections + config.stack.listeners + config.udp.sockets
     }
@@ -124,7 +126,7 @@ impl SocketTable {
         }
     }
 
-    /// Returns the slot of a handle; [`FP_EBADF`] if it is not of an open socket.
+    /// Returns the slot of a handle; [`FP_EBADF`] if the handle is not that of an open socket.
     pub(crate) fn get(&mut self, handle: FpSocket) -> Result<&mut Slot, Errno> {
         let handle = u32::try_from(handle).map_err(|_| Errno(FP_EBADF))?;
         let place = handle & ((1 << self.place_bits) - 1);
@@ -135,8 +137,8 @@ impl SocketTable {
         open.ok_or(Errno(FP_EBADF))
     }
 
-    /// Returns the longest time for which a call on the socket waits, zero if it has no end; `None`
-    /// if no call on the socket waits.
+    /// Returns the longest wait of a call on the socket, zero for no limit; `None` if no call on the
+    /// socket waits.
     pub(crate) fn longest_wait(
         &mut self,
         handle: FpSocket,

@@ -1,7 +1,7 @@
 //! Reading and writing: `fp_send`, `fp_recv`, `fp_sendto`, `fp_recvfrom`.
 //!
-//! Rule: a call moves at most `i32::MAX` bytes, because its result is the number of bytes. A call
-//! that waits and has moved bytes before it failed returns their number, as in BSD.
+//! Rule: a call transfers at most `i32::MAX` bytes, because its result is the number of bytes. A call
+//! that fails after it has transferred bytes returns their number instead of the error, as in BSD.
 
 use core::{ffi::c_void, slice};
 
@@ -17,16 +17,17 @@ use crate::{
     },
 };
 
-/// A flag of receiving: leave the payload unread.
+/// Flag for receiving: leave the payload unread.
 pub const FP_MSG_PEEK: i32 = 0x02;
-/// A flag: do not wait.
+/// Flag for sending and receiving: do not wait.
 pub const FP_MSG_DONTWAIT: i32 = 0x40;
-/// A flag of receiving from a connection: wait until all bytes have arrived, or the end.
+/// Flag for receiving from a connection: wait until all requested bytes or the end have arrived.
 pub const FP_MSG_WAITALL: i32 = 0x100;
 
 const KNOWN_FLAGS: i32 = FP_MSG_PEEK | FP_MSG_DONTWAIT | FP_MSG_WAITALL;
 
-/// Checks a buffer of the caller, and cuts its length to what a call can report.
+/// Checks a buffer of the caller. Returns its length, at most the largest number that a call can
+/// return.
 fn checked(buffer: *const c_void, len: usize, flags: i32) -> Result<usize, Errno> {
     if flags & !KNOWN_FLAGS != 0 || isize::try_from(len).is_err() {
         return Err(Errno(FP_EINVAL));
@@ -65,8 +66,8 @@ unsafe fn memory<'a>(buffer: *mut c_void, start: usize, len: usize) -> &'a mut [
 }
 
 /// Writes to a connection, or sends a datagram to the connected peer. `flags` may be
-/// FP_MSG_DONTWAIT. A call that may wait returns when all bytes are written. Returns the number of
-/// bytes written, which may be less than `len` without waiting; -FP_EAGAIN if no byte was.
+/// FP_MSG_DONTWAIT. A call that may wait returns when all bytes are written; a call that does not
+/// wait may write fewer. Returns the number of bytes written; -FP_EAGAIN if no byte was written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_send(
     stack: *mut FpStack,
@@ -80,7 +81,7 @@ pub unsafe extern "C" fn fp_send(
 }
 
 /// Sends a datagram to `to`, or writes to a connection, for which `to` must be NULL. A datagram is
-/// sent whole or not at all. Otherwise as `fp_send`.
+/// sent whole or not at all. Otherwise like `fp_send`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_sendto(
     stack: *mut FpStack,
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn fp_sendto(
             (Socket::Connection(_), _) if to.is_some() => Err(Errno(FP_EISCONN)),
             (Socket::Connection(id), _) => {
                 if !stack.tcp_ready(id, now)?.connected && len > 0 {
-                    // The reason for which the handshake failed, or not yet.
+                    // This returns the reason if the handshake has failed.
                     stack.tcp_write(id, &[], now)?;
                     return Err(Errno(FP_EAGAIN));
                 }
@@ -138,9 +139,9 @@ pub unsafe extern "C" fn fp_sendto(
     }
 }
 
-/// Reads from a connection, or takes a datagram, whose bytes beyond `len` are lost. `flags` may be
-/// FP_MSG_PEEK, FP_MSG_DONTWAIT and FP_MSG_WAITALL. Returns the number of bytes; 0 at the end of a
-/// connection's stream; -FP_EAGAIN if nothing has arrived.
+/// Reads from a connection, or takes a datagram; bytes of the datagram beyond `len` are lost. `flags`
+/// may contain FP_MSG_PEEK, FP_MSG_DONTWAIT and FP_MSG_WAITALL. Returns the number of bytes read; 0
+/// at the end of a connection's stream; -FP_EAGAIN if nothing has arrived.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_recv(
     stack: *mut FpStack,
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn fp_recv(
     unsafe { fp_recvfrom(stack, socket, buffer, len, flags, core::ptr::null_mut()) }
 }
 
-/// Receives as `fp_recv`, and writes the sender of a datagram to `from` unless that is NULL.
+/// Receives like `fp_recv`, and writes the sender of a datagram to `from` unless `from` is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fp_recvfrom(
     stack: *mut FpStack,
@@ -201,7 +202,7 @@ pub unsafe extern "C" fn fp_recvfrom(
     }
 }
 
-/// Reads what has arrived on a connection; 0 is the end.
+/// Reads what has arrived on a connection. Returns 0 at the end of the stream.
 fn receive_stream(
     state: &mut StackState,
     id: fullpipe::ConnectionId,
@@ -226,7 +227,7 @@ fn receive_stream(
     }
 }
 
-/// Takes the first datagram, of the connected peer if there is one.
+/// Takes the first datagram in the queue; for a connected socket, the first datagram of its peer.
 fn receive_datagram(
     state: &mut StackState,
     socket: FpSocket,

@@ -28,8 +28,8 @@ fn measured(config: &Config) -> u64 {
     info.bytes_max
 }
 
-/// `fp_needed` is an upper bound with the presets and with random configurations, and not a large
-/// one.
+/// `fp_needed` is an upper bound for the presets and for random configurations, and not much too
+/// large.
 #[test]
 fn an_arena_holds_what_a_stack_allocates() {
     let presets = PRESETS.iter().map(|preset| preset.config());
@@ -45,7 +45,7 @@ fn an_arena_holds_what_a_stack_allocates() {
     }
 }
 
-/// The bound holds for each table by itself: the others are as small as those of a small device.
+/// The bound also holds if one table is large and all others are as small as on a small device.
 #[test]
 fn an_arena_holds_one_large_table() {
     let small = || {

@@ -1,7 +1,7 @@
-//! The TCP client: one connection that sends, or receives a reversed test.
+//! The TCP client: one connection that sends or, in a reversed test, receives.
 //!
 //! Rule: the time of a test begins when the connection is established, and ends when the server
-//! has closed its direction, so everything sent has arrived.
+//! closes its direction. A server does this when everything has arrived.
 
 use fullpipe::{ConnectOptions, Instant, Read, Stack};
 
@@ -28,7 +28,7 @@ enum State {
     Unopened,
     Connecting,
     Sending(Remaining),
-    /// Everything is written; the server's FIN is due.
+    /// Everything is written; the server's FIN has not arrived.
     Draining,
     Receiving,
 }
@@ -79,13 +79,13 @@ impl TcpClient {
         }
     }
 
-    /// Returns true if the server has been silent for too long while its data or its FIN was due.
+    /// Returns true if the server was silent for too long although it had to send data or its FIN.
     fn is_silent(&self, now: Instant) -> bool {
         let is_due = matches!(self.state, State::Draining | State::Receiving);
         is_due && self.flow.as_ref().is_some_and(|flow| flow.is_silent(now))
     }
 
-    /// Returns the time of the next call that needs no frame.
+    /// Returns the time of the next call if no frame arrives before it.
     fn wake(&self) -> Option<Instant> {
         let flow = self.flow.as_ref()?;
         match self.state {
@@ -96,7 +96,7 @@ impl TcpClient {
     }
 }
 
-/// Moves the test on by one state.
+/// Does what can be done in the test's present state.
 fn step(
     plan: &TestPlan,
     state: &mut State,
@@ -129,8 +129,8 @@ fn ended(has_ended: bool) -> Result<Step, Failure> {
     Ok(if has_ended { Step::Ended } else { Step::Waits })
 }
 
-/// Begins the test once the connection is established: writes its header, if it has one. A test
-/// shorter than a header has none, because a server would wait for the rest of it.
+/// Begins the test once the connection is established: writes the test's header, if it has one. A
+/// test of fewer bytes than a header has none, because the server would wait for a whole header.
 fn begin(
     plan: &TestPlan,
     flow: &mut Flow,
@@ -153,8 +153,8 @@ fn begin(
     }
     let mut head = [0; CLIENT_LEN];
     plan.header(false).write_tcp(&mut head);
-    // A new connection has room for a header unless other connections use all packet memory.
-    // Then the test begins when there is room.
+    // A new connection has room for a header unless other connections use all packet memory. In
+    // that case the test begins when there is room.
     let written = stack
         .tcp_write(flow.id, &head, now)
         .map_err(Failure::Connection)?;

@@ -1,7 +1,7 @@
 //! The TCP server: counts what clients send, and sends what reversed tests ask for.
 //!
-//! Rule: a few connections at a time; later ones wait in the listener's backlog. A client that is
-//! silent for ten seconds is aborted, so that it holds no memory.
+//! Rule: a few connections are served at a time, and later ones wait in the listener's backlog. The
+//! connection of a client that is silent for ten seconds is aborted, to free its memory.
 
 use core::net::SocketAddr;
 
@@ -35,7 +35,7 @@ struct Served {
 enum Role {
     Receiving(Head),
     Sending(Remaining, usize),
-    /// A reversed test is written; the client's FIN is due.
+    /// All payload of a reversed test is written; the client's FIN has not arrived.
     Draining,
 }
 
@@ -54,7 +54,7 @@ impl TcpServer {
 }
 
 impl Served {
-    /// Moves the test on. Returns its end, if it has ended.
+    /// Does what can be done now. Returns the test's result if it has ended.
     fn poll(&mut self, stack: &mut Stack, now: Instant) -> Option<Event> {
         let kind = match self.role {
             Role::Receiving(_) => TestKind::TcpReceived,
@@ -68,7 +68,7 @@ impl Served {
         Some(self.flow.end(kind, end, stack, now))
     }
 
-    /// Returns true at the end of the test.
+    /// Does what can be done now. Returns true if the test has ended.
     fn step(&mut self, stack: &mut Stack, now: Instant) -> Result<bool, Failure> {
         let refused = Failure::Connection;
         let Self { flow, role } = self;
@@ -83,7 +83,7 @@ impl Served {
                     _ => None,
                 };
                 if let Some(header) = header {
-                    // Parse the header once.
+                    // A full `bytes` without a header prevents a second parse.
                     head.bytes = Some([0; CLIENT_LEN]);
                     if header.wants_ack {
                         stack
@@ -103,7 +103,7 @@ impl Served {
             }
             Role::Sending(remaining, length) => {
                 let sent = flow.send(remaining, *length, stack, now).map_err(refused)?;
-                // The stack gives up by itself when the client does not acknowledge.
+                // Do not count silence while sending: without ACKs the stack ends the connection.
                 flow.last_arrival = now;
                 if let Sent::All = sent {
                     stack.tcp_shutdown(flow.id, now).map_err(refused)?;
@@ -122,7 +122,7 @@ impl Served {
         Ok(false)
     }
 
-    /// Returns the time of the next check that needs no frame.
+    /// Returns the time of the next call if no frame arrives before it.
     fn wake(&self) -> Instant {
         let silence = self.flow.last_arrival + SILENCE;
         match &self.role {

@@ -1,7 +1,7 @@
 //! The UDP client.
 //!
-//! Rule: a datagram leaves when it is due. A client that is late sends at most as many datagrams
-//! at once as the stack has room for, and forgets what it is behind by more than a second.
+//! Rule: a datagram leaves when it is due. A client that is late sends several datagrams at once, as
+//! many as the stack has room for. If it is more than a second late, it makes up for one second only.
 
 use fullpipe::{Duration, Instant, Stack, UdpError, UdpId};
 
@@ -50,7 +50,8 @@ enum State {
 }
 
 impl<'a> UdpClient<'a> {
-    /// Returns a client that makes its datagrams in `datagram`, which has their length.
+    /// Returns a client that builds each datagram in the buffer `datagram`. The length of the buffer
+    /// is the length of the datagrams.
     ///
     /// # Errors
     /// See [`Stack::udp_bind`].
@@ -76,7 +77,7 @@ impl<'a> UdpClient<'a> {
         })
     }
 
-    /// Queues the datagram with number `id`. Returns true if there was room for it.
+    /// Sends the datagram with number `id`. Returns false if the stack's queue is full.
     fn send(&mut self, id: i64, stack: &mut Stack, now: Instant) -> Result<bool, UdpError> {
         if let Some(head) = self.datagram.first_chunk_mut() {
             let sent = now.since(Instant::ZERO).into();
@@ -89,7 +90,8 @@ impl<'a> UdpClient<'a> {
         self.tally.datagrams as i64 + 1
     }
 
-    /// Sends datagrams that are due. Returns the time of the next.
+    /// Sends datagrams that are due. Returns the time of the next datagram, or `None` if only the
+    /// last datagram remains.
     fn send_due(
         &mut self,
         remaining: &mut Remaining,
@@ -102,12 +104,12 @@ impl<'a> UdpClient<'a> {
             *due = now;
         }
         while *due <= now {
-            // The last datagram is not sent here. The first is never the last.
+            // The last datagram is sent elsewhere. The first datagram is never the last one.
             if self.tally.datagrams > 0 && remaining.next_length(length + 1, now) <= length {
                 return Ok(None);
             }
             if !self.send(self.next_id(), stack, now)? {
-                // The stack reports room; a millisecond bounds the wait.
+                // An event of the stack reports room; wait at most a millisecond for it.
                 return Ok(Some(now + Duration::from_millis(1)));
             }
             self.tally.moved(length);
@@ -223,7 +225,7 @@ impl Tester for UdpClient<'_> {
             Ok(event) => event,
             Err(error) => {
                 self.state = State::Ended;
-                // The socket is closed already if that was the error.
+                // This fails if the error was that the socket is closed.
                 let _ = stack.udp_close(self.socket);
                 self.report(Duration::ZERO, None, Some(Failure::Udp(error)))
             }

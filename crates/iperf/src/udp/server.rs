@@ -56,14 +56,15 @@ impl Test {
             self.tally.moved(len);
             return false;
         };
-        // The clocks are not synchronised; only changes of the difference matter.
+        // The clocks are not synchronised, but jitter needs only the changes of this difference.
         let transit_s = now.as_secs_f64() - header.sent.as_secs_f64();
         let id = header.id.saturating_abs();
         self.tally.received(id, len, Some(transit_s));
         header.id < 0
     }
 
-    /// Returns the time at which the test ends, or is forgotten, if nothing arrives.
+    /// Returns the time at which a running test ends, or an ended test is forgotten, if nothing
+    /// arrives before.
     fn wake(&self) -> Instant {
         self.last_arrival
             + if self.has_ended {
@@ -86,12 +87,13 @@ impl UdpServer {
         })
     }
 
-    /// Returns the test of `peer`; a new one unless `is_last` or every place is in use.
+    /// Returns the test of `peer`. If `peer` has none, begins one; returns `None` instead if the
+    /// datagram is a last one (`is_last`) or every place is in use.
     fn test(&mut self, peer: SocketAddr, is_last: bool, now: Instant) -> Option<&mut Test> {
         let known = |test: &Option<Test>| test.as_ref().is_some_and(|test| test.peer == peer);
         let place = match self.tests.iter().position(known) {
             Some(place) => place,
-            // The end of a test that was forgotten.
+            // A last datagram of an unknown test belongs to a test that was forgotten.
             None if is_last => return None,
             None => self.tests.iter().position(Option::is_none)?,
         };
@@ -124,7 +126,7 @@ impl UdpServer {
         test.has_ended |= ends;
         if is_last {
             let report = report_bytes(&test.report(None).span);
-            // A lost answer is repeated when the client asks again.
+            // If this answer is lost, the client repeats its last datagram and gets another answer.
             stack.udp_send(socket, received.from, &report)?;
         }
         Ok(Some(ends.then(|| test.report(None))))
@@ -133,7 +135,7 @@ impl UdpServer {
 
 impl Tester for UdpServer {
     fn poll(&mut self, stack: &mut Stack, now: Instant) -> Event {
-        // Only a closed socket refuses, and only this server closes it.
+        // `receive` fails only for a closed socket, and only this server can close it.
         while let Ok(Some(ended)) = self.receive(stack, now) {
             if let Some(report) = ended {
                 return Event::Ended(report);

@@ -1,7 +1,8 @@
 //! Carries the datagrams of one UDP flow.
 //!
-//! Rule: each flow has one socket of its own, so answers need no table. A flow ends when no datagram
-//! moved for its idle time. A target that refuses datagrams is reported to the peer by ICMP.
+//! Rule: each flow has a socket of its own, so each answer's flow is known without a table. A flow
+//! ends when there was no datagram in either direction for its idle time. If the target refuses
+//! datagrams, the peer gets an ICMP error.
 
 use std::{io, sync::Arc};
 
@@ -84,8 +85,9 @@ impl Forwarder {
     }
 }
 
-/// Receives one datagram; `None` if it has no payload for the peer. The buffer is as large as the
-/// largest datagram only while one is read, so that idle flows need no memory.
+/// Receives one datagram. Returns `None` if there is none after all, or if its SOCKS5 header is
+/// malformed. The buffer has the size of the largest datagram only during the read, so that idle
+/// flows need no memory.
 async fn receive<'a>(
     socket: &UdpSocket,
     buffer: &'a mut Vec<u8>,

@@ -1,7 +1,7 @@
 //! A forwarder: carries every flow of a netstack through kernel sockets or through a proxy.
 //!
-//! Rule: a TCP flow is admitted only after its target was reached, so the peer sees the target's own
-//! error. The forwarder keeps no payload beyond that of the relays.
+//! Rule: a TCP flow is admitted only after its target was reached, so the peer gets the target's own
+//! error. The forwarder buffers no payload besides the pieces that its relays hold.
 
 mod datagrams;
 mod table;
@@ -24,7 +24,7 @@ use table::Entry;
 /// The settings of a forwarder.
 #[derive(Clone, Debug)]
 pub struct Forwarder {
-    /// The way to the targets.
+    /// Kernel sockets or a proxy, through which targets are reached.
     pub via: Via,
     /// Interface to which the kernel's sockets are bound, so that their packets do not return to
     /// the device that the flows come from.
@@ -36,7 +36,8 @@ pub struct Forwarder {
 }
 
 impl Forwarder {
-    /// Returns a forwarder with timeouts of 30 s to connect and an hour of silence.
+    /// Returns a forwarder that waits at most 30 s for a target, and ends a TCP flow after an hour
+    /// without a byte.
     pub const fn new(via: Via) -> Self {
         Self {
             via,
@@ -49,7 +50,7 @@ impl Forwarder {
     /// Carries flows until the device is gone. `table` lists the flows that are open.
     ///
     /// # Errors
-    /// The error of the device.
+    /// Returns the error of the device.
     pub async fn run(
         self,
         mut tcp: TcpFlows,
@@ -85,7 +86,7 @@ impl Forwarder {
             Ok(target) => target,
             Err(error) => {
                 table.count_refused();
-                // If the peer gave up, there is nothing to refuse.
+                // This fails only if the peer gave up; then there is nothing to refuse.
                 let _ = request.refuse(refusal_of(&error));
                 return;
             }
@@ -101,7 +102,7 @@ impl Forwarder {
     }
 }
 
-/// Returns the refusal that gives the peer the error of its target.
+/// Returns the refusal that causes the same error at the peer as `error`.
 fn refusal_of(error: &io::Error) -> Refusal {
     match error.kind() {
         io::ErrorKind::HostUnreachable => Refusal::Host,

@@ -1,7 +1,7 @@
-//! The flows that a forwarder carries, with the side that holds each of them back.
+//! The flows that a forwarder carries, and for each the side that it waits for.
 //!
-//! Rule: a flow is listed from its admission until its relay ends. A report is made from the clocks
-//! of the relay and of the connection; nothing is measured for it.
+//! Rule: a flow is listed from its admission until its relay ends. A report copies the clocks
+//! of the relay and of the connection, and measures nothing itself.
 
 use std::{
     collections::BTreeMap,
@@ -30,9 +30,11 @@ pub enum Protocol {
 /// The side for which a direction waited longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldBack {
-    /// The host whose packets come from the device: its application, or the path to it.
+    /// The host whose packets come from the device. Its application or the path to it may be the
+    /// cause.
     Client,
-    /// The host behind the kernel socket or the proxy: its application, or the path to it.
+    /// The host behind the kernel socket or the proxy. Its application or the path to it may be the
+    /// cause.
     Target,
 }
 
@@ -58,7 +60,8 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
-    /// Returns the side for which the direction waited longest; `None` if it never waited.
+    /// Returns the side for which the direction waited longest; `None` if both waits are equal, as
+    /// before the first one.
     pub fn held_back(&self) -> Option<HeldBack> {
         let (client, target) = (self.waited_for_client, self.waited_for_target);
         match client.cmp(&target) {
@@ -91,7 +94,7 @@ pub struct FlowReport {
     pub client_limit: Option<(Limit, f64)>,
 }
 
-/// Numbers of all flows since the start.
+/// Counts of all flows since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowTotals {
     /// TCP flows that are open.
@@ -102,9 +105,9 @@ pub struct FlowTotals {
     pub opened: u64,
     /// Flows refused, because the target could not be reached.
     pub refused: u64,
-    /// Bytes from clients to targets, of flows that are closed or open.
+    /// Bytes from clients to targets, of closed and of open flows.
     pub up_bytes: u64,
-    /// Bytes from targets to clients.
+    /// Bytes from targets to clients, of closed and of open flows.
     pub down_bytes: u64,
 }
 
@@ -143,7 +146,7 @@ impl FlowTable {
             .collect()
     }
 
-    /// Returns the numbers of all flows since the start.
+    /// Returns the counts of all flows since the start.
     pub fn totals(&self) -> FlowTotals {
         let flows = self.flows();
         let mut totals = FlowTotals {
@@ -164,9 +167,9 @@ impl FlowTable {
         totals
     }
 
-    /// Sets the stack whose connections are the flows.
+    /// Sets the stack that has the connections of the listed flows.
     pub(super) fn set_runtime(&self, runtime: Arc<Runtime>) {
-        // A table has one forwarder; a second one keeps the stack of the first.
+        // A table is meant for one forwarder. A second forwarder does not replace the stack.
         let _ = self.runtime.set(runtime);
     }
 
@@ -210,7 +213,7 @@ impl FlowTable {
     }
 }
 
-/// The place of one flow in the table. Dropping it removes the flow.
+/// A listed flow. Dropping this value removes the flow from the table.
 pub(super) struct Entry {
     table: Arc<FlowTable>,
     number: u64,
@@ -219,7 +222,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Lists a TCP flow.
+    /// Adds a TCP flow to the table.
     pub(super) fn tcp(
         table: &Arc<FlowTable>,
         client: SocketAddr,
@@ -229,7 +232,7 @@ impl Entry {
         Self::new(table, Protocol::Tcp, (client, target), Some(id))
     }
 
-    /// Lists a UDP flow.
+    /// Adds a UDP flow to the table.
     pub(super) fn udp(table: &Arc<FlowTable>, client: SocketAddr, target: SocketAddr) -> Self {
         Self::new(table, Protocol::Udp, (client, target), None)
     }

@@ -1,8 +1,8 @@
-//! The way to a target: a kernel socket, a SOCKS5 proxy (RFC 1928) or an HTTP proxy (CONNECT, RFC
+//! Reaches a target: by a kernel socket, a SOCKS5 proxy (RFC 1928) or an HTTP proxy (CONNECT, RFC
 //! 9110 §9.3.6).
 //!
-//! Rule: a proxy's refusal becomes the error that the target itself would have caused. Nothing is
-//! read beyond the proxy's answer.
+//! Rule: a proxy's refusal becomes the error that the target itself would have caused. No byte after
+//! the proxy's answer is read here, because it belongs to the target.
 
 use std::{
     fmt, io,
@@ -22,18 +22,18 @@ const ANSWER_MAX: usize = 8 << 10;
 /// Length of the header of a datagram through a SOCKS5 proxy. RFC 1928 §7.
 pub(super) const SOCKS_HEADER: usize = 10;
 
-/// The way to a target.
+/// The means by which targets are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// Kernel sockets.
     Direct,
     /// The SOCKS5 proxy at this address, without a password.
     Socks5(SocketAddr),
-    /// The HTTP proxy at this address, by CONNECT. It carries no UDP.
+    /// The HTTP proxy at this address, with CONNECT, which carries no UDP.
     Http(SocketAddr),
 }
 
-/// The text is no way to a target.
+/// The error of a text that is not a [`Via`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViaError(String);
 
@@ -76,7 +76,7 @@ impl Via {
     /// Opens a stream to `target`.
     ///
     /// # Errors
-    /// The error that the target caused, or that the way to it caused.
+    /// Returns the error of the target, of the proxy or of the kernel.
     pub(super) async fn connect(
         self,
         target: SocketAddr,
@@ -92,7 +92,7 @@ impl Via {
         };
         socket.bind_device(device.map(str::as_bytes))?;
         let mut stream = socket.connect(to).await?;
-        // The relay writes whole pieces, so nothing is gained by waiting for more.
+        // Nagle's algorithm would only delay the flow: a relay writes all that it has at once.
         stream.set_nodelay(true)?;
         match self {
             Self::Direct => {}
@@ -102,11 +102,12 @@ impl Via {
         Ok(stream)
     }
 
-    /// Opens a socket for datagrams to `target`, or to the proxy's relay for them. With a proxy, the
-    /// stream keeps the relay open.
+    /// Opens a socket for datagrams to `target`, or to the relay that a SOCKS5 proxy opens for them.
+    /// With a proxy, the stream to the proxy is returned too: the relay exists as long as the stream.
     ///
     /// # Errors
-    /// `Unsupported` for a proxy that carries no datagrams; otherwise the error of the way.
+    /// Returns `Unsupported` for a proxy that carries no datagrams; otherwise the error of the proxy
+    /// or of the kernel.
     pub(super) async fn datagrams(
         self,
         target: SocketAddr,
@@ -131,7 +132,7 @@ impl Via {
         Ok((socket, keeper))
     }
 
-    /// Returns true if datagrams have the header of SOCKS5.
+    /// Returns true if each datagram begins with a SOCKS5 header.
     pub(super) const fn has_datagram_header(self) -> bool {
         matches!(self, Self::Socks5(_))
     }
@@ -195,7 +196,7 @@ async fn read_into(
     Ok(*address)
 }
 
-/// Appends an address as SOCKS5 writes it.
+/// Appends an address in the format of SOCKS5.
 pub(super) fn push_address(out: &mut Vec<u8>, address: SocketAddr) {
     match address.ip() {
         IpAddr::V4(ip) => {
@@ -228,7 +229,7 @@ async fn http_connect(stream: &mut TcpStream, target: SocketAddr) -> io::Result<
         if answer.len() == ANSWER_MAX {
             return Err(refused("the HTTP proxy's answer is too long"));
         }
-        // Byte by byte: what follows the answer belongs to the target.
+        // Read single bytes, because what follows the answer belongs to the target.
         answer.push(stream.read_u8().await?);
     }
     let status = answer.split(|byte| *byte == b' ').nth(1);

@@ -1,8 +1,8 @@
 //! Programs in a network namespace whose whole traffic goes through a TUN device and a forwarder to
 //! kernel sockets in another namespace.
 //!
-//! Rule: every test runs in a namespace of its own, which has the servers, and makes a second one for
-//! the clients; both end with its process. Every wait has a limit.
+//! Rule: every test runs in a namespace of its own, in which its servers are, and makes a second
+//! namespace for the clients. Both namespaces end with the test's process. Every wait has a limit.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const FILE: usize = 20 << 20;
 /// Connections opened and closed.
 const FLOWS: usize = 1_000;
-/// Threads of clients that open them.
+/// Threads that open these connections.
 const CLIENTS: usize = 10;
 
 fn server(port: u16) -> SocketAddr {
@@ -45,7 +45,7 @@ fn ip(arguments: &str) {
     );
 }
 
-/// Opens a TUN device in `inside`, with the default route of that namespace.
+/// Opens a TUN device in the namespace `inside`, and sets the default route of `inside` to it.
 fn device(inside: &Namespace) -> Box<dyn HostDevice> {
     let opened = inside.enter(|| {
         ip("link set lo up");
@@ -114,7 +114,7 @@ fn count(mut client: TcpStream) {
         .expect("the client reads");
 }
 
-/// Returns four bytes.
+/// Reads four bytes and writes them back.
 fn echo(mut client: TcpStream) {
     let mut bytes = [0; 4];
     let read = client.read_exact(&mut bytes);

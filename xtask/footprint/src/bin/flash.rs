@@ -31,7 +31,8 @@ struct Sockets {
     echo: UdpId,
 }
 
-/// Runs the stack until a socket can't be opened. The board's reset handler calls it.
+/// Runs the stack for ever, or returns if a socket can't be opened. The board's reset handler calls
+/// it.
 fn main() {
     let _ = run();
 }
@@ -70,7 +71,7 @@ fn run() -> Option<()> {
     }
 }
 
-/// Memory of a small device.
+/// Returns a configuration with little memory, as on a small device.
 fn config() -> Config {
     let mut config = Config::default();
     config.pool.blocks = 36;

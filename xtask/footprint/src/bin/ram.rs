@@ -1,7 +1,7 @@
-//! Prints the memory of a stack of the configuration in the command line, part by part, and the
-//! depth of its call stack. `cargo xtask footprint` runs it in an emulator.
+//! Prints the memory of each part of a stack, and the depth of its call stack. The command line has
+//! the configuration. `cargo xtask footprint` runs this program in an emulator.
 //!
-//! Rule: every figure is that of a stack that exists: nothing is estimated.
+//! Rule: the program constructs the stack and measures it; no number is estimated.
 #![no_std]
 #![no_main]
 
@@ -36,7 +36,8 @@ fn main() {
     host::exit();
 }
 
-/// Prints the figures of the configuration `line`: a preset's name, then `knob=value` words.
+/// Measures a stack and prints the results. `line` is the configuration: a preset's name, then
+/// `knob=value` words.
 fn report(line: &str) -> Result<(), String> {
     let config = config(line)?;
     let stack = stack(&config, 1)?;

@@ -1,4 +1,4 @@
-//! Tests of the ways to a target, with proxies that the tests play.
+//! Tests of connections through proxies; a test acts as the proxy.
 
 use std::net::Ipv4Addr;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const TARGET: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7)), 443);
 
-/// Connects through a proxy that expects each request and gives its answer.
+/// Connects through a proxy that expects the given requests in order and sends the answer to each.
 async fn connected(
     make: fn(SocketAddr) -> Via,
     script: &'static [(&'static [u8], &'static [u8])],
