@@ -1,7 +1,7 @@
-//! Gives the shared library its name for the linker.
+//! Sets the shared library's soname.
 //!
-//! Rule: programs that link `libfullpipe.so` look for `libfullpipe.so.0`, which `cargo xtask capi
-//! --install` creates.
+//! Rule: a program that is linked with `libfullpipe.so` loads `libfullpipe.so.0` when it starts;
+//! `cargo xtask capi --install` creates a link of this name.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,7 +1,7 @@
 /* A stack on Linux for programs in C: see system.h.
  *
- * The one rule: the thread turns the stack when a frame has arrived or a timer is due. A thread that
- * waits in a call is woken after each of these turns.
+ * The one rule: one thread calls fp_turn when a frame has arrived or a timer is due. After each of these
+ * turns it wakes the threads of the program that wait in a call.
  */
 #define _GNU_SOURCE
 #include "system.h"
@@ -23,8 +23,9 @@
 
 #define MTU 1500
 #define FRAME_LEN (MTU + 14)
-/* Longest sleep without a timer, and in a full device. */
+/* Longest sleep if no timer is due earlier. */
 #define IDLE_US 1000000
+/* Longest sleep while the device is full. */
 #define FULL_US 200
 
 fp_stack *fp_system_stack;
@@ -60,7 +61,7 @@ static void tap_send(void *context, size_t len, const struct fp_sending *sending
 {
     (void)context;
     (void)sending;
-    /* Any other error is a lost frame, which transports repair. */
+    /* After any other error the frame is lost; TCP retransmits its payload. */
     if (write(self.tap, self.lent, len) < 0 && errno == EAGAIN)
         self.pending = len;
 }
@@ -78,7 +79,7 @@ static uint64_t host_now(void *context)
     return fp_system_now_us();
 }
 
-/* Waits for the thread, unless a turn changes something at once. */
+/* Runs a turn. If this changes nothing, waits for the next turn of the thread. */
 static int32_t host_wait(void *context, uint64_t until_us)
 {
     struct timespec until;
@@ -129,7 +130,7 @@ static void *run(void *unused)
             sleep_us = 0;
         if ((turned & FP_TURN_DEVICE_FULL) && sleep_us > FULL_US)
             sleep_us = FULL_US;
-        /* Calls of the program can bring a timer forward, at most to their own next turn. */
+        /* Sleep 10 ms at most, because a call of the program can set an earlier timer during the sleep. */
         if (sleep_us > 10000)
             sleep_us = 10000;
         sleep.tv_sec = (time_t)(sleep_us / 1000000);
@@ -140,7 +141,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Opens a TAP device that exists or that this program may create. */
+/* Opens a TAP device, and creates it if it does not exist. */
 static int open_tap(const char *name)
 {
     struct ifreq request;

@@ -1,6 +1,7 @@
 /* A stack on Linux for programs in C: a TAP device, a thread that turns the stack, and a lock.
  *
- * The one rule: every call on the stack is made with the lock. A call that waits releases it.
+ * The one rule: a thread holds the lock during every call on the stack. A call that waits releases the
+ * lock while it waits.
  */
 #ifndef FULLPIPE_SYSTEM_H
 #define FULLPIPE_SYSTEM_H
@@ -23,7 +24,7 @@ int fp_system_start(const char *name, const struct fp_config *config, const char
 void fp_system_lock(void);
 void fp_system_unlock(void);
 
-/* Sends at once what calls have made due. The lock must be held. */
+/* Runs a turn, which sends what previous calls have written. The lock must be held. */
 void fp_system_turn(void);
 
 /* Returns the time of the stack's clock, in microseconds. */

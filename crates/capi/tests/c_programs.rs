@@ -1,7 +1,7 @@
 //! The programs of `tests/c`, compiled with the system's C compiler and run.
 //!
-//! Rule: a program compiles without a warning and checks itself; here only its exit counts. Each
-//! runs with the address and the undefined-behaviour sanitizer.
+//! Rule: a program must compile without a warning and checks itself; a test looks only at the
+//! program's exit status. Each program runs with the address and the undefined-behaviour sanitizer.
 
 use std::{
     env, fs,
@@ -10,7 +10,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// Builds the library as C programs get it, and returns its path.
+/// Builds the static library that C programs link, and returns its path.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -28,7 +28,7 @@ fn library() -> &'static Path {
     })
 }
 
-/// A program of `tests/c`, and what it is compiled with.
+/// A program of `tests/c`, with its other sources and the compiler's flags.
 struct Program {
     /// Its main file, without `.c`.
     name: &'static str,
@@ -85,8 +85,9 @@ const ADDRESS: &str = "-fsanitize=address,undefined";
 const FATAL: &str = "-fno-sanitize-recover=all";
 const SANITIZERS: &[&str] = &[ADDRESS, FATAL];
 
-/// Files that the programs for other systems are compiled with.
+/// Sources of uNet3's calls over a simulated cable.
 const UNET3: &[&str] = &["tests/c/cable_system.c", "compat/unet3/unet3.c"];
+/// Sources of NetBurner's calls over a simulated cable.
 const NETBURNER: &[&str] = &["tests/c/cable_system.c", "compat/netburner/netburner.c"];
 const NUTTX: &[&str] = &["tests/c/cable_system.c", "compat/nuttx/posix.c"];
 
@@ -114,7 +115,7 @@ fn the_library_never_calls_malloc() {
     echo.run(&[]);
 }
 
-/// The environment variable FULLPIPE_MISUSE has another number of calls, and a seed.
+/// The environment variable FULLPIPE_MISUSE can set the number of calls and the seed.
 #[test]
 fn random_calls_with_wrong_arguments_are_refused() {
     let misuse = Program {

@@ -1,6 +1,6 @@
 /* NetBurner's calls: see netburner.h.
  *
- * The one rule: a number of buffers is that number times the 1,500 bytes of payload of a buffer.
+ * The one rule: N buffers of NetBurner become N times 1,500 bytes, the payload of one buffer.
  */
 #define NETBURNER_KEEP_NAMES
 #include "netburner.h"
@@ -200,7 +200,7 @@ int netburner_write(int fd, const char *buffer, int bytes)
         return bytes < 0 ? TCP_ERR_NOCON : 0;
     fp_system_lock();
     count = fp_send(fp_system_stack, fd, buffer, (size_t)bytes, FP_MSG_DONTWAIT);
-    /* Waits until a first byte fits. */
+    /* The send buffer is full: wait until one byte fits. */
     if (count == -FP_EAGAIN)
         count = fp_send(fp_system_stack, fd, buffer, 1, 0);
     fp_system_turn();

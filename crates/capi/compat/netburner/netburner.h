@@ -1,7 +1,7 @@
 /* The calls of NetBurner's TCP, over fullpipe's.
  *
- * The one rule: names are NetBurner's. Those that a C library has too are macros, so that both can be
- * in one program.
+ * The one rule: names are NetBurner's. A name that the C library also has is a macro for another name,
+ * so that a program can be linked with both.
  */
 #ifndef FULLPIPE_NETBURNER_H
 #define FULLPIPE_NETBURNER_H
@@ -10,8 +10,9 @@
 
 typedef uint32_t IPADDR;
 
-/* Buffers of the pool, and bytes of payload in one of them. */
+/* Number of buffers in the pool. */
 #define NETBURNER_BUFFERS 256
+/* Bytes of a buffer. */
 #define ETHER_BUFFER_SIZE 1548
 #define ETHER_PAYLOAD 1500
 
@@ -32,7 +33,7 @@ typedef uint32_t IPADDR;
 /* Starts the stack of this program on a TAP device. Returns 0 or a negative error number. */
 int netburner_start(const char *tap, const char *address, unsigned prefix_len);
 
-/* Buffers of the pool that hold nothing. */
+/* Returns the number of free buffers in the pool. */
 uint16_t GetFreeCount(void);
 
 /* Sets how many buffers each queue of a socket may use. Returns 0 or TCP_ERR_... . */
@@ -46,13 +47,14 @@ int clrsockoption(int fd, int option);
 /* Returns the options that are set. */
 int getsockoption(int fd);
 
-/* Connects to a port; `ticks` are 50 ms, 0 waits without end. Returns a socket or TCP_ERR_... . */
+/* Connects to a port. `ticks` is the longest wait in units of 50 ms, 0 for no limit. Returns a socket or
+ * TCP_ERR_... . */
 int netburner_connect(IPADDR address, uint16_t local_port, uint16_t port, uint32_t ticks);
 int netburner_listen(IPADDR address, uint16_t port, uint8_t most);
 int netburner_accept(int fd, IPADDR *address, uint16_t *port, uint16_t ticks);
-/* Reads at least a byte. Returns 0 at the end. */
+/* Waits until at least one byte can be read, and reads. Returns 0 at the end of the stream. */
 int netburner_read(int fd, char *buffer, int bytes);
-/* Writes as much as the transmit buffers take, at least a byte. */
+/* Waits until at least one byte can be written, and writes as much as the transmit buffers accept. */
 int netburner_write(int fd, const char *buffer, int bytes);
 /* Writes everything. */
 int writeall(int fd, const char *buffer, int bytes);

@@ -2,8 +2,8 @@
  *
  *     iperf_client ADDRESS [SECONDS [INTERVAL [PORT]]]
  *
- * The one rule: only POSIX calls. It compiles for any system with sockets, and with `-include posix.h`
- * for fullpipe.
+ * The one rule: the program uses only POSIX calls, so it compiles for any system with sockets, and with
+ * `-include posix.h` for fullpipe.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static int open_connection(const char *address, int port)
     return fd;
 }
 
-/* Sends until the time is over. Returns the bytes, or -1. */
+/* Sends for `seconds`. Returns the number of bytes sent, or -1. */
 static int64_t run(int fd, double seconds, double interval)
 {
     static uint8_t block[WRITE_LEN];
@@ -95,7 +95,7 @@ int main(int count, char **arguments)
     if (fd < 0)
         return 1;
     sent = run(fd, seconds, interval);
-    /* All has arrived when the server closes too. */
+    /* Wait until the server closes its direction: everything has arrived then. */
     shutdown(fd, SHUT_WR);
     while (recv(fd, &byte, 1, 0) > 0)
         ;

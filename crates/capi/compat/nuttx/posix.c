@@ -14,7 +14,7 @@
 
 #include "system.h"
 
-/* The header may have been included before, with its names. */
+/* posix.h may have been included before, with its macros; remove them. */
 #undef socket
 #undef bind
 #undef listen
@@ -69,7 +69,8 @@ static int start(void)
     return error;
 }
 
-/* Returns the result for POSIX. The numbers of errors are Linux's in both. */
+/* Returns the result of a POSIX call and sets errno. Error numbers need no translation: both interfaces
+ * have those of Linux. */
 static ssize_t returned(int32_t result)
 {
     if (result >= 0)
@@ -84,7 +85,7 @@ static fp_socket_t socket_of(int fd)
     return at >= 0 && at < DESCRIPTORS ? sockets[at] : 0;
 }
 
-/* Gives a socket a descriptor; the lock is held. */
+/* Gives a socket a descriptor. The lock must be held. */
 static int32_t descriptor(fp_socket_t opened)
 {
     for (int at = 0; at < DESCRIPTORS && opened > 0; at++)
@@ -168,7 +169,7 @@ int fullpipe_connect(int fd, const struct sockaddr *address, socklen_t len)
 ssize_t fullpipe_send(int fd, const void *bytes, size_t len, int flags)
 {
     int32_t count;
-    /* Writing to a closed connection is an error here, and never a signal. */
+    /* fullpipe sends no signal for a write to a closed connection, so MSG_NOSIGNAL is not needed. */
     LOCKED(count, fp_send(fp_system_stack, socket_of(fd), bytes, len, flags & ~MSG_NOSIGNAL));
     return returned(count);
 }

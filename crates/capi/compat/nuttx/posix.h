@@ -1,8 +1,8 @@
-/* The calls of POSIX on sockets, over fullpipe: compile the files of a program with `-include posix.h`,
- * and link posix.c and system.c, compiled without it.
+/* The socket calls of POSIX, over fullpipe: compile the files of a program with `-include posix.h`, and
+ * link posix.c and system.c, which must be compiled without this flag.
  *
- * The one rule: the program stays as it is. Descriptors of fullpipe are numbers from FULLPIPE_FD on; all
- * others go to the C library.
+ * The one rule: the source of the program is not changed. Descriptors of fullpipe are numbers from
+ * FULLPIPE_FD on; calls with any other descriptor go to the C library.
  */
 #ifndef FULLPIPE_POSIX_H
 #define FULLPIPE_POSIX_H

@@ -14,7 +14,7 @@ typedef int32_t W;
 typedef uint8_t UB;
 typedef uint16_t UH;
 typedef uint32_t UW;
-/* A character of a text. */
+/* A character. */
 typedef char VB;
 typedef void *VP;
 typedef intptr_t VP_INT;
@@ -64,7 +64,7 @@ void ext_tsk(void);
 ER tslp_tsk(TMO milliseconds);
 ER dly_tsk(RELTIM milliseconds);
 
-/* The serial port, which is the standard output. */
+/* Settings of the serial port, which is the standard output here. */
 typedef struct t_com_smod {
     UW baud;
 } T_COM_SMOD;

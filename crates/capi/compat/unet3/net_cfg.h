@@ -1,6 +1,7 @@
-/* The configuration of the network: macros that a program may define before, and their defaults.
+/* The configuration of the network: a program may define these macros before it includes this file;
+ * otherwise they have the defaults below.
  *
- * The one rule: each macro is a knob of fullpipe. net_setup sets them.
+ * The one rule: each macro is the value of one knob (setting) of fullpipe, which net_setup sets.
  */
 #ifndef UNET3_NET_CFG_H
 #define UNET3_NET_CFG_H
@@ -15,18 +16,18 @@
 #define CFG_TCP_RCV_WND 1024
 #endif
 
-/* Datagrams that a UDP socket keeps: udp.receive_queue. */
+/* Largest number of datagrams in the receive queue of a UDP socket: udp.receive_queue. */
 #ifndef CFG_PKT_RCV_QUE
 #define CFG_PKT_RCV_QUE 1
 #endif
 
-/* Receive descriptors of the Ethernet controller, which bound the frames that the driver passes on at
- * once: stack.turn_budget. */
+/* Number of receive descriptors of the Ethernet controller. The driver can pass at most this many frames
+ * at once, so the macro sets the frames of one turn: stack.turn_budget. */
 #ifndef ETH1_RXDESC_CNT
 #define ETH1_RXDESC_CNT 4
 #endif
 
-/* Address of this host and bits of its network. */
+/* Address of this host, and length of its network prefix in bits. */
 #ifndef CFG_IP_ADDRESS
 #define CFG_IP_ADDRESS "172.16.0.95"
 #endif

@@ -1,6 +1,6 @@
 /* The socket calls of uNet3, over fullpipe's.
  *
- * The one rule: a call is one call of fullpipe, with the lock of the stack.
+ * The one rule: each call takes the lock of the stack and makes one call of fullpipe.
  */
 #ifndef UNET3_NET_HDR_H
 #define UNET3_NET_HDR_H
@@ -22,7 +22,7 @@
 #define SOC_TCP_CLS 0
 #define SOC_TCP_SHT 1
 
-/* Codes of cfg_soc: longest times of calls in milliseconds, sizes of buffers in bytes. */
+/* Codes of cfg_soc. Values are longest waits of calls in milliseconds, or sizes of buffers in bytes. */
 #define SOC_TMO_CON 1
 #define SOC_TMO_CLS 2
 #define SOC_TMO_SND 3
@@ -32,7 +32,7 @@
 
 typedef UH SID;
 
-/* An end of a connection. */
+/* Address and port of an end of a connection. */
 typedef struct t_node {
     UH port;
     UB ver;
@@ -44,14 +44,15 @@ typedef struct t_node {
 ER net_setup(void);
 /* Opens a socket of a protocol with a local address. Returns its number, or an error. */
 ER cre_soc(UB protocol, const T_NODE *host);
-/* Connects to `remote` (SOC_CLI, or UDP with 0), or waits for a connection (SOC_SER). */
+/* With SOC_CLI, connects to `remote`; with SOC_SER, waits for a connection. For a UDP socket `role` is 0,
+ * and `remote` becomes the destination. */
 ER con_soc(SID sid, const T_NODE *remote, UB role);
 /* Ends the connection of a socket. */
 ER cls_soc(SID sid, UB code);
 ER del_soc(SID sid);
 /* Sets an option (SOC_...); `value` is a number. */
 ER cfg_soc(SID sid, UB code, VP value);
-/* Sends or receives. Returns the bytes, 0 at the end of a connection, or an error. */
+/* Sends or receives. Returns the number of bytes, 0 at the end of a connection, or an error. */
 ER snd_soc(SID sid, VP data, UH len);
 ER rcv_soc(SID sid, VP data, UH len);
 

@@ -1,6 +1,7 @@
-/* uNet3's calls on Linux: tasks are threads, the network is a TAP device with the name in UNET3_TAP.
+/* uNet3's calls on Linux: a task is a thread, and the network is a TAP device whose name is in the
+ * environment variable UNET3_TAP.
  *
- * The one rule: nothing about packets is decided here; each call passes its arguments on.
+ * The one rule: each call only translates its arguments and passes them to fullpipe.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -64,7 +65,7 @@ static struct fp_address address_of(const T_NODE *node)
     return address;
 }
 
-/* Returns the error of uNet3 for one of fullpipe. */
+/* Returns uNet3's error code for an error number of fullpipe. */
 static ER error_of(int32_t result)
 {
     switch (-result) {
@@ -131,7 +132,7 @@ static int32_t serve(SID sid)
     return 0;
 }
 
-/* Sets the destination of a UDP socket, which receives from everybody all the same. */
+/* Sets the destination of a UDP socket. The socket still receives datagrams from every peer. */
 static int32_t set_remote(SID sid, struct fp_address remote)
 {
     sockets[sid - 1].remote = remote;
@@ -199,7 +200,7 @@ ER cfg_soc(SID sid, UB code, VP value)
         name = FP_SO_RCVBUF;
         break;
     case SOC_TMO_CLS:
-        /* Closing never waits. */
+        /* Nothing to set: closing never waits. */
         return E_OK;
     default:
         return E_PAR;

@@ -1,7 +1,7 @@
 /* Two stacks and a cable in memory, for tests in C.
  *
- * The one rule: an arena lies between two guard areas, and ends where inaccessible memory begins, so
- * that a write behind it is found at once. Time is virtual.
+ * The one rule: a guard area precedes each arena, and inaccessible memory follows it, so that a write
+ * outside of the arena is detected. Time is virtual.
  */
 #ifndef CABLE_H
 #define CABLE_H
@@ -26,7 +26,7 @@
         }                                                                       \
     } while (0)
 
-/* Frames on their way to one host. */
+/* Frames in flight to one host. */
 struct cable_ring {
     uint8_t frame[CABLE_FRAMES][CABLE_FRAME_LEN];
     size_t len[CABLE_FRAMES];
@@ -42,9 +42,9 @@ struct cable_host {
     void *arena;
     void *mapped;
     size_t arena_len, mapped_len;
-    /* Drops each n-th frame; 0 drops none. */
+    /* If `lose` is not 0, each `lose`-th frame is dropped; `frames` counts them. */
     unsigned lose, frames;
-    /* Sees each frame that the host sends; may be NULL. */
+    /* Called with each frame that the host sends; may be NULL. */
     void (*watch)(const uint8_t *frame, size_t len);
 };
 
@@ -86,7 +86,7 @@ static inline void cable_send(void *context, size_t len, const struct fp_sending
     out->count++;
 }
 
-/* Maps `len` bytes whose end is the end of the accessible memory, with GUARD bytes before. */
+/* Maps `len` bytes, with CABLE_GUARD bytes before them, and inaccessible memory after them. */
 #define CABLE_GUARD 4096
 static inline void *cable_map(struct cable_host *host, size_t len)
 {
@@ -140,7 +140,7 @@ static inline struct fp_interface cable_interface(uint8_t last)
     return interface;
 }
 
-/* Starts 10.0.0.`last` in an arena of exactly the bytes that it needs. */
+/* Starts a host with the address 10.0.0.`last`, in an arena of exactly fp_needed bytes. */
 static inline void cable_start(struct cable_host *host, struct cable_host *other, uint8_t last,
                         const struct fp_config *config, const struct fp_host *system)
 {

@@ -1,8 +1,8 @@
-/* The functions of system.h over a cable in memory and virtual time, for tests of the calls of other
- * systems.
+/* The functions of system.h, over a simulated cable in virtual time. Tests of the calls of other systems
+ * use them.
  *
- * The one rule: time passes only while a call waits. The peer is a second stack, whose program is the
- * test's `peer_step`.
+ * The one rule: time passes only while a call waits. The peer is a second stack; the test defines its
+ * program as `peer_step`.
  */
 #include "cable_system.h"
 
@@ -39,7 +39,8 @@ static uint64_t host_now(void *context)
     return cable_now_us;
 }
 
-/* Turns both hosts. If neither has anything to do, time passes to the next timer of both. */
+/* Turns both hosts. If neither has anything to do, advances the time to the earlier of their next
+ * timers. */
 static int32_t host_wait(void *context, uint64_t until_us)
 {
     uint64_t local, peer;

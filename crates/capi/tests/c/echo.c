@@ -1,6 +1,6 @@
-/* Echo over two stacks in memory: TCP with and without loss, UDP, options, and what calls return.
+/* Echo between two stacks on a simulated cable: TCP with and without loss, UDP, options, results of calls.
  *
- * The one rule: every byte comes back unchanged, and the pool is free in the end.
+ * The one rule: every byte is echoed unchanged, and all blocks of the pool are free at the end.
  */
 #include "cable.h"
 
@@ -48,7 +48,7 @@ static void end(void)
     }
 }
 
-/* Sends `total` bytes, echoes them, and compares them. */
+/* Sends `total` bytes, and compares the echo with them. */
 static void tcp_echo(const char *preset, unsigned lose, size_t total)
 {
     struct fp_address at = cable_address(2, 7), peer;
@@ -148,7 +148,7 @@ static void udp_echo(void)
     printf("udp echo\n");
 }
 
-/* The names and numbers of knobs, and the sentences of their errors. */
+/* Tests the names and numbers of knobs, and the texts of their errors. */
 static void knobs(void)
 {
     struct fp_config config;

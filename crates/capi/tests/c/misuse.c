@@ -1,7 +1,7 @@
 /* Random calls with wrong arguments: misuse CALLS SEED.
  *
- * The one rule: every call returns, an argument that is wrong gives an error number, and nothing
- * outside of the arenas and of the caller's buffers changes.
+ * The one rule: every call returns, a call with a wrong argument returns an error number, and no call
+ * writes outside of the arenas and the caller's buffers.
  *
  * Arguments are drawn from valid and from wrong ones: handles that are open, closed or invented,
  * pointers that are null or misaligned, lengths beyond the address space, calls from callbacks.
@@ -59,7 +59,7 @@ static fp_socket_t any_socket(unsigned at)
     }
 }
 
-/* A buffer and a length that fit together, or an argument that must be refused. */
+/* Returns a buffer and sets a length that fits in it, or returns an argument that must be refused. */
 static void *any_buffer(size_t *len)
 {
     *len = draw(sizeof buffer.bytes + 1);
@@ -118,7 +118,7 @@ static void call_options(unsigned at)
     uint32_t number = (uint32_t)(draw(3) ? draw(4) : draw(UINT32_MAX));
     switch (draw(4)) {
     case 0:
-        /* The length of an option's place can't be checked, so it is always true here. */
+        /* The library cannot check the length of the memory at `value`, so this length is always right. */
         room = value == NULL || len > sizeof buffer.bytes ? 0 : len;
         count(fp_getsockopt(any_stack(at), any_socket(at), level, name, value,
                             draw(10) ? &room : NULL));
@@ -239,7 +239,7 @@ static void call_socket(unsigned at)
     }
 }
 
-/* A driver that breaks the rule: it calls the stack that calls it. */
+/* A callback that breaks the rule: it calls a function on the stack that calls it. */
 static void flush(void *context)
 {
     struct cable_host *host = context;

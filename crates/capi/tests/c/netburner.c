@@ -1,12 +1,12 @@
-/* The settings of the NetBurner article, one by one, and the change of each on the wire.
+/* Tests that each setting of the NetBurner article changes the frames on the wire.
  *
- * The one rule: a setting is judged by the frames that the host sends and by GetFreeCount, not by
- * reading it back.
+ * The one rule: a setting is tested by the frames that the host sends and by GetFreeCount, not by
+ * reading the setting back.
  */
 #include "cable_system.h"
 #include "netburner.h"
 
-/* Frames with payload since the last `forget`. */
+/* Counts of frames with payload since the last call of `forget`. */
 static struct {
     unsigned segments, full, small, pushed, largest_flight;
 } sent;
@@ -15,7 +15,7 @@ static int started;
 
 static fp_socket_t listener, accepted = -1;
 static unsigned received;
-/* The peer reads; it keeps what arrives otherwise. */
+/* If not 0, the peer's program reads; otherwise payload stays in the peer's receive buffer. */
 static int reads = 1;
 
 static uint32_t u32(const uint8_t *at)
@@ -102,7 +102,8 @@ static void close_socket(int fd)
 
 static char block[60000];
 
-/* Nagle delays small writes until the first is acknowledged; SO_NONAGLE sends each at once. */
+/* Nagle's algorithm delays small writes until the first is acknowledged; with SO_NONAGLE each is sent at
+ * once. */
 static void nagle(void)
 {
     int fd = open_socket(), each;
@@ -122,7 +123,7 @@ static void nagle(void)
     close_socket(fd);
 }
 
-/* SO_NOPUSH holds what is less than a segment until it is cleared. */
+/* SO_NOPUSH delays a partial segment until the option is cleared. */
 static void push(void)
 {
     int fd = open_socket(), each;
@@ -142,7 +143,7 @@ static void push(void)
     close_socket(fd);
 }
 
-/* The transmit buffers bound a short write, and what GetFreeCount says. */
+/* The number of transmit buffers bounds how much one call writes, and by how much GetFreeCount falls. */
 static void transmit_buffers(int buffers)
 {
     int fd = open_socket(), written, more;
@@ -162,7 +163,7 @@ static void transmit_buffers(int buffers)
     close_socket(fd);
 }
 
-/* The buffers of unacknowledged payload bound what is in flight. */
+/* The number of buffers for unacknowledged payload bounds the bytes in flight. */
 static unsigned unacknowledged_buffers(int buffers)
 {
     int fd = open_socket();
@@ -178,7 +179,7 @@ static unsigned unacknowledged_buffers(int buffers)
     return flight;
 }
 
-/* The receive buffers are the window that the host advertises. */
+/* The host advertises a window as large as its receive buffers. */
 static void receive_buffers(int buffers)
 {
     int fd = open_socket();

@@ -1,6 +1,6 @@
-/* Replaces the allocator of C for the library: the linker sends its calls here (`--wrap`).
+/* Replaces malloc and its relatives: with `--wrap` the linker redirects the library's calls to this file.
  *
- * The one rule: the library allocates nothing outside of its arenas, so a call is a failure.
+ * The one rule: the library allocates nothing outside of its arenas, so any call of them is a failure.
  */
 #include <stddef.h>
 #include <stdio.h>

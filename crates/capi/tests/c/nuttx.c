@@ -1,6 +1,6 @@
-/* Writes of 16,384 bytes with POSIX calls, through packet memory of the size that CONFIG_ macros give.
+/* Writes 16,384 bytes at a time with POSIX calls. CONFIG_ macros set the size of packet memory.
  *
- * The one rule: a write makes progress in pieces, however small the memory is, and every byte arrives.
+ * The one rule: if packet memory is small, a write is accepted in pieces, and every byte arrives.
  */
 #include "cable_system.h"
 
@@ -64,7 +64,7 @@ int main(void)
            memory.blocks, memory.block_size, WRITES, WRITE_LEN,
            (unsigned long long)(cable_now_us - start) / 1000, memory.peak_blocks);
     CHECK(close(fd) == 0 && close(fd) < 0);
-    /* Descriptors of the kernel still work. */
+    /* Calls with descriptors of the kernel still work. */
     CHECK(pipe(kernel) == 0 && write(kernel[1], "x", 1) == 1 && read(kernel[0], block, 1) == 1);
     CHECK(close(kernel[0]) == 0 && close(kernel[1]) == 0);
     cable_end();

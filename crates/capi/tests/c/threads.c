@@ -1,5 +1,5 @@
-/* Two threads call into one stack without a lock, which is misuse: one of them gets -FP_EBUSY, and
- * nothing else happens. Two threads with a stack each do not disturb each other.
+/* If two threads call functions on one stack without a lock, which is misuse, one of them gets -FP_EBUSY,
+ * and nothing else goes wrong. Two threads that have a stack each do not disturb each other.
  *
  * The one rule: every result is one that the header names.
  */
@@ -12,7 +12,7 @@
 static struct cable_host hosts[2];
 static unsigned long busy[2];
 
-/* No frames: the device is not what is tested. */
+/* Returns no frame, because this program does not test the device. */
 static const uint8_t *no_receive(void *context, size_t *len, struct fp_received *received)
 {
     (void)context;

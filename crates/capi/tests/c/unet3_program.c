@@ -1,4 +1,4 @@
-/* A program in the style of uNet3: a task sends, another receives, over the calls of net_hdr.h.
+/* A program in the style of uNet3: one task sends and another receives, with the calls of net_hdr.h.
  *
  * The one rule: every byte arrives, and the sizes of segments follow from the configuration.
  */
