@@ -1,5 +1,5 @@
-//! The advice: the smallest settings that keep the gain of ample ones (values beyond which nothing
-//! gets faster), named as the host's system names them.
+//! The advice: the smallest settings that keep the gain of ample settings (so large that larger ones
+//! would not help), by their names in the host's system.
 //!
 //! Rule: each value is found by simulated runs: first guesses, then bisection. A system's own
 //! setting is used only if it makes the same change. A value that the setting cannot express is
@@ -120,7 +120,7 @@ fn left_to_tuning(
     Ok(best)
 }
 
-/// The hosts that a lever (a thing that could be changed) changes.
+/// Returns the hosts whose settings a lever (a thing that could be changed) changes.
 fn hosts_of<'a>(setup: &'a Setup, lever: &'a Lever) -> impl Iterator<Item = &'a HostPlan> {
     let places = match &lever.place {
         Place::Hosts(places) => places.as_slice(),
@@ -177,10 +177,10 @@ impl Enough {
     }
 }
 
-/// Bisects the amount in `slot` of `best` between a value that does not suffice and a larger one
-/// that does. Goodput is often proportional to the amount, so the first values are extrapolated.
-/// `hint`, the value found for another amount, is tried first, because the send buffer and the
-/// receive buffer of a transfer often need the same size.
+/// Searches the smallest sufficient value of the amount in `slot` of `best`, by bisection between a
+/// value that does not suffice and a larger one that does. Goodput is often proportional to the
+/// amount, so the first values are extrapolated. `hint`, the value found for another amount, is
+/// tried first, because the send buffer and the receive buffer of a transfer often need the same size.
 fn smallest_of(
     search: &Search<'_>,
     mut best: Gain,
@@ -330,8 +330,8 @@ pub fn settings(setup: &Setup, search: &Search<'_>, gain: &Gain) -> Vec<Advised>
     let mut all: Vec<Advised> = parts
         .flat_map(|(lever, changes)| of_lever(setup, lever, changes))
         .collect();
-    // Derive the cautions from the hosts with the whole advice, because the advice may give a large
-    // buffer the packet memory that it needs.
+    // Apply the whole advice before deriving the cautions: a large buffer needs no caution if the
+    // advice also enlarges the packet memory.
     let after = changed(setup, &gain.changes);
     for advised in &mut all {
         let hosts = after.iter().flat_map(|setup| &setup.hosts);
@@ -458,7 +458,7 @@ fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<Named
         let own = alias.value_for(&wanted.config, value)?;
         let mut set = host.clone();
         set.set(name, &own).ok()?;
-        // Compare with the value as the system rounds it up.
+        // Compare with the value that the system rounds `wanted` up to.
         let mut same = wanted.clone();
         same.set(field, &set.config.get(field)?).ok()?;
         (set == same)

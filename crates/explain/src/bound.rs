@@ -44,7 +44,7 @@ pub fn of(setup: &Setup, played: &Played, lever: &Lever) -> Option<Bound> {
     })
 }
 
-/// Payload that fits into the send buffer of `host`.
+/// Returns the payload that fits into the send buffer of `host`, in bytes.
 fn sending(host: &HostPlan) -> u64 {
     let tcp = &host.config.tcp;
     let size = match tcp.send_buffer_max > tcp.send_buffer {

@@ -6,14 +6,14 @@
 use fullpipe_scenario::{HostMeasured, Outcome, Played, Setup, Shares};
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
-/// Smallest share of the time at which a limit is a clue.
+/// A limit is a clue if it lasted at least this share of the time.
 const WORTH: f64 = 0.02;
 /// A round trip with fewer segments than this counts as one with few segments.
 const FEW: u64 = 8;
 /// Usual payload of a full segment, in bytes.
 const FULL: f64 = 1_448.0;
-/// If the ACKs' direction was busy for at least this share of the time, it may have been full while
-/// data was sent.
+/// If the direction of the ACKs was busy for at least this share of the time, it may have been full
+/// during the phases in which data was sent.
 const BUSY: f64 = 0.75;
 /// Packet memory may be scarce if at least this share of the pool is used.
 const USED: f64 = 0.25;

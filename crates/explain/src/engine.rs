@@ -36,17 +36,16 @@ const ROUND_TRIPS: f64 = 30.0;
 /// Fewest round trips of a run, even if the run has already carried more bytes than the unchanged
 /// run.
 const LEAST_TRIPS: f64 = 25.0;
-/// Every run may take at least this many events of the simulator.
+/// Smallest bound on the events of a run.
 const MOST_STEPS: f64 = 200_000.0;
-/// Every run may carry at least this much payload: the bytes of [`SEGMENTS`] segments.
+/// Smallest bound on the payload of a run: the bytes of [`SEGMENTS`] segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
-/// No larger part is tried if a part of the transfer predicts the whole with at most this error, as
-/// a share.
+/// A part of the transfer is large enough if it predicts the goodput of the whole with at most this
+/// error, as a share.
 const CUT_ERROR: f64 = 0.05;
 /// A transfer of at most this many events is run whole, although a change may multiply the events.
 const SHORT: f64 = 2_000.0;
-/// If the budget allows no larger part, a part represents the whole with at most this error, as a
-/// share.
+/// If the budget allows no larger part, a part is still accepted up to this error, as a share.
 const MOST_ERROR: f64 = 0.1;
 /// Approximate number of runs of an explanation, without and with random impairments.
 const RUNS: [f64; 2] = [80.0, 150.0];
@@ -54,7 +53,7 @@ const RUNS: [f64; 2] = [80.0, 150.0];
 const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
 const LEAST_SHARE: f64 = 0.002;
-/// Fewest events of a run, if the row (the transfer that is explained) has that many.
+/// Fewest events of a run; if the row (the transfer that is explained) has fewer, it is run whole.
 const LEAST_STEPS: f64 = 2_000.0;
 /// A transfer is run whole if at least this share of it would be run.
 const NEARLY_WHOLE: f64 = 0.6;
@@ -177,8 +176,8 @@ fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     }
 }
 
-/// Returns the explanation of a transfer that no part within the budget represents. The best part
-/// predicts `mbps`.
+/// Returns the explanation of a transfer of which no part within the budget predicts the goodput.
+/// The best part predicts `mbps`.
 fn untold(
     setup: &Setup,
     played: &Played,

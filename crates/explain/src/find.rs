@@ -14,7 +14,7 @@ use crate::{
 
 /// A lever has no effect if its gain is below this share: half of [`WORTH`].
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
-/// An impairment of the path is named in addition to the hosts' lever, if the impairment costs at
+/// An impairment of the path is named in addition to the lever of the hosts if its removal saves at
 /// least this share of the time that the lever saves.
 const FAULT: f64 = 0.25;
 /// Number of the best single levers that compete in runs with further seeds.
@@ -27,7 +27,7 @@ pub struct Found {
     pub best: Option<Gain>,
     /// A lever of another cause whose result is within 5 % of the best lever's result.
     pub rival: Option<Gain>,
-    /// The impairment of the path that costs most time, if its cost is comparable with the time
+    /// The impairment of the path that costs most time, if that time is at least [`FAULT`] of the time
     /// that the best lever of the hosts saves.
     pub fault: Option<Gain>,
     /// If no lever helps: index of the lever for the rate of a full link, or for the rate of an

@@ -95,9 +95,9 @@ pub fn of(
     Ok(Some(found))
 }
 
-/// Returns the explanation if a connection was given up while its reader left the window closed. No
-/// change of a setting demonstrates this cause: even without the reader's pause, nothing on the
-/// path answers.
+/// Returns the explanation if a connection was given up while its reader left the window closed. The
+/// cause is named without a run: a run with a faster reader would not complete either, because the
+/// peer no longer answers.
 fn stopped(setup: &Setup, played: &Played) -> Option<Explanation> {
     let silence = played.silence.as_ref()?;
     let share = Shares::of(played.receiver.times()).share(ReceiveLimit::Reader);
@@ -157,7 +157,8 @@ fn is_longest(silence: &Silence) -> bool {
     silence.closed * 2 <= silence.connections && (share >= MOST || !waiting.is_empty())
 }
 
-/// Connections that waited for memory for longer than a retransmission timeout, or were dropped.
+/// Returns the connections that waited for memory for longer than a retransmission timeout or were
+/// dropped.
 fn starved(silence: &Silence) -> Vec<MemoryWait> {
     let long =
         |waiting: &&MemoryWait| waiting.is_dropped || waiting.waited_s > silence.rto.as_secs_f64();

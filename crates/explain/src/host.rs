@@ -89,7 +89,7 @@ impl Row {
         }
     }
 
-    /// Size of a buffer of `host` that has room for one bandwidth-delay product of payload.
+    /// Returns the size of a buffer of `host` that has room for one bandwidth-delay product of payload.
     fn product(&self, host: &HostPlan, ample: Ample) -> Option<u64> {
         let tcp = &host.config.tcp;
         let share = match self.knob {
@@ -141,7 +141,7 @@ struct AtHosts<'a> {
     ample: Ample,
     /// The present value at each host that has one.
     presents: Vec<String>,
-    /// The smallest present value of the hosts: it limits the flow.
+    /// The smallest present value among the hosts, because this value limits the flow.
     number: Option<u64>,
     /// The largest value that the knob and the host's memory allow.
     most: Option<u64>,

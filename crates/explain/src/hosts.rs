@@ -87,8 +87,9 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
 }
 
 /// Runs the levers `with` together with ample values of all resources that `clues` suggest. Adds
-/// the clues of this run to `clues`, except those that the run `like` has, too. Then repeats, since
-/// the new clues may suggest further resources. A run that turns out equal to `like` ends early.
+/// those clues of this run to `clues` that the run `like` does not have. Then repeats both steps,
+/// because the new clues may suggest further resources. A run that has no other events than `like`
+/// ends early.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],

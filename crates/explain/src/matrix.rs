@@ -1,9 +1,9 @@
 //! The matrix of a row (one transfer of an experiment): every lever (thing that could be changed)
 //! with its gain, alone and in the best combination.
 //!
-//! Rule: each figure comes from a run. To find levers that help only together, all resources of the
-//! hosts are made ample at once, first alone and then with each rule. The best of these
-//! combinations then loses each lever whose removal costs almost nothing.
+//! Rule: each number comes from a run. To find levers that help only together, all resources of the
+//! hosts are made ample at once, first alone and then with each rule. From the best of these
+//! combinations, each lever is removed whose removal costs almost nothing.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The sentences that prove a limit, one for each figure.
+//! The sentences that prove a limit. Each states one result.
 //!
 //! Rule: a sentence states what the account counted or what a run measured. A resource is called
 //! useless only if a run shows that more of it does not help.
@@ -21,7 +21,8 @@ use crate::{
 
 /// Smallest share of the time for which a sentence is written.
 const WORTH_TELLING: f64 = 0.1;
-/// At most this many limits of the account are listed, and at most this many changes without gain.
+/// Largest number of limits of the account that are listed; also the largest number of changes
+/// without gain that are listed.
 const MOST_TOLD: usize = 3;
 /// Gains from this ratio on are printed as a ratio, smaller gains in percent.
 const MANY: f64 = 10.0;

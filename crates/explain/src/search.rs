@@ -495,8 +495,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Indices of the levers that remove impairments of the path. If the ACKs' direction is full,
-    /// also that of its rate.
+    /// Indices of the levers that remove impairments of the path. If the ACKs' direction is full, the
+    /// lever for the rate of this direction is included.
     pub fn faults(&self) -> Vec<usize> {
         let setup = self.setup;
         let route = setup.route(setup.flow().from, setup.flow().to);
@@ -520,7 +520,7 @@ impl<'a> Search<'a> {
     }
 
     /// Indices of the levers of a slow reader, if unread payload limited the receive window for
-    /// longer than the buffer's size did. A buffer for the whole transfer would hide such a reader.
+    /// longer than the buffer's size did. A buffer as large as the transfer would hide such a reader.
     pub fn of_slow_reader(&self) -> Vec<usize> {
         let held = Shares::of(self.base.first.receiver.times());
         let is_slow = held.share(ReceiveLimit::Reader) > held.share(ReceiveLimit::Buffer);

@@ -149,7 +149,7 @@ fn every_knob_of_the_path_of_data_has_a_lever() {
     assert_eq!(stale.next(), None);
 }
 
-/// Guards against a row of the table whose values every host refuses: it would never be run.
+/// A row of the table whose values every host refuses would never be run.
 #[test]
 fn every_row_of_a_host_makes_a_lever_on_some_host() {
     let tight = [
@@ -432,8 +432,8 @@ fn two_windows_of_one_size_are_named_together() {
     assert_eq!(found.advice.len(), 2, "{:?}", found.advice);
 }
 
-/// Each round of slow start waits for its ACKs. Only several connections hide that wait; no setting
-/// of the hosts does.
+/// Each round of slow start waits for its ACKs. Several connections hide that wait; no setting of the
+/// hosts hides it.
 #[test]
 fn a_thin_ack_path_is_the_property_of_the_path_that_helps_most() {
     let found = explained(

@@ -177,7 +177,7 @@ pub struct Twin<'a> {
     seed: u64,
     /// The part of the transfer that is run.
     part: Part,
-    /// Number of seeds of a run that decides.
+    /// Number of seeds of a run whose result decides.
     seeds: usize,
     /// Speed of the unchanged row; `None` before it has run.
     base: Option<Speed>,
@@ -254,7 +254,7 @@ impl<'a> Twin<'a> {
         Ok(self)
     }
 
-    /// Number of seeds of a run that decides: 1 if the runs do not differ by chance.
+    /// Number of seeds of a run whose result decides: 1 if the runs do not differ by chance.
     pub fn seeds(&self) -> usize {
         self.seeds
     }
@@ -491,9 +491,9 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// Returns `setup` with tables of connections that are only as long as its flows need: no host
-/// meets more connections than all flows have, in whatever state. Filling a table of thousands of
-/// entries takes longer than a short transfer.
+/// Returns `setup` with shorter tables of connections, because filling a table of thousands of
+/// entries takes longer than simulating a short transfer. The tables have an entry for each
+/// connection of all flows, so that no host needs more entries for connections in any state.
 fn lean(setup: &Setup) -> Setup {
     let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
     let needed = connections * 2 + SPARE_CONNECTIONS;

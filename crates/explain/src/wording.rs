@@ -1,7 +1,7 @@
 //! The sentences of an explanation.
 //!
-//! Rule: a sentence states the result of a run or of the account; this file judges nothing. The
-//! figure after a change is the gain of its run.
+//! Rule: a sentence states the result of a run or of the account; this file decides nothing. The
+//! percentage after a change is the gain of the run with this change.
 
 use fullpipe_scenario::{
     Outcome, Played, Setup, Shares,

@@ -2,17 +2,17 @@
 //!
 //! Rule: work is counted in events of the simulator, never in time, so that an explanation is the
 //! same on every machine. Every explanation may take a few seconds, because a short row (transfer)
-//! needs as many runs as a long one. The explanation of a row with many events may take half as
-//! many events as the row itself.
+//! needs as many runs as a long one. For a row with many events, the explanation may take half as
+//! many events as the row's own run.
 
 use std::{
     ops::ControlFlow,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// The explanation of a row with many events may take the row's events divided by this number.
+/// For a row with many events, the budget is the row's events divided by this number.
 const PART: u64 = 2;
-/// Smallest budget in events, also for a row with few events: about two seconds of processor time.
+/// Smallest budget in events, for a row with few events: about two seconds of processor time.
 const LEAST: u64 = 2_000_000;
 /// Share of the budget that is planned, in percent. The last runs may exceed the plan.
 const PLANNED: u64 = 85;
@@ -35,7 +35,7 @@ pub const EXTENDED: f64 = 0.82;
 pub const CONFIRMED: f64 = 0.87;
 /// Share of a search at which the runs of other levers end, if no single lever of the hosts helps.
 pub const OTHERS: f64 = 0.5;
-/// The whole of an explanation's progress.
+/// The progress of a finished explanation.
 const ALL: f64 = 1.0;
 
 /// Function that receives the finished share of an explanation, from 0 to 1. If it returns

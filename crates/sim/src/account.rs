@@ -81,7 +81,8 @@ pub(crate) struct QueueLevel {
     pub waiting: u64,
     /// Capacity.
     pub most: u64,
-    /// Entries dropped since the world began, because there was no room.
+    /// Number of entries that were dropped because there was no room, since the world (the simulated
+    /// network) began.
     pub lost: u64,
     /// Processor time for each entry.
     pub cost: Duration,
@@ -95,7 +96,7 @@ pub(crate) struct QueueLevel {
 pub(crate) struct QueueDemand {
     /// Dropped entries that would still be waiting.
     owed: u64,
-    /// Idle time not yet charged to entries of `owed`.
+    /// Idle time that has not yet been used to process entries of `owed`.
     idle: Duration,
     lost: u64,
     most: u64,

@@ -91,8 +91,8 @@ pub(crate) struct Cpu {
     /// Start and end of each piece of work since they were last taken; `None` if they are
     /// not recorded.
     work: Option<Vec<(Instant, Instant)>>,
-    /// Applications that wait for the processor. Applications with events from the stack are not
-    /// listed here.
+    /// Applications that wait for the processor because of their timers. Applications that the
+    /// stack's events wake are not in this list.
     waiting: VecDeque<AppTask>,
 }
 
@@ -125,7 +125,7 @@ impl Cpu {
         }
     }
 
-    /// The task that waits longest.
+    /// Removes and returns the task that has waited longest.
     pub fn next_task(&mut self) -> Option<AppTask> {
         self.waiting.pop_front()
     }

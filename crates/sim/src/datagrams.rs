@@ -1,8 +1,8 @@
 //! Datagrams from one host to another: their plan, and their counts.
 //!
-//! Rule: each datagram has a number and its own bytes, and each datagram that is read is verified.
-//! A datagram that is never read was lost; none is retransmitted. `world/datagrams.rs` schedules
-//! sending and reading.
+//! Rule: each datagram has a number and bytes that follow from this number, and each datagram that is
+//! read is verified. A datagram that is never read counts as lost; none is retransmitted.
+//! `world/datagrams.rs` schedules sending and reading.
 
 use fullpipe::{Stack, UdpId};
 use fullpipe_pool::{Duration, Instant};

@@ -13,7 +13,7 @@ pub(super) enum End {
     Sender,
     Receiver,
     Each,
-    /// One lever for both hosts together: an option counts only if both offer it.
+    /// Both ends: one lever changes both hosts, because the option is used only if both offer it.
     Both,
 }
 
@@ -27,10 +27,10 @@ pub(super) enum Try {
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,
-    /// Twice the present number, and this value, at which the knob no longer limits.
+    /// Twice the present number, and this value, with which the knob is no limit.
     Unbounded(&'static str),
-    /// Half of the present number or time, and this value. There is no lever if the present one is
-    /// not larger than this value.
+    /// Half of the present number or time, and this value. There is no lever unless the present
+    /// number or time is larger than this value.
     Less(&'static str),
     /// Half of the present number, and the bandwidth-delay product if it is smaller than the
     /// present number. Both are tried, because a smaller buffer can be faster.

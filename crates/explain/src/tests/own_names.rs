@@ -53,8 +53,8 @@ fn a_hop_that_drops_large_packets_is_named_beside_the_probing_that_finds_it() {
     assert!(names_probing || found.limit.name == "hop", "{said}");
 }
 
-/// One change of a host gains a few percent, because it repairs losses of the first flight sooner;
-/// the outage is named nevertheless.
+/// A setting of a host gains a few percent, because with it the losses of the first flight are
+/// repaired sooner. The outage is named nevertheless.
 #[test]
 fn an_outage_in_the_first_flight_is_named_whatever_the_hosts_can_gain() {
     let found = of("path.forward.outage.after = 45ms\npath.forward.outage.length = 5s");

@@ -79,7 +79,7 @@ impl Reader {
                 ReadOutcome::Bytes(count) => {
                     allowed -= count;
                     self.read += count;
-                    // The pause follows even a read of fewer bytes than allowed.
+                    // Pause after every read, even if it had fewer bytes than allowed.
                     if let ReadPlan::Rate { every, .. } = self.plan {
                         self.not_before = now + every;
                     }

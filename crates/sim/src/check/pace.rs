@@ -1,10 +1,9 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: each byte takes its transmission time at the pacing rate. In any period, a sender may send
-//! the bytes that the rate allows and one quantum (a millisecond of the rate, or two segments). It
-//! may send ten more segments each time it starts with nothing in flight, and one more for each
-//! tail loss probe, because the probe leaves when its timer ends (RFC 8985 §7.3). If the rate
-//! changed since the last payload, the higher rate counts.
+//! Rule: in any period, a sender may send the bytes that the pacing rate allows and one quantum (a
+//! millisecond of the rate, or two segments). It may send ten more segments each time it starts with
+//! nothing in flight, and one more for each tail loss probe, because the probe leaves when its timer
+//! ends (RFC 8985 §7.3). If the rate changed since the last payload, the higher rate counts.
 
 use fullpipe_pool::{Duration, Instant};
 

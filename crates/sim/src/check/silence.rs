@@ -23,8 +23,8 @@ pub struct ConnectionView {
     pub timer: Option<Instant>,
     /// The host's processor is working, and may send next.
     pub is_busy: bool,
-    /// The host's device is full, or has frames whose completion the connection waits for; the
-    /// link acts next.
+    /// The connection waits for the link, because the host's device is full or has not completed
+    /// frames that the connection waits for.
     pub device_moves: bool,
 }
 

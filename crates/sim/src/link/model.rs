@@ -37,7 +37,7 @@ pub struct LinkModel {
     pub loss: f64,
     /// Losses that come in bursts.
     pub burst_loss: Option<BurstLoss>,
-    /// Frames that others overtake.
+    /// Some frames are delayed, so that later frames overtake them.
     pub reordering: Option<Reordering>,
     /// Probability that a frame arrives twice.
     pub duplication: f64,
@@ -60,7 +60,7 @@ pub struct LinkModel {
     pub radio: Option<Radio>,
     /// Largest IP packet in bytes; larger frames are dropped.
     pub mtu: usize,
-    /// A hop half-way with a smaller MTU.
+    /// A hop with a smaller MTU in the middle of the link.
     pub hop: Option<Hop>,
     /// A time in which every frame is lost.
     pub outage: Option<Outage>,

@@ -1,8 +1,8 @@
 //! A half-duplex radio: both directions share one medium.
 //!
-//! Rule: one frame is in the air at a time. When the air becomes free, each end with a frame draws
-//! a backoff. The end with the shorter backoff sends; the other draws again when the air is next
-//! free. Collisions are not modelled; their cost is part of `access_us`.
+//! Rule: one frame is in the air at a time. When the air becomes free, each end that has a frame to
+//! send draws a backoff. The end with the shorter backoff sends; the other end draws again when the
+//! air is next free. Collisions are not modelled; their cost is part of `access_us`.
 
 use fullpipe_pool::{Duration, Rng};
 use serde::{Deserialize, Serialize};

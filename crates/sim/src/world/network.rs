@@ -133,8 +133,8 @@ pub(super) const SERVER_PORT: u16 = 5_001;
 const DEVICE_QUEUE: usize = 256;
 
 impl World {
-    /// Sets the extent of the checks from now on. Checks of frames that were omitted cannot be
-    /// resumed.
+    /// Sets the extent of the checks from now on. Once checks of frames were omitted, they cannot be
+    /// resumed, because these checks need every frame from the beginning.
     pub fn set_checks(&mut self, checks: Checks) {
         self.checks = checks;
     }

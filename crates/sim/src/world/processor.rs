@@ -1,11 +1,10 @@
 //! The work of a host whose processor takes time.
 //!
-//! Rule: the driver comes first, then the stack's sending, then the applications, like tasks of
-//! falling priority. With `applications_first`, the applications come first. Work is never
-//! interrupted. Between two received frames one frame is sent, if there is one, so that many
-//! received frames in a row do not hold back the ACKs. The stack reads a frame only after the cost
-//! of the frame was spent, and a frame that the stack made goes to the link only after its cost was
-//! spent.
+//! Rule: the driver has the highest priority, then the stack's sending, then the applications. With
+//! `applications_first`, the applications have the highest priority. Work is never interrupted.
+//! Between two received frames one frame is sent, if there is one, so that many received frames in a
+//! row do not delay the ACKs. The stack reads a frame only after the processor time of the frame has
+//! passed, and a frame that the stack made goes to the link only after its processor time has passed.
 
 use fullpipe_pool::Duration;
 

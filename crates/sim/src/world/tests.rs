@@ -390,8 +390,8 @@ fn a_sender_whose_probes_are_lost_goes_without_a_word_and_answers_with_a_reset_l
     assert_eq!(facts.server.stage, Stage::Broken(CloseReason::Reset));
 }
 
-/// Linux windows: ten segments at first, then the share of the buffer that `tcp_adv_win_scale`
-/// gives. The buffer grows only if autotuning is on.
+/// A Linux host first advertises ten segments, later the share of its buffer that
+/// `tcp_adv_win_scale` gives. The buffer grows only if autotuning is on.
 #[test]
 fn a_linux_host_offers_ten_segments_and_then_the_windows_share_of_its_buffer() {
     for (moderate, scale, least, most) in [

@@ -1,8 +1,8 @@
 //! The addresses of this host: the one table from which every layer reads them.
 //!
-//! Rule: no layer copies an address when the stack is made, so an address can be added and removed
-//! at any time. The stack ends the sockets of a removed address; this file knows no sockets and no
-//! routes.
+//! Rule: no layer keeps a copy of an address, so an address can be added and removed at any time.
+//! When an address is removed, the stack closes the address's sockets; this file knows no sockets
+//! and no routes.
 
 use alloc::vec::Vec;
 use core::{fmt, net::IpAddr};
@@ -25,7 +25,7 @@ pub enum AddressError {
     Exists,
     /// This host does not have the address.
     NotOurs,
-    /// No host can have the address, for this reason.
+    /// No host can have the address; the text says why.
     Unusable(&'static str),
 }
 
@@ -45,18 +45,19 @@ impl core::error::Error for AddressError {}
 /// The addresses of this host, each with the prefix of its network.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
-    /// Oldest first. Never grows beyond its first capacity.
+    /// Each address and the length of its network's prefix, oldest first. Never grows beyond its
+    /// first capacity.
     own: Vec<Subnet>,
     /// The IPv4 addresses of `own` in the same order, as numbers: each packet is compared with them.
     v4: Vec<OwnNetwork>,
     most: usize,
-    /// Every address that a host can have is this host's, for packets that arrive.
+    /// This host accepts received packets to every address that a host can have.
     accept_any: bool,
 }
 
 impl Addresses {
-    /// Returns a table with `first` and room for `most` addresses, at least one. With `accept_any`,
-    /// this host also receives packets to every other address.
+    /// Returns a table with the address `first` and room for `most` addresses (for one if `most` is
+    /// 0). With `accept_any`, this host also receives packets to every other address.
     pub(crate) fn new(first: Subnet, most: u32, accept_any: bool) -> Self {
         let most = most.max(1) as usize;
         let mut table = Self {
@@ -115,8 +116,8 @@ impl Addresses {
         }
     }
 
-    /// Returns the audience of a packet to `dst`. A broadcast address of any of this host's
-    /// networks is a broadcast.
+    /// Returns the audience of a packet to `dst`. The broadcast address of any of this host's networks
+    /// counts as a broadcast address.
     #[inline]
     pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
         let IpAddr::V4(dst) = dst else {
@@ -134,8 +135,8 @@ impl Addresses {
         }
     }
 
-    /// Returns the audience of a received packet to `dst`. With `accept_any`, packets to every
-    /// address of a host are for this host.
+    /// Returns the audience of a received packet to `dst`. With `accept_any`, this is [`Audience::Us`]
+    /// for every address that a host can have.
     #[inline]
     pub(crate) fn audience_of_input(&self, dst: IpAddr) -> Audience {
         match self.audience(dst) {
@@ -149,13 +150,13 @@ impl Addresses {
         self.contains(ip) || self.accepts(ip)
     }
 
-    /// Returns true if `ip` is an address that only `accept_any` makes this host's.
+    /// Returns true if this host accepts packets to `ip` because of `accept_any`.
     fn accepts(&self, ip: IpAddr) -> bool {
         self.accept_any && self.can_be_host(ip)
     }
 
-    /// Returns true if `ip` can be the address of one host: it is neither the address nor the
-    /// broadcast address of any of this host's networks.
+    /// Returns true if `ip` can be the address of one host. It then is neither the network address nor
+    /// the broadcast address of any of this host's networks.
     #[inline]
     pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
         match ip {
@@ -180,8 +181,8 @@ impl Addresses {
         }
     }
 
-    /// Returns the network of this host with the longest prefix that contains `ip`, the oldest of
-    /// several. Packets to `ip` need no gateway.
+    /// Returns this host's network that contains `ip`, so that packets to `ip` need no gateway. Of
+    /// several such networks, returns the one with the longest prefix; of equal prefixes, the oldest.
     pub(crate) fn network_of(&self, ip: IpAddr) -> Option<&Subnet> {
         let mut longest: Option<&Subnet> = None;
         for own in self.own.iter().filter(|own| own.contains(ip)) {
@@ -202,7 +203,7 @@ impl Addresses {
     }
 }
 
-/// Returns the network of `subnet` as numbers, unless it is of another family.
+/// Returns an IPv4 network as numbers; `None` for another family.
 fn v4_network(subnet: &Subnet) -> Option<OwnNetwork> {
     match subnet.address {
         IpAddr::V4(address) => Some(OwnNetwork::new(address, subnet.prefix_len)),

@@ -37,9 +37,10 @@ impl IpReceiver {
         self.reassembler.heap_bytes()
     }
 
-    /// Processes one packet of a host with `addresses`; it need not be well-formed. Returns the
-    /// datagram if the packet is a whole datagram or completes one. `station` is the source MAC address of the packet's
-    /// frame. `link_broadcast` is true if the frame was addressed to every station.
+    /// Processes one received packet, which need not be well-formed. Returns the datagram if the
+    /// packet is a whole datagram or completes one. `addresses` are those of this host, and `station`
+    /// is the source MAC address of the packet's frame. `link_broadcast` is true if the frame was
+    /// addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         addresses: &Addresses,
@@ -72,7 +73,7 @@ impl IpReceiver {
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
         if let Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
-            // Pass on only the first fragment, because an ICMP error is sent about no other.
+            // Pass on only the first fragment, because ICMP errors are sent only about first fragments.
             return (header.fragment_offset == 0).then_some(Packet {
                 header: IpHeader::V4(header),
                 broadcast,

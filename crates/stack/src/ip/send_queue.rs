@@ -50,7 +50,7 @@ impl DatagramHeader {
         }
     }
 
-    /// Writes the header of a payload whose checksum is `payload`.
+    /// Writes the header in front of a payload; `payload` is the payload's checksum.
     fn write(self, header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
         match self {
             Self::Udp { src_port, dst_port } => {

@@ -62,8 +62,8 @@ pub(crate) struct IpSender {
 }
 
 impl IpSender {
-    /// Returns a writer for a device with these capabilities. `fast_identifications` allocates 1,152
-    /// bytes that save time.
+    /// Returns a writer for a device with these capabilities. With `fast_identifications`, 1,152 bytes
+    /// are allocated for a cache, so that most identification fields are computed faster.
     pub(crate) fn new(
         device: &Capabilities,
         config: &IpConfig,

@@ -1,7 +1,7 @@
 //! An address and the length of its network's prefix.
 //!
-//! Rule: the address family is matched here; the arithmetic is in `v4`. This file knows
-//! no routes.
+//! Rule: this file only distinguishes address families; `v4` has the arithmetic. Routes are
+//! elsewhere.
 
 use core::net::IpAddr;
 

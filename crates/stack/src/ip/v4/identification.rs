@@ -1,4 +1,4 @@
-//! The identification field, which fragments of one datagram share.
+//! The identification field, which is the same in all fragments of a datagram.
 //!
 //! Rule: identifications do not reveal how many packets this host sends to others. Each value is
 //! used once in 65,536 datagrams, in an order that a secret permutes anew each time. Neither a

@@ -47,8 +47,8 @@ struct FragmentKey {
 #[derive(Debug)]
 struct PartialDatagram {
     key: FragmentKey,
-    /// Header of the fragment at offset 0; until it arrives, of the fragment that arrived
-    /// first.
+    /// Header of the fragment at offset 0; until this fragment arrives, the header of the fragment
+    /// that arrived first.
     header: Ipv4Header,
     /// The payload, from offset 0 on.
     payload: Stream,
@@ -56,8 +56,8 @@ struct PartialDatagram {
     /// Length of the payload in bytes; `None` until the last fragment has arrived.
     total: Option<u64>,
     ecn: Ecn,
-    /// A fragment was invalid: the datagram holds no memory, and the entry remains so
-    /// that its other fragments are discarded.
+    /// A fragment was invalid. The datagram's memory is freed, but this entry remains, so that the
+    /// datagram's other fragments are discarded.
     failed: bool,
     expires: Instant,
 }

@@ -1,6 +1,8 @@
-//! Reassembly of a build without the feature `fragments`: every received fragment is discarded.
+//! Stand-in for reassembly in builds without the feature `fragments`: every received fragment is
+//! discarded.
 //!
-//! Rule: it has the interface of reassembly, and behaves as with `ip.reassembly_datagrams = 0`.
+//! Rule: the interface is that of `reassembly.rs`, and the behaviour is that of
+//! `ip.reassembly_datagrams = 0`.
 
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::Ipv4Header;
@@ -11,7 +13,7 @@ use crate::{
     secret::Secret,
 };
 
-/// A reassembled datagram.
+/// A reassembled datagram. None is ever made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
     /// Header of the datagram.
@@ -20,7 +22,7 @@ pub(crate) struct Reassembled<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// No datagram in reassembly.
+/// The state of reassembly, which is empty.
 #[derive(Debug)]
 pub(crate) struct Reassembler;
 

@@ -1,8 +1,8 @@
 //! The routing table: from a destination to the next hop.
 //!
 //! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
-//! route like any other. The addresses of this host are the first part of the table, because they
-//! are routes to this host. The table knows no MAC addresses, and no received packet changes it:
+//! route like any other. The table also contains the addresses of this host, because a destination
+//! is compared with them first. The table knows no MAC addresses, and no received packet changes it:
 //! ICMP redirects are ignored.
 
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ pub enum Route {
 pub enum RouteError {
     /// The table is full (knob `ip.routes`).
     Full,
-    /// The network or the gateway is not IPv4, but the interface is.
+    /// The network or the gateway is not IPv4, although the interface has only IPv4.
     Family,
 }
 
@@ -55,7 +55,7 @@ struct RouteEntry {
 #[derive(Clone, Debug)]
 pub struct Routes {
     addresses: Addresses,
-    /// Longest prefix first. Never grows beyond its first capacity.
+    /// The routes, longest prefix first. Never grows beyond its first capacity.
     entries: Vec<RouteEntry>,
     most: usize,
 }
@@ -82,7 +82,7 @@ impl Routes {
         &self.addresses
     }
 
-    /// Returns the addresses of this host for changes.
+    /// Returns the addresses of this host, to change them.
     pub(crate) const fn addresses_mut(&mut self) -> &mut Addresses {
         &mut self.addresses
     }
