@@ -178,7 +178,7 @@ impl Pair {
 /// Returns the instructions that `stack` needs for one unit of `case`.
 ///
 /// # Errors
-/// If valgrind is missing or the run fails.
+/// Fails if valgrind is missing or the run fails.
 pub fn instructions(stack: StackName, case: Case) -> Result<f64> {
     let pair = Pair::record(stack, case)?;
     Ok(pair.per_unit(pair.small.total()?, pair.large.total()?))
@@ -197,7 +197,7 @@ pub struct FunctionCost {
 /// Returns the functions of `stack` in `case`, the most expensive one first.
 ///
 /// # Errors
-/// If valgrind is missing or the run fails.
+/// Fails if valgrind is missing or the run fails.
 pub fn profile(stack: StackName, case: Case) -> Result<Vec<FunctionCost>> {
     let pair = Pair::record(stack, case)?;
     let (own, inclusive) = (pair.functions(false)?, pair.functions(true)?);

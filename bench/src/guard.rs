@@ -71,7 +71,7 @@ fn parse(text: &str) -> BTreeMap<&str, &str> {
 /// Returns the name and version of the compiler.
 ///
 /// # Errors
-/// If the search path contains no compiler.
+/// Fails if the search path contains no compiler.
 pub fn rustc_version() -> Result<String> {
     let output = Command::new("rustc").arg("--version").output();
     let output = output.context("starting rustc")?;
@@ -81,7 +81,7 @@ pub fn rustc_version() -> Result<String> {
 /// Counts every guarded case and writes the figures.
 ///
 /// # Errors
-/// If a run fails or the file can't be written.
+/// Fails if a run fails or the file can't be written.
 pub fn update() -> Result<()> {
     let mut text = format!("{OPENING}rustc = \"{}\"\n", rustc_version()?);
     for case in CASES {
@@ -96,7 +96,7 @@ pub fn update() -> Result<()> {
 /// Counts every guarded case and compares it with the committed figure.
 ///
 /// # Errors
-/// If a figure is too high, or a run fails.
+/// Fails if a figure is too high, or a run fails.
 pub fn check() -> Result<()> {
     let text =
         fs::read_to_string(file()).with_context(|| format!("reading {}", file().display()))?;

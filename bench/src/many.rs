@@ -146,7 +146,7 @@ fn transaction<S: Stack>(hosts: &mut Hosts<S>, ends: Ends<S>, position: u64) {
 /// Memory that this process occupies, in bytes.
 ///
 /// # Errors
-/// If the operating system does not report the memory in `/proc`; only Linux does.
+/// Fails if the operating system does not report the memory in `/proc`; only Linux does.
 pub fn resident_bytes() -> Result<u64> {
     let text = fs::read_to_string("/proc/self/status").context("reading /proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

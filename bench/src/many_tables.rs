@@ -69,7 +69,7 @@ impl Many {
 /// Measures one connection and each number of connections, and prints the table.
 ///
 /// # Errors
-/// If the stack supports only few connections, or the memory of this process can't be read.
+/// Fails if the stack supports only few connections, or the memory of this process can't be read.
 pub fn print(many: Many, arguments: &ManyArguments) -> Result<()> {
     let name = arguments.stack.name();
     ensure!(
@@ -96,7 +96,7 @@ pub fn print(many: Many, arguments: &ManyArguments) -> Result<()> {
 /// Measures one connection and each of `numbers` in the same rounds.
 ///
 /// # Errors
-/// If the memory of this process can't be read.
+/// Fails if the memory of this process can't be read.
 pub fn measure(many: Many, stack: StackName, numbers: &[u32], rounds: u32) -> Result<Vec<Row>> {
     let numbers: Vec<u32> = [1].iter().chain(numbers).copied().collect();
     let mut opened = Vec::new();

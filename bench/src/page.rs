@@ -77,7 +77,7 @@ impl CaseResults {
 /// Measures every case with every stack, and writes the page.
 ///
 /// # Errors
-/// If valgrind is missing, a run fails or the page can't be written.
+/// Fails if valgrind is missing, a run fails or the page can't be written.
 pub fn write(rounds: u32) -> Result<()> {
     let stacks = StackName::value_variants();
     // Measure many connections first: memory that an earlier case freed would be reused, and thus

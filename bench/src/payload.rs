@@ -35,7 +35,7 @@ impl Payload {
     /// Compares received bytes with the pattern at `position` of the stream.
     ///
     /// # Panics
-    /// If the bytes differ.
+    /// Panics if the bytes differ.
     pub fn verify(&self, position: u64, received: &[u8]) {
         assert!(
             self.at(position, received.len()) == received,

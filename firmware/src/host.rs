@@ -42,7 +42,7 @@ impl Host {
     /// Starts the driver and the stack, and prints how much memory each takes.
     ///
     /// # Panics
-    /// If the controller does not answer, or the configuration is refused.
+    /// Panics if the controller does not answer, or the configuration is refused.
     pub fn start(options: &Options<'_>, mut clock: Clock) -> Self {
         let [_, b, c, d] = options.address.octets();
         let mac = MacAddress([2, 0, 0, b, c, d]);

@@ -29,7 +29,7 @@ const FOLDERS: [&str; 5] = ["stack", "host", "tcp", "pool", "wire"];
 /// Returns the path and the text of each listing.
 ///
 /// # Errors
-/// If a file can't be read or does not parse.
+/// Fails if a file can't be read or does not parse.
 pub fn listings() -> Result<Vec<(&'static str, String)>> {
     let crates = FOLDERS
         .iter()

@@ -126,7 +126,7 @@ impl BesideStacks {
 /// Runs `cargo bench`, or the program in `bench/`.
 ///
 /// # Errors
-/// If a benchmark does not build or fails.
+/// Fails if a benchmark does not build or fails.
 pub fn run(arguments: &BenchArguments) -> Result<()> {
     if let Some(beside) = &arguments.beside {
         return beside.run();

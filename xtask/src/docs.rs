@@ -39,7 +39,7 @@ fn pages() -> Result<Vec<(&'static str, String)>> {
 /// Writes the pages or, with `--check`, names those that are out of date.
 ///
 /// # Errors
-/// If a page can't be written, or is out of date under `--check`.
+/// Fails if a page can't be written, or is out of date under `--check`.
 pub fn run(arguments: &DocsArguments) -> Result<()> {
     let stale = stale()?;
     if arguments.check && !stale.is_empty() {
@@ -63,7 +63,7 @@ pub fn run(arguments: &DocsArguments) -> Result<()> {
 /// Returns the pages whose file differs from the generated text, or does not exist.
 ///
 /// # Errors
-/// If a page exists and can't be read.
+/// Fails if a page exists and can't be read.
 pub fn stale() -> Result<Vec<&'static str>> {
     let mut stale = Vec::new();
     for (path, text) in pages()? {

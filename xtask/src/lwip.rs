@@ -17,7 +17,7 @@ use crate::test::tools::find;
 /// Returns the folder with the source. The first call fetches the source.
 ///
 /// # Errors
-/// If the machine uses no Debian archive, or the archive cannot be reached.
+/// Fails if the machine uses no Debian archive, or the archive cannot be reached.
 pub fn source() -> Result<PathBuf> {
     let folder = repository::root().join("target/lwip");
     if let Some(source) = unpacked(&folder) {

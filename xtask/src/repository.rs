@@ -34,7 +34,7 @@ pub struct SourceFile {
 /// Hidden folders (except `.ci` and `.cargo`) and build output are skipped.
 ///
 /// # Errors
-/// If a folder or file can't be read, or a file is not UTF-8.
+/// Fails if a folder or file can't be read, or a file is not UTF-8.
 pub fn files(endings: &[&str]) -> Result<Vec<SourceFile>> {
     let root = root();
     let mut found = Vec::new();

@@ -85,7 +85,7 @@ const PICTURES: [Picture; 6] = [
 /// Makes every picture.
 ///
 /// # Errors
-/// If no browser is found, or if a run or a picture fails.
+/// Fails if no browser is found, or if a run or a picture fails.
 pub fn run_all(_: &ScreenshotsArguments) -> Result<()> {
     let missing = tools::prepare_browser();
     ensure!(missing.is_empty(), "{}", missing.join("; "));

@@ -1,8 +1,8 @@
 //! Attackers, one function for each attack.
 //!
-//! Rule: an attacker only sends packets and sees the answers to its own address. Some attackers
-//! know numbers that a real attacker would have to guess, so no real attacker does better. `arena`
-//! measures the cost to the host.
+//! Rule: an attacker only sends packets, and receives only the answers to its own address. Some
+//! attackers know numbers that a real attacker would have to guess, so a real attacker could not cause
+//! more cost. `arena` measures the cost to the host.
 
 use std::net::Ipv4Addr;
 
@@ -116,7 +116,7 @@ pub enum SackReport {
     /// SACKs one new byte in each ACK. The ACK number follows at a distance of `BACKLOG`, in steps
     /// of two bytes.
     OneMore,
-    /// As `OneMore`, but each ACK also carries a DSACK of everything that was sent and is not yet
+    /// Like `OneMore`, but each ACK also carries a DSACK of everything that was sent and is not yet
     /// acknowledged.
     AllSpurious,
 }

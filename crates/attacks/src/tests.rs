@@ -10,8 +10,8 @@ use super::*;
 
 /// Longest accepted duration of the client's transfers. Lost segments may delay the client.
 const SLOWEST: Duration = Duration::from_secs(3);
-/// Most nodes that one packet may make the host visit: a few times the number of ranges that one
-/// connection may hold out of order.
+/// Largest accepted number of nodes that the host visits for one packet: a few times the number of
+/// out-of-order ranges that one connection may have.
 const DEAREST: u64 = 2_500;
 /// Largest accepted mean number of nodes visited for a packet with SACK blocks. Each of its four
 /// blocks needs a path through a tree of a thousand nodes, and changes nodes at the path's end.
@@ -81,8 +81,8 @@ fn floods_from_on_link_addresses_shut_out_no_client_that_was_unknown_before() {
     ] {
         let flood = row(name);
         endured(&flood);
-        // The attack costs the client three round trips of 10 ms: one for ARP in each direction,
-        // and one for the cookie. Allow 10 ms more.
+        // The attack costs the client three round trips of 10 ms: two for ARP, one in each
+        // direction, and one for the cookie. Allow 10 ms more.
         let most = alone + Duration::from_millis(40);
         assert!(flood.client.is_some_and(|took| took <= most), "{flood:?}");
     }

@@ -36,8 +36,8 @@ impl<'a> Pictures<'a> {
     /// Collects the files that `arguments` request.
     ///
     /// # Errors
-    /// If the folder of `--report` or `--csv` does not exist, or the folder of `--xplot` cannot be
-    /// created.
+    /// Fails if the folder of `--report` or `--csv` does not exist, or the folder of `--xplot`
+    /// cannot be created.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         Self {
             report: arguments.report.as_deref(),
@@ -51,7 +51,7 @@ impl<'a> Pictures<'a> {
     /// Collects the files about one connection of a capture that `arguments` request.
     ///
     /// # Errors
-    /// The errors of [`Pictures::new`].
+    /// Returns the errors of [`Pictures::new`].
     pub fn of_capture(arguments: &'a WhyArguments) -> Result<Self, Failure> {
         Self {
             report: arguments.report.as_deref(),
@@ -82,7 +82,7 @@ impl<'a> Pictures<'a> {
     /// Writes the files of one experiment and frees its observations.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
         if !self.are_wanted() {
             return Ok(());
@@ -93,7 +93,7 @@ impl<'a> Pictures<'a> {
     /// Writes the files of `run`.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write_run(&self, run: &Run) -> Result<(), Failure> {
         if let Some(file) = self.report {
             let file = own(file, &run.experiment, self.several);
@@ -120,7 +120,7 @@ impl<'a> ParquetFolder<'a> {
     /// Creates the folder if it does not exist.
     ///
     /// # Errors
-    /// If the folder cannot be created.
+    /// Fails if the folder cannot be created.
     pub fn create(folder: &'a Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| failed(PARQUET, folder, &error))?;
         Ok(Self(folder))
@@ -129,7 +129,7 @@ impl<'a> ParquetFolder<'a> {
     /// Writes `records` to the file `name`.parquet in the folder.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn write(&self, name: &str, records: &Records) -> Result<(), Failure> {
         let bytes = parquet_file::encode(records)
             .map_err(|error| Failure::failed(format!("{PARQUET}: {error}")))?;
@@ -157,7 +157,7 @@ impl<'a> Output<'a> {
     /// Collects the files that `arguments` request.
     ///
     /// # Errors
-    /// If the ending of a name is not a format, or its folder does not exist.
+    /// Fails if the ending of a name is not a format, or its folder does not exist.
     pub fn new(arguments: &'a LabRunArguments, run: &[Experiment]) -> Result<Self, Failure> {
         let file = arguments.output.as_deref();
         has_folder(OUTPUT, file)?;
@@ -187,7 +187,7 @@ impl<'a> Output<'a> {
     /// removed from the report.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write(&self, report: &mut Report) -> Result<(), Failure> {
         if let Some(file) = self.events {
             let text = match file.extension().is_some_and(|ending| ending == "jsonl") {
@@ -252,7 +252,7 @@ fn own(file: &Path, experiment: &str, several: bool) -> PathBuf {
 /// Writes the file that `flag` requests.
 ///
 /// # Errors
-/// If the file cannot be written. An existing file is then unchanged.
+/// Fails if the file cannot be written. An existing file is then unchanged.
 pub fn write_whole(flag: &str, file: &Path, text: &[u8]) -> Result<(), Failure> {
     fullpipe_lab::write_whole(file, text).map_err(|error| failed(flag, file, &error))
 }
@@ -267,7 +267,7 @@ impl<'a> LiveCapture<'a> {
     /// Begins to write `path`.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn create(path: &'a Path) -> Result<Self, Failure> {
         match WholeFile::create(path) {
             Ok(file) => Ok(Self { path, file }),
@@ -284,7 +284,7 @@ impl<'a> LiveCapture<'a> {
     /// dropping flushes it.
     ///
     /// # Errors
-    /// If a write to the file failed.
+    /// Fails if a write to the file failed.
     pub fn finish(self) -> Result<(), Failure> {
         let done = self.file.finish();
         done.map_err(|error| failed(PCAP, self.path, &error))

@@ -36,7 +36,7 @@ fn is_on_kernel(row: &Row) -> bool {
 /// Checks the privileges that the rows of `experiments` with kernel hosts need.
 ///
 /// # Errors
-/// If a privilege is missing. The error is one line that names the privilege and the remedy.
+/// Fails if a privilege is missing. The error is one line that names the privilege and the remedy.
 pub fn check(experiments: &[Experiment]) -> Result<(), Failure> {
     let mut rows = experiments.iter().flat_map(|experiment| &experiment.rows);
     match rows.any(is_on_kernel) {
@@ -48,7 +48,7 @@ pub fn check(experiments: &[Experiment]) -> Result<(), Failure> {
 /// Runs the rows of `experiment` on kernel hosts and adds their results to `report`.
 ///
 /// # Errors
-/// If the system refuses an operation, or the user presses Ctrl-C.
+/// Fails if the system refuses an operation, or the user presses Ctrl-C.
 pub fn run(
     experiment: &Experiment,
     report: &mut Report,

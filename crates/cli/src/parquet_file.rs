@@ -17,7 +17,7 @@ use parquet::{
 /// Returns the bytes of the file.
 ///
 /// # Errors
-/// If the Parquet library fails.
+/// Fails if the Parquet library fails.
 pub fn encode(records: &Records) -> Result<Vec<u8>, ParquetError> {
     let fields: Vec<_> = records
         .columns

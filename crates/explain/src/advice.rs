@@ -67,7 +67,7 @@ impl Advised {
 /// Reduces each ample amount of `gain` to the smallest value that gives nearly the same goodput.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// Returns a violation that a checker of the simulator found.
 pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     let enough = Enough::of(&gain);
     let mut best = left_to_tuning(search, gain, enough)?;

@@ -65,7 +65,7 @@ const NEXT_SEEDS: usize = 2;
 /// Simulates `setup` and explains its transfer.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// Returns a violation that a checker of the simulator found.
 pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
     let mut scene = Scene::new(setup, seed, false, Watch::NONE);
     let played = scene.play(&|_share| ControlFlow::Continue(()));
@@ -85,8 +85,8 @@ pub fn explain(setup: &Setup, seed: u64) -> Result<Explanation, TwinFailure> {
 /// than `memory` bytes.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if `progress`
-/// returns `ControlFlow::Break`.
+/// Returns a violation that a checker of the simulator found; [`TwinFailure::Interrupted`] if
+/// `progress` returns `ControlFlow::Break`.
 pub fn explain_played(
     setup: &Setup,
     seed: u64,

@@ -38,7 +38,7 @@ const LEAST: Duration = Duration::from_secs(100);
 /// Returns the explanation if silent peers are the cause.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found, or an interrupted run.
+/// Returns a violation that a checker of the simulator found, or an interrupted run.
 pub fn of(
     setup: &Setup,
     seed: u64,

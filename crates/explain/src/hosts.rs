@@ -42,7 +42,7 @@ pub struct Hosts {
 /// Runs the levers of the hosts; if `deep`, also resources combined with rules.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// Returns a violation that a checker of the simulator found.
 pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     search.twin.work().allow(SINGLES);
     let mut clues = search.clues.clone();

@@ -103,7 +103,7 @@ impl MatrixLine {
 /// of all runs.
 ///
 /// # Errors
-/// A violation that a checker of the simulator found.
+/// Returns a violation that a checker of the simulator found.
 pub fn matrix(
     row: &str,
     setup: &Setup,

@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
     /// than `memory` bytes.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn new(setup: &'a Setup, twin: Twin<'a>, memory: Option<u64>) -> Result<Self, TwinFailure> {
         let base = twin.base()?;
         let measured = &base.first.measured;
@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
     /// if the host refuses them.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn gain(
         &self,
         places: &[usize],
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
     /// difference has no effect, the run repeats `like` and ends early.
     ///
     /// # Errors
-    /// As [`gain`](Self::gain).
+    /// Returns the errors of [`gain`](Self::gain).
     pub fn gain_like(
         &self,
         like: &Speed,
@@ -306,7 +306,7 @@ impl<'a> Search<'a> {
     /// levers run first, because the budget may end. Returns the results, the best first.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn singles(&self, places: &[usize]) -> Result<Vec<Gain>, TwinFailure> {
         let mut places = places.to_vec();
         self.likely_first(&self.clues, &mut places);
@@ -393,7 +393,7 @@ impl<'a> Search<'a> {
     /// is partly chance: with other seeds it is smaller.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn confirmed(&self, gains: Vec<Gain>) -> Result<Option<Gain>, TwinFailure> {
         let mut best: Option<Gain> = None;
         for gain in gains {
@@ -533,7 +533,7 @@ impl<'a> Search<'a> {
     /// change of the path, or with path MTU probing, the transfer completes.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn is_out_of_reach(&self) -> Result<bool, TwinFailure> {
         let mut places = self.of_path();
         let levers = self.levers.iter().enumerate();

@@ -194,7 +194,7 @@ impl<'a> Twin<'a> {
     /// seeds give the same result, one seed suffices for every run.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn of(
         setup: &'a Setup,
         seed: u64,
@@ -218,7 +218,7 @@ impl<'a> Twin<'a> {
     /// all results and the budget with this one.
     ///
     /// # Errors
-    /// As [`of`](Self::of).
+    /// Returns the errors of [`of`](Self::of).
     pub fn other<'b>(
         &self,
         setup: &'b Setup,
@@ -274,7 +274,7 @@ impl<'a> Twin<'a> {
     /// small; `None` if the settings are refused.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn certain(&self, changes: &[Change]) -> Result<Option<Speed>, TwinFailure> {
         let mut seeds = self.seeds();
         loop {
@@ -295,7 +295,7 @@ impl<'a> Twin<'a> {
     /// The speed of the unchanged row.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn base(&self) -> Result<Speed, TwinFailure> {
         let base = self.forced(&[], self.seeds)?;
         Ok(base.expect("the row itself is valid"))
@@ -306,7 +306,7 @@ impl<'a> Twin<'a> {
     /// complete.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn whole(&self, changes: &[Change]) -> Result<Option<Speed>, TwinFailure> {
         let twin = Twin {
             setup: self.setup,
@@ -326,7 +326,7 @@ impl<'a> Twin<'a> {
     /// budget allowed no run.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn speed(&self, changes: &[Change], seeds: usize) -> Result<Option<Speed>, TwinFailure> {
         self.within(changes, seeds, self.base.as_ref(), || !self.work.is_done())
     }
@@ -335,7 +335,7 @@ impl<'a> Twin<'a> {
     /// difference has no effect, the run repeats `like` and ends early.
     ///
     /// # Errors
-    /// As [`speed`](Self::speed).
+    /// Returns the errors of [`speed`](Self::speed).
     pub fn speed_like(
         &self,
         like: &Speed,
@@ -460,7 +460,7 @@ impl<'a> Twin<'a> {
     /// finds the results. Calls `progress` with the number of finished runs.
     ///
     /// # Errors
-    /// As [`speed`](Self::speed); returns the first error.
+    /// Returns the first error of [`speed`](Self::speed).
     pub fn run(
         &self,
         all: &[&[Change]],

@@ -16,7 +16,7 @@ const WRITE: u64 = 16_384;
 const SEGMENTS: u64 = 20_000;
 /// A limit that lasted for a smaller share of the lifetime gives no pattern of writes.
 const SHOWS: f64 = 0.1;
-/// The sender mostly waited for its application if the waits are at least this share of the
+/// The sender mostly waited for its application if these waits took at least this share of the
 /// lifetime.
 const MOSTLY: f64 = 0.3;
 /// Segments of the usual initial window.

@@ -22,7 +22,7 @@ const LINUX_LIMIT: u64 = 425_984;
 const AMPLE: u64 = 8;
 /// Bytes of a block of packet memory.
 const BLOCK: u64 = 2_048;
-/// The receive buffer does not grow if the first windows reach this share of the largest window.
+/// The receive buffer counts as constant if the first windows reach this share of the largest window.
 const CONSTANT: f64 = 0.9;
 /// If windows stay below this share of the first window of a tuned buffer, a program set the
 /// buffer's size.
@@ -282,7 +282,7 @@ fn initial_window(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// Disables pacing if the first flight left in one burst.
+/// Disables pacing if the segments of the first round trip left in one burst.
 fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
     let trace = &evidence.trace;
     let Some(acked) = trace.acks.iter().find(|acked| acked.bytes > 0) else {
@@ -306,8 +306,8 @@ fn bursts(plan: &mut Plan, evidence: &Evidence<'_>) {
 
 /// Adds a configured pacing rate if the account names pacing.
 fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
-    // Skip connections with losses: a configured pacing rate below the path's rate causes none, but
-    // BBR behind a policer does, and it also paces.
+    // Skip connections with losses: BBR behind a policer also paces and loses segments, while a
+    // configured pacing rate below the path's rate causes no losses.
     let data = evidence.observed.data();
     let loses = data.retransmissions.total() * 200 > data.data_segments;
     if evidence.share(&[Limit::Pacing]) < PACED || loses {

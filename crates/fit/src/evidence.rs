@@ -35,7 +35,7 @@ impl<'a> Evidence<'a> {
     /// Reads the evidence.
     ///
     /// # Errors
-    /// If there is too little payload, or the capture has only one direction.
+    /// Fails if there is too little payload, or the capture has only one direction.
     pub fn of(log: &'a SegmentLog, observed: &'a ObservedConnection) -> Result<Self, FitFailure> {
         let trace = Trace::of(log, observed);
         if trace.sent.is_empty() || trace.acks.is_empty() {

@@ -65,9 +65,9 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Payload of the longest segment that arrives, if longer ones never arrive. Returns `None` if many
-/// bytes had arrived before the longer segments were lost: after an outage, a sender may also try
-/// shorter segments.
+/// Returns the payload of the longest segment that arrives, if longer ones never arrive. Returns
+/// `None` if many bytes had arrived before the longer segments were lost, because a sender may also
+/// try shorter segments after an outage.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;

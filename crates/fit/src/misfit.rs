@@ -1,8 +1,9 @@
 //! Comparison of a capture with its twin, the simulated copy of the captured connection.
 //!
 //! Rule: the results of capture and twin are computed in the same way, from segments at the same
-//! place. A difference is therefore one between the connection and its twin, and not between two
-//! methods. The constants below decide whether there is advice; they were not fitted to any result.
+//! place. A difference between the results is therefore a difference between the connection and its
+//! twin, and not between two methods. The constants below decide if there is advice; they were not
+//! fitted to any result.
 
 use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
 use fullpipe_tcp::Limit;

@@ -147,7 +147,7 @@ impl Plan {
     /// Returns the setup that the file describes.
     ///
     /// # Errors
-    /// If the capture shows a value outside the range of its setting.
+    /// Fails if the capture shows a value outside the range of its setting.
     pub fn setup(&self) -> Result<Setup, FitFailure> {
         let text = self.file();
         let experiment = Experiment::parse("capture", "capture.toml", &text)

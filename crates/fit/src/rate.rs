@@ -1,8 +1,8 @@
 //! The rate of the path, inferred from trains of ACKs. A train is several ACKs in a row.
 //!
-//! If segments left faster than their ACKs came back, the bottleneck spread them, so the spacing of
-//! the ACKs is the bottleneck's. While the path has a queue, the spacing of every train is the
-//! bottleneck's.
+//! If segments left faster than their ACKs came back, the bottleneck spread the segments, so the
+//! spacing of the ACKs shows the rate of the bottleneck. While the path has a queue, the spacing of
+//! every train shows this rate.
 //!
 //! Rule: without such a train, the rate is only a lower bound.
 

@@ -65,7 +65,7 @@ impl Place {
 /// Runs `setup`, and reads the first `bytes` bytes of its capture at `place`.
 ///
 /// # Errors
-/// If a checker of the simulator found a violation, or the user interrupted the run.
+/// Fails if a checker of the simulator found a violation, or the user interrupted the run.
 pub fn run(
     setup: &Setup,
     seed: u64,

@@ -1,7 +1,7 @@
 //! The payload of a connection, as seen by its sender.
 //!
-//! Rule: times are those at the tap. A segment that an ACK releases therefore passes the tap later
-//! than this ACK, by the round-trip time between tap and sender. Positions are bytes from the first
+//! Rule: times are those at the tap. If an ACK releases a segment, the segment passes the tap later
+//! than the ACK, by the round-trip time between tap and sender. Positions are bytes from the first
 //! payload byte.
 
 use fullpipe_diagnose::{
@@ -179,8 +179,8 @@ impl Waits {
     fn before(&self, at_ns: i64, tsval: u32) -> u64 {
         let Some(first) = self.first else { return 0 };
         let late = lateness(first, (at_ns, tsval)).saturating_sub(self.least);
-        // Subtract a tick: the segment with the smallest difference may have left at the end of its
-        // tick.
+        // Subtract a tick, because the segment with the smallest difference, the reference, may have
+        // left at the end of its tick.
         late.saturating_sub(TICK).max(0) as u64
     }
 }

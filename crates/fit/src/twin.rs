@@ -80,8 +80,8 @@ pub struct CaptureTwin {
 /// Fits an experiment to a connection.
 ///
 /// # Errors
-/// If the connection has too little payload or only one direction, a value is outside the range of
-/// its setting, a checker of the simulator finds a violation, or the user interrupts.
+/// Fails if the connection has too little payload or only one direction, a value is outside the
+/// range of its setting, a checker of the simulator finds a violation, or the user interrupts.
 pub fn fit(
     observed: &ObservedConnection,
     log: &SegmentLog,
@@ -178,9 +178,9 @@ impl Fitter<'_> {
         Ok(())
     }
 
-    /// The candidate with the least misfit among those that reproduce the capture, or among all
-    /// candidates if none reproduces it. A later candidate has more changes, so its score must be
-    /// better by [`SIMPLER`].
+    /// Returns the candidate with the least misfit among those that reproduce the capture, or among all
+    /// candidates if none reproduces it. Later candidates have more changes, so a later candidate is
+    /// preferred only if its score is better by [`SIMPLER`].
     fn best(&self) -> &Tried {
         let best = self.tried.iter().reduce(|best, tried| {
             let [own, other] = [tried, best].map(|one| one.compared.is_reproduced());
@@ -229,8 +229,8 @@ impl CaptureTwin {
     /// connection.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation; [`TwinFailure::Interrupted`] if `progress`
-    /// returns `ControlFlow::Break`.
+    /// Fails if a checker of the simulator found a violation; [`TwinFailure::Interrupted`] if
+    /// `progress` returns `ControlFlow::Break`.
     pub fn explain(
         &self,
         progress: &Progress<'_>,
@@ -313,8 +313,8 @@ impl CaptureTwin {
             Verdict::RoundTripDiffers => {
                 missed(format!("its round trips differ by {:+.0} %", rtt_error * 100.0))
             }
-            // Give no advice: the pause begins at a fixed time in the twin. A setting would seem to
-            // help if the faster transfer ends before the pause.
+            // Give no advice, because the pause begins at a fixed time in the twin: a setting could
+            // seem to help only because the faster transfer ends before the pause.
             Verdict::Reproduces => self.plan.get("workload.read.stall_for").map(|pause| {
                 format!(
                     "the receiving application read nothing for {}: a buffer only hides such a pause",

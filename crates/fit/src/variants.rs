@@ -1,8 +1,8 @@
 //! The candidates after the first estimate: experiments that may behave more like the captured
 //! connection.
 //!
-//! Rule: each function changes one property of the best candidate so far, and only a property that
-//! the segments do not determine. If they determine it, the function returns no candidate.
+//! Rule: each function changes one property of the best candidate so far. If the segments determine
+//! this property, the function returns no candidate.
 
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;

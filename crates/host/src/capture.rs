@@ -72,7 +72,7 @@ impl<D: HostDevice> Capture<D> {
     /// Wraps `device` and records to `out`, which should be buffered.
     ///
     /// # Errors
-    /// The head of the file cannot be written, or the system cannot create a thread.
+    /// Fails if the head of the file cannot be written, or the system cannot create a thread.
     pub fn new(device: D, out: impl Write + Send + 'static) -> io::Result<Self> {
         let mut file = CaptureFile::begin(out, device.capabilities().medium)?;
         let (frames, recorded) = mpsc::sync_channel(QUEUE);

@@ -38,7 +38,7 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// those hosts.
     ///
     /// # Errors
-    /// One line that names what is wrong and what to do about it.
+    /// Returns one line that names what is wrong and what to do about it.
     fn begin(&self, _host: &Interface) -> io::Result<()> {
         Ok(())
     }
@@ -47,8 +47,8 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// [`frame_max`](Self::frame_max) bytes. Returns the frame's length.
     ///
     /// # Errors
-    /// `WouldBlock` when no frame waits. Any other error means that the device
-    /// will never work again, and ends the runtime.
+    /// Returns `WouldBlock` if no frame waits. Any other error means that the device will never
+    /// work again, and ends the runtime.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)>;
 
     /// Longest time until [`receive`](Self::receive) must be called again although the descriptor
@@ -60,9 +60,9 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// Sends one frame.
     ///
     /// # Errors
-    /// `WouldBlock` when the device is full: the same frame is offered again when the
-    /// descriptor is writable or 200 µs later. After any other error, the frame counts as lost
-    /// on the wire.
+    /// Returns `WouldBlock` if the device is full: the same frame is offered again when the
+    /// descriptor is writable or 200 µs later. After any other error, the frame counts as lost on
+    /// the wire.
     fn send(&self, frame: &[u8], meta: TxMeta) -> io::Result<()>;
 
     /// Sends frames in order until the device is full. Returns the number of frames that were sent

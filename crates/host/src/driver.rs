@@ -159,7 +159,7 @@ impl Driver {
     /// Creates the driver of `stack` over `device`; its thread is not running yet.
     ///
     /// # Errors
-    /// The kernel refuses a descriptor.
+    /// Fails if the kernel refuses a descriptor.
     pub(crate) fn new(stack: Stack, device: Box<dyn HostDevice>) -> io::Result<Self> {
         let capabilities = device.capabilities();
         let frame_max = device.frame_max();
@@ -232,7 +232,7 @@ impl Driver {
     /// Checks that the runtime still runs.
     ///
     /// # Errors
-    /// The device is gone, or the runtime was dropped.
+    /// Fails if the device is gone, or the runtime was dropped.
     pub(crate) fn check(&self, core: &Core) -> io::Result<()> {
         if let Some(kind) = core.failure {
             return Err(io::Error::new(kind, "the network device is gone"));

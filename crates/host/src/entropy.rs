@@ -9,7 +9,7 @@ use fullpipe::MacAddress;
 /// Draws 16 bytes that no peer can guess, for [`fullpipe::Stack::new`].
 ///
 /// # Errors
-/// The kernel's generator cannot be read.
+/// Fails if the kernel's generator cannot be read.
 pub fn secret() -> io::Result<[u8; 16]> {
     use std::io::Read;
     let mut secret = [0; 16];
@@ -20,7 +20,7 @@ pub fn secret() -> io::Result<[u8; 16]> {
 /// Draws a MAC address: unicast, locally administered.
 ///
 /// # Errors
-/// The kernel's generator cannot be read.
+/// Fails if the kernel's generator cannot be read.
 pub fn station_address() -> io::Result<MacAddress> {
     let random = secret()?;
     let mut address = [0; 6];

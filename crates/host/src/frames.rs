@@ -94,7 +94,7 @@ impl FrameBatch<RxMeta> {
     /// Receives up to `frames_max` frames. Returns true if more may wait.
     ///
     /// # Errors
-    /// If the device will never work again.
+    /// Fails if the device will never work again.
     pub(crate) fn receive_from(
         &mut self,
         device: &impl HostDevice,

@@ -32,7 +32,7 @@ pub struct KernelTcpInfo {
 /// Reads the kernel's values for the connection of `socket`.
 ///
 /// # Errors
-/// If `socket` is not a TCP socket.
+/// Fails if `socket` is not a TCP socket.
 pub fn tcp_info(socket: &impl AsRawFd) -> io::Result<KernelTcpInfo> {
     // SAFETY: `tcp_info` consists of integers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { mem::zeroed() };
@@ -62,7 +62,7 @@ pub fn tcp_info(socket: &impl AsRawFd) -> io::Result<KernelTcpInfo> {
 /// The kernel doubles `bytes`.
 ///
 /// # Errors
-/// If the process lacks the capability `CAP_NET_ADMIN`.
+/// Fails if the process lacks the capability `CAP_NET_ADMIN`.
 pub fn force_send_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
     set_option(socket, libc::SO_SNDBUFFORCE, bytes)
 }
@@ -71,7 +71,7 @@ pub fn force_send_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
 /// `net.core.rmem_max`. The kernel doubles `bytes`.
 ///
 /// # Errors
-/// If the process lacks the capability `CAP_NET_ADMIN`.
+/// Fails if the process lacks the capability `CAP_NET_ADMIN`.
 pub fn force_receive_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
     set_option(socket, libc::SO_RCVBUFFORCE, bytes)
 }
@@ -79,7 +79,7 @@ pub fn force_receive_buffer(socket: &impl AsRawFd, bytes: u32) -> io::Result<()>
 /// Sets the largest pacing rate of `socket`, in bytes per second.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn set_max_pacing_rate(socket: &impl AsRawFd, bytes_per_second: u32) -> io::Result<()> {
     set_option(socket, libc::SO_MAX_PACING_RATE, bytes_per_second)
 }
@@ -111,7 +111,7 @@ fn index(name: &str) -> io::Result<u32> {
 /// the kernel makes no super-segments.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn set_gso_max_segments(name: &str, segments: u32) -> io::Result<()> {
     netlink::set_link_number(index(name)?, LinkNumber::GsoMaxSegments, segments)
 }
@@ -119,7 +119,7 @@ pub fn set_gso_max_segments(name: &str, segments: u32) -> io::Result<()> {
 /// Sets the number of frames that an interface may queue for the wire (`txqueuelen`).
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
     netlink::set_link_number(index(name)?, LinkNumber::TransmitQueue, frames)
 }
@@ -128,7 +128,7 @@ pub fn set_transmit_queue(name: &str, frames: u32) -> io::Result<()> {
 /// or makes the kernel compute them.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn set_checksum_offload(name: &str, on: bool) -> io::Result<()> {
     Control::open()?.set_checksum_offload(name, on)
 }
@@ -136,7 +136,7 @@ pub fn set_checksum_offload(name: &str, on: bool) -> io::Result<()> {
 /// Returns the MAC address of an Ethernet interface.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn mac_address(name: &str) -> io::Result<[u8; 6]> {
     Control::open()?.mac(name)
 }
@@ -145,7 +145,7 @@ pub fn mac_address(name: &str) -> io::Result<[u8; 6]> {
 /// request.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn add_neighbour(name: &str, address: IpAddr, mac: [u8; 6]) -> io::Result<()> {
     netlink::add_neighbour(index(name)?, address, mac)
 }
@@ -154,7 +154,7 @@ pub fn add_neighbour(name: &str, address: IpAddr, mac: [u8; 6]) -> io::Result<()
 /// (`initcwnd`, `initrwnd`).
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn set_first_windows(name: &str, address: Ipv4Addr, windows: FirstWindows) -> io::Result<()> {
     netlink::add_host_route(index(name)?, address, windows)
 }

@@ -74,7 +74,7 @@ impl Mapping {
     /// Pointer to `len` bytes at `offset`.
     ///
     /// # Panics
-    /// If these bytes are not all inside the memory.
+    /// Panics if these bytes are not all inside the memory.
     fn at(&self, offset: usize, len: usize) -> *mut u8 {
         let end = offset.checked_add(len);
         assert!(end.is_some_and(|end| end <= self.len), "outside the memory");

@@ -23,7 +23,7 @@ impl Namespace {
     /// Creates a namespace that has only a loopback device, which is down.
     ///
     /// # Errors
-    /// If the process lacks the capability `CAP_SYS_ADMIN`.
+    /// Fails if the process lacks the capability `CAP_SYS_ADMIN`.
     pub fn new() -> io::Result<Self> {
         in_a_thread(|| {
             // SAFETY: the call takes a number. It changes only the network of this
@@ -37,7 +37,7 @@ impl Namespace {
     /// `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// If there is no such file, or if it may not be read.
+    /// Fails if there is no such file, or if it may not be read.
     pub fn open(path: &Path) -> Result<Self, DeviceError> {
         let opened = File::open(path);
         let what = || format!("opening the namespace {}", path.display());
@@ -50,10 +50,10 @@ impl Namespace {
     /// processes that it starts are in this namespace too.
     ///
     /// # Errors
-    /// If the kernel refuses the thread or its entry into the namespace.
+    /// Fails if the kernel refuses the thread or its entry into the namespace.
     ///
     /// # Panics
-    /// If `inside` panics.
+    /// Panics if `inside` panics.
     pub fn enter<R: Send>(&self, inside: impl FnOnce() -> R + Send) -> io::Result<R> {
         in_a_thread(|| {
             // SAFETY: the call takes a number and a descriptor, which outlives the call.

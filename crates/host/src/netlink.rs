@@ -54,8 +54,7 @@ pub struct FirstWindows {
 /// Changes the addresses of interface number `index`.
 ///
 /// # Errors
-/// `AlreadyExists` if the interface has the address already; otherwise the kernel's
-/// error.
+/// Returns `AlreadyExists` if the interface has the address already; otherwise the kernel's error.
 pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result<()> {
     let (kind, flags) = match change {
         Change::Add => (libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL),
@@ -73,7 +72,7 @@ pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result
 /// Sets a numeric property of interface number `index`.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn set_link_number(index: u32, number: LinkNumber, value: u32) -> io::Result<()> {
     let kind = match number {
         LinkNumber::TransmitQueue => IFLA_TXQLEN,
@@ -89,7 +88,7 @@ pub fn set_link_number(index: u32, number: LinkNumber, value: u32) -> io::Result
 /// Gives the kernel a permanent entry for a neighbour on interface number `index`.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn add_neighbour(index: u32, address: IpAddr, mac: [u8; 6]) -> io::Result<()> {
     let (family, octets) = octets(address);
     let mut body = vec![family, 0, 0, 0];
@@ -106,7 +105,7 @@ pub fn add_neighbour(index: u32, address: IpAddr, mac: [u8; 6]) -> io::Result<()
 /// route begin with `windows`.
 ///
 /// # Errors
-/// The kernel's error.
+/// Returns the kernel's error.
 pub fn add_host_route(index: u32, address: Ipv4Addr, windows: FirstWindows) -> io::Result<()> {
     let mut body = vec![libc::AF_INET as u8, HOST_PREFIX, 0, 0];
     body.extend([

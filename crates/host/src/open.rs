@@ -15,7 +15,7 @@ impl DeviceOptions {
     /// Opens the device.
     ///
     /// # Errors
-    /// One line that names what is missing and what to do about it.
+    /// Returns one line that names what is missing and what to do about it.
     pub fn open(&self) -> Result<Box<dyn HostDevice>, DeviceError> {
         Ok(match self.spec.kind {
             DeviceKind::Tap | DeviceKind::Tun => Box::new(Tap::open(self)?),

@@ -67,7 +67,7 @@ pub(crate) fn wait(
 /// ignored. A signal ends the wait.
 ///
 /// # Errors
-/// If the kernel cannot wait for a descriptor.
+/// Fails if the kernel cannot wait for a descriptor.
 pub fn wait_for_either(devices: [Option<BorrowedFd<'_>>; 2], timeout: Duration) -> io::Result<()> {
     let mut fds = devices.map(|device| match device {
         Some(device) => interest(device, libc::POLLIN),

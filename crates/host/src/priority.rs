@@ -13,7 +13,7 @@ use crate::errno::check;
 /// which interrupt threads, so a fair comparison with the kernel needs this priority.
 ///
 /// # Errors
-/// If the process lacks the capability `CAP_SYS_NICE`.
+/// Fails if the process lacks the capability `CAP_SYS_NICE`.
 pub fn run_at_once(priority: u8) -> io::Result<()> {
     // SAFETY: `sched_param` is plain data, for which zero is a value.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };

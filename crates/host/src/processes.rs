@@ -29,7 +29,7 @@ pub struct SocketOwners {
 /// Scans every process.
 ///
 /// # Errors
-/// If `/proc` cannot be read.
+/// Fails if `/proc` cannot be read.
 pub fn socket_owners() -> io::Result<SocketOwners> {
     let mut owners = SocketOwners::default();
     let mut pids: Vec<u32> = fs::read_dir("/proc")?
@@ -62,7 +62,8 @@ pub fn socket_owners() -> io::Result<SocketOwners> {
 /// Inodes of the sockets that process `pid` has open.
 ///
 /// # Errors
-/// `NotFound` if there is no such process, `PermissionDenied` if it belongs to another user.
+/// Returns `NotFound` if there is no such process, `PermissionDenied` if it belongs to another
+/// user.
 pub fn sockets_of(pid: u32) -> io::Result<Vec<u32>> {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd"))?;
     let inode = |entry: io::Result<fs::DirEntry>| -> Option<u32> {

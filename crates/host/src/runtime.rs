@@ -109,7 +109,7 @@ impl RuntimeBuilder {
     /// Starts the stack on `device`.
     ///
     /// # Errors
-    /// [`StartError`] names the cause; the device is then closed.
+    /// Returns a [`StartError`] that names the cause; the device is then closed.
     pub fn start(self, device: impl HostDevice + 'static) -> Result<Runtime, StartError> {
         match self.capture {
             Some(out) => {

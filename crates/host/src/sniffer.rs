@@ -53,8 +53,8 @@ impl Sniffer {
     /// Opens an interface by its name; `any` stands for all.
     ///
     /// # Errors
-    /// There is no such interface, or this process lacks `CAP_NET_RAW`. The error is one line that
-    /// names the remedy.
+    /// Fails if there is no such interface, or this process lacks `CAP_NET_RAW`. The error is one
+    /// line that names the remedy.
     pub fn open(name: &str) -> Result<Self, DeviceError> {
         let index = match name {
             ANY => 0,
@@ -103,7 +103,7 @@ impl Sniffer {
     /// copy is returned.
     ///
     /// # Errors
-    /// Errors of the interface, such as its removal.
+    /// Returns errors of the interface, such as its removal.
     pub fn next_packet(&self, buffer: &mut [u8]) -> io::Result<Option<SniffedPacket>> {
         loop {
             match self.receive(buffer)? {
@@ -161,7 +161,7 @@ impl Sniffer {
     /// Number of packets so far that the kernel dropped because they were not read in time.
     ///
     /// # Errors
-    /// The kernel's error; none is expected.
+    /// Returns the kernel's error; none is expected.
     pub fn dropped(&mut self) -> io::Result<u64> {
         // Packets and drops since the last call.
         let mut counts = [0_u32; 2];

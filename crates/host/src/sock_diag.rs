@@ -68,7 +68,7 @@ impl SockDiag {
     /// Opens the socket.
     ///
     /// # Errors
-    /// If the kernel has no `sock_diag` or forbids it.
+    /// Fails if the kernel has no `sock_diag` or forbids it.
     pub fn open() -> Result<Self, DeviceError> {
         let opened = || -> io::Result<Socket> {
             let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
@@ -90,7 +90,8 @@ impl SockDiag {
     /// of the answer to `each`, with a time just before the kernel made that message.
     ///
     /// # Errors
-    /// The kernel's error: `NotFound` if it has no module for the sockets that `request` names.
+    /// Returns the kernel's error: `NotFound` if it has no module for the sockets that `request`
+    /// names.
     pub fn dump(
         &mut self,
         request: &[u8],
@@ -136,10 +137,10 @@ impl SockDiag {
     /// `each`, with a time just before the kernel made that answer.
     ///
     /// # Errors
-    /// The kernel's error.
+    /// Returns the kernel's error.
     ///
     /// # Panics
-    /// If `len` is 0.
+    /// Panics if `len` is 0.
     pub fn ask(
         &mut self,
         requests: &[u8],

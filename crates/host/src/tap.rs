@@ -57,7 +57,7 @@ impl Tap {
     /// Opens the device, creates it if it does not exist, and brings it up.
     ///
     /// # Errors
-    /// One line that names what is missing and what to do about it. The device is then as
+    /// Returns one line that names what is missing and what to do about it. The device is then as
     /// it was before.
     pub fn open(options: &DeviceOptions) -> Result<Self, DeviceError> {
         let DeviceSpec { kind, name } = &options.spec;

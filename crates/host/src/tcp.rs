@@ -143,7 +143,7 @@ impl TcpStream {
     /// Opens a connection to `remote`, and waits until it is established.
     ///
     /// # Errors
-    /// There is no route, no free connection or port; the peer refused; or the peer did
+    /// Fails if there is no route, no free connection or port; the peer refused; or the peer did
     /// not answer.
     pub fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None, None)
@@ -154,7 +154,7 @@ impl TcpStream {
     /// retries).
     ///
     /// # Errors
-    /// The errors of [`connect`](Self::connect); `TimedOut` after the timeout.
+    /// Returns the errors of [`connect`](Self::connect); `TimedOut` after the timeout.
     pub fn connect_with(
         runtime: &Runtime,
         remote: SocketAddr,
@@ -179,7 +179,7 @@ impl TcpStream {
     /// nothing can be written.
     ///
     /// # Errors
-    /// There is no route, or no free connection or port.
+    /// Fails if there is no route, or no free connection or port.
     pub fn start_connect(
         runtime: &Runtime,
         remote: SocketAddr,
@@ -239,7 +239,7 @@ impl TcpStream {
     /// Switches Nagle's algorithm off (true) or on.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn set_nodelay(&self, no_delay: bool) -> io::Result<()> {
         self.set(SocketOption::NoDelay(no_delay))
     }
@@ -248,7 +248,7 @@ impl TcpStream {
     /// `tuning`.
     ///
     /// # Errors
-    /// `InvalidInput` for a value out of range; another error if the connection is gone.
+    /// Returns `InvalidInput` for a value out of range; another error if the connection is gone.
     pub fn set(&self, option: SocketOption) -> io::Result<()> {
         self.driver
             .call(|stack, now| stack.tcp_set(self.id, option, now))
@@ -260,7 +260,7 @@ impl TcpStream {
     /// because no TCP segment reports it.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         let (reads, writes) = match how {
             Shutdown::Read => (true, false),
@@ -294,7 +294,7 @@ impl TcpStream {
     /// The connection's state, counters, windows and the time charged to each limit.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn info(&self) -> io::Result<Info> {
         self.driver
             .call(|stack, now| stack.tcp_info(self.id, now))
@@ -304,7 +304,7 @@ impl TcpStream {
     /// Describes the connection in lines of text: each bound with its value and its knob.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn describe(&self) -> io::Result<String> {
         let description = self
             .driver
@@ -318,7 +318,7 @@ impl TcpStream {
     /// `buffer`, or the receive window is full. Returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// `WouldBlock` after the read timeout; otherwise the reason for which the connection
+    /// Returns `WouldBlock` after the read timeout; otherwise the reason for which the connection
     /// ended.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
@@ -333,7 +333,7 @@ impl TcpStream {
     /// [`receive`](Self::receive) does, and returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// The errors of [`receive`](Self::receive).
+    /// Returns the errors of [`receive`](Self::receive).
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
@@ -347,8 +347,8 @@ impl TcpStream {
     /// byte.
     ///
     /// # Errors
-    /// `WouldBlock` after the write timeout; otherwise the reason for which the
-    /// connection ended.
+    /// Returns `WouldBlock` after the write timeout; otherwise the reason for which the connection
+    /// ended.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -365,7 +365,7 @@ impl TcpStream {
     /// Ready once the connection is open.
     ///
     /// # Errors
-    /// The peer refused, or did not answer.
+    /// Fails if the peer refused, or did not answer.
     pub fn poll_connect(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll(Interest::Connect, context, |stack, now| {
             connected(self.id, stack, now)
@@ -375,7 +375,7 @@ impl TcpStream {
     /// Ready with the number of bytes read; 0 is the end of the stream.
     ///
     /// # Errors
-    /// The reason for which the connection ended.
+    /// Returns the reason for which the connection ended.
     pub fn poll_receive(
         &self,
         context: &mut Context<'_>,
@@ -392,7 +392,7 @@ impl TcpStream {
     /// Ready with the number of bytes copied, which stay unread; 0 is the end of the stream.
     ///
     /// # Errors
-    /// The reason why the connection ended.
+    /// Returns the reason why the connection ended.
     pub fn poll_peek(
         &self,
         context: &mut Context<'_>,
@@ -409,7 +409,7 @@ impl TcpStream {
     /// Ready with the number of bytes written, at least one.
     ///
     /// # Errors
-    /// The reason for which the connection ended.
+    /// Returns the reason for which the connection ended.
     pub fn poll_send(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
@@ -492,7 +492,7 @@ impl TcpListener {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// The address is in use or not the stack's, or no listener is free.
+    /// Fails if the address is in use or not the stack's, or no listener is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         Self::bind_with(runtime, local, ListenOptions::default())
     }
@@ -501,7 +501,7 @@ impl TcpListener {
     /// connections.
     ///
     /// # Errors
-    /// The errors of [`bind`](Self::bind).
+    /// Returns the errors of [`bind`](Self::bind).
     pub fn bind_with(
         runtime: &Runtime,
         local: SocketAddr,
@@ -536,7 +536,7 @@ impl TcpListener {
     /// Waits for the next connection. Returns it with its peer's address.
     ///
     /// # Errors
-    /// `WouldBlock` after the timeout.
+    /// Returns `WouldBlock` after the timeout.
     pub fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let accepted = self.accepting().block(self.timeout.get())?;
         self.stream(accepted)
@@ -546,7 +546,7 @@ impl TcpListener {
     /// call is kept.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub fn poll_accept(
         &self,
         context: &mut Context<'_>,

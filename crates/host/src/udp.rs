@@ -75,7 +75,7 @@ impl DatagramBatch {
     /// sender. Returns false if there is no room or no datagram waits.
     ///
     /// # Errors
-    /// The errors of `receive`.
+    /// Returns the errors of `receive`.
     pub fn push_with<E>(
         &mut self,
         receive: impl FnOnce(&mut [u8]) -> Result<Option<(usize, SocketAddr)>, E>,
@@ -140,7 +140,8 @@ impl UdpSocket {
     /// Opens a socket on `local`; port 0 lets the stack choose one.
     ///
     /// # Errors
-    /// The address is in use, or is no address of the stack; or the stack has no free socket.
+    /// Fails if the address is in use, or is no address of the stack; or the stack has no free
+    /// socket.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         let driver = runtime.driver();
         let bound = driver.call(|stack, _| {
@@ -161,7 +162,7 @@ impl UdpSocket {
     /// any port; see `Stack::udp_bind_all_ports`.
     ///
     /// # Errors
-    /// There is such a socket already, or the stack has no free socket.
+    /// Fails if there is such a socket already, or the stack has no free socket.
     pub fn bind_all_ports(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
         let driver = runtime.driver();
         let bound = driver.call(|stack, _| stack.udp_bind_all_ports(ip));
@@ -202,8 +203,8 @@ impl UdpSocket {
     /// Sends one datagram, waiting while the send queue is full.
     ///
     /// # Errors
-    /// `WouldBlock` after the write timeout; nothing can be sent to the destination; or
-    /// the datagram is too long.
+    /// Returns `WouldBlock` after the write timeout; another error if nothing can be sent to the
+    /// destination or the datagram is too long.
     pub fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.sending(bytes, to).block(self.write_timeout.get())?
     }
@@ -212,7 +213,7 @@ impl UdpSocket {
     /// fit in `buffer` are lost.
     ///
     /// # Errors
-    /// `WouldBlock` after the read timeout.
+    /// Returns `WouldBlock` after the read timeout.
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.receiving(buffer).block(self.read_timeout.get())?
     }
@@ -221,7 +222,7 @@ impl UdpSocket {
     /// least one datagram.
     ///
     /// # Errors
-    /// `WouldBlock` after the read timeout.
+    /// Returns `WouldBlock` after the read timeout.
     pub fn recv_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
         batch.clear();
         let attempt = |stack: &mut Stack, _: Instant| {
@@ -245,7 +246,7 @@ impl UdpSocket {
     /// Ready once the datagram is in the send queue. Only the waker of the last call is kept.
     ///
     /// # Errors
-    /// Nothing can be sent to the destination, or the datagram is too long.
+    /// Fails if nothing can be sent to the destination, or the datagram is too long.
     pub fn poll_send_to(
         &self,
         context: &mut Context<'_>,
@@ -261,7 +262,7 @@ impl UdpSocket {
     /// Ready with a datagram's length and its sender. Only the waker of the last call is kept.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub fn poll_recv_from(
         &self,
         context: &mut Context<'_>,

@@ -81,8 +81,8 @@ impl<'a, F> Wait<'a, F> {
     /// limit).
     ///
     /// # Errors
-    /// `WouldBlock` after the timeout, as sockets of the kernel report it; or the runtime
-    /// has stopped.
+    /// Returns `WouldBlock` after the timeout, as sockets of the kernel report it; another error if
+    /// the runtime has stopped.
     pub(crate) fn block<R>(mut self, timeout: Option<Duration>) -> io::Result<R>
     where
         F: FnMut(&mut Stack, Instant) -> Option<R>,

@@ -24,7 +24,7 @@ pub(crate) const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Returns the number and the MTU of the interface that `options` name.
 ///
 /// # Errors
-/// There is no such interface, it is down, or the options would change it.
+/// Fails if there is no such interface, it is down, or the options would change it.
 pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError> {
     let name = &options.spec.name;
     let refused = |what: &str, advice: &str| {
@@ -59,7 +59,7 @@ pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError>
 /// reset the stack's connections.
 ///
 /// # Errors
-/// One line with the interface that has the address.
+/// Returns one line with the interface that has the address.
 pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
     let failed = |source| DeviceError::new("cannot list this machine's addresses", source);
     let holder = interface::holder_of(address);

@@ -20,8 +20,8 @@ pub const RIGHT: f64 = 0.8;
 pub const WRONG: f64 = 0.2;
 /// If the best gain is above this, named levers with a gain below 2 % are wrong.
 pub const CLEAR: f64 = 0.05;
-/// Gains that may contradict a refutation or an advice are measured until twice their error is at
-/// most this share.
+/// If a gain may contradict a refutation or an advice, it is measured with more seeds until twice its
+/// error is at most this share.
 const EXACT: f64 = 0.005;
 
 /// The parts of an explanation that are judged. Levers have the names that `fullpipe lab explain
@@ -46,7 +46,7 @@ pub type Engine<'a> = dyn Fn(&Setup, u64) -> Result<Answer, String> + Sync + 'a;
 /// Correctness of the named levers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The named levers give at least `RIGHT` of the best gain, or no lever is named and none
+    /// The named levers give at least `RIGHT` of the best gain; or no lever is named, and no lever
     /// helps.
     Right,
     /// The named levers are neither right nor wrong.
@@ -97,7 +97,8 @@ pub struct Judged {
     pub runs: usize,
 }
 
-/// The engine's seed for a world. It differs from the judge's seeds, which have 63 random bits.
+/// Returns the engine's first seed for a world. It is a small number, so it differs from the judge's
+/// seeds, which have 63 random bits.
 pub const fn engine_seed(number: u64) -> u64 {
     number + 1
 }
@@ -105,7 +106,7 @@ pub const fn engine_seed(number: u64) -> u64 {
 /// Asks `engine` about `world`, and judges its answer.
 ///
 /// # Errors
-/// If a checker of the simulator found a violation, or the engine failed.
+/// Fails if a checker of the simulator found a violation, or the engine failed.
 pub fn judge(world: &World, engine: &Engine<'_>) -> Result<Judged, Failure> {
     let setup = world.setup();
     let answer = engine(&setup, engine_seed(world.number)).map_err(Failure)?;
@@ -115,7 +116,7 @@ pub fn judge(world: &World, engine: &Engine<'_>) -> Result<Judged, Failure> {
 /// Judges `answer`, an answer about `world`.
 ///
 /// # Errors
-/// If a checker of the simulator found a violation.
+/// Fails if a checker of the simulator found a violation.
 pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, Failure> {
     let named = named_gain(truth, &answer)?;
     let best = better(truth, &answer, named);

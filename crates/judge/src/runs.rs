@@ -13,8 +13,8 @@ use fullpipe_scenario::{Measured, Outcome, Scene, Setup, experiment::FlowPlan, w
 pub const LEAST: f64 = 0.02;
 /// Gain that stands for the step from a transfer without bytes to a transfer with bytes.
 const FROM_NOTHING: f64 = 1e6;
-/// Numbers of the seeds for choosing levers. Three runs hardly distinguish a gain from chance, so
-/// every lever that may be the best is measured again with other seeds.
+/// Numbers of the seeds with which levers are chosen. Three runs hardly distinguish a gain from chance,
+/// so every lever that may be the best is measured again with other seeds.
 pub const CHOOSING: Range<usize> = 0..3;
 /// Numbers of the seeds for measuring gains.
 pub const MEASURING: Range<usize> = 8..32;
@@ -84,7 +84,7 @@ impl Runs {
     /// Runs the unchanged world with the seeds for choosing. `number` is the world's number.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn of(setup: Setup, number: u64) -> Result<Self, Failure> {
         let mut runs = Self {
             setup,
@@ -113,7 +113,7 @@ impl Runs {
     /// Results of the unchanged world with its first seed.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn measured(&self) -> Result<Measured, Failure> {
         play(&self.setup, self.seed(0))
     }
@@ -161,7 +161,7 @@ impl Runs {
     /// more runs end without all bytes than without the changes.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn gain(&self, changes: &[Change], seeds: Range<usize>) -> Result<Option<Gain>, Failure> {
         let Some(runs) = self.runs(changes, seeds.clone())? else {
             return Ok(None);
@@ -176,7 +176,7 @@ impl Runs {
     /// Two seeds suffice if the change has no effect with either of them.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn rough_gain(&self, changes: &[Change]) -> Result<Option<Gain>, Failure> {
         let first = if self.by_chance { 2 } else { 1 };
         let Some(runs) = self.runs(changes, 0..first)? else {
@@ -197,7 +197,7 @@ impl Runs {
     /// most `within`, or until the gain is clearly below `enough`.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn exact_gain(
         &self,
         changes: &[Change],
@@ -223,7 +223,7 @@ impl Runs {
     /// second value is false if some run ended without all bytes.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn goodput(
         &self,
         changes: &[Change],

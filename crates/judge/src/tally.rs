@@ -1,4 +1,4 @@
-//! Figures over many judged worlds (random transfers), each with a threshold.
+//! Results over many judged worlds (random transfers), each with a threshold.
 //!
 //! Rule: every answer and every advice is counted. An answer that names nothing is counted,
 //! too.
@@ -136,7 +136,7 @@ impl<'a> Tally<'a> {
         ]
     }
 
-    /// Returns true if every figure satisfies its threshold.
+    /// Returns true if every result satisfies its threshold.
     pub fn is_met(&self) -> bool {
         self.figures().iter().all(Figure::is_met)
     }

@@ -8,7 +8,7 @@ use fullpipe_explain::{Change, Lever, LeverKind};
 
 use crate::runs::{Failure, Gain, LEAST, Runs};
 
-/// All pairs are tried among this many levers, those that help most alone.
+/// Number of levers whose pairs are all tried: those that help most alone.
 const PAIRED: usize = 4;
 /// Number of combinations that are tried with more than one seed.
 const PROMISING: usize = 6;
@@ -26,7 +26,7 @@ pub struct Combination {
 /// `rough` contains the rough gain of each lever.
 ///
 /// # Errors
-/// If a checker of the simulator found a violation.
+/// Fails if a checker of the simulator found a violation.
 pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
     let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
     let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);

@@ -14,8 +14,8 @@ use crate::{
     world::World,
 };
 
-/// Largest number of levers that are measured, of the hosts' levers; and the same number of the
-/// other levers.
+/// Largest number of levers of the hosts that are measured; also the largest number of other levers
+/// that are measured.
 const CONTENDERS: usize = 8;
 /// A lever cannot be the best if its rough gain is below this share of the best measured gain.
 const FAR: f64 = 0.7;
@@ -61,7 +61,7 @@ impl Truth {
     /// Tries every lever of `world`.
     ///
     /// # Errors
-    /// If a checker of the simulator found a violation.
+    /// Fails if a checker of the simulator found a violation.
     pub fn of(world: &World) -> Result<Self, Failure> {
         let runs = Runs::of(world.setup(), world.number)?;
         let measured = runs.measured()?;

@@ -41,7 +41,7 @@ impl World {
     /// Parses the file as an experiment with one row.
     ///
     /// # Errors
-    /// If the file has a mistake, because it was drawn wrongly.
+    /// Fails if the file has a mistake, because it was drawn wrongly.
     pub fn experiment(&self) -> Result<Experiment, Mistake> {
         let name = format!("world-{}", self.number);
         Experiment::parse(&name, &format!("{name}.toml"), &self.file)
@@ -50,7 +50,7 @@ impl World {
     /// The setup of the experiment's row.
     ///
     /// # Panics
-    /// If the file was drawn wrongly.
+    /// Panics if the file was drawn wrongly.
     pub fn setup(&self) -> Setup {
         match self.experiment() {
             Ok(experiment) => experiment.rows[0].setup.clone(),

@@ -1,4 +1,4 @@
-//! The accounts (time by limit) of a host's sockets, computed from the kernel's answers about them.
+//! The accounts (time by limit) of a host's sockets, computed from what the kernel reports about them.
 //!
 //! Rule: this file asks the kernel every [`EVERY`]; `fullpipe_diagnose::socket` analyses the
 //! answers.

@@ -37,7 +37,7 @@ pub struct KernelHosts {
 /// Checks that this process may create network namespaces and TAP devices.
 ///
 /// # Errors
-/// One line with the missing privilege and the remedy.
+/// Returns one line with the missing privilege and the remedy.
 pub fn check_privileges() -> Result<(), String> {
     let advice = "kernel hosts are network namespaces with TAP devices: run as root (sudo), or \
                   leave out --hosts kernel and stack = \"kernel\"";
@@ -52,7 +52,7 @@ impl KernelHosts {
     /// host `captured` are recorded to `out`.
     ///
     /// # Errors
-    /// If the kernel refuses an operation.
+    /// Fails if the kernel refuses an operation.
     pub fn make(
         plan: &KernelPlan,
         captured: usize,
@@ -132,7 +132,7 @@ fn tap(end: usize, mtu: usize) -> io::Result<Tap> {
         kind: DeviceKind::Tap,
         name: DEVICE.to_string(),
     };
-    // Let frames be as on a wire: one packet each, with a checksum.
+    // Switch offloads off, so that each frame is one packet with a checksum, as on a wire.
     let options = DeviceOptions {
         mtu: Some(mtu),
         host_address: Some(Prefix {

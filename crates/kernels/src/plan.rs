@@ -50,7 +50,7 @@ impl KernelPlan {
     /// Plans `setup`.
     ///
     /// # Errors
-    /// The reasons for which the row cannot run on kernel hosts, in one line.
+    /// Returns the reasons for which the row cannot run on kernel hosts, in one line.
     pub fn of(setup: &Setup) -> Result<Self, String> {
         let refusals = refusals(setup);
         if !refusals.is_empty() {
@@ -85,7 +85,7 @@ impl KernelPlan {
         })
     }
 
-    /// The end of the link of the host with this index in the setup.
+    /// Returns the end of the link at which the host with this index in the setup is.
     pub fn end_of(&self, host: usize) -> usize {
         self.ends[host]
     }

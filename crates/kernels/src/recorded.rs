@@ -15,7 +15,7 @@ use fullpipe_diagnose::{
     observe::{Followed, Follower},
 };
 
-/// The end for writing. It passes the bytes to the analysis and, if there is one, to a file.
+/// The writing end of a capture. It passes the bytes to the analysis and, if there is one, to a file.
 pub struct CaptureSink {
     analysis: Sender<Vec<u8>>,
     file: Option<io::BufWriter<File>>,

@@ -92,7 +92,7 @@ pub fn kernel_release() -> String {
 /// Runs `setup` on kernel hosts. A row that kernel hosts cannot run is skipped, with the reasons.
 ///
 /// # Errors
-/// If the system refuses an operation, or the user interrupts.
+/// Fails if the system refuses an operation, or the user interrupts.
 pub fn run_row(setup: &Setup, options: &KernelOptions<'_>) -> Result<KernelRow, KernelError> {
     let plan = match KernelPlan::of(setup) {
         Ok(plan) => plan,
@@ -105,7 +105,7 @@ pub fn run_row(setup: &Setup, options: &KernelOptions<'_>) -> Result<KernelRow, 
 /// Runs `plan`. Returns the results, and the largest connection of the capture with its segments.
 ///
 /// # Errors
-/// If the system refuses an operation, or the user interrupts.
+/// Fails if the system refuses an operation, or the user interrupts.
 pub fn run_followed(
     plan: &KernelPlan,
     options: &KernelOptions<'_>,
@@ -149,7 +149,7 @@ fn run_plan(
 /// The capture must end with `link` or with `transfer`, because the analysis reads it to its end.
 ///
 /// # Errors
-/// The system's.
+/// Returns the error of the system.
 pub(crate) fn over_link<T>(
     mut link: LiveLink,
     source: CaptureSource,
@@ -167,7 +167,8 @@ pub(crate) fn over_link<T>(
             drop(link);
             ended
         });
-        // A panic must end the link, too; otherwise the scope would wait for the link for ever.
+        // Catch a panic, so that the link is ended after it, too. Otherwise the scope would wait for the
+    // link for ever.
         let finished = panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&link_ended)));
         over.store(true, Ordering::Release);
         let carried = joined(carrying);
@@ -308,8 +309,8 @@ fn own_bound(plan: &KernelPlan) -> Duration {
     ends.max().map_or(Duration::MAX, Duration::from)
 }
 
-/// Arrived share of the payload, from 0 to 1: the smallest of all flows. A flow with a duration
-/// instead of an amount counts as 0.
+/// Returns the share of the payload that has arrived, from 0 to 1: the smallest share of all flows. A
+/// flow with a duration instead of an amount counts as 0.
 fn share(plan: &KernelPlan, progress: &[Progress]) -> f64 {
     let shares = plan.connections.iter().zip(progress).map(|(flow, one)| {
         let read = one.read.load(Ordering::Acquire) as f64;

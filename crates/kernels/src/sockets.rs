@@ -43,8 +43,8 @@ fn open(settings: &SocketSettings) -> io::Result<Socket> {
         socket.set_tcp_user_timeout(Some(timeout))?;
     }
     socket.set_tcp_nodelay(settings.no_delay)?;
-    // Discard unsent payload at the close. Otherwise, the closed socket would keep its namespace
-    // alive for minutes.
+    // Discard unsent payload when the socket is closed. Otherwise the kernel would go on sending it,
+    // and the socket would keep its namespace alive for minutes.
     socket.set_linger(Some(Duration::ZERO))?;
     socket.set_read_timeout(Some(POLL))?;
     Ok(socket)
@@ -103,7 +103,7 @@ pub trait AppStream: Stream {
     /// Sets `TCP_CORK`: while `on`, the stack holds partial segments back.
     ///
     /// # Errors
-    /// If the stack has no such option, or the connection has ended.
+    /// Fails if the stack has no such option, or the connection has ended.
     fn cork(&self, on: bool) -> io::Result<()>;
 
     /// Returns true if a read would return payload at once.

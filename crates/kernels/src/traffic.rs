@@ -140,8 +140,8 @@ pub struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Runs both applications until the transfer or the row is over. Returns the sockets open,
-    /// because the caller may still ask the kernel about them before it closes them.
+    /// Runs both applications until the transfer or the row is over. Returns the sockets without
+    /// closing them, because the caller may still query the kernel about them.
     pub fn run(self, clock: &RowClock, connect_within: Duration) -> Vec<TcpStream> {
         let Self {
             flow,

@@ -110,7 +110,7 @@ impl AdviceEnd {
 /// packet memory than `memory` bytes.
 ///
 /// # Errors
-/// The error of the run that failed.
+/// Returns the error of the run that failed.
 pub fn advise(
     experiment: &Experiment,
     row: &Row,

@@ -119,7 +119,7 @@ impl ExperimentFile {
     /// Parses the text as an experiment.
     ///
     /// # Errors
-    /// Every mistake in the text.
+    /// Returns every mistake in the text.
     pub fn parse(&self) -> Result<Experiment, CatalogueError> {
         self.check().map_err(CatalogueError::Mistakes)
     }
@@ -127,7 +127,7 @@ impl ExperimentFile {
     /// Parses the text and collects every mistake.
     ///
     /// # Errors
-    /// The mistakes, in the order of the file; mistakes about the whole file come last.
+    /// Fails if the mistakes, in the order of the file; mistakes about the whole file come last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }
@@ -136,7 +136,7 @@ impl ExperimentFile {
 /// Returns every experiment, sorted by name. `from` is the current folder.
 ///
 /// # Errors
-/// If a file of the checkout cannot be read.
+/// Fails if a file of the checkout cannot be read.
 pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
     let mut found: Vec<_> = BUILT_IN
         .iter()
@@ -168,7 +168,7 @@ pub fn all(from: &Path) -> Result<Vec<ExperimentFile>, CatalogueError> {
 /// folder.
 ///
 /// # Errors
-/// If there is no such experiment, or its file cannot be read.
+/// Fails if there is no such experiment, or its file cannot be read.
 pub fn find(name: &str, from: &Path) -> Result<ExperimentFile, CatalogueError> {
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         return read(&from.join(name), from);

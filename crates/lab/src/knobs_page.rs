@@ -156,7 +156,7 @@ struct KnobValue<'a> {
 /// one object for each knob.
 ///
 /// # Errors
-/// One line with the nearest name, if no knob's name contains `filter`.
+/// Returns one line with the nearest name, if no knob's name contains `filter`.
 pub fn knobs_json(preset: &Preset, filter: Option<&str>) -> Result<String, String> {
     let config = preset.config();
     let names = list::names(preset, filter)?;

@@ -134,8 +134,8 @@ impl std::error::Error for RunError {}
 /// are processors.
 ///
 /// # Errors
-/// The error of the first row, in the order of the file, that has no result. The captures of
-/// failed rows are removed.
+/// Returns the error of the first row, in the order of the file, that has no result. The captures
+/// of failed rows are removed.
 pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, RunError> {
     run_by_row(experiment, options, &mut |_row| ControlFlow::Continue(()))
 }
@@ -144,7 +144,7 @@ pub fn run(experiment: &Experiment, options: &RunOptions<'_>) -> Result<Report, 
 /// baseline of the experiment have run.
 ///
 /// # Errors
-/// As [`run`]; [`RunError::Interrupted`] if `each` returns `ControlFlow::Break`.
+/// Returns the errors of [`run`]; [`RunError::Interrupted`] if `each` returns `ControlFlow::Break`.
 pub fn run_by_row(
     experiment: &Experiment,
     options: &RunOptions<'_>,

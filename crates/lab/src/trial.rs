@@ -140,7 +140,7 @@ impl TrialPlan {
     /// Returns the experiment file of this transfer.
     ///
     /// # Errors
-    /// A refused setting, or a refused part of the path.
+    /// Fails for a refused setting, or a refused part of the path.
     pub fn file(&self) -> Result<String, TrialError> {
         let mut plain = self.parse(&self.text(&[]))?;
         for (flag, name, value) in self.all_settings() {
@@ -165,7 +165,7 @@ impl TrialPlan {
     /// Runs the transfer. Calls `progress` with the finished share.
     ///
     /// # Errors
-    /// A refused setting or path, or a violation that a checker of the simulator found.
+    /// Fails for a refused setting or path, or a violation that a checker of the simulator found.
     pub fn run(&self, progress: &(dyn Fn(f64) + Sync)) -> Result<Trial, TrialError> {
         let experiment = self.parse(&self.file()?)?;
         let settings = self.settings.iter();
@@ -284,10 +284,10 @@ impl Trial {
     /// receiver, otherwise sender. Calls `progress` with the finished share.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     ///
     /// # Panics
-    /// If the experiment has no row.
+    /// Panics if the experiment has no row.
     pub fn of_row(
         experiment: &Experiment,
         settings: Vec<String>,

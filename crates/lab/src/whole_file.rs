@@ -53,7 +53,7 @@ impl WholeFile {
     /// its permissions.
     ///
     /// # Errors
-    /// If `path` is a directory or a block device, or cannot be written.
+    /// Fails if `path` is a directory or a block device, or cannot be written.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(found) if is_standard_output(&found) => {
@@ -84,7 +84,7 @@ impl WholeFile {
     /// Begins to write `path`, which must not exist yet.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if `path` exists, even as a dangling link; any other
+    /// Returns [`ErrorKind::AlreadyExists`] if `path` exists, even as a dangling link; any other
     /// error if it cannot be written.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         let file = File::create_new(path)?;
@@ -141,7 +141,7 @@ impl WholeFile {
     /// Renames the file to its destination.
     ///
     /// # Errors
-    /// If an earlier write failed, or the file cannot be renamed.
+    /// Fails if an earlier write failed, or the file cannot be renamed.
     pub fn finish(mut self) -> io::Result<()> {
         if let Some(error) = self.writer.failed().take() {
             return Err(error);
@@ -199,7 +199,7 @@ impl Write for WholeFileWriter {
 /// Writes `bytes` to `path` as a [`WholeFile`].
 ///
 /// # Errors
-/// If the file cannot be written; an existing file is unchanged.
+/// Fails if the file cannot be written; an existing file is unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = WholeFile::create(path)?;
     file.writer().write_all(bytes)?;

@@ -60,19 +60,19 @@ pub trait Sockets: Sync {
     /// Opens a connection and waits until it is established or has failed.
     ///
     /// # Errors
-    /// The stack's error: refused, unreachable or timed out.
+    /// Fails if the stack's error: refused, unreachable or timed out.
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<Self::Stream>;
 
     /// Listens on `local`.
     ///
     /// # Errors
-    /// An address that is already in use, or that is not an address of the stack.
+    /// Fails for an address that is already in use, or that is not an address of the stack.
     fn listen(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<Self::Listener>;
 
     /// Opens a UDP socket on `local`; port 0 lets the stack choose.
     ///
     /// # Errors
-    /// An address that is already in use, or that is not an address of the stack.
+    /// Fails for an address that is already in use, or that is not an address of the stack.
     fn datagram_socket(
         &self,
         local: SocketAddr,
@@ -94,33 +94,33 @@ pub trait Stream: Send + Sync {
     /// Reads payload that has arrived. Returns 0 after the peer has closed its direction.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing arrived in time; otherwise the error that
-    /// ended the connection.
+    /// Returns `WouldBlock` if nothing arrived in time; otherwise the error that ended the
+    /// connection.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// Writes as many bytes as fit into the send buffer, at least one.
     ///
     /// # Errors
-    /// `WouldBlock` if the send buffer had no free space in time; otherwise the error that ended
-    /// the connection.
+    /// Returns `WouldBlock` if the send buffer had no free space in time; otherwise the error that
+    /// ended the connection.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Closes this side's direction with a FIN.
     ///
     /// # Errors
-    /// If the connection has ended.
+    /// Fails if the connection has ended.
     fn shutdown_write(&self) -> io::Result<()>;
 
     /// Returns the local address.
     ///
     /// # Errors
-    /// If the connection has ended.
+    /// Fails if the connection has ended.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
     /// Returns the peer's address.
     ///
     /// # Errors
-    /// If the connection has ended.
+    /// Fails if the connection has ended.
     fn peer_addr(&self) -> io::Result<SocketAddr>;
 
     /// Returns the values at the end of the handshake; `None` when the stack
@@ -140,20 +140,20 @@ pub trait StreamListener: Send + Sync {
     /// Accepts the next connection.
     ///
     /// # Errors
-    /// `WouldBlock` if no connection arrived in time.
+    /// Returns `WouldBlock` if no connection arrived in time.
     fn accept(&self) -> io::Result<Self::Stream>;
 
     /// Returns the address that the listener is bound to.
     ///
     /// # Errors
-    /// If the listener is closed.
+    /// Fails if the listener is closed.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
     /// Returns the initial size of the receive buffer of an accepted connection, in
     /// bytes.
     ///
     /// # Errors
-    /// If the listener is closed.
+    /// Fails if the listener is closed.
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 
@@ -162,20 +162,20 @@ pub trait DatagramSocket: Send + Sync {
     /// Sends one datagram; waits for free space in the send buffer.
     ///
     /// # Errors
-    /// `WouldBlock` if the send buffer had no free space in time.
+    /// Returns `WouldBlock` if the send buffer had no free space in time.
     fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<()>;
 
     /// Receives one datagram. Bytes that do not fit in `buffer` are discarded.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram arrived in time.
+    /// Returns `WouldBlock` if no datagram arrived in time.
     fn receive_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)>;
 
     /// Receives at least one datagram, and as many more as have arrived and fit
     /// in `batch`.
     ///
     /// # Errors
-    /// `WouldBlock` if no datagram arrived in time.
+    /// Returns `WouldBlock` if no datagram arrived in time.
     fn receive_batch(&self, batch: &mut DatagramBatch) -> io::Result<()> {
         batch.clear();
         batch
@@ -186,19 +186,19 @@ pub trait DatagramSocket: Send + Sync {
     /// Returns the local address.
     ///
     /// # Errors
-    /// If the socket is closed.
+    /// Fails if the socket is closed.
     fn local_addr(&self) -> io::Result<SocketAddr>;
 
     /// Returns the size of the send buffer in bytes.
     ///
     /// # Errors
-    /// If the socket is closed.
+    /// Fails if the socket is closed.
     fn send_buffer(&self) -> io::Result<u64>;
 
     /// Returns the size of the receive buffer in bytes.
     ///
     /// # Errors
-    /// If the socket is closed.
+    /// Fails if the socket is closed.
     fn receive_buffer(&self) -> io::Result<u64>;
 }
 

@@ -29,7 +29,7 @@ impl Stop {
     /// at once, with status 130.
     ///
     /// # Errors
-    /// If the operating system refuses the signal handler.
+    /// Fails if the operating system refuses the signal handler.
     pub fn on_interrupt() -> io::Result<Self> {
         let stop = Self::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -51,7 +51,7 @@ impl Rng {
     /// A number in 0..n, each with equal probability.
     ///
     /// # Panics
-    /// If `n` is 0.
+    /// Panics if `n` is 0.
     pub const fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "no number is below 0");
         // The draw is the high half of the 128-bit product of a random word and n. Reject a word if
@@ -69,7 +69,7 @@ impl Rng {
     /// A number in low..=high, each with equal probability.
     ///
     /// # Panics
-    /// If `low` exceeds `high`.
+    /// Panics if `low` exceeds `high`.
     pub const fn between(&mut self, low: u64, high: u64) -> u64 {
         assert!(low <= high, "the bounds are the wrong way round");
         match (high - low).checked_add(1) {

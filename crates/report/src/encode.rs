@@ -37,8 +37,8 @@ impl Blob {
         blob
     }
 
-    /// Encodes the limits of an end. Limits are separate from the series, because the view of one
-    /// end shows the limits of both ends.
+    /// Encodes the limits of an end. They are apart from the series, because the page shows the limits
+    /// of both ends together with the series of one end.
     pub fn of_bands(end: &Endpoint) -> Self {
         let mut blob = Self::default();
         blob.bands("limits", &end.limits);

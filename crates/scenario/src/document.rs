@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
     /// Reads the text as TOML.
     ///
     /// # Errors
-    /// The last violation of TOML's grammar. Earlier violations are in `found`.
+    /// Fails if the last violation of TOML's grammar. Earlier violations are in `found`.
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, Mistake> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let mut mistakes = errors.iter().map(|error| {
@@ -147,7 +147,7 @@ impl<'a> Section<'a> {
     /// Returns the value of `key`.
     ///
     /// # Errors
-    /// If the key is missing. The message ends with `why`, the key's purpose.
+    /// Fails if the key is missing. The message ends with `why`, the key's purpose.
     pub fn required(&self, key: &str, why: &str) -> Result<KeyValue<'a>, Mistake> {
         self.optional(key).ok_or_else(|| {
             let key = joined(&self.whole, key);
@@ -239,7 +239,7 @@ impl<'a> KeyValue<'a> {
     /// Returns the value as a table.
     ///
     /// # Errors
-    /// If the value has another type.
+    /// Fails if the value has another type.
     pub fn section(&self) -> Result<Section<'a>, Mistake> {
         self.as_section().ok_or_else(|| self.expected("a table"))
     }
@@ -247,7 +247,7 @@ impl<'a> KeyValue<'a> {
     /// Returns the value as a string.
     ///
     /// # Errors
-    /// If the value has another type.
+    /// Fails if the value has another type.
     pub fn string(&self) -> Result<&'a str, Mistake> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
@@ -255,7 +255,7 @@ impl<'a> KeyValue<'a> {
     /// Returns the value as `true` or `false`.
     ///
     /// # Errors
-    /// If the value has another type.
+    /// Fails if the value has another type.
     pub fn boolean(&self) -> Result<bool, Mistake> {
         self.value
             .as_bool()
@@ -265,7 +265,7 @@ impl<'a> KeyValue<'a> {
     /// Returns the value as a number.
     ///
     /// # Errors
-    /// If the value has another type.
+    /// Fails if the value has another type.
     pub fn number(&self) -> Result<f64, Mistake> {
         let number = match self.value {
             DeValue::Integer(_) | DeValue::Float(_) => self.scalar()?.parse().ok(),
@@ -283,7 +283,7 @@ impl<'a> KeyValue<'a> {
     /// Returns the value as `--set` accepts it: a string, a number, `true` or `false`.
     ///
     /// # Errors
-    /// If the value is a table, a list or a date.
+    /// Fails if the value is a table, a list or a date.
     pub fn scalar(&self) -> Result<String, Mistake> {
         match self.value {
             DeValue::String(text) => Ok(text.to_string()),
@@ -301,7 +301,7 @@ impl<'a> KeyValue<'a> {
     /// Returns the items of a list. Their paths are numbered from 1.
     ///
     /// # Errors
-    /// If the value has another type.
+    /// Fails if the value has another type.
     pub fn list(&self) -> Result<Vec<KeyValue<'a>>, Mistake> {
         let list = self
             .value

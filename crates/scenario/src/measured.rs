@@ -240,7 +240,7 @@ impl Quantity {
     /// Returns the quantity called `name`.
     ///
     /// # Panics
-    /// If there is no such quantity. Names are checked when the file is read.
+    /// Panics if there is no such quantity. Names are checked when the file is read.
     pub fn named(name: &str) -> &'static Self {
         let found = Self::ALL.iter().find(|quantity| quantity.name == name);
         found.expect("a checked experiment names only quantities that there are")
@@ -363,7 +363,7 @@ impl Measured {
     /// Summarises runs that differ only in their seeds.
     ///
     /// # Panics
-    /// If `runs` is empty.
+    /// Panics if `runs` is empty.
     pub fn of_seeds(runs: &[Self]) -> Self {
         let [first, others @ ..] = runs else {
             panic!("a row is run with at least one seed");

@@ -59,7 +59,7 @@ impl Observer {
     /// Runs `world` for `length` and reads the rings of `hosts`.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn run(
         &mut self,
         world: &mut World,

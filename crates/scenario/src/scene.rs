@@ -90,7 +90,7 @@ impl<'a> Scene<'a> {
     /// Captures every frame on the links from now on.
     ///
     /// # Errors
-    /// An error that the writer returned.
+    /// Returns an error that the writer returned.
     pub fn capture(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.built.world.capture(out)?;
         let mut plans = self.built.setup.links.iter().zip(&self.built.links);
@@ -101,7 +101,7 @@ impl<'a> Scene<'a> {
     /// the capture, in the order of the setup.
     ///
     /// # Errors
-    /// An error that the writer returned.
+    /// Returns an error that the writer returned.
     pub fn capture_hosts(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         self.built.world.capture(out)?;
         let mut hosts = self.built.setup.hosts.iter().zip(&self.built.hosts);
@@ -111,7 +111,7 @@ impl<'a> Scene<'a> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// The first error that the writer returned.
+    /// Fails if the first error that the writer returned.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         self.built.world.finish_capture()
     }
@@ -120,7 +120,7 @@ impl<'a> Scene<'a> {
     /// with the finished share; returns `None` if `progress` returns `ControlFlow::Break`.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn play(
         &mut self,
         progress: &dyn Fn(f64) -> ControlFlow<()>,

@@ -34,7 +34,7 @@ impl TcpPacket {
     /// The fixed fields.
     ///
     /// # Panics
-    /// If an address is not IPv4.
+    /// Panics if an address is not IPv4.
     pub(crate) fn fixed(&self) -> Segment {
         Segment {
             tuple: Tuple::of(self.src, self.dst).expect("only IPv4 is parsed"),

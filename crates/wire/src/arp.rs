@@ -59,8 +59,8 @@ impl ArpPacket {
     /// Reads the first 28 bytes of `packet` and ignores the rest, which is padding.
     ///
     /// # Errors
-    /// `Truncated` below 28 bytes, `BadAddressFormat` for anything but
-    /// Ethernet and IPv4, `BadOperation` for anything but request and reply.
+    /// Returns `Truncated` below 28 bytes, `BadAddressFormat` for anything but Ethernet and IPv4,
+    /// `BadOperation` for anything but request and reply.
     pub fn parse(packet: &[u8]) -> Result<Self, WireError> {
         let (layout, _padding) =
             Layout::ref_from_prefix(packet).map_err(|_| WireError::Truncated)?;
@@ -90,7 +90,7 @@ impl ArpPacket {
     /// Writes the packet to the first 28 bytes of `packet`.
     ///
     /// # Panics
-    /// If `packet` is shorter than 28 bytes.
+    /// Panics if `packet` is shorter than 28 bytes.
     pub fn write(&self, packet: &mut [u8]) {
         let layout = Layout {
             hardware: U16::new(HARDWARE_ETHERNET),

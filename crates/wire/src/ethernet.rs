@@ -149,7 +149,7 @@ impl EthernetHeader {
     /// Reads the header; returns it with the payload, padding included.
     ///
     /// # Errors
-    /// `Truncated` below 14 bytes.
+    /// Returns `Truncated` below 14 bytes.
     pub fn parse(frame: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (layout, payload) = Layout::ref_from_prefix(frame).map_err(|_| WireError::Truncated)?;
         let header = Self {
@@ -163,7 +163,7 @@ impl EthernetHeader {
     /// Writes the header to the first 14 bytes of `frame`.
     ///
     /// # Panics
-    /// If `frame` is shorter than 14 bytes.
+    /// Panics if `frame` is shorter than 14 bytes.
     pub fn write(&self, frame: &mut [u8]) {
         let layout = Layout {
             dst: self.dst.0,

@@ -153,8 +153,8 @@ impl Icmpv4Message {
     /// The code of an echo message is ignored, as other hosts do.
     ///
     /// # Errors
-    /// `Truncated` below eight bytes; `BadChecksum` for a wrong checksum, unless `checksum` is
-    /// [`ChecksumPolicy::Trust`].
+    /// Returns `Truncated` below eight bytes; `BadChecksum` for a wrong checksum, unless `checksum`
+    /// is [`ChecksumPolicy::Trust`].
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (layout, payload) =
             Layout::ref_from_prefix(packet).map_err(|_| WireError::Truncated)?;
@@ -197,7 +197,7 @@ impl Icmpv4Message {
     /// header and the payload, whose sum is `payload`.
     ///
     /// # Panics
-    /// If `header` is shorter than eight bytes.
+    /// Panics if `header` is shorter than eight bytes.
     pub fn write(&self, header: &mut [u8], payload: Checksum) {
         let (kind, code, high, low) = match *self {
             Self::EchoRequest { ident, seq } => (ECHO_REQUEST, 0, ident, seq),

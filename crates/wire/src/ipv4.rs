@@ -138,7 +138,7 @@ impl Ipv4Header {
     /// identification 0, and no ECN.
     ///
     /// # Panics
-    /// If `payload_len` is above [`Ipv4Header::MAX_PAYLOAD_LEN`].
+    /// Panics if `payload_len` is above [`Ipv4Header::MAX_PAYLOAD_LEN`].
     pub fn new(src: Ipv4Addr, dst: Ipv4Addr, protocol: Protocol, payload_len: usize) -> Self {
         assert!(
             payload_len <= Self::MAX_PAYLOAD_LEN,
@@ -163,9 +163,9 @@ impl Ipv4Header {
     /// Reads the header; returns it with its payload, cut to `total_len`.
     ///
     /// # Errors
-    /// `Truncated`, `BadVersion`, `BadHeaderLength`, `BadChecksum` (unless
-    /// `checksum` is [`ChecksumPolicy::Trust`]), `BadLength` when the lengths
-    /// contradict each other or a fragment would end past 65,535 bytes.
+    /// Returns `Truncated`, `BadVersion`, `BadHeaderLength`, `BadChecksum` (unless `checksum` is
+    /// [`ChecksumPolicy::Trust`]), `BadLength` when the lengths contradict each other or a fragment
+    /// would end past 65,535 bytes.
     pub fn parse(packet: &[u8], checksum: ChecksumPolicy) -> Result<(Self, &[u8]), WireError> {
         let (header, options_end) = Self::parse_header(packet)?;
         // The checksum is checked before the total length, so that a bit flipped in the
@@ -196,7 +196,7 @@ impl Ipv4Header {
     /// the checksum nor `total_len` is checked.
     ///
     /// # Errors
-    /// `Truncated`, `BadVersion`, `BadHeaderLength`.
+    /// Returns `Truncated`, `BadVersion`, `BadHeaderLength`.
     pub fn parse_quoted(packet: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (header, split) = Self::parse_header(packet)?;
         let quoted_len = split.rest.len().min(header.payload_len());
@@ -207,8 +207,8 @@ impl Ipv4Header {
     /// or strict source route.
     ///
     /// # Errors
-    /// `BadOption`: an option's length is below its minimum or reaches beyond the
-    /// header. RFC 791 §3.1.
+    /// Returns `BadOption` if an option's length is below its minimum or reaches beyond the header.
+    /// RFC 791 §3.1.
     pub fn has_source_route(options: &[u8]) -> Result<bool, WireError> {
         let (mut found, mut rest) = (false, options);
         while let [kind, behind @ ..] = rest {
@@ -278,8 +278,8 @@ impl Ipv4Header {
     /// Writes the 20-byte header, checksum included, to the start of `packet`.
     ///
     /// # Panics
-    /// If `packet` is shorter than 20 bytes, `dscp` is above 63, or `fragment_offset`
-    /// is not a multiple of 8.
+    /// Panics if `packet` is shorter than 20 bytes, `dscp` is above 63, or `fragment_offset` is not
+    /// a multiple of 8.
     pub fn write(&self, packet: &mut [u8]) {
         assert!(self.dscp < 64, "DSCP {} has more than six bits", self.dscp);
         assert!(

@@ -43,8 +43,8 @@ impl UdpHeader {
     /// Reads the header; returns it with its payload, cut to `len`.
     ///
     /// # Errors
-    /// `Truncated` below eight bytes; `BadLength` when the length field is
-    /// below eight or more than the packet holds.
+    /// Returns `Truncated` below eight bytes; `BadLength` when the length field is below eight or
+    /// more than the packet holds.
     pub fn parse(datagram: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (layout, _) = Layout::ref_from_prefix(datagram).map_err(|_| WireError::Truncated)?;
         let len = layout.len.get();
@@ -62,7 +62,7 @@ impl UdpHeader {
     /// Reads a header quoted in an ICMP error, where the payload is cut short.
     ///
     /// # Errors
-    /// `Truncated` below eight bytes, which every error must quote.
+    /// Returns `Truncated` below eight bytes, which every error must quote.
     pub fn parse_quoted(datagram: &[u8]) -> Result<Self, WireError> {
         let (layout, _) = Layout::ref_from_prefix(datagram).map_err(|_| WireError::Truncated)?;
         Ok(Self {
@@ -76,7 +76,7 @@ impl UdpHeader {
     /// checksum.
     ///
     /// # Panics
-    /// If `datagram` is shorter than eight bytes.
+    /// Panics if `datagram` is shorter than eight bytes.
     pub fn write(&self, datagram: &mut [u8]) {
         let layout = Layout {
             src_port: U16::new(self.src_port),
@@ -92,7 +92,7 @@ impl UdpHeader {
 /// checksum of 0 is written as 0xffff, because 0 means that there is no checksum.
 ///
 /// # Panics
-/// If `header` is shorter than eight bytes.
+/// Panics if `header` is shorter than eight bytes.
 pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
     let header = &mut header[..UdpHeader::LEN];
     header[CHECKSUM_OFFSET..].fill(0);
@@ -110,7 +110,7 @@ pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checks
 /// (RFC 8200 §8.1).
 ///
 /// # Errors
-/// The errors of [`UdpHeader::parse`], and `BadChecksum`.
+/// Returns the errors of [`UdpHeader::parse`], and `BadChecksum`.
 pub fn verify_checksum(datagram: &[u8], src: IpAddr, dst: IpAddr) -> Result<(), WireError> {
     let (header, _) = UdpHeader::parse(datagram)?;
     let datagram = &datagram[..header.len.into()];

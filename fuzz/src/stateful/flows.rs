@@ -404,7 +404,7 @@ impl Flows {
     /// Checks bytes that the application read from offset `at` of the peer's stream.
     ///
     /// # Panics
-    /// If no true peer can have sent one of these bytes.
+    /// Panics if no true peer can have sent one of these bytes.
     pub fn check_read(&mut self, tuple: Tuple, irs: u32, at: u32, bytes: &[u8]) {
         let first = irs.wrapping_add(1).wrapping_add(at);
         self.stream(tuple, irs).check_read(first, bytes);
@@ -413,7 +413,7 @@ impl Flows {
     /// Checks a segment that the stack sent.
     ///
     /// # Panics
-    /// If the segment breaks the rule of this file.
+    /// Panics if the segment breaks the rule of this file.
     pub fn leaves(&mut self, tuple: Tuple, header: &TcpHeader, payload: &[u8]) {
         if header.flags.contains(TcpFlags::RST) {
             // A reset with ACK and the connection's next sequence number ends the connection. Other

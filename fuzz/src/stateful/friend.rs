@@ -121,7 +121,7 @@ impl World {
     /// another client connects.
     ///
     /// # Panics
-    /// If no client receives its answer in time.
+    /// Panics if no client receives its answer in time.
     pub fn serve_friend(&mut self, secret: u8) {
         if self.listener.is_none() {
             self.call_listener(0);

@@ -85,7 +85,7 @@ struct World {
 /// after each step and at the end.
 ///
 /// # Panics
-/// If a check fails.
+/// Panics if a check fails.
 pub fn live(bytes: &[u8]) {
     let mut script = Script::new(bytes);
     let Some(setup) = setup::draw(&mut script) else {

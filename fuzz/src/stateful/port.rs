@@ -71,7 +71,7 @@ impl Port {
     /// Parses and checks a frame.
     ///
     /// # Panics
-    /// If the frame is not valid.
+    /// Panics if the frame is not valid.
     pub fn read(&self, mut frame: Vec<u8>, meta: TxMeta) -> Seen {
         let at = self.header_len();
         if let Medium::Ethernet = self.capabilities.medium {

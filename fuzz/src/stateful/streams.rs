@@ -104,7 +104,7 @@ impl Stream {
     /// Checks an acknowledgment number.
     ///
     /// # Panics
-    /// If a byte below the acknowledgment number never arrived in the window.
+    /// Panics if a byte below the acknowledgment number never arrived in the window.
     pub fn check_ack(&self, ack: u32) {
         let acked = ack.wrapping_sub(self.irs).wrapping_sub(1);
         let arrived = self.in_order();
@@ -119,7 +119,7 @@ impl Stream {
     /// Checks a SACK block above the acknowledgment number.
     ///
     /// # Panics
-    /// If a byte of the block never arrived in the window.
+    /// Panics if a byte of the block never arrived in the window.
     pub fn check_sack(&self, left: u32, right: u32) {
         let offset = |seq: u32| seq.wrapping_sub(self.irs).wrapping_sub(1);
         let (from, to) = (offset(left), offset(right));
@@ -136,7 +136,7 @@ impl Stream {
     /// Checks bytes that the application read. `first` is the sequence number of the first byte.
     ///
     /// # Panics
-    /// If no true peer can have sent one of these bytes.
+    /// Panics if no true peer can have sent one of these bytes.
     pub fn check_read(&self, first: u32, bytes: &[u8]) {
         for (at, &byte) in bytes.iter().enumerate() {
             let seq = first.wrapping_add(at as u32);

@@ -35,7 +35,7 @@ pub struct Symbol {
 /// Returns the symbols of `image` that lie in flash, the largest first.
 ///
 /// # Errors
-/// If the symbols can't be read.
+/// Fails if the symbols can't be read.
 pub fn symbols(toolchain: &Toolchain, image: &Path) -> Result<Vec<Symbol>> {
     let text = toolchain.symbols(image)?;
     let mut symbols: Vec<_> = text.lines().filter_map(symbol).collect();
@@ -106,7 +106,7 @@ pub fn by_part(symbols: &[Symbol]) -> Vec<(String, u32)> {
 /// Returns a list of the largest symbols.
 ///
 /// # Errors
-/// If the symbols can't be read.
+/// Fails if the symbols can't be read.
 pub fn largest(toolchain: &Toolchain, image: &Path) -> Result<String> {
     let symbols = symbols(toolchain, image).context("reading symbols")?;
     let lines = symbols.iter().take(60);

@@ -44,7 +44,7 @@ pub struct FootprintArguments {
 /// Measures, and writes or checks the page.
 ///
 /// # Errors
-/// If a program is missing or fails, or a figure has changed under `--check`.
+/// Fails if a program is missing or fails, or a figure has changed under `--check`.
 pub fn run(arguments: &FootprintArguments) -> Result<()> {
     let toolchain = toolchain::Toolchain::prepare()?;
     if arguments.symbols {

@@ -51,7 +51,7 @@ impl Page {
     /// Builds and runs the programs.
     ///
     /// # Errors
-    /// If a program does not build or run.
+    /// Fails if a program does not build or run.
     pub fn measured(toolchain: &Toolchain) -> Result<Self> {
         let mut flash = Vec::new();
         for set in &SETS {

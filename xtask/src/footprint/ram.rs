@@ -23,7 +23,7 @@ pub struct Emulated {
 /// Parses what the program `ram` prints: a line `name: bytes` for each part, and one for the depth.
 ///
 /// # Errors
-/// If a line has no number, or no line has the depth.
+/// Fails if a line has no number, or no line has the depth.
 pub fn parse(text: &str) -> Result<Emulated> {
     let (mut parts, mut depth) = (Vec::new(), None);
     for line in text.lines().filter(|line| *line != "end") {
@@ -43,7 +43,7 @@ pub fn parse(text: &str) -> Result<Emulated> {
 /// Returns the parts of a stack on this machine. `words` is a preset and its settings.
 ///
 /// # Errors
-/// If a setting is refused.
+/// Fails if a setting is refused.
 pub fn on_this_machine(words: &str) -> Result<Parts> {
     let mut words = words.split(' ');
     let preset = presets::find(words.next().unwrap_or_default()).map_err(|error| anyhow!(error))?;

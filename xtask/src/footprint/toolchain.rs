@@ -27,7 +27,7 @@ impl Toolchain {
     /// Installs missing programs if that is possible.
     ///
     /// # Errors
-    /// If a program is missing and can't be installed.
+    /// Fails if a program is missing and can't be installed.
     pub fn prepare() -> Result<Self> {
         let missing = tools::prepare_firmware();
         ensure!(missing.is_empty(), "{}", missing.join("; "));
@@ -41,7 +41,7 @@ impl Toolchain {
     /// Builds program `name` with `features` of the stack, and returns its file.
     ///
     /// # Errors
-    /// If the program does not build.
+    /// Fails if the program does not build.
     pub fn build(&self, features: &str, name: &str) -> Result<PathBuf> {
         let status = Command::new(CARGO)
             .current_dir(repository::root().join("xtask/footprint"))
@@ -64,7 +64,7 @@ impl Toolchain {
     /// Returns the symbols of `image` with their sizes, as `nm` prints them.
     ///
     /// # Errors
-    /// If `nm` fails.
+    /// Fails if `nm` fails.
     pub fn symbols(&self, image: &Path) -> Result<String> {
         let output = Command::new("arm-none-eabi-nm")
             .args(["--demangle", "--print-size", "--size-sort"])
@@ -76,7 +76,7 @@ impl Toolchain {
     /// Runs `image` in the emulator with `words` as its command line, and returns what it prints.
     ///
     /// # Errors
-    /// If the emulator fails or the program does not reach its end.
+    /// Fails if the emulator fails or the program does not reach its end.
     pub fn emulate(&self, image: &Path, words: &str) -> Result<String> {
         let arguments: String = words
             .split(' ')

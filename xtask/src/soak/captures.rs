@@ -17,7 +17,7 @@ const TELLING: f64 = 0.15;
 /// Judges `cases` cases from `first` on, and prints the confusion matrix.
 ///
 /// # Errors
-/// If a figure misses its limit, or a case fails.
+/// Fails if a figure misses its limit, or a case fails.
 pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_case);
     let (mut judged, mut broken) = (Vec::new(), 0);
@@ -43,7 +43,7 @@ pub fn run(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
 /// and the advice that results from them.
 ///
 /// # Errors
-/// If a case fails, or an advice makes a transfer slower.
+/// Fails if a case fails, or an advice makes a transfer slower.
 pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
     let outcomes = many::each("cases", (first, cases), many::jobs(jobs)?, judge_twins);
     let (mut judged, mut broken) = (Vec::new(), 0);
@@ -78,7 +78,7 @@ pub fn twins(first: u64, cases: u64, jobs: Option<usize>) -> Result<()> {
 /// copies of the transfer).
 ///
 /// # Errors
-/// If the case fails.
+/// Fails if the case fails.
 pub fn show(number: u64) -> Result<()> {
     println!("{}", Case::draw(number).text);
     for one in judge_case(number)? {

@@ -31,7 +31,7 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=64;
 /// `seconds`.
 ///
 /// # Errors
-/// If cargo-fuzz is not available, or a fuzzer found an error.
+/// Fails if cargo-fuzz is not available, or a fuzzer found an error.
 pub fn run(seconds: u64) -> Result<()> {
     let cargo_fuzz = cargo_fuzz()?;
     let parsers: Vec<String> = targets(&cargo_fuzz)?

@@ -20,7 +20,8 @@ use fullpipe_perf::Stop;
 /// Runs `cases` cases from `first` on, and prints their table and its summary.
 ///
 /// # Errors
-/// If this process may not create the namespaces and devices of the cases, or a goal is missed.
+/// Fails if this process may not create the namespaces and devices of the cases, or a goal is
+/// missed.
 pub fn run(first: u64, cases: u64) -> Result<()> {
     if let Err(why) = check_privileges() {
         bail!("{why}");
@@ -54,8 +55,8 @@ const AGREED: f64 = 0.95;
 /// Each transfer writes its frames to the file `capture`, so those of the last one remain.
 ///
 /// # Errors
-/// If this process may not create the namespaces and devices of the cases, or the three accounts
-/// agree in too few cases.
+/// Fails if this process may not create the namespaces and devices of the cases, or the three
+/// accounts agree in too few cases.
 pub fn views(first: u64, cases: u64, capture: Option<&Path>) -> Result<()> {
     if let Err(why) = check_privileges() {
         bail!("{why}");

@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Returns the number of threads: `jobs` if given, otherwise the number of cores.
 ///
 /// # Errors
-/// If the operating system does not report the number of cores.
+/// Fails if the operating system does not report the number of cores.
 pub fn jobs(jobs: Option<usize>) -> Result<usize> {
     match jobs {
         Some(jobs) => Ok(jobs.max(1)),

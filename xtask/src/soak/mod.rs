@@ -126,7 +126,7 @@ fn run_cases(arguments: &SoakArguments) -> Result<()> {
 /// Runs the kind of test that the arguments select.
 ///
 /// # Errors
-/// If a world or a fuzzer failed, or cargo-fuzz is not available.
+/// Fails if a world or a fuzzer failed, or cargo-fuzz is not available.
 pub fn run(arguments: &SoakArguments) -> Result<()> {
     ensure!(
         arguments.pcap.is_none()

@@ -22,7 +22,7 @@ use super::many;
 /// Judges the explanations of `worlds` worlds from `first` on, and prints the figures.
 ///
 /// # Errors
-/// If a figure misses its limit, or a world fails.
+/// Fails if a figure misses its limit, or a world fails.
 pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
     let (start, processor_start_s) = (Instant::now(), processor_s());
     let jobs = many::jobs(jobs)?;
@@ -57,7 +57,7 @@ pub fn run(first: u64, worlds: u64, jobs: Option<usize>) -> Result<()> {
 /// Judges one world and prints the result. Prints the world's file, or writes it to `save`.
 ///
 /// # Errors
-/// If the world fails, or the file cannot be written.
+/// Fails if the world fails, or the file cannot be written.
 pub fn show(number: u64, save: Option<&Path>) -> Result<()> {
     let world = World::draw(number);
     match save {

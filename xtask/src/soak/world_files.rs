@@ -29,7 +29,7 @@ impl WorldSource {
     /// Returns the world's description.
     ///
     /// # Errors
-    /// If the source is a file that contains no world.
+    /// Fails if the source is a file that contains no world.
     pub fn plan(&self) -> Result<WorldPlan> {
         match self {
             Self::File(file) => read(file),
@@ -53,7 +53,7 @@ const FOLDER: &str = "crates/sim/worlds";
 /// Returns the world files of the repository, sorted by name.
 ///
 /// # Errors
-/// If the folder can't be read.
+/// Fails if the folder can't be read.
 pub fn all() -> Result<Vec<PathBuf>> {
     let folder = repository::root().join(FOLDER);
     let entries = fs::read_dir(&folder).with_context(|| format!("reading {FOLDER}"))?;
@@ -74,7 +74,7 @@ pub fn all() -> Result<Vec<PathBuf>> {
 /// Reads a world file.
 ///
 /// # Errors
-/// If the file can't be read or contains no world.
+/// Fails if the file can't be read or contains no world.
 pub fn read(file: &Path) -> Result<WorldPlan> {
     let text = fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?;
     WorldPlan::from_toml(&text).map_err(|error| anyhow!("{}: {error}", file.display()))
@@ -84,7 +84,7 @@ pub fn read(file: &Path) -> Result<WorldPlan> {
 /// file.
 ///
 /// # Errors
-/// If the file can't be written.
+/// Fails if the file can't be written.
 pub fn keep(world: &WorldSource, why: &str) -> Result<PathBuf> {
     let seed = match world {
         WorldSource::File(file) => return Ok(file.clone()),

@@ -62,7 +62,7 @@ pub struct Failure {
 /// Checks that this program was built with debug assertions and overflow checks.
 ///
 /// # Errors
-/// If debug assertions or overflow checks are off, because a world could then break a rule
+/// Fails if debug assertions or overflow checks are off, because a world could then break a rule
 /// unnoticed.
 pub fn check_build() -> Result<()> {
     ensure!(
@@ -84,7 +84,7 @@ fn overflow_panics() -> bool {
 /// Runs the plan's worlds, and returns the failed ones, sorted.
 ///
 /// # Errors
-/// If the number of cores is unknown.
+/// Fails if the number of cores is unknown.
 pub fn run(plan: &Plan) -> Result<Vec<Failure>> {
     let jobs = match plan.jobs {
         Some(jobs) => jobs.max(1),
@@ -174,7 +174,7 @@ pub fn world(plan: &WorldPlan) -> Result<WorldSummary, String> {
 /// Runs one world as [`world`] does, and captures every host's frames to `file`.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Fails if the file cannot be written.
 pub fn world_captured(plan: &WorldPlan, file: &Path) -> Result<Result<WorldSummary, String>> {
     let out = BufWriter::new(File::create(file)?);
     let mut written = Ok(());

@@ -155,7 +155,7 @@ const CORE_LIBRARIES: [&str; 3] = ["hashbrown", "zerocopy", "siphasher"];
 /// Compares the workspace's dependencies with the drawing.
 ///
 /// # Errors
-/// If cargo can't describe the workspace.
+/// Fails if cargo can't describe the workspace.
 pub fn check() -> Result<Vec<Finding>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--no-deps", "--offline"])

@@ -146,7 +146,7 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
 /// functions.
 ///
 /// # Errors
-/// If there are findings. The findings were printed; the error is one line with their number.
+/// Fails if there are findings. The findings were printed; the error is one line with their number.
 pub fn run(arguments: &TidyArguments) -> Result<()> {
     let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
     let glossary = texts.iter().find(|file| file.path == glossary::FILE);

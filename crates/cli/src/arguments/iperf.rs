@@ -112,7 +112,7 @@ impl IperfArguments {
     /// Returns the bytes of `-l`.
     ///
     /// # Errors
-    /// If the value is 0 or larger than a buffer can be.
+    /// Fails if the value is 0 or larger than a buffer can be.
     pub fn length(&self) -> Result<Option<usize>, Failure> {
         Ok(in_range("-l", self.length, 16 << 20)?.map(|bytes| bytes as usize))
     }
@@ -120,7 +120,7 @@ impl IperfArguments {
     /// Returns the bytes of `-w`.
     ///
     /// # Errors
-    /// If the value is 0 or larger than a buffer can be.
+    /// Fails if the value is 0 or larger than a buffer can be.
     pub fn window(&self) -> Result<Option<u32>, Failure> {
         Ok(in_range("-w", self.window, 1 << 30)?.map(|bytes| bytes as u32))
     }

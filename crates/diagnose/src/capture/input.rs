@@ -112,7 +112,7 @@ impl Input {
     /// ready.
     ///
     /// # Panics
-    /// If `len` exceeds [`NEED_MAX`].
+    /// Panics if `len` exceeds [`NEED_MAX`].
     pub(super) fn need(&mut self, len: usize) -> io::Result<bool> {
         assert!(len <= NEED_MAX, "the caller has checked the length");
         if self.end - self.start >= len {
@@ -146,7 +146,7 @@ impl Input {
     /// Consumes `len` of the bytes that are ready.
     ///
     /// # Panics
-    /// If fewer than `len` bytes are ready.
+    /// Panics if fewer than `len` bytes are ready.
     pub(super) fn consume(&mut self, len: usize) {
         assert!(
             len <= self.end - self.start,

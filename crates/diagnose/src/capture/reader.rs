@@ -27,7 +27,7 @@ impl CaptureReader {
     /// progress bar.
     ///
     /// # Errors
-    /// If `source` cannot be read or is not a capture. The error says what to do.
+    /// Fails if `source` cannot be read or is not a capture. The error says what to do.
     pub fn open(
         source: impl Read + Send + 'static,
         count: BytesRead,

@@ -67,7 +67,7 @@ impl Assembly {
     /// Adds a period in which `host`'s processor worked.
     ///
     /// # Panics
-    /// If there is no such host.
+    /// Panics if there is no such host.
     pub fn worked(&mut self, host: usize, from_ns: u64, until_ns: u64) {
         self.hosts[host].cpu.add(from_ns, until_ns);
     }
@@ -80,7 +80,7 @@ impl Assembly {
     /// Reads the next record of `host`'s trace.
     ///
     /// # Panics
-    /// If there is no such host.
+    /// Panics if there is no such host.
     pub fn record(&mut self, host: usize, record: &TraceRecord) {
         let at_ns = record.at.as_nanos();
         if let TraceEvent::Pool {

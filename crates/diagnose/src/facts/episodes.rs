@@ -82,7 +82,7 @@ impl Episodes {
     /// The kind of the episode at `place`.
     ///
     /// # Panics
-    /// If there is no such episode.
+    /// Panics if there is no such episode.
     pub fn kind(&self, place: usize) -> Episode {
         Episode::ALL[usize::from(self.kind[place])]
     }

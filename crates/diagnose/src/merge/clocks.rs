@@ -49,8 +49,8 @@ pub struct ClockDifference {
 /// `back` pass the second tap before the first.
 ///
 /// # Errors
-/// If either list has fewer than three segments, or if the drift may be larger than 1,000 parts per
-/// million.
+/// Fails if either list has fewer than three segments, or if the drift may be larger than 1,000
+/// parts per million.
 pub fn compare(there: &[Passed], back: &[Passed]) -> Result<ClockDifference, MergeFailure> {
     if there.len().min(back.len()) < FEWEST {
         return Err(MergeFailure::NothingInCommon);

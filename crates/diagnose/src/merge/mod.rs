@@ -149,8 +149,8 @@ impl Merged {
 /// Merges a connection in two captures.
 ///
 /// # Errors
-/// If the captures show different connections, have too few segments in common, or were made at the
-/// same place.
+/// Fails if the captures show different connections, have too few segments in common, or were made
+/// at the same place.
 pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     let [first, second] = taps.map(|tap| tap.log.initial());
     if first != second || first.contains(&None) {

@@ -210,7 +210,7 @@ impl<W: Write> SocketWriter<W> {
     /// kernel's release.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// Returns errors of `out`.
     pub fn create(
         mut out: W,
         unix_time_s: f64,
@@ -279,7 +279,7 @@ impl<W: Write> SocketWriter<W> {
     /// the recording of a process that is killed has all its rounds.
     ///
     /// # Errors
-    /// Errors of the output.
+    /// Returns errors of the output.
     pub fn end_round(&mut self, at_us: u64) -> io::Result<()> {
         self.line.t_us = at_us;
         serde_json::to_writer(&mut self.out, &self.line)?;
@@ -294,7 +294,7 @@ impl<W: Write> SocketWriter<W> {
     /// Flushes, and returns the output.
     ///
     /// # Errors
-    /// Errors of the output.
+    /// Returns errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -364,7 +364,7 @@ impl<R: BufRead> SocketRecording<R> {
     /// are read as absent values.
     ///
     /// # Errors
-    /// If the input fails, or is not a recording of sockets.
+    /// Fails if the input fails, or is not a recording of sockets.
     pub fn open(input: R) -> Result<Self, RecordError> {
         let mut recording = Self {
             input,
@@ -407,7 +407,7 @@ impl<R: BufRead> SocketRecording<R> {
     /// Returns the next round, or `None` at the end of the recording.
     ///
     /// # Errors
-    /// If the input fails, or a line is invalid or incomplete.
+    /// Fails if the input fails, or a line is invalid or incomplete.
     pub fn next_round(&mut self) -> Result<Option<RecordedRound>, RecordError> {
         let Some(text) = self.line()? else {
             return Ok(None);

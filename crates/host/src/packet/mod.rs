@@ -52,7 +52,7 @@ impl PacketSocket {
     /// Opens a packet socket on the interface that `options` name.
     ///
     /// # Errors
-    /// One line that names what is missing and what to do about it: there is no such
+    /// Returns one line that names what is missing and what to do about it: there is no such
     /// interface, it is down, or this process lacks `CAP_NET_RAW`.
     pub fn open(options: &DeviceOptions) -> Result<Self, DeviceError> {
         let name = &options.spec.name;

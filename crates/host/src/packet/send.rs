@@ -20,7 +20,7 @@ const TOGETHER: usize = 32;
 /// call. Returns the number of frames sent, at least 1.
 ///
 /// # Errors
-/// The error of the first frame; `WouldBlock` if the interface is full.
+/// Returns the error of the first frame; `WouldBlock` if the interface is full.
 pub(super) fn many(socket: &OwnedFd, frames: &[OutgoingFrame<'_>]) -> io::Result<usize> {
     let mut heads = [[0; VNET_LEN]; TOGETHER];
     let mut parts = [[part(std::ptr::null_mut(), 0); 2]; TOGETHER];

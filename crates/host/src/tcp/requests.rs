@@ -23,7 +23,7 @@ impl TcpListener {
     /// Waits for the next SYN of a deferred listener.
     ///
     /// # Errors
-    /// `WouldBlock` after the timeout.
+    /// Returns `WouldBlock` after the timeout.
     pub fn next_request(&self) -> io::Result<TcpRequest> {
         self.asking().block(self.timeout.get())?.map_err(tcp_error)
     }
@@ -32,7 +32,7 @@ impl TcpListener {
     /// [`poll_accept`](Self::poll_accept).
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub fn poll_request(&self, context: &mut Context<'_>) -> Poll<io::Result<TcpRequest>> {
         let on = (self.handle(), Interest::Read);
         let mut key = Some(WaiterKey::POLLED);
@@ -53,7 +53,7 @@ impl TcpListener {
     /// handshake is complete.
     ///
     /// # Errors
-    /// The request has ended: the peer gave up, or the decision took too long.
+    /// Fails if the request has ended: the peer gave up, or the decision took too long.
     pub fn admit(&self, request: RequestId) -> io::Result<()> {
         self.driver
             .call(|stack, now| stack.tcp_admit(request, now))
@@ -63,7 +63,7 @@ impl TcpListener {
     /// Refuses a SYN.
     ///
     /// # Errors
-    /// The request has ended.
+    /// Fails if the request has ended.
     pub fn refuse(&self, request: RequestId, refusal: Refusal) -> io::Result<()> {
         self.driver
             .call(|stack, now| stack.tcp_refuse(request, refusal, now))

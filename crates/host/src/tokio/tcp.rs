@@ -26,7 +26,7 @@ impl TcpStream {
     /// Opens a connection to `remote`; the future is ready once the connection is established.
     ///
     /// # Errors
-    /// There is no route, no free connection or port; the peer refused; or the peer did
+    /// Fails if there is no route, no free connection or port; the peer refused; or the peer did
     /// not answer.
     pub async fn connect(runtime: &Runtime, remote: SocketAddr) -> io::Result<Self> {
         Self::connect_with(runtime, remote, None).await
@@ -36,7 +36,7 @@ impl TcpStream {
     /// uses the knobs).
     ///
     /// # Errors
-    /// The errors of [`connect`](Self::connect).
+    /// Returns the errors of [`connect`](Self::connect).
     pub async fn connect_with(
         runtime: &Runtime,
         remote: SocketAddr,
@@ -65,7 +65,7 @@ impl TcpStream {
     /// Switches Nagle's algorithm off (true) or on.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn set_nodelay(&self, no_delay: bool) -> io::Result<()> {
         self.0.set_nodelay(no_delay)
     }
@@ -74,7 +74,7 @@ impl TcpStream {
     /// `tuning`.
     ///
     /// # Errors
-    /// `InvalidInput` for a value out of range; another error if the connection is gone.
+    /// Returns `InvalidInput` for a value out of range; another error if the connection is gone.
     pub fn set(&self, option: SocketOption) -> io::Result<()> {
         self.0.set(option)
     }
@@ -83,7 +83,7 @@ impl TcpStream {
     /// one byte; returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// The reason why the connection ended.
+    /// Returns the reason why the connection ended.
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         std::future::poll_fn(|context| self.0.poll_peek(context, buffer)).await
     }
@@ -92,7 +92,7 @@ impl TcpStream {
     /// `AsyncWriteExt::shutdown` closes the writing direction.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn shutdown_read(&self) -> io::Result<()> {
         self.0.shutdown(Shutdown::Read)
     }
@@ -105,7 +105,7 @@ impl TcpStream {
     /// The connection's state, counters, windows and the time charged to each limit.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn info(&self) -> io::Result<Info> {
         self.0.info()
     }
@@ -113,7 +113,7 @@ impl TcpStream {
     /// Describes the connection in lines of text: each bound with its value and its knob.
     ///
     /// # Errors
-    /// The connection is gone.
+    /// Fails if the connection is gone.
     pub fn describe(&self) -> io::Result<String> {
         self.0.describe()
     }
@@ -166,7 +166,7 @@ impl TcpListener {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// The address is in use or not the stack's, or no listener is free.
+    /// Fails if the address is in use or not the stack's, or no listener is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         tcp::TcpListener::bind(runtime, local).map(Self)
     }
@@ -175,7 +175,7 @@ impl TcpListener {
     /// connections.
     ///
     /// # Errors
-    /// The errors of [`bind`](Self::bind).
+    /// Returns the errors of [`bind`](Self::bind).
     pub fn bind_with(
         runtime: &Runtime,
         local: SocketAddr,
@@ -193,7 +193,7 @@ impl TcpListener {
     /// tasks may wait; each connection goes to one of them.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let accepted = self.0.accepting().await?;
         let (stream, peer) = self.0.stream(accepted)?;
@@ -204,7 +204,7 @@ impl TcpListener {
     /// wait here while another waits in [`accept`](Self::accept).
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub async fn next_request(&self) -> io::Result<TcpRequest> {
         self.0.asking().await?.map_err(tcp::tcp_error)
     }
@@ -213,7 +213,7 @@ impl TcpListener {
     /// handshake is complete.
     ///
     /// # Errors
-    /// The request has ended: the peer gave up, or the decision took too long.
+    /// Fails if the request has ended: the peer gave up, or the decision took too long.
     pub fn admit(&self, request: RequestId) -> io::Result<()> {
         self.0.admit(request)
     }
@@ -221,7 +221,7 @@ impl TcpListener {
     /// Refuses a SYN.
     ///
     /// # Errors
-    /// The request has ended.
+    /// Fails if the request has ended.
     pub fn refuse(&self, request: RequestId, refusal: Refusal) -> io::Result<()> {
         self.0.refuse(request, refusal)
     }
@@ -230,7 +230,7 @@ impl TcpListener {
     /// call is kept.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub fn poll_accept(
         &self,
         context: &mut Context<'_>,

@@ -22,7 +22,7 @@ impl UdpSocket {
     /// Opens a socket on `local`; port 0 lets the stack choose one.
     ///
     /// # Errors
-    /// The address is in use or not the stack's, or no socket is free.
+    /// Fails if the address is in use or not the stack's, or no socket is free.
     pub fn bind(runtime: &Runtime, local: SocketAddr) -> io::Result<Self> {
         udp::UdpSocket::bind(runtime, local).map(Self)
     }
@@ -31,7 +31,7 @@ impl UdpSocket {
     /// any port; see `Stack::udp_bind_all_ports`.
     ///
     /// # Errors
-    /// There is such a socket already, or the stack has no free socket.
+    /// Fails if there is such a socket already, or the stack has no free socket.
     pub fn bind_all_ports(runtime: &Runtime, ip: IpAddr) -> io::Result<Self> {
         udp::UdpSocket::bind_all_ports(runtime, ip).map(Self)
     }
@@ -40,7 +40,8 @@ impl UdpSocket {
     /// while the send queue is full.
     ///
     /// # Errors
-    /// Nothing can be sent from that source or to the destination, or the datagram is too long.
+    /// Fails if nothing can be sent from that source or to the destination, or the datagram is too
+    /// long.
     pub async fn send_from(
         &self,
         bytes: &[u8],
@@ -54,7 +55,7 @@ impl UdpSocket {
     /// not fit in `buffer` are lost.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub async fn recv_from_to(
         &self,
         buffer: &mut [u8],
@@ -75,7 +76,7 @@ impl UdpSocket {
     /// Sends one datagram, waiting while the send queue is full.
     ///
     /// # Errors
-    /// Nothing can be sent to the destination, or the datagram is too long.
+    /// Fails if nothing can be sent to the destination, or the datagram is too long.
     pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         self.0.sending(bytes, to).await?
     }
@@ -84,7 +85,7 @@ impl UdpSocket {
     /// fit in `buffer` are lost.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.receiving(buffer).await?
     }
@@ -93,7 +94,7 @@ impl UdpSocket {
     /// kept.
     ///
     /// # Errors
-    /// The errors of [`send_to`](Self::send_to).
+    /// Returns the errors of [`send_to`](Self::send_to).
     pub fn poll_send_to(
         &self,
         context: &mut Context<'_>,
@@ -107,7 +108,7 @@ impl UdpSocket {
     /// last receiver is kept.
     ///
     /// # Errors
-    /// The runtime was stopped.
+    /// Fails if the runtime was stopped.
     pub fn poll_recv_from(
         &self,
         context: &mut Context<'_>,

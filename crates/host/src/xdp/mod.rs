@@ -67,9 +67,9 @@ impl XdpSocket {
     /// before [`HostDevice::begin`].
     ///
     /// # Errors
-    /// One line that names what is missing and what to do about it: there is no such
-    /// interface, it is down, it has several receive queues or too large frames, this
-    /// kernel has no `AF_XDP`, or this process lacks a capability.
+    /// Returns one line that names what is missing and what to do about it: there is no such
+    /// interface, it is down, it has several receive queues or too large frames, this kernel has no
+    /// `AF_XDP`, or this process lacks a capability.
     pub fn open(options: &DeviceOptions) -> Result<Self, DeviceError> {
         let name = &options.spec.name;
         let (index, mtu) = wire::find(options)?;

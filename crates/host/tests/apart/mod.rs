@@ -31,7 +31,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// `test` is the calling test's name, by which the process finds it again.
 ///
 /// # Panics
-/// If each try failed or exceeded its limit.
+/// Panics if each try failed or exceeded its limit.
 pub fn apart(test: &str, wrapper: &[&str], body: fn()) {
     apart_within(LIMIT, test, wrapper, body);
 }

@@ -1,8 +1,9 @@
 //! Judges one case (a transfer that is constructed so that its limit is known) by captures
 //! at three places.
 //!
-//! Rule: an account (time by limit) that is inferred from a capture names a group of limits. This
-//! answer is right if the group's true share is at most [`TOLERANCE`] below the largest true share.
+//! Rule: from each capture an account (time by limit) is inferred, and its answer is the group of limits
+//! with the largest share. This answer is right if the group's true share is at most [`TOLERANCE`]
+//! below the largest true share.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -67,7 +68,7 @@ impl JudgedCapture {
 /// payload were sent.
 ///
 /// # Errors
-/// If a checker of the simulator found a violation.
+/// Fails if a checker of the simulator found a violation.
 pub fn judge_case(number: u64) -> Result<Vec<JudgedCapture>, Failure> {
     let case = Case::draw(number);
     let broken = |why: &dyn std::fmt::Display| Failure(format!("case {number}: {why}"));

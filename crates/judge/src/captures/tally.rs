@@ -50,7 +50,7 @@ impl<'a> CaptureTally<'a> {
         errors.get(errors.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Returns true if every figure is within its threshold.
+    /// Returns true if every result satisfies its threshold.
     pub fn is_met(&self) -> bool {
         self.broken == 0
             && self.right(None) >= RIGHT

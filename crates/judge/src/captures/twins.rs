@@ -78,7 +78,7 @@ impl JudgedAdvice {
 /// places.
 ///
 /// # Errors
-/// If a checker of the simulator found a violation.
+/// Fails if a checker of the simulator found a violation.
 pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let mut case = Case::draw(number);
     // Let the hosts know each other's addresses: a capture begins with the SYN, so no prediction
@@ -93,8 +93,8 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // Take the advice at another place in each further case of the same construction, whatever the
-    // number of constructions is.
+    // In successive cases of the same construction, take the advice at different places. The sum has
+    // this effect for any number of constructions.
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {

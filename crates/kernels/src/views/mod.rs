@@ -1,9 +1,10 @@
-//! One transfer between fullpipe's stack and this machine's kernel, judged by three observers.
+//! One transfer between fullpipe's stack and this machine's kernel, and what three observers name as
+//! its limit.
 //!
-//! Rule: the observers share nothing. One is the limit clock of fullpipe's stack, at one end. One
-//! is the kernel's answers about its socket, at the other end. One is a capture of the frames at
-//! fullpipe's end. The sender's observer and the capture say what limited the transfer. The
-//! receiver's observer says for which share of the time the receiver did.
+//! Rule: the observers share nothing. One is the limit clock of fullpipe's stack, at one end. Another
+//! is what the kernel reports about its socket, at the other end. The third is a capture of the frames
+//! at fullpipe's end. The observer at the sender and the capture name the limit of the transfer. The
+//! observer at the receiver gives the share of the time in which the receiver was the limit.
 
 mod pair;
 mod transfer;
@@ -48,8 +49,8 @@ pub struct ViewCase {
 }
 
 impl ViewCase {
-    /// Draws the case of this number, with the transfer of the [`WhatIfCase`] of the same number.
-    /// fullpipe's stack is the sender if the number is even.
+    /// Returns the case of this number. Its transfer is that of the [`WhatIfCase`] with the same
+    /// number, and fullpipe's stack is the sender if the number is even.
     pub fn draw(number: u64) -> Self {
         let WhatIfCase { title, setup, .. } = WhatIfCase::draw(number);
         let end = match number.is_multiple_of(2) {
@@ -70,7 +71,7 @@ impl ViewCase {
 pub struct ReceiverView(Vec<(ReceiveLimit, u64)>);
 
 impl ReceiverView {
-    /// Returns the view with these times, which may have any unit.
+    /// Returns the view with these times, all in the same unit.
     pub const fn of(times: Vec<(ReceiveLimit, u64)>) -> Self {
         Self(times)
     }
@@ -171,7 +172,7 @@ impl fmt::Display for Viewed {
 /// end to the file `capture`.
 ///
 /// # Errors
-/// If the system refuses an operation, or the user interrupts.
+/// Fails if the system refuses an operation, or the user interrupts.
 pub fn views(case: &ViewCase, capture: Option<&Path>, stop: &Stop) -> Result<Viewed, KernelError> {
     let file = capture.map(File::create).transpose()?;
     transfer::run(case, file, stop)

@@ -1,7 +1,7 @@
 //! Two devices that are connected to each other in this process.
 //!
-//! Rule: a pair is a socket pair of the kernel, and each of its messages is an Ethernet frame. A
-//! send to a full socket fails, as a send to any full device does.
+//! Rule: a pair is a socket pair of the kernel, and each message on it is an Ethernet frame. A send to
+//! a full socket fails, like a send to any full device.
 
 use std::{
     io,
@@ -22,7 +22,7 @@ impl PairedDevice {
     /// Makes a pair of devices for packets of up to `mtu` bytes.
     ///
     /// # Errors
-    /// If the kernel refuses the sockets.
+    /// Fails if the kernel refuses the sockets.
     pub fn pair(mtu: usize) -> io::Result<[Self; 2]> {
         let (one, other) = Socket::pair(Domain::UNIX, Type::SEQPACKET, None)?;
         let device = |socket: Socket| {

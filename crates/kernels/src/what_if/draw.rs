@@ -89,7 +89,7 @@ impl WhatIfCase {
     /// Draws the case of this number.
     ///
     /// # Panics
-    /// Never, because every file that is drawn is valid.
+    /// Never panics, because every file that is drawn is valid.
     pub fn draw(number: u64) -> Self {
         let mut rng = Rng::seeded(number).fork_named("what if");
         let kind = Kind::draw(&mut rng);
@@ -140,7 +140,8 @@ impl Drawing {
         }
     }
 
-    /// Size of a buffer: 10 to 70 % of what the bandwidth-delay product needs, and at least 8 KB.
+    /// Draws the size of a buffer: 10 to 70 % of the size that the bandwidth-delay product needs, and
+    /// at least 8 KB.
     fn too_small(&mut self) -> u64 {
         let share = 0.1 + 0.6 * self.rng.unit();
         ((self.bdp * share / IN_FLIGHT) as u64).max(LEAST_BUFFER)

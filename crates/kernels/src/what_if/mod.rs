@@ -2,10 +2,10 @@
 //! transfer again with that advice over the same link.
 //!
 //! Rule: the prediction is made before the second run, from the capture of the first run. It comes
-//! from a twin of the capture, a simulated copy that behaves like the captured transfer. If no copy
-//! reproduces the capture, the prediction comes from simulating the experiment itself, and the
-//! result says so. If the link draws losses, both transfers run several times, each time with other
-//! losses, and their means are compared.
+//! from a *twin* of the capture, a simulated copy that behaves like the captured transfer. If no twin
+//! reproduces the capture, the prediction comes from simulating the experiment itself, and the result
+//! mentions this. If the link drops frames at random, the transfer runs several times without and
+//! several times with the advice, each time with other losses, and the means are compared.
 
 mod draw;
 mod repeated;
@@ -183,8 +183,8 @@ impl fmt::Display for WhatIf {
 /// Runs the case, then runs it again with the advice from its capture.
 ///
 /// # Errors
-/// If the system refuses an operation, the user interrupts, or a checker of the simulator finds a
-/// violation.
+/// Fails if the system refuses an operation, the user interrupts, or a checker of the simulator
+/// finds a violation.
 pub fn what_if(case: &WhatIfCase, stop: &Stop) -> Result<WhatIf, KernelError> {
     let (first, followed) = transfer(&case.setup, SEED, stop)?;
     let of_capture = match followed {
@@ -250,8 +250,8 @@ fn advice_text(changes: &[Change], changed: &Setup) -> String {
     text
 }
 
-/// Runs a transfer, several times if its losses are random. `known` has the goodput of earlier
-/// runs.
+/// Runs a transfer, several times if its losses are random. `known` has the goodputs of earlier runs of
+/// this transfer, which count too.
 fn repeated(setup: &Setup, mut known: Vec<f64>, stop: &Stop) -> Result<Repeated, KernelError> {
     let runs = if is_random(setup) { RUNS } else { 1 };
     for seed in SEED + known.len() as u64..SEED + runs {

@@ -51,8 +51,8 @@ impl WhatIfTally {
         tally
     }
 
-    /// Median and 90th percentile of the errors: first of predictions from captures, then from
-    /// simulated experiments. `None` if there are no predictions of that kind.
+    /// Returns the median and the 90th percentile of the errors: first for predictions from captures,
+    /// then for predictions from simulated experiments. `None` if there are none of that kind.
     pub fn errors(&self) -> [Option<[f64; 2]>; 2] {
         self.errors
             .each_ref()

@@ -57,7 +57,7 @@ impl Listed {
 /// Returns the knobs of `preset`, or only those whose name contains `filter`, as text.
 ///
 /// # Errors
-/// One line with the nearest name, if no knob's name contains `filter`.
+/// Returns one line with the nearest name, if no knob's name contains `filter`.
 pub fn knobs_table(
     preset: &Preset,
     filter: Option<&str>,
@@ -95,7 +95,7 @@ pub fn knobs_table(
 /// whose own name, or name in the preset's system, contains it.
 ///
 /// # Errors
-/// One line with the nearest name, if no name contains `filter`.
+/// Returns one line with the nearest name, if no name contains `filter`.
 pub(super) fn names(preset: &Preset, filter: Option<&str>) -> Result<Vec<String>, String> {
     let knobs = listed(preset, filter)?;
     Ok(knobs.into_iter().map(|knob| knob.info.name).collect())

@@ -51,7 +51,7 @@ impl<'a> Runs<'a> {
     /// Runs `rows` (scenarios) as one step and returns their reports.
     ///
     /// # Errors
-    /// The error of the run that failed.
+    /// Returns the error of the run that failed.
     pub fn rows(
         &self,
         experiment: &Experiment,
@@ -84,7 +84,7 @@ impl<'a> Runs<'a> {
     /// first seed. The results are in the order of `all`.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn worlds(&self, all: &[(&Setup, usize)]) -> Result<Vec<Played>, SizeError> {
         let before = self.done.fetch_add(1, Ordering::Relaxed) as f64;
         let next = AtomicUsize::new(0);
@@ -130,7 +130,7 @@ impl<'a> Runs<'a> {
     /// search.
     ///
     /// # Errors
-    /// A failed run.
+    /// Fails for a failed run.
     pub fn explain(&self, experiment: &Experiment) -> Result<RowReport, SizeError> {
         let report = run(experiment, &RunOptions::plain(self.seed));
         let mut report = report.map_err(SizeError::Run)?;

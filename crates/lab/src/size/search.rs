@@ -143,7 +143,8 @@ pub struct Ample {
 /// Doubles every resource of the host until goodput grows no further.
 ///
 /// # Errors
-/// A refused setting, a failed run, or a path over which nothing arrives even with ample memory.
+/// Fails for a refused setting, a failed run, or a path over which nothing arrives even with ample
+/// memory.
 pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
     let mut length = request.length(request.rate_bps as f64, None);
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
@@ -255,7 +256,7 @@ impl Ample {
 /// system has no such knob.
 ///
 /// # Errors
-/// The error of the run that failed.
+/// Returns the error of the run that failed.
 pub fn search(
     request: &SizeRequest,
     searched: &Searched,

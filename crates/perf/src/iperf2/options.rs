@@ -124,7 +124,7 @@ fn factor(suffix: u8) -> Option<f64> {
 /// Parses a number of bytes: `64000`, `16K`, `1.5M`.
 ///
 /// # Errors
-/// A message of one line when `text` is not a size.
+/// Returns a message of one line if `text` is not a size.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     quantity(text).ok_or_else(|| {
         format!("'{text}' is not a size: write a number, with K, M or G (1024) or k, m or g (1000)")
@@ -134,7 +134,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// Parses a rate: `810M` in bit/s, `2000pps` in packets per second.
 ///
 /// # Errors
-/// A message of one line when `text` is not a rate, or is zero.
+/// Returns a message of one line if `text` is not a rate, or is zero.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
     let rate = match text.strip_suffix("pps") {
         Some(packets) => quantity(packets.trim_end()).map(Rate::Packets),
@@ -152,7 +152,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, String> {
 /// Parses a time in seconds: `10`, `0.5`.
 ///
 /// # Errors
-/// A message of one line when `text` is not a time above zero.
+/// Returns a message of one line if `text` is not a time above zero.
 pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()

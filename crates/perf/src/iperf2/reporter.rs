@@ -155,7 +155,7 @@ impl<'a, 'b> Reporter<'a, 'b> {
     /// Prints until all senders of `events` are dropped.
     ///
     /// # Errors
-    /// If a line cannot be written.
+    /// Fails if a line cannot be written.
     pub fn run(mut self, events: &mpsc::Receiver<ReportEvent>) -> io::Result<Summary> {
         loop {
             let wait = self

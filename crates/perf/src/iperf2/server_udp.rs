@@ -131,7 +131,7 @@ impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scop
     /// Serves until the server's time, its number of tests or `stop` ends it.
     ///
     /// # Errors
-    /// The error of the socket.
+    /// Returns the error of the socket.
     fn serve(mut self, scope: &'scope Scope<'scope, '_>) -> Result<(), Failure> {
         let mut ended = Ok(());
         let mut batch = DatagramBatch::new(BATCH);

@@ -148,7 +148,7 @@ pub struct SendPlan {
 /// for the rest of the header.
 ///
 /// # Errors
-/// If the connection ends first.
+/// Fails if the connection ends first.
 pub fn send_stream(
     stream: &impl Stream,
     flow: &Flow,
@@ -198,8 +198,8 @@ pub fn send_stream(
 /// Reads and discards payload until the peer closes its direction.
 ///
 /// # Errors
-/// `TimedOut` if the peer is silent for `silence_timeout`. A reset is no error, because the caller
-/// has already sent and counted its payload.
+/// Returns `TimedOut` if the peer is silent for `silence_timeout`. A reset is no error, because the
+/// caller has already sent and counted its payload.
 pub fn drain(
     stream: &impl Stream,
     silence_timeout: Duration,
@@ -267,7 +267,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// Receives a TCP stream until the peer closes its direction.
 ///
 /// # Errors
-/// The connection was reset or failed; `TimedOut` if the peer is silent after the amount
+/// Fails if the connection was reset or failed; `TimedOut` if the peer is silent after the amount
 /// that it has announced.
 pub fn receive_stream(
     stream: &impl Stream,
@@ -307,7 +307,7 @@ pub fn wall_clock() -> Duration {
 /// already counted. The caller sends the last datagram, repeatedly if there is no answer.
 ///
 /// # Errors
-/// The error of the socket.
+/// Returns the error of the socket.
 pub fn send_datagrams(
     socket: &impl DatagramSocket,
     to: SocketAddr,

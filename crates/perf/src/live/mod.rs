@@ -78,7 +78,7 @@ impl LiveLink {
     /// `capture` should be buffered.
     ///
     /// # Errors
-    /// Ends of different media, an end whose device completes checksums or cuts frames,
+    /// Fails for ends of different media, an end whose device completes checksums or cuts frames,
     /// or a capture that cannot be started.
     pub fn new(
         ends: [LiveEnd; 2],
@@ -92,7 +92,7 @@ impl LiveLink {
     /// As [`new`](Self::new), with a link for each direction: forward, then back.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// Returns the errors of [`new`](Self::new).
     pub fn asymmetric(
         ends: [LiveEnd; 2],
         links: [LinkModel; 2],

@@ -141,7 +141,7 @@ impl Drop for Device {
 /// Returns the number that follows `before` in `text`.
 ///
 /// # Panics
-/// If there is none.
+/// Panics if there is none.
 pub fn number(text: &str, before: &str) -> u64 {
     let (_, rest) = text
         .split_once(before)

@@ -41,7 +41,7 @@ impl Path {
     /// report. Calls `report` every half a second.
     ///
     /// # Errors
-    /// The kernel refuses without root.
+    /// Fails if the kernel refuses without root.
     pub fn with<R>(
         link: LinkModel,
         seed: u64,
@@ -73,7 +73,7 @@ impl Path {
     /// Creates a TAP device of `side` on its bridge.
     ///
     /// # Errors
-    /// The error of the kernel or of `ip`.
+    /// Returns the error of the kernel or of `ip`.
     pub fn tap(&self, side: usize, options: &DeviceOptions) -> io::Result<Tap> {
         self.sides[side].enter(|| {
             let tap = Tap::open(options).map_err(io::Error::other)?;

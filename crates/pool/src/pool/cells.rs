@@ -167,7 +167,7 @@ impl Cells {
     /// lost.
     ///
     /// # Panics
-    /// If a count does not balance; the message names this count.
+    /// Panics if a count does not balance; the message names this count.
     pub(super) fn verify(&self) {
         let is_open = |block: &&CellBlock| block.used != 0 && block.used != self.all_used();
         let open = self.blocks.iter().filter(is_open).count();

@@ -64,8 +64,7 @@ impl Pool {
     /// Allocates all the memory that streams and ranges will ever use.
     ///
     /// # Panics
-    /// If the configuration contradicts itself; see
-    /// [`PoolConfig::contradiction`].
+    /// Panics if the configuration contradicts itself; see [`PoolConfig::contradiction`].
     pub fn new(config: &PoolConfig) -> Self {
         if let Some(words) = config.contradiction() {
             panic!("{words}");
@@ -218,7 +217,7 @@ impl Pool {
     /// covered and floors honoured. Walks the free lists.
     ///
     /// # Panics
-    /// If a count does not balance; the message names this count.
+    /// Panics if a count does not balance; the message names this count.
     pub fn verify(&self) {
         self.usage.verify();
         let unused = self.block_count() - self.links.len() as u32;

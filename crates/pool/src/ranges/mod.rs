@@ -116,7 +116,7 @@ impl Ranges {
     /// for this set: the last nodes are kept for sets with few ranges.
     ///
     /// # Panics
-    /// If `range` is empty.
+    /// Panics if `range` is empty.
     pub fn insert(&mut self, pool: &mut Pool, range: Range<u64>) -> Result<Inserted, RangesFull> {
         assert!(range.start < range.end, "{range:?} has no bytes");
         let arena = &mut pool.ranges;

@@ -25,7 +25,7 @@ impl Stream {
     /// appended.
     ///
     /// # Panics
-    /// If `fill` returns more bytes than the space has.
+    /// Panics if `fill` returns more bytes than the space has.
     pub fn append_with(
         &mut self,
         pool: &mut Pool,

@@ -63,11 +63,11 @@ impl Stream {
     /// whatever the blocks held before.
     ///
     /// # Errors
-    /// [`NoBlock`] only when the pool is overcommitted; nothing has changed.
+    /// Returns [`NoBlock`] only when the pool is overcommitted; nothing has changed.
     ///
     /// # Panics
-    /// If the bytes are not inside `start..reserved_end`: the caller must trim segments
-    /// to the window it advertised.
+    /// Panics if the bytes are not inside `start..reserved_end`: the caller must trim segments to
+    /// the window it advertised.
     pub fn write_at(&mut self, pool: &mut Pool, offset: u64, bytes: &[u8]) -> Result<(), NoBlock> {
         let end = offset + bytes.len() as u64;
         assert!(

@@ -61,7 +61,7 @@ impl Stream {
     /// The bytes of `range`, block by block. Holes hold stale bytes.
     ///
     /// # Panics
-    /// If the range is not inside `start..end`.
+    /// Panics if the range is not inside `start..end`.
     pub fn slices<'a>(&self, pool: &'a Pool, range: Range<u64>) -> Slices<'a> {
         assert!(
             self.start <= range.start && range.start <= range.end && range.end <= self.end,
@@ -97,7 +97,7 @@ impl Stream {
     /// copied.
     ///
     /// # Panics
-    /// If `offset` is not inside `start..=end`.
+    /// Panics if `offset` is not inside `start..=end`.
     pub fn read_at(&self, pool: &Pool, offset: u64, out: &mut [u8]) -> usize {
         let end = self.end.min(offset.saturating_add(out.len() as u64));
         let mut filled = 0;

@@ -114,7 +114,7 @@ impl Stream {
     /// block for them.
     ///
     /// # Panics
-    /// If the stream is shorter than `n`.
+    /// Panics if the stream is shorter than `n`.
     pub fn advance(&mut self, pool: &mut Pool, n: u64) {
         assert!(
             n <= self.len(),
@@ -145,7 +145,7 @@ impl Stream {
     /// Moves an empty stream to `offset`.
     ///
     /// # Panics
-    /// If the stream holds bytes, a reservation or a cell: their blocks would be lost.
+    /// Panics if the stream holds bytes, a reservation or a cell: their blocks would be lost.
     pub fn restart(&mut self, offset: u64) {
         assert!(
             self.is_empty() && self.reserved <= self.end && !self.is_in_cell(),
@@ -168,7 +168,7 @@ impl Stream {
     /// are on the chain. Walks the chain.
     ///
     /// # Panics
-    /// If one of these checks fails; the message names the contradiction.
+    /// Panics if one of these checks fails; the message names the contradiction.
     pub fn verify(&self, pool: &Pool) {
         assert!(self.start <= self.end, "the stream ends before it starts");
         self.verify_cell(pool);

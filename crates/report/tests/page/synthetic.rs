@@ -102,8 +102,8 @@ fn observed(mut first: Endpoint, mut second: Endpoint, end_ns: u64, segments: u6
 }
 
 /// Returns rows of all kinds: a whole connection, one end of a connection, and datagrams without a
-/// connection. The rows have figures of a source and of other systems. These figures differ by a
-/// factor of thousands.
+/// connection. The rows also have published results, and results of other systems. These results
+/// differ by a factor of thousands.
 pub fn kinds() -> Run {
     let mut kinds = run(4_000);
     let mut half = run(2_000).rows.remove(0);

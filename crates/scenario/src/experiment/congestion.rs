@@ -38,7 +38,7 @@ impl OutsideCongestion {
     /// Creates an entry for an algorithm whose instances `make` creates.
     ///
     /// # Panics
-    /// If a built-in algorithm has that name.
+    /// Panics if a built-in algorithm has that name.
     pub fn new<A: CongestionControl + Send + 'static>(
         name: &str,
         make: impl Fn() -> A + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,

@@ -80,7 +80,7 @@ pub const CPU_FIELDS: &[CpuField] = &[
 /// Sets the field called `field` from text.
 ///
 /// # Errors
-/// If the field is unknown, or does not take the value `text`.
+/// Fails if the field is unknown, or does not take the value `text`.
 pub fn set(model: &mut CpuModel, field: &str, text: &str) -> Result<(), SettingError> {
     let names = CPU_FIELDS.iter().map(|row| row.name);
     let row = CPU_FIELDS

@@ -73,7 +73,7 @@ impl DevicePlan {
     /// Sets the field called `field` from text.
     ///
     /// # Errors
-    /// If the field is unknown, or does not take the value `text`.
+    /// Fails if the field is unknown, or does not take the value `text`.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let names = DEVICE_FIELDS.iter().map(|(name, _)| *name);
         let (_, expected) = *DEVICE_FIELDS

@@ -303,7 +303,7 @@ impl FlowPlan {
     /// Sets the field called `field` from text.
     ///
     /// # Errors
-    /// If the field is unknown, or does not take the value `text`.
+    /// Fails if the field is unknown, or does not take the value `text`.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let row = FLOW_FIELDS
             .iter()

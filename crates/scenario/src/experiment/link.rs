@@ -302,7 +302,7 @@ impl LinkPlan {
     /// Sets the field called `field` (`radio.access`, `back.loss`) from text.
     ///
     /// # Errors
-    /// If the field is unknown, or does not take the value `text`.
+    /// Fails if the field is unknown, or does not take the value `text`.
     pub fn set(&mut self, field: &str, text: &str) -> Result<(), SettingError> {
         let one = DIRECTIONS
             .iter()

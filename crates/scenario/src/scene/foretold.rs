@@ -150,7 +150,7 @@ impl Scene<'_> {
     /// `ControlFlow::Break`.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn foretell(
         &mut self,
         part: Part,

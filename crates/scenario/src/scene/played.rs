@@ -50,7 +50,7 @@ impl Played {
     /// Summarises the worlds of a row (scenario), which differ only in their seeds.
     ///
     /// # Panics
-    /// If `runs` is empty.
+    /// Panics if `runs` is empty.
     pub fn of_seeds(mut runs: Vec<Self>) -> Self {
         let measured: Vec<_> = runs.iter().map(|run| run.measured.clone()).collect();
         let mut sender = Times::default();

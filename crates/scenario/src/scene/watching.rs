@@ -43,7 +43,7 @@ impl Watching {
     /// Runs the world for `length` and reads the hosts' traces.
     ///
     /// # Errors
-    /// A violation that a checker of the simulator found.
+    /// Returns a violation that a checker of the simulator found.
     pub fn run(&mut self, built: &mut Built<'_>, length: Duration) -> Result<(), WorldFailure> {
         match &mut self.observer {
             Some(observer) => observer.run(&mut built.world, &built.hosts, &built.links, length),

@@ -60,7 +60,7 @@ impl PaceChecker {
     /// Checks frames with payloads of these lengths, sent one after another.
     ///
     /// # Errors
-    /// If the frames left too early; the error states the missing time.
+    /// Fails if the frames left too early; the error states the missing time.
     pub fn sent(&mut self, payloads: &[u32], pacing: PacingState) -> Result<(), Violation> {
         let PacingState {
             now,

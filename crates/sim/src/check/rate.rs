@@ -28,7 +28,7 @@ const ROUNDING_US: u64 = 4;
 /// Checks the fastest sample of a connection.
 ///
 /// # Errors
-/// If the sample exceeds the path's rate; the error states the excess.
+/// Fails if the sample exceeds the path's rate; the error states the excess.
 pub fn check(sample: FastestSample, path: PathCapacity) -> Result<(), Violation> {
     let waited_us = u64::from(sample.rtt_us).saturating_sub(path.round_trip_us);
     let time_us = u64::from(sample.interval_us) + waited_us + ROUNDING_US;

@@ -140,7 +140,8 @@ impl RepeatChecker {
     /// payload, and an ACK that counts arrived before.
     ///
     /// # Errors
-    /// If the segment repeats a range that is known to have arrived; the error states the range.
+    /// Fails if the segment repeats a range that is known to have arrived; the error states the
+    /// range.
     pub fn sent(&mut self, packet: &TcpPacket, now: Instant) -> Result<bool, Violation> {
         let header = &packet.header;
         if packet.has(TcpFlags::RST) {

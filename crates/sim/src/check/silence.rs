@@ -34,7 +34,7 @@ const SLACK: Duration = Duration::from_secs(5);
 /// Checks an established connection.
 ///
 /// # Errors
-/// If the connection has work to do and is silent for longer than its timers allow.
+/// Fails if the connection has work to do and is silent for longer than its timers allow.
 pub fn check(info: &Info, config: &TcpConfig, seen: &ConnectionView) -> Result<(), Violation> {
     let others_act = seen.device_moves || seen.is_busy;
     if info.send_queue == 0 || others_act || info.state == fullpipe_tcp::TcpState::Closed {

@@ -59,7 +59,7 @@ impl WindowChecker {
     /// Checks a segment that `end` (0 or 1) sends.
     ///
     /// # Errors
-    /// If a rule is violated; the error states the rule.
+    /// Fails if a rule is violated; the error states the rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
             // The connection is over. Forget its window, because with SYN cookies a segment still

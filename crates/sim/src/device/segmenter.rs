@@ -21,8 +21,7 @@ const FLAGS_AT: usize = TCP_AT + 13;
 /// The frames that go on the wire for `frame`, in order.
 ///
 /// # Panics
-/// If the stack asks to cut something other than a TCP segment over IPv4 without
-/// options.
+/// Panics if the stack asks to cut something other than a TCP segment over IPv4 without options.
 pub fn cut(frame: &[u8], meta: TxMeta) -> Vec<Vec<u8>> {
     let size = usize::from(meta.segment_size);
     assert_eq!(frame[IP_AT], 0x45, "an IPv4 header without options");

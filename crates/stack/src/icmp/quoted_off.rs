@@ -10,7 +10,7 @@ use crate::{counters::Discard, ip::Addresses};
 /// Returns the reason to discard the message.
 ///
 /// # Errors
-/// Always.
+/// Always fails.
 pub(crate) const fn parse(
     _message: Icmpv4Message,
     _quoted: &[u8],

@@ -8,8 +8,9 @@ use fullpipe_pool::{Duration, Instant};
 /// Set while the clock runs.
 const RUNS: u64 = 1 << 63;
 
-/// Clock of the busy time. A stopped clock holds the busy time so far. A running clock holds
-/// [`RUNS`] and the time at which it would have started without its pauses.
+/// Clock of the busy time. The value of a stopped clock is the busy time so far. The value of a
+/// running clock is the present time minus the busy time, which does not change while the clock runs,
+/// and the flag [`RUNS`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyClock(u64);
 

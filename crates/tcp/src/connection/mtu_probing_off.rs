@@ -1,7 +1,7 @@
-//! Path MTU discovery of a build without the feature `path-mtu`: none.
+//! Stand-in for path MTU discovery in builds without the feature `path-mtu`.
 //!
-//! Rule: it has the interface of the discovery. Segments have the size that the first link carries,
-//! and routers may fragment their packets.
+//! Rule: the interface is that of `mtu_probing.rs`, and nothing is discovered. Segments have the size
+//! that the first link carries, and routers may fragment their packets.
 
 use super::{Connection, Env, IcmpError};
 use crate::{Limit, SegmentOut, SeqNum, send::PacketTooBig};

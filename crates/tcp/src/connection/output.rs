@@ -212,7 +212,7 @@ impl Connection {
     /// Returns a segment with new payload, or FIN.
     fn poll_data(&mut self, device_max: u32, env: &mut Env<'_>) -> Option<SegmentOut> {
         if !self.has_data() && self.path.is_at_rest() {
-            // The writer is the tightest bound, because everything written was sent.
+            // Everything written was sent: charge the time to the limit of the writer.
             self.hold(self.source_limit(), env);
             return None;
         }
@@ -590,8 +590,8 @@ impl Connection {
         // transmission. It gets a full timeout, otherwise it could be sent a third time
         // before its ACK arrives.
         let is_oldest_again = is_retransmission && segment.seq == self.send.snd_una;
-        // Restart the timer also if nothing was outstanding, because it then ran for a wait for the
-        // next hop.
+        // Restart the timer also if nothing was outstanding: it may run because an earlier segment
+        // waited for its next hop.
         if is_oldest_again || nothing_outstanding || !self.timers.retransmit.is_set() {
             self.arm_retransmit(env);
         }

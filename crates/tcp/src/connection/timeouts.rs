@@ -207,10 +207,10 @@ impl Connection {
             return self.restart_keepalive(env);
         }
         if !self.send.is_idle() {
-            // Unacknowledged or unsent data needs no keepalive probe: the retransmission or persist
-            // timer finds a dead peer. The next check is after the keepalive time or the keepalive
-            // interval, whichever is longer, and at the earliest when the next timer expires.
-            // (While the device is full, possibly no other timer runs.)
+            // Unacknowledged or unsent data needs no keepalive probe, because the retransmission or
+            // the persist timer detects a dead peer. Check again after the keepalive time or the
+            // keepalive interval, whichever is longer, and not before the next timer expires. (While
+            // the device is full, possibly no other timer runs.)
             let pause = self.settings.keepalive_time.get();
             let next = env.now + pause.max(self.settings.keepalive_interval.get());
             let watch = self.timers.next().unwrap_or(next);

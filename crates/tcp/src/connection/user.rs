@@ -27,8 +27,8 @@ impl Connection {
         // taken the memory since: only a refused write asks for the next event.
         let has_room = match &self.send.blocked {
             Some(write) if write.woken => true,
-            // Less room than a refused whole write is no room: its writer would ask again and
-            // again.
+            // A whole write was refused: report room only when all of it fits. Otherwise the writer
+            // would try again and again in vain.
             Some(write) if atomic => room >= write.wanted,
             Some(_) | None => room > 0,
         };

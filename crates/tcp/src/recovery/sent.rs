@@ -444,7 +444,7 @@ impl Scoreboard {
     /// Checks that the ranges cover `una..max` and that the sums are right.
     ///
     /// # Panics
-    /// If the ranges do not cover `una..max`, or a sum is wrong.
+    /// Panics if the ranges do not cover `una..max`, or a sum is wrong.
     pub fn verify(&self, una: SeqNum, max: SeqNum, arena: &SentArena) {
         let cut = self.iter(arena).filter(|sent| sent.is_cut).count();
         assert_eq!(self.cut as usize, cut, "ranges cut off by reports");

@@ -135,7 +135,7 @@ impl SendHalf {
     /// FIN are not counted.
     ///
     /// # Panics
-    /// If `ack` is outside that range: accepting it would free unsent bytes.
+    /// Panics if `ack` is outside that range: accepting it would free unsent bytes.
     pub fn acknowledge(&mut self, ack: SeqNum, pool: &mut Pool) -> u32 {
         assert!(
             self.snd_una.before(ack) && ack.at_or_before(self.snd_nxt),

@@ -75,7 +75,7 @@ impl Checksum {
     /// Copies `src` to `dst` and adds it, in one pass over the bytes.
     ///
     /// # Panics
-    /// If `dst` and `src` differ in length.
+    /// Panics if `dst` and `src` differ in length.
     pub fn copy(&mut self, dst: &mut [u8], src: &[u8]) {
         assert_eq!(dst.len(), src.len(), "a copy is as long as what it copies");
         self.append(copy_words(dst, src), src.len());

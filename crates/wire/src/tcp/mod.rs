@@ -82,7 +82,7 @@ impl QuotedTcp {
     /// Reads the first eight bytes of a segment quoted in an ICMP error.
     ///
     /// # Errors
-    /// `Truncated` if fewer than eight bytes were quoted.
+    /// Returns `Truncated` if fewer than eight bytes were quoted.
     pub fn parse(segment: &[u8]) -> Result<Self, WireError> {
         let start: &[u8; 8] = segment.first_chunk().ok_or(WireError::Truncated)?;
         let [a, b, c, d, seq @ ..] = *start;
@@ -105,8 +105,8 @@ impl TcpHeader {
     /// The four reserved bits are ignored.
     ///
     /// # Errors
-    /// `Truncated` below 20 bytes; `BadHeaderLength` when the data offset is below
-    /// 20 bytes or beyond the segment.
+    /// Returns `Truncated` below 20 bytes; `BadHeaderLength` when the data offset is below 20 bytes
+    /// or beyond the segment.
     pub fn parse(segment: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (layout, after) = Layout::ref_from_prefix(segment).map_err(|_| WireError::Truncated)?;
         let offset_flags = layout.offset_flags.get();
@@ -139,7 +139,7 @@ impl TcpHeader {
     /// [`set_checksum`] then fills in the checksum.
     ///
     /// # Panics
-    /// If `segment` is shorter than [`TcpHeader::header_len`].
+    /// Panics if `segment` is shorter than [`TcpHeader::header_len`].
     pub fn write(&self, segment: &mut [u8]) -> usize {
         let header_len = self.header_len();
         let layout = Layout {
@@ -164,7 +164,7 @@ impl TcpHeader {
 /// `header` is exactly the header with its options.
 ///
 /// # Panics
-/// If `header` is shorter than 18 bytes, where its checksum field ends.
+/// Panics if `header` is shorter than 18 bytes, where its checksum field ends.
 pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checksum) {
     let field = CHECKSUM_OFFSET..CHECKSUM_OFFSET + 2;
     header[field.clone()].fill(0);
@@ -177,7 +177,7 @@ pub fn set_checksum(header: &mut [u8], src: IpAddr, dst: IpAddr, payload: Checks
 /// sequence number, PSH and checksum.
 ///
 /// # Panics
-/// If `header` is shorter than 20 bytes.
+/// Panics if `header` is shorter than 20 bytes.
 pub fn clear_varying(header: &mut [u8]) {
     header[SEQUENCE_OFFSET..SEQUENCE_OFFSET + 4].fill(0);
     header[FLAGS_OFFSET] &= !(TcpFlags::PSH.bits() as u8);
@@ -187,7 +187,7 @@ pub fn clear_varying(header: &mut [u8]) {
 /// Checks the checksum of a whole segment, header and payload.
 ///
 /// # Errors
-/// `Truncated` below 20 bytes, `BadChecksum`.
+/// Returns `Truncated` below 20 bytes, `BadChecksum`.
 pub fn verify_checksum(segment: &[u8], src: IpAddr, dst: IpAddr) -> Result<(), WireError> {
     if segment.len() < TcpHeader::LEN {
         return Err(WireError::Truncated);

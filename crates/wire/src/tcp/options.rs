@@ -287,7 +287,7 @@ impl TcpOptions {
     /// and returns that length. No-operations align the value of every option.
     ///
     /// # Panics
-    /// If `bytes` is shorter than [`TcpOptions::encoded_len`].
+    /// Panics if `bytes` is shorter than [`TcpOptions::encoded_len`].
     pub fn write(&self, bytes: &mut [u8]) -> usize {
         if let Some(timestamps) = self.timestamps_alone() {
             bytes[..ALIGNED_TIMESTAMPS_LEN].copy_from_slice(&aligned(timestamps));

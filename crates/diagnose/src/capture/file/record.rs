@@ -48,7 +48,7 @@ impl ByteOrder {
     /// Reads two bytes at `at`.
     ///
     /// # Panics
-    /// If `bytes` has fewer than `at + 2` bytes.
+    /// Panics if `bytes` has fewer than `at + 2` bytes.
     pub fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let pair = [bytes[at], bytes[at + 1]];
         match self {
@@ -60,7 +60,7 @@ impl ByteOrder {
     /// Reads four bytes at `at`.
     ///
     /// # Panics
-    /// If `bytes` has fewer than `at + 4` bytes.
+    /// Panics if `bytes` has fewer than `at + 4` bytes.
     pub fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let four = *bytes[at..].first_chunk().expect("the caller has the bytes");
         match self {

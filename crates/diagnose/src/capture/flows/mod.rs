@@ -209,7 +209,7 @@ impl<A: Analysis, N: FnMut(&FlowKey) -> A> FlowTable<A, N> {
     /// Creates an empty table. `new_analysis` makes the analysis of each connection.
     ///
     /// # Panics
-    /// If `limits` allow no open connection.
+    /// Panics if `limits` allow no open connection.
     pub fn new(limits: FlowLimits, new_analysis: N) -> Self {
         assert!(limits.open_max > 0, "at least one connection is open");
         Self {

@@ -36,7 +36,7 @@ impl Experiment {
     /// `name` is the experiment's name; `file` is the file's name in mistakes.
     ///
     /// # Errors
-    /// The first mistake, with its line and column.
+    /// Fails if the first mistake, with its line and column.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Mistake> {
         Self::check(name, file, text).map_err(|mut mistakes| mistakes.swap_remove(0))
     }
@@ -45,8 +45,8 @@ impl Experiment {
     /// mistake.
     ///
     /// # Errors
-    /// Every mistake, at least one, in the order of the file; mistakes about the whole
-    /// file come last. Parts that depend on a refused part are not checked.
+    /// Returns every mistake, at least one, in the order of the file; mistakes about the whole file
+    /// come last. Parts that depend on a refused part are not checked.
     pub fn check(name: &str, file: &str, text: &str) -> Result<Self, Vec<Mistake>> {
         experiment(name, file, text)
     }

@@ -96,7 +96,7 @@ impl StatusList {
     /// Checks that the list has `count` ranges of this status, in order.
     ///
     /// # Panics
-    /// If the list has other ranges or another order.
+    /// Panics if the list has other ranges or another order.
     pub fn verify(&self, status: SentStatus, count: u32, arena: &SentArena) {
         let (mut found, mut before, mut index) = (0, NONE, self.first);
         while index != NONE && found <= count {
