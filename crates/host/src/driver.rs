@@ -114,9 +114,9 @@ impl Core {
         Some(sending)
     }
 
-    /// Returns true if the caller must wake the sleeping thread earlier than the thread planned,
-    /// and marks the thread as awake. While another thread sends a batch, work that is due now
-    /// needs no wake: the sending thread does that work after its batch.
+    /// Returns true if the sleeping thread must be woken earlier than it planned, and marks it as
+    /// awake; the caller then wakes the thread. While another thread sends a batch, work that is due
+    /// now needs no wake: the sending thread does that work after its batch.
     fn must_wake_thread(&mut self, now: Instant) -> bool {
         let Some(asleep_until) = self.asleep_until else {
             return false;

@@ -25,7 +25,7 @@ pub fn station_address() -> io::Result<MacAddress> {
     let random = secret()?;
     let mut address = [0; 6];
     address.copy_from_slice(&random[..6]);
-    // The second-lowest bit of the first octet means locally administered, the lowest bit group.
+    // Set the bit for locally administered addresses, and clear the bit for group addresses.
     address[0] = (address[0] & 0xfc) | 0x02;
     Ok(MacAddress(address))
 }

@@ -91,8 +91,9 @@ impl Control {
 const ETHTOOL_STXCSUM: u32 = 0x17;
 /// Command of `linux/ethtool.h` that reads the numbers of queues.
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
-/// Numbers in an answer about queues: the command, four largest counts and four counts in use. The
-/// order of four counts is receiving, sending, other purposes, both directions.
+/// Numbers in an answer about queues: the command, the four largest possible counts, and the four
+/// counts in use. The four counts are of queues for receiving, for sending, for other purposes, and for
+/// both directions.
 const CHANNELS: usize = 9;
 
 impl Control {
@@ -107,8 +108,8 @@ impl Control {
         }
     }
 
-    /// If `on`, the interface fills in checksums of frames that the kernel sends; otherwise the
-    /// kernel computes them.
+    /// Makes the interface fill in the checksums of frames that the kernel sends if `on` is true;
+    /// otherwise makes the kernel compute them.
     pub fn set_checksum_offload(&self, name: &str, on: bool) -> io::Result<()> {
         self.ethtool(name, &mut [ETHTOOL_STXCSUM, on.into()])
     }

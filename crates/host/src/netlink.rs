@@ -27,7 +27,7 @@ const HOST_PREFIX: u8 = 32;
 /// A change of an interface's addresses.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// Add the address; refused if the interface has it.
+    /// Add the address. The kernel refuses this if the interface already has the address.
     Add,
     /// Remove the address.
     Remove,

@@ -1,14 +1,14 @@
 //! Gives up the privileges of this process after its devices are open.
 //!
-//! Rule: the change is complete or an error; there is no way back. Only `/etc/passwd` is searched
-//! for a name.
+//! Rule: the change is complete, or the call fails. It cannot be undone. Users' names are searched only
+//! in `/etc/passwd`.
 
 use std::{fs, io};
 
 use crate::errno::{DeviceError, check};
 
 /// Changes the user and group of every thread of this process to those of `user`, a name of
-/// `/etc/passwd` or a number, and leaves all other groups.
+/// `/etc/passwd` or a number. The process then belongs to no other group.
 ///
 /// # Errors
 /// Fails if there is no such user, or this process may not become it. The process should then end,

@@ -406,7 +406,7 @@ impl TcpStream {
         })
     }
 
-    /// Ready with the number of bytes written, at least one.
+    /// Becomes ready with the number of bytes written, at least one.
     ///
     /// # Errors
     /// Returns the reason for which the connection ended.
@@ -542,7 +542,7 @@ impl TcpListener {
         self.stream(accepted)
     }
 
-    /// Ready with the next connection and its peer's address. Only the waker of the last
+    /// Becomes ready with the next connection and its peer's address. Only the waker of the last
     /// call is kept.
     ///
     /// # Errors

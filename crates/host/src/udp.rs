@@ -243,7 +243,7 @@ impl UdpSocket {
             .block(self.read_timeout.get())?
     }
 
-    /// Ready once the datagram is in the send queue. Only the waker of the last call is kept.
+    /// Becomes ready once the datagram is in the send queue. Only the waker of the last call is kept.
     ///
     /// # Errors
     /// Fails if nothing can be sent to the destination, or the datagram is too long.
@@ -259,7 +259,7 @@ impl UdpSocket {
         poll_once(&self.driver, on, &mut key, context.waker(), attempt).map(Result::flatten)
     }
 
-    /// Ready with a datagram's length and its sender. Only the waker of the last call is kept.
+    /// Becomes ready with a datagram's length and its sender. Only the waker of the last call is kept.
     ///
     /// # Errors
     /// Fails if the runtime was stopped.

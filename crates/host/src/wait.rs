@@ -23,7 +23,7 @@ use crate::{
 /// Tries `attempt` once; registers `waker` under `key` if it returns `None`.
 ///
 /// # Errors
-/// Ready with an error if the runtime has stopped.
+/// Becomes ready with an error if the runtime has stopped.
 pub(crate) fn poll_once<R>(
     driver: &Driver,
     (handle, interest): (Handle, Interest),

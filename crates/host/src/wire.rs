@@ -79,8 +79,8 @@ pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
 /// Shortest Ethernet frame, without its checksum.
 const FRAME_MIN: usize = 60;
 
-/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. A neighbour that
-/// has another MAC address for the host's address, from an earlier run, learns the present one.
+/// Returns an ARP announcement of `host` (RFC 5227, section 2.3), as a frame. A neighbour that still
+/// has the MAC address of an earlier run for the host's IP address learns the present one.
 pub(crate) fn announcement(host: &Interface) -> Option<[u8; FRAME_MIN]> {
     let IpAddr::V4(address) = host.address else {
         return None;

@@ -168,7 +168,7 @@ pub(crate) fn over_link<T>(
             ended
         });
         // Catch a panic, so that the link is ended after it, too. Otherwise the scope would wait for the
-    // link for ever.
+        // link for ever.
         let finished = panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&link_ended)));
         over.store(true, Ordering::Release);
         let carried = joined(carrying);

@@ -127,7 +127,7 @@ impl ExperimentFile {
     /// Parses the text and collects every mistake.
     ///
     /// # Errors
-    /// Fails if the mistakes, in the order of the file; mistakes about the whole file come last.
+    /// Returns the mistakes, in the order of the file; mistakes about the whole file come last.
     pub fn check(&self) -> Result<Experiment, Vec<Mistake>> {
         Experiment::check(&self.name, &self.file, &self.text)
     }

@@ -60,7 +60,7 @@ pub trait Sockets: Sync {
     /// Opens a connection and waits until it is established or has failed.
     ///
     /// # Errors
-    /// Fails if the stack's error: refused, unreachable or timed out.
+    /// Returns the stack's error: refused, unreachable or timed out.
     fn connect(&self, remote: SocketAddr, options: &SocketOptions) -> io::Result<Self::Stream>;
 
     /// Listens on `local`.

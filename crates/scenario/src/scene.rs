@@ -111,7 +111,7 @@ impl<'a> Scene<'a> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// Fails if the first error that the writer returned.
+    /// Returns the first error that the writer returned.
     pub fn finish_capture(&mut self) -> io::Result<()> {
         self.built.world.finish_capture()
     }

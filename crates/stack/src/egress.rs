@@ -57,9 +57,9 @@ impl OutputSource {
         1 << self as u8
     }
 
-    /// Returns the kind of sender under which packets of this source look up their neighbours.
-    /// The kind does not matter for packets that answer a frame. An ACK in TIME-WAIT counts as a
-    /// connection's, because it is the connection's last segment.
+    /// Returns the kind of sender as which packets of this source look up their neighbours. For
+    /// packets that answer a frame, the kind does not matter. An ACK in TIME-WAIT counts as an ACK of
+    /// a connection, because it is the connection's last segment.
     const fn asker(self) -> Asker {
         match self {
             Self::WaitAcks | Self::Connections => Asker::Connection,
@@ -197,8 +197,8 @@ impl Stack {
             .with(OutputSource::Connections, self.tcp.has_ready())
     }
 
-    /// Tells at most `budget` queued connections that the device lent no memory. The device is
-    /// then their limit.
+    /// Reports to at most `budget` queued connections that the device lent no memory, so that the
+    /// device becomes their limit.
     fn on_device_full(&mut self, now: Instant, budget: usize) {
         self.device_full = true;
         let (tcp, mut host) = self.tcp_and_host(now);
@@ -214,7 +214,7 @@ impl Stack {
         }
     }
 
-    /// Returns true if the device lent no memory the last time it was asked.
+    /// Returns true if the last call of [`Device::lend`] returned no memory.
     pub(crate) const fn device_is_full(&self) -> bool {
         self.device_full
     }

@@ -28,9 +28,9 @@ mod entry {
     pub(super) const SENT_RANGE: usize = 72;
     /// A received datagram, besides its content.
     pub(super) const RECEIVED: usize = 72;
-    /// A packet that waits to be sent, besides its content.
+    /// A packet that waits to be sent, its content excluded.
     pub(super) const QUEUED: usize = 88;
-    /// A packet that waits for a neighbour, besides its content.
+    /// A packet that waits for a neighbour, its content excluded.
     pub(super) const PENDING: usize = 8;
     /// The account of one source of answers.
     pub(super) const ACCOUNT: usize = 80;

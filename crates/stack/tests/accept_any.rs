@@ -1,6 +1,6 @@
 //! A stack that receives packets to every address, and an application that decides about each SYN.
 //!
-//! Rule: whatever the destinations are, memory stays within the tables of the configuration.
+//! Rule: memory stays within the tables of the configuration, for any number of destinations.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 

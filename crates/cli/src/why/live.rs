@@ -57,8 +57,8 @@ pub fn read(
     table.finish(dissector.now_ns(), |flow| connections.add(flow));
     let counters = CaptureCounters {
         dropped: sniffer.dropped().unwrap_or(0),
-        // 0 means that packets are whole, so unreadable options count as malformed and not as
-        // cut. This is right, because `SNAP_LEN` is enough for all headers.
+        // 0 means that packets are complete, so that unreadable options count as malformed and
+        // not as cut. `SNAP_LEN` is enough for all headers, so no header is cut.
         snap_len: 0,
         ..dissector.counters()
     };

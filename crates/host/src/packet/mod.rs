@@ -165,8 +165,8 @@ impl HostDevice for PacketSocket {
             }
             Front::Empty { twice: false } => Err(io::ErrorKind::WouldBlock.into()),
             // If two calls in a row find the ring empty although the descriptor was readable, read
-            // the queue. This read returns a pending error; or a frame in the queue, for which an
-            // earlier read returned an error instead.
+            // the queue. This read returns a pending error. If an earlier read returned an error in
+            // place of a frame that was in the queue, this read returns the frame.
             Front::Queued | Front::Empty { twice: true } => self.read_queued(buffer),
         }
     }

@@ -1,7 +1,7 @@
 //! Decisions of a deferred listener (`ListenOptions::deferred`) about each SYN.
 //!
-//! Rule: a request is state of the stack; nothing is kept here. A request that is never decided
-//! ends after the time `stack.request_timeout`.
+//! Rule: requests are kept in the stack, and nothing is kept here. A request without a decision ends
+//! after the time of the knob `stack.request_timeout`.
 
 use std::{
     io,
@@ -28,8 +28,8 @@ impl TcpListener {
         self.asking().block(self.timeout.get())?.map_err(tcp_error)
     }
 
-    /// Ready with the next SYN of a deferred listener. The waker replaces that of
-    /// [`poll_accept`](Self::poll_accept).
+    /// Becomes ready with the next SYN of a deferred listener. This call and
+    /// [`poll_accept`](Self::poll_accept) share one waker: a later call of either replaces it.
     ///
     /// # Errors
     /// Fails if the runtime was stopped.

@@ -1,7 +1,7 @@
 //! The two directions of a TCP connection as separate values.
 //!
-//! Rule: the halves share one connection and need no lock of their own: reading and
-//! writing register different wakers.
+//! Rule: the halves share one connection. They need no lock of their own, because reading and writing
+//! register different wakers.
 
 use std::{
     io,

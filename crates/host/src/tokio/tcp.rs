@@ -226,7 +226,7 @@ impl TcpListener {
         self.0.refuse(request, refusal)
     }
 
-    /// Ready with the next connection and its peer's address. Only the waker of the last
+    /// Becomes ready with the next connection and its peer's address. Only the waker of the last
     /// call is kept.
     ///
     /// # Errors

@@ -213,7 +213,8 @@ fn instructions(map: &OwnedFd, mac: MacAddress, address: Ipv4Addr) -> Vec<Instru
         instruction(SET_NUMBER, (0, 0), 0, XDP_PASS),
         instruction(EXIT, (0, 0), 0, 0),
     ];
-    // Built from the end, because a jump counts the instructions that it skips.
+    // Build the program from its end, because the operand of a jump is the number of instructions that
+    // the jump skips.
     let mut program: Vec<Instruction> = [&redirect[..], &pass].concat();
     let before = |program: &mut Vec<Instruction>, more: &[Instruction]| {
         program.splice(..0, more.iter().copied());

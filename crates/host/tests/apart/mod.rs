@@ -22,7 +22,8 @@ const INSIDE: &str = "FULLPIPE_TEST_APART";
 /// Longest run of one try. The tests take seconds; the limit allows for a machine that is ten
 /// times slower, and ends programs that hang.
 const LIMIT: Duration = Duration::from_secs(180);
-/// Tries before a test fails: other projects' programs may fail by themselves.
+/// Number of tries before a test fails. A second try is allowed because programs of other projects
+/// sometimes fail by themselves.
 const TRIES: u32 = 2;
 /// Runs one test at a time: the tests share ports, and would slow each other down.
 static TURN: Mutex<()> = Mutex::new(());
@@ -36,7 +37,7 @@ pub fn apart(test: &str, wrapper: &[&str], body: fn()) {
     apart_within(LIMIT, test, wrapper, body);
 }
 
-/// As [`apart`], with another `limit` on each try.
+/// Like [`apart`], with the time limit `limit` for each try.
 pub fn apart_within(limit: Duration, test: &str, wrapper: &[&str], body: fn()) {
     if env::var_os(INSIDE).is_some() {
         return body();
@@ -51,7 +52,7 @@ pub fn apart_within(limit: Duration, test: &str, wrapper: &[&str], body: fn()) {
         for line in String::from_utf8_lossy(&text).lines() {
             println!("    {line}");
         }
-        // A name that no test has runs none, which is no success.
+        // If no test has this name, no test runs. This counts as a failure.
         let ran = String::from_utf8_lossy(&text).contains("running 1 test");
         ran && ended.is_some_and(|status| status.success())
     });
@@ -122,7 +123,8 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
 #[allow(dead_code)]
 pub fn in_network_namespace(test: &str, body: fn()) {
     if env::var_os(INSIDE).is_some() {
-        // The command fails in a test that gave up its rights; the interface is then already up.
+        // Ignore the error: the command fails in a test that gave up its privileges after an earlier call
+        // brought the interface up.
         let up = Command::new("ip")
             .args(["link", "set", "lo", "up"])
             .status();

@@ -81,7 +81,8 @@ fn readers_and_writers_do_not_wake_each_other() {
         assert!(Instant::now() < until, "the window does not close");
         thread::yield_now();
     }
-    // A wake for the last ACK may still come, so count with a new waker from now on.
+    // Count with a new waker from now on, because a wake for the last ACK may still arrive at the old
+    // one.
     let (late_writes, late_writer) = Counter::new();
     let polled = stream.poll_send(&mut Context::from_waker(&late_writer), &payload);
     assert!(polled.is_pending(), "the window is closed");

@@ -1,6 +1,6 @@
 //! Faults: a pulled cable, a peer that vanishes, a pool used up, a flood.
 //!
-//! Rule: one device lives through all of them, and its pool is free at the end.
+//! Rule: all faults happen to one device, one after another, and its pool is free at the end.
 
 use std::{
     thread,

@@ -1,7 +1,7 @@
 //! The device's web server: curl reads its pages, and `/limits` names the limit of each connection.
 //!
-//! Rule: a slow reader holds a connection open. Its limit is known in advance: a send buffer smaller
-//! than a segment.
+//! Rule: a slow reader keeps a connection open whose limit is known in advance: its send buffer is
+//! smaller than a segment.
 
 use std::{
     process::{Child, Command, Stdio},

@@ -139,7 +139,7 @@ fn firmware_and_stock_iperf_count_the_same_datagrams() {
         for pool in POOLS {
             let (text, theirs) = stock_client("udp", pool, &format!("-u -b {DATAGRAM_RATE}"));
             let (length, ours) = (1_470, bytes(&text, "udp received"));
-            // The device says which datagrams it lost; the client counts all that it sent.
+            // The device reports how many datagrams it lost; the client counts all datagrams that it sent.
             let lost = number(&text, ", lost ");
             let sent = number(&text, &format!(", lost {lost} of ")) * length;
             assert_eq!(ours + lost * length, sent, "{pool}: {text}");

@@ -14,9 +14,9 @@ use crate::{
     stock::Stock,
 };
 
-/// The knobs of the device in `experiments/nuttx.toml`. A receive buffer of two blocks is enough for
-/// the 28 bytes that the stock server answers; with the preset's, their window would take half of
-/// the pool from the sender.
+/// The knobs of the device in `experiments/nuttx.toml`, with a receive buffer of two blocks. This is
+/// enough for the 28 bytes that the stock server answers. With the preset's receive buffer, the window
+/// would reserve half of the pool.
 const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
     tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
 
@@ -64,8 +64,8 @@ fn firmware_with_36_small_blocks_is_as_fast_as_with_1024_over_the_radio() {
     let name = "radio::firmware_with_36_small_blocks_is_as_fast_as_with_1024_over_the_radio";
     assert!(stock::is_installed(), "iperf 2 is installed");
     crate::apart::apart(name, &[], || {
-        // QEMU and iperf inherit the priority: other programs of this machine must not delay a
-        // device that has four segments in flight.
+        // QEMU and iperf inherit this priority, so that other programs of this machine do not delay
+        // the device, whose goodput falls with any delay: it has only four segments in flight.
         fullpipe_host::run_at_once(1).expect("root may");
         Path::with(radio(), 1, None, &mut |_| (), |path| {
             path.sides[0].enter(|| {

@@ -1,6 +1,7 @@
-//! The features that a build may leave out, and the knobs that act only with them.
+//! The features that a build may leave out, and the knobs that have an effect only with them.
 //!
-//! Rule: such a knob is refused by name. Its field in [`Config`](super::Config) has no effect.
+//! Rule: if a feature is left out, its knobs are refused by name, and their fields in
+//! [`Config`](super::Config) have no effect.
 
 use alloc::format;
 

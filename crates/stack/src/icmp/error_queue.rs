@@ -40,8 +40,8 @@ struct UnreachableError {
     quoted_len: usize,
 }
 
-/// A packet that the application refuses. The packet itself is gone; a message quotes the fields
-/// that its sender needs to find the socket.
+/// A packet that the application refuses. The stack no longer has the packet; the ICMP message quotes
+/// only the fields by which the packet's sender finds its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedPacket {
     /// Protocol of the packet.

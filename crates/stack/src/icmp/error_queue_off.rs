@@ -1,6 +1,6 @@
-//! Unreachable messages of a build without the feature `icmp-errors`: none is sent.
+//! Stand-in for the queue of unreachable messages in builds without the feature `icmp-errors`.
 //!
-//! Rule: it has the interface of the queue, which refuses every message.
+//! Rule: the interface is that of `error_queue.rs`; every message is refused, so none is sent.
 
 use core::net::SocketAddr;
 

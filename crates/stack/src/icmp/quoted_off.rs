@@ -1,6 +1,6 @@
-//! Received ICMP errors of a build without the feature `icmp-errors`: each is discarded.
+//! Stand-in for the parser of quoted packets in builds without the feature `icmp-errors`.
 //!
-//! Rule: it has the interface of the parser.
+//! Rule: the interface is that of `quoted.rs`; every received ICMP error is discarded.
 
 use fullpipe_wire::Icmpv4Message;
 

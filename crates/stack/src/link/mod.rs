@@ -1,6 +1,6 @@
 //! The link layer: Ethernet headers and the neighbour cache.
 //!
-//! Rule: only this folder and `device` know about link headers.
+//! Rule: only this folder and `device` handle link headers.
 
 pub(crate) mod framing;
 pub(crate) mod neighbours;

@@ -564,7 +564,7 @@ impl Neighbours {
         };
         let source = addresses.source_for(target.into());
         self.note_deadline(next_due);
-        // Without an address, this host has nobody to ask for.
+        // A request needs an own address as its source. Without one, send no request.
         let Some(IpAddr::V4(source)) = source else {
             return None;
         };

@@ -1,7 +1,8 @@
 //! Addresses that come and go at run time.
 //!
-//! Rule: a removed address is gone at once: its sockets end with a reason of their own, and nothing
-//! more is sent from it, not even a reset. The table itself is in `ip::addresses`.
+//! Rule: the removal of an address takes effect at once: the address's sockets end with an error that
+//! names the removal, and nothing more is sent from the address, not even a reset. The table of
+//! addresses is in `ip::addresses`.
 
 use core::net::IpAddr;
 

@@ -1,8 +1,8 @@
 //! Decisions about SYNs and datagrams that the application makes in place of the stack.
 //!
-//! Rule: a request is one entry of the table of handshakes, so requests need no memory of their
-//! own, and a request that is never decided ends by itself (knob `stack.request_timeout`). Nothing
-//! is sent from here.
+//! Rule: a request is one entry of the table of handshakes, so requests need no table of their own. A
+//! request without a decision ends after a time (knob `stack.request_timeout`). Nothing is sent from
+//! here.
 
 use core::net::SocketAddr;
 
@@ -14,8 +14,9 @@ use crate::{error::TcpError, icmp::RefusedPacket, tcp::Decision};
 
 impl Stack {
     /// Returns the oldest SYN of a deferred listener that this call has not returned yet; `None` if
-    /// there is none. The peer waits until [`tcp_admit`](Self::tcp_admit) or
-    /// [`tcp_refuse`](Self::tcp_refuse), at most for the time `stack.request_timeout`.
+    /// there is none. The peer gets no answer until [`tcp_admit`](Self::tcp_admit) or
+    /// [`tcp_refuse`](Self::tcp_refuse) is called. Without either call, the request ends after the time
+    /// of the knob `stack.request_timeout`.
     ///
     /// # Errors
     /// Returns [`TcpError::NoSuchHandle`] if the listener is closed, or

@@ -33,7 +33,7 @@ pub(crate) struct ListeningSocket {
     pub(crate) tuning: Tuning,
     /// The application decides about each SYN before it is answered.
     pub(crate) deferred: bool,
-    /// The listener's address was removed from this host. No segment finds the listener then.
+    /// The listener's address was removed from this host. No segment reaches the listener any more.
     pub(crate) removed: bool,
 }
 
@@ -104,7 +104,7 @@ impl ListeningSockets {
     /// listener at every address. Listeners at this port come before listeners at every port.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         self.at_port(local).or_else(|| {
-            // A host without such listeners looks up only once more for a SYN to a closed port.
+            // If no listener is at every port, this costs a SYN to a closed port only one more lookup.
             self.at_port(SocketAddr::new(local.ip(), EVERY_PORT))
         })
     }

@@ -1,7 +1,7 @@
 //! SYNs of deferred listeners, about which the application decides.
 //!
-//! Rule: a request is a handshake without an answer. This file takes requests for the application
-//! and carries its decisions out; `syn_cache` keeps them.
+//! Rule: a request is a handshake whose SYN has no answer yet. `syn_cache` keeps the requests; this
+//! file returns them to the application and carries out the application's decisions.
 
 use fullpipe_tcp::SeqNum;
 use fullpipe_wire::MacAddress;

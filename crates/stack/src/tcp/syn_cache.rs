@@ -66,7 +66,7 @@ pub(crate) struct Handshake {
 pub(crate) enum HandshakeAction {
     /// The handshake is complete.
     Complete,
-    /// Send the SYN-ACK again: it was lost, or the peer must see it.
+    /// Send the SYN-ACK again: it was lost, or the peer needs it to detect a mismatch.
     RepeatSynAck,
     /// The peer reset the handshake: forget it.
     Abort,
@@ -284,8 +284,8 @@ impl Handshake {
 }
 
 impl Handshake {
-    /// Returns the action for `segment` while the SYN has no answer. Nothing is sent, so that a
-    /// stranger learns nothing.
+    /// Returns the action for `segment` while the SYN has no answer. Nothing is sent, so that an
+    /// off-path attacker learns nothing.
     fn unanswered_action_for(&self, segment: &Segment<'_>) -> HandshakeAction {
         if segment.has(TcpFlags::RST) && segment.seq == self.half_open.irs + 1 {
             HandshakeAction::Abort

@@ -1,7 +1,7 @@
-//! SYN cookies of a build without the feature `cookies`: none is made, and none is valid.
+//! Stand-in for SYN cookies in builds without the feature `cookies`.
 //!
-//! Rule: it has the interface of the cookies. The queue of SYN-ACKs counts as full, so the knob
-//! `stack.syn_cookies` acts as `off`.
+//! Rule: the interface is that of `syn_cookie.rs`. No cookie is made, and none is valid. The queue of
+//! SYN-ACKs counts as full, so every value of the knob `stack.syn_cookies` has the effect of `off`.
 
 use core::net::IpAddr;
 
