@@ -1,7 +1,8 @@
 //! The device below the stack. It checks every frame that the stack sends, without knowing the
 //! stack's state.
 //!
-//! The one rule: every frame from the stack is well-formed, whatever frames the stack received.
+//! The one rule: every frame from the stack is well-formed, regardless of the frames that the stack
+//! received.
 //!
 //! The device delivers no frames to the stack; the script (the fuzzer's input) does that.
 

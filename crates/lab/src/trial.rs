@@ -140,7 +140,7 @@ impl TrialPlan {
     /// Returns the experiment file of this transfer.
     ///
     /// # Errors
-    /// Fails for a refused setting, or a refused part of the path.
+    /// Fails if a setting or a part of the path is refused.
     pub fn file(&self) -> Result<String, TrialError> {
         let mut plain = self.parse(&self.text(&[]))?;
         for (flag, name, value) in self.all_settings() {
@@ -165,7 +165,7 @@ impl TrialPlan {
     /// Runs the transfer. Calls `progress` with the finished share.
     ///
     /// # Errors
-    /// Fails for a refused setting or path, or a violation that a checker of the simulator found.
+    /// Fails if a setting or the path is refused, or a checker of the simulator finds a violation.
     pub fn run(&self, progress: &(dyn Fn(f64) + Sync)) -> Result<Trial, TrialError> {
         let experiment = self.parse(&self.file()?)?;
         let settings = self.settings.iter();

@@ -66,13 +66,13 @@ pub trait Sockets: Sync {
     /// Listens on `local`.
     ///
     /// # Errors
-    /// Fails for an address that is already in use, or that is not an address of the stack.
+    /// Fails if the address is already in use, or is not an address of the stack.
     fn listen(&self, local: SocketAddr, options: &SocketOptions) -> io::Result<Self::Listener>;
 
     /// Opens a UDP socket on `local`; port 0 lets the stack choose.
     ///
     /// # Errors
-    /// Fails for an address that is already in use, or that is not an address of the stack.
+    /// Fails if the address is already in use, or is not an address of the stack.
     fn datagram_socket(
         &self,
         local: SocketAddr,

@@ -13,7 +13,7 @@ mod tests;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng([u64; 4]);
 
-/// One step of splitmix64: moves `state` on and returns a mixed word.
+/// One step of splitmix64: advances `state` and returns a mixed word.
 const fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut word = *state;

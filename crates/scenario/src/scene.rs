@@ -68,7 +68,8 @@ impl<'a> Scene<'a> {
         if observe {
             built.world.record_usage();
         }
-        // The soak checks thousands of worlds whole, and so do tests, which are debug builds.
+        // In an ordinary run, check only samples. The soak and the tests check everything; both are
+        // built with debug assertions.
         if !cfg!(debug_assertions) {
             built.world.set_checks(Checks::Sampled);
         }

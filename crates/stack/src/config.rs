@@ -246,9 +246,10 @@ macro_rules! config {
             /// `true`, `cubic`.
             ///
             /// # Errors
-            /// Returns an error for an unknown name (with the nearest known one), a
-            /// text that is not a value, a value out of range, or a knob of a feature that this
-            /// build leaves out; the configuration is then unchanged. Only `validate` detects contradictions.
+            /// Fails if the name is unknown, the text is not a value, the value is out of range,
+            /// or this build leaves out the feature of the knob. The configuration is then
+            /// unchanged. The error for an unknown name contains the most similar known name. Only
+            /// `validate` detects contradictions.
             pub fn set(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
                 features::check(name)?;
                 if let Some(alias) = alias::find(name) {

@@ -87,7 +87,7 @@ impl AckPairs {
     }
 
     /// Returns the length of the next segment of `unsent` bytes if segments have `size`
-    /// bytes: a rest smaller than a segment is spread over the other segments.
+    /// bytes. The bytes that do not fill a segment are spread over the other segments.
     pub fn cut(&self, size: u32, unsent: u32) -> u32 {
         let count = (unsent + size / 2) / size;
         match (self.of_three, count) {

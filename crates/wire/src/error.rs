@@ -1,7 +1,7 @@
 //! Reasons for refusing a header.
 //!
 //! The one rule: each variant is a reason, and each reason is a counter in the crates
-//! above. A reason does not name the layer, because the caller knows which header it
+//! that use this one. A reason does not name the layer, because the caller knows which header it
 //! parsed.
 
 use core::fmt;

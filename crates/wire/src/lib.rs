@@ -2,7 +2,7 @@
 //!
 //! The one rule: bytes become typed values here, or they are refused with a
 //! [`WireError`]; no byte sequence makes a parser panic. Nothing here keeps state,
-//! allocates, or decides what to do with a header: the crates above know the
+//! allocates, or decides what to do with a header: the crates that use this one know the
 //! host's addresses, open ports and receive windows.
 //!
 //! Parsers take the bytes of their layer and return the header with the bytes

@@ -1,7 +1,7 @@
 //! An honest client: another instance of the stack, which connects after the script has ended.
 //!
-//! The one rule: whatever the script did, the stack under test receives the client's request, and
-//! the client receives the answer within [`PATIENCE`].
+//! The one rule: after any script, the stack under test receives the client's request, and the
+//! client receives the answer within [`PATIENCE`].
 
 use core::net::{Ipv4Addr, SocketAddr};
 

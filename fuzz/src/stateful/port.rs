@@ -1,8 +1,8 @@
 //! The device below the stack. It stores each frame and checks it, without knowing the stack's
 //! state.
 //!
-//! The one rule: every frame from the stack is valid and within the device's MTU, whatever frames
-//! the stack received.
+//! The one rule: every frame from the stack is valid and within the device's MTU, regardless of
+//! the frames that the stack received.
 //!
 //! Memory for frames is allocated once, so that a later allocation must be one of the stack.
 

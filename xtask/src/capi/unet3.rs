@@ -33,7 +33,7 @@ struct Test {
     is_udp: bool,
     /// The program sends, and iperf is the server.
     sends: bool,
-    /// The datagrams of the test are so long that IP fragments them.
+    /// The datagrams of the test exceed the MTU, so IP fragments them.
     in_fragments: bool,
     /// Arguments of iperf.
     iperf: &'static str,

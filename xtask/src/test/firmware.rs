@@ -33,7 +33,8 @@ pub fn run(missing: &[String], limit: Duration) -> Outcome {
     }
     let built = Child::new(CARGO, limit)
         .args(BUILD.split_ascii_whitespace())
-        // The core library is compiled from source, which a stable compiler allows only so.
+        // The core library is compiled from source. A stable compiler allows this only with this
+        // variable.
         .env("RUSTC_BOOTSTRAP", "1")
         .outcome();
     if !built.failed.is_empty() {

@@ -1,6 +1,6 @@
 //! The part of the graphs in which a cause can be seen.
 //!
-//! Rule: the code that names the cause also names this part, so graphs know nothing of causes.
+//! Rule: the code that names the cause also names this part, so graphs do not depend on causes.
 
 use crate::vocabulary::Limit;
 

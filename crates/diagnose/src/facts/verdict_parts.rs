@@ -11,7 +11,7 @@ pub struct VerdictParts {
     /// The limit and its value, written to follow "Limited by": ``link `wifi`: 100 % busy
     /// at 5.04 Mbit/s``.
     pub limited_by: String,
-    /// Figures that prove the limit, one sentence each.
+    /// Sentences that prove the limit; each contains a measured or computed number.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
     /// Settings to change, all together.

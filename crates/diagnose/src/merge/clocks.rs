@@ -17,8 +17,8 @@ const SHOWN: f64 = 0.02;
 /// A drift is accepted only if it lengthens the smallest round trip by more than this, in
 /// nanoseconds.
 const SHOWN_NS: f64 = 20_000.0;
-/// Drifts that lengthen the round trip nearly as much as the best drift are possible, too. Their
-/// lengthening may be smaller by this share.
+/// A drift is also possible if it lengthens the round trip nearly as much as the best drift. Its
+/// lengthening may be smaller than that of the best drift by this share.
 const AS_WELL: f64 = 0.02;
 /// The true drift may be larger than [`MOST_DRIFT`] if the best drift is above this share of it.
 const NEARLY: f64 = 0.99;

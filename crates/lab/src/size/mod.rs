@@ -226,8 +226,8 @@ const STEPS_BEFORE: usize = 4;
 /// finished share.
 ///
 /// # Errors
-/// Fails for a refused setting or path, too little memory, a bandwidth-delay product above the
-/// largest buffer, a path over which nothing arrives, or a failed run.
+/// Fails if a setting or the path is refused, the memory is too small, the bandwidth-delay product
+/// exceeds the largest buffer, nothing arrives over the path, or a run fails.
 pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
     if request.bdp() > error::LARGEST {
         return Err(SizeError::TooLong(request.bdp()));

@@ -130,7 +130,7 @@ impl<'a> Runs<'a> {
     /// search.
     ///
     /// # Errors
-    /// Fails for a failed run.
+    /// Fails if the run fails.
     pub fn explain(&self, experiment: &Experiment) -> Result<RowReport, SizeError> {
         let report = run(experiment, &RunOptions::plain(self.seed));
         let mut report = report.map_err(SizeError::Run)?;

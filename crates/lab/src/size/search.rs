@@ -143,8 +143,7 @@ pub struct Ample {
 /// Doubles every resource of the host until goodput grows no further.
 ///
 /// # Errors
-/// Fails for a refused setting, a failed run, or a path over which nothing arrives even with ample
-/// memory.
+/// Fails if a setting is refused, a run fails, or nothing arrives even with ample memory.
 pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<Ample, SizeError> {
     let mut length = request.length(request.rate_bps as f64, None);
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);

@@ -53,7 +53,7 @@ pub struct Divided {
 /// Tries divisions in tenths. `alone` contains the result of each direction without the other.
 ///
 /// # Errors
-/// Fails for a failed run, or memory that cannot be divided.
+/// Fails if a run fails, or the memory cannot be divided.
 pub fn split(request: &SizeRequest, alone: &[Ample], runs: &Runs<'_>) -> Result<Split, SizeError> {
     let world = &alone[HostRole::Send as usize].world;
     let row = only(world);

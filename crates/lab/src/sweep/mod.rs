@@ -47,7 +47,7 @@ impl Axis {
     /// list that contains ranges.
     ///
     /// # Errors
-    /// Fails for a range that is malformed or has no end.
+    /// Fails if a range is malformed or has no end.
     pub fn parse(path: &str, values: &str) -> Result<Self, SweepError> {
         Ok(Self {
             path: path.to_string(),
@@ -60,7 +60,7 @@ impl Axis {
 /// `axes`. The first axis changes slowest.
 ///
 /// # Errors
-/// Returns an error of [`Experiment::set`], or values that contradict each other.
+/// Returns the errors of [`Experiment::set`]. Also fails if values contradict each other.
 pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepError> {
     if axes.is_empty() {
         return Ok(());

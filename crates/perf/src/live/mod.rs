@@ -78,8 +78,8 @@ impl LiveLink {
     /// `capture` should be buffered.
     ///
     /// # Errors
-    /// Fails for ends of different media, an end whose device completes checksums or cuts frames,
-    /// or a capture that cannot be started.
+    /// Fails if the ends have different media, the device of an end completes checksums or cuts
+    /// frames, or the capture cannot be started.
     pub fn new(
         ends: [LiveEnd; 2],
         link: LinkModel,

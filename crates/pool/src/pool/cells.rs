@@ -4,7 +4,7 @@
 //! cell in use is never moved. The memory of a window in blocks may be only promised; the memory of
 //! a window in a cell is held.
 //!
-//! The parent module takes and frees blocks. `stream/cell.rs` lays a stream over its cell;
+//! The parent module takes and frees blocks. `stream/cell.rs` stores a stream in its cell;
 //! TCP decides which connections get a cell.
 
 use crate::config::PoolConfig;

@@ -199,7 +199,7 @@ fn four_windows_share_a_block_and_the_last_gives_it_back() {
         window.write_at(&mut pool, 0, &[byte as u8; 512]).unwrap();
     }
     assert!(!windows[3].leave_cell(&mut pool, 0), "no block is free");
-    // Freed cells are used again, in whatever order they are given back.
+    // Freed cells are used again, in any order in which they are given back.
     for kept in [5, 9, 15, 0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14] {
         let window = &mut windows[kept];
         let bytes: Vec<u8> = window.slices(&pool, 0..512).flatten().copied().collect();
@@ -361,7 +361,7 @@ proptest! {
         prop_assert_eq!((pool.free_blocks(), pool.promised()), (blocks, 0));
     }
 
-    /// Senders reach their floor, whatever the other holders did.
+    /// Senders reach their floor, regardless of the blocks that the other holders took.
     #[test]
     fn a_sender_always_reaches_its_floor(
         blocks in 2..12_u32, floor in 1..256_u32, overcommit in 100..300_u32, steps in steps(),

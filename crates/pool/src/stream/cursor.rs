@@ -1,6 +1,6 @@
 //! A remembered place in a stream's chain of blocks.
 //!
-//! The one rule: a cursor at distance 0 means the head, whatever block it names.
+//! The one rule: a cursor at distance 0 means the head, regardless of the block that it names.
 
 use crate::index::NONE;
 

@@ -1,8 +1,8 @@
-//! A window of a byte stream, laid over blocks on a fixed grid.
+//! A window of a byte stream, stored in blocks on a fixed grid.
 //!
 //! The one rule: a block of the grid begins at each multiple of `block_size`, and the chain has
 //! exactly the blocks that `start..end` touches. An empty stream has none. Each byte therefore has
-//! one place, whatever the order of arrival, and reassembly moves nothing.
+//! one place in any order of arrival, and reassembly moves nothing.
 //!
 //! Holes are kept in a [`Ranges`](crate::Ranges), not here. A stream does not release
 //! itself when dropped, because the pool is an argument: call [`Stream::release`].

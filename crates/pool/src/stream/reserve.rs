@@ -59,8 +59,8 @@ impl Stream {
     }
 
     /// Writes `bytes` in their final place, at `offset`. Bytes between the
-    /// highest written so far and `offset` become a hole whose content is
-    /// whatever the blocks held before.
+    /// highest written so far and `offset` become a hole, which contains the earlier content of
+    /// the blocks.
     ///
     /// # Errors
     /// Returns [`NoBlock`] only when the pool is overcommitted; nothing has changed.

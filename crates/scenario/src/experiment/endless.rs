@@ -34,7 +34,7 @@ impl Setup {
     /// Checks that the settings do not contradict each other, and that a run can finish.
     ///
     /// # Errors
-    /// Fails if the first contradiction of a host, a link or a flow, or the first part that no run
+    /// Returns the first contradiction of a host, a link or a flow, or the first part that no run
     /// could finish.
     pub fn validate(&self) -> Result<(), SettingError> {
         self.check_contradictions()?;

@@ -104,8 +104,9 @@ impl Experiment {
     /// Changes one setting of every row, as `--set` does.
     ///
     /// # Errors
-    /// Fails for an unknown name (with the nearest known one), a refused value, or a contradiction
-    /// that the change causes. After an error the experiment must not be used.
+    /// Fails if the name is unknown, the value is refused, or the change causes a contradiction. The
+    /// error for an unknown name contains the most similar known name. After an error the experiment
+    /// must not be used.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let before: Vec<Setup> = self.rows.iter().map(|row| row.setup.clone()).collect();
         for row in &mut self.rows {
@@ -126,7 +127,7 @@ impl Experiment {
     /// Checks every row for contradictions. To be called after the last [`set`](Self::set).
     ///
     /// # Errors
-    /// Fails if the first contradiction.
+    /// Returns the first contradiction.
     pub fn validate(&self) -> Result<(), SettingError> {
         self.rows.iter().try_for_each(|row| row.setup.validate())
     }

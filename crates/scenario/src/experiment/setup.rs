@@ -139,7 +139,8 @@ impl HostPlan {
     /// of `device` or `cpu`, `acquainted`, `stack`, or `gso_max_segs`.
     ///
     /// # Errors
-    /// Fails for an unknown name (with the nearest known one), or a refused value.
+    /// Fails if the name is unknown or the value is refused. The error for an unknown name contains
+    /// the most similar known name.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(name).filter(|other| other.is_of_host());
         let name = other.map_or(name, |other| other.path);
@@ -219,7 +220,8 @@ impl Setup {
     ///   `workload` field, the field is set for the flows that this host sends.
     ///
     /// # Errors
-    /// Fails for an unknown name (with the nearest known one), or a refused value.
+    /// Fails if the name is unknown or the value is refused. The error for an unknown name contains
+    /// the most similar known name.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let other = other_names::find(path);
         // Set a knob by another system's name before hosts are looked up by name: the knob's path
@@ -280,7 +282,7 @@ impl Setup {
     /// row may add them.
     ///
     /// # Errors
-    /// Fails if the first contradiction of a host, a link or a flow.
+    /// Returns the first contradiction of a host, a link or a flow.
     pub fn check_contradictions(&self) -> Result<(), SettingError> {
         for host in &self.hosts {
             host.config

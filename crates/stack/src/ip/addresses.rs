@@ -1,8 +1,8 @@
 //! The addresses of this host: the one table from which every layer reads them.
 //!
 //! Rule: no layer keeps a copy of an address, so an address can be added and removed at any time.
-//! When an address is removed, the stack closes the address's sockets; this file knows no sockets
-//! and no routes.
+//! When an address is removed, the stack closes the address's sockets. This file depends on neither
+//! sockets nor routes.
 
 use alloc::vec::Vec;
 use core::{fmt, net::IpAddr};

@@ -153,8 +153,8 @@ pub enum SocketOption {
     /// `TCP_CORK`, `SO_NOPUSH`: true delays a partial segment, for `tcp.cork_timeout` at most.
     Cork(bool),
     /// `SO_SNDBUF`: send buffer in bytes (`tcp.send_buffer`), at most `tcp.send_buffer_limit`.
-    /// Switches the buffer's autotuning off. Unlike in Linux, the value is not doubled, whatever
-    /// the preset.
+    /// Switches the buffer's autotuning off. Unlike in Linux, the value is not doubled, under
+    /// any preset.
     SendBuffer(u32),
     /// `SO_SNDLOWAT`: free bytes at which a writer that found the send buffer full continues; 0
     /// means a third of the buffer, or less when little is unsent.
@@ -169,7 +169,7 @@ pub enum SocketOption {
     ReceiveBuffer(u32),
     /// `SO_RCVLOWAT`: bytes received in order that make the connection readable. A read that asks
     /// for less succeeds with less. Payload before the end of the stream, and payload that fills
-    /// the window, is readable whatever its size. 0 is like 1.
+    /// the window, is readable even if it is shorter. 0 means the same as 1.
     ReceiveLowWater(u32),
     /// `TCP_MAXSEG`: payload of the largest segment sent from now on, in bytes (`tcp.mss_max`),
     /// TCP options included. The MSS offered is set before the open, by [`Tuning::mss_max`].

@@ -2,7 +2,7 @@
 //!
 //! Rule: an idle connection has a cell, a part of a memory block, as its window. The connection
 //! holds this memory; a promise would not be enough. If the peer sends a cell of payload without a
-//! pause, the window opens to two cells more; if the peer sends these too, the window becomes an
+//! pause, the window grows by two cells; if the peer sends these too, the window becomes an
 //! ordinary one. An advertised window is never withdrawn: after a pause, a large window becomes
 //! small only as the peer uses it. `window` computes ordinary windows.
 //!

@@ -141,7 +141,7 @@ impl Scoreboard {
                 self.add(&node, node.len());
                 self.list(SentStatus::InFlight).insert(index, arena);
             }
-            // Without a free node the last range grows, and loses its own send time.
+            // Without a free node, the last range grows, and its earlier send time is lost.
             None => self.extend_tail(&node, arena),
         }
     }

@@ -1,6 +1,6 @@
 //! Path MTU discovery: from packet-too-big messages (RFC 1191), from
-//! acknowledged segments, and from probes (RFC 4821, RFC 8899) where no
-//! messages come.
+//! acknowledged segments, and from probes (RFC 4821, RFC 8899) if no
+//! messages arrive.
 //!
 //! Rule: an acknowledged size is stronger evidence than a packet-too-big message, and a
 //! message is stronger than a loss. A message that contradicts an acknowledged size waits

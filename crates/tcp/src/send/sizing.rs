@@ -32,7 +32,7 @@ struct Run {
     size: u32,
 }
 
-/// Boundaries of the buffers that were sized at the write. A frame takes one buffer.
+/// Boundaries of the buffers whose size was chosen at the write. A frame takes one buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteBuffers {
     runs: [Run; MOST_RUNS],

@@ -1,7 +1,7 @@
 //! Our headers compared with those of other crates, over random values and bytes.
 //!
 //! The one rule: each side reads the values that the other wrote, and bytes that
-//! are no header are refused without a panic.
+//! are not a header are refused without a panic.
 
 mod arbitrary;
 mod etherparse;

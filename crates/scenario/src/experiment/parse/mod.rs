@@ -36,7 +36,7 @@ impl Experiment {
     /// `name` is the experiment's name; `file` is the file's name in mistakes.
     ///
     /// # Errors
-    /// Fails if the first mistake, with its line and column.
+    /// Returns the first mistake of the file, with its line and column.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Mistake> {
         Self::check(name, file, text).map_err(|mut mistakes| mistakes.swap_remove(0))
     }

@@ -162,8 +162,8 @@ fn urgent_payload_leaves_segment_by_segment() {
     assert!(data_sent(&pair, CLIENT).all(|data| data.payload.len() <= FULL));
 }
 
-/// RFC 5682 §2.1 step 2b: at most two new segments leave, whatever the first ACK after the
-/// timeout covers and whatever the device cuts.
+/// RFC 5682 §2.1 step 2b: at most two new segments leave, regardless of the bytes that the first
+/// ACK after the timeout covers, even if the device cuts super-segments.
 #[test]
 fn f_rto_sends_two_segments_and_not_two_frames() {
     let mut pair = cutting(TcpConfig {
