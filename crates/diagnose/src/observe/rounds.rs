@@ -53,6 +53,10 @@ const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
 
+/// A receive window that is full for less than the time that windows explain, divided by this
+/// value, is not the limit.
+const FILLED: u64 = 4;
+
 /// The cause of a piece of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -139,6 +143,12 @@ struct Round {
     recovery_ns: u64,
     /// Longest wait limited by the application.
     idle_ns: u64,
+    /// Number of waits that a window ended.
+    waits: u32,
+    /// Number of those waits in which the receive window had no room for a segment.
+    filled: u32,
+    /// Time in which the receive window had no room for a segment.
+    filled_ns: u64,
 }
 
 impl Round {
@@ -169,6 +179,13 @@ impl Round {
     /// Returns the time of late waits that are not those of Nagle's algorithm.
     const fn late_window_ns(&self) -> u64 {
         if self.is_bulk() { self.late_ns } else { 0 }
+    }
+
+    /// Returns true if most sends filled the receive window, and it stayed full for a while. A
+    /// window that the receiver opens in steps may be full for a moment although another limit is
+    /// smaller.
+    const fn fills_window(&self) -> bool {
+        self.filled * 2 > self.waits && self.filled_ns * FILLED >= self.window_ns
     }
 
     /// Returns true if a window or the pacer explains some of the round trip's time.
@@ -281,6 +298,7 @@ impl Rounds {
                 round.idle_ns = round.idle_ns.max(length);
             }
             Cause::Is(Limit::Recovery, _) => round.recovery_ns += length,
+            Cause::Is(Limit::ReceiveWindow, _) => round.filled_ns += length,
             Cause::Late => round.late_ns += length,
             Cause::Is(..) | Cause::Prior | Cause::Joined => {}
         }
@@ -322,6 +340,13 @@ impl Rounds {
     /// Notes a wait of [`Cause::Late`].
     pub const fn on_late(&mut self) {
         self.current.late += 1;
+    }
+
+    /// Notes a wait that a window ended. `is_filled` is true if the receive window had no room for a
+    /// segment in a part of the wait.
+    pub fn on_wait(&mut self, is_filled: bool) {
+        self.current.waits += 1;
+        self.current.filled += u32::from(is_filled);
     }
 
     /// Adds payload that left without a wait.
@@ -555,6 +580,11 @@ impl Rounds {
         if let Some(found) = source {
             return found;
         }
+        // A smaller send buffer would keep the flight away from the window's edge.
+        let constant = match round.fills_window() {
+            true => Limit::ReceiveWindow.into(),
+            false => Limit::SendBuffer.into(),
+        };
         let is_after = lost || marked;
         let needed = if is_after {
             PLATEAU_AFTER_LOSS
@@ -574,10 +604,10 @@ impl Rounds {
         let is_known = round.peak.abs_diff(self.window.buffer) <= self.mss;
         let is_flat = (plateau >= needed || is_known) && is_largest;
         if is_flat && is_clocked && !is_full {
-            return (Limit::SendBuffer.into(), self.shows_path && !is_after);
+            return (constant, self.shows_path && !is_after);
         }
         if !is_after && is_clocked && !is_full && self.is_level() {
-            return (Limit::SendBuffer.into(), false);
+            return (constant, false);
         }
         let grows = self.window.last_peak == 0
             || round.peak * 4 >= self.window.last_peak * 5
@@ -586,7 +616,7 @@ impl Rounds {
             return (Limit::CwndSteady.into(), false);
         }
         if !is_after && !steady && plateau >= 3 && is_clocked && !grows && !is_full && is_largest {
-            return (Limit::SendBuffer.into(), false);
+            return (constant, false);
         }
         if before_idle > 0 && round.peak < before_idle && !lost {
             return (Limit::CwndAfterIdle.into(), true);

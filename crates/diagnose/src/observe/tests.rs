@@ -298,6 +298,41 @@ fn a_filled_window_is_the_receive_window() {
     assert_eq!(confidence, Confidence::High);
 }
 
+/// The window has room for 30 segments. Linux waits until a third of it is free (TSO deferral), so
+/// the window has some room during most waits.
+#[test]
+fn a_window_that_is_filled_in_bursts_has_time_and_bytes() {
+    const SEGMENT: u32 = 1_460;
+    let window = (30 * SEGMENT) as u16;
+    let mut script = Script::new(window);
+    let (mut seq, mut acked) = (1, 1);
+    let mut burst = |script: &mut Script, at_ns: i64| {
+        for number in 0..10 {
+            script.data_at(at_ns + 300 * number, seq, SEGMENT);
+            seq += SEGMENT;
+        }
+    };
+    for group in 0..3 {
+        burst(&mut script, 20_010_000 + 6_700_000 * group);
+    }
+    for group in 0..60 {
+        let begin = 40_100_000 + 6_700_000 * group;
+        for pair in 0..5 {
+            acked += 2 * SEGMENT;
+            script.ack_at(begin + 1_000_000 * pair, acked, window);
+        }
+        burst(&mut script, begin + 4_020_000);
+    }
+    let observed = script.finish();
+    let limit = SeenLimit::Known(Limit::ReceiveWindow);
+    let share = observed.shares().share(limit);
+    assert!(share > 0.9, "{share}");
+    let all = observed.data().payload_bytes as f64;
+    let bytes = observed.account.parts().find(|part| part.0 == limit);
+    let bytes = bytes.expect("it has a part").2 as f64;
+    assert!(bytes > 0.9 * all, "{bytes} of {all}");
+}
+
 /// A short snap length cuts the options of the SYNs. The window scale is then unknown, and not 0:
 /// more is in flight than the unscaled window allows.
 #[test]

@@ -593,6 +593,7 @@ impl Waits {
         let general = self.general(sent);
         let last = pieces.len().saturating_sub(1);
         let mut from = self.wait.since;
+        let (mut waited, mut is_filled) = (None, false);
         if pieces.is_empty() && repair.is_none() {
             self.rounds.on_burst(u64::from(sent.payload));
         }
@@ -618,6 +619,19 @@ impl Waits {
                     self.rounds.add(Span::new(overdue, cause));
                 }
                 cause = Cause::Is(Limit::Recovery, true);
+            }
+            // The time in which the sender reacts to an opened window belongs to the wait for it.
+            let is_reaction = place == last && piece.until - from <= self.reaction;
+            if let Some(waited) = waited.filter(|_| is_reaction && cause == Cause::Window) {
+                cause = waited;
+            }
+            waited = match cause {
+                Cause::Is(Limit::ReceiveWindow | Limit::ZeroWindow, _) => Some(cause),
+                _ => None,
+            };
+            is_filled |= waited.is_some();
+            if place == last && (waited.is_some() || cause == Cause::Window) {
+                self.rounds.on_wait(is_filled);
             }
             if place == last && cause == Cause::Late {
                 self.rounds.on_late();
