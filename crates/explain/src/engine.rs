@@ -17,7 +17,7 @@ use fullpipe_scenario::{
 use crate::{
     advice, bound,
     cause::Cause,
-    explanation::{Explanation, Predicted, TriedLever},
+    explanation::{Explanation, PathFault, Predicted, TriedLever},
     find::{Found, find, refuted},
     gone,
     lever::{Change, changed},
@@ -377,6 +377,14 @@ fn without_advice(
         levers: best.map_or_else(Vec::new, |best| best.places.iter().map(name).collect()),
         kind: found.place().map(|place| search.levers[place].kind),
         rival: found.rival.as_ref().map(|rival| name(&rival.places[0])),
+        fault: found.fault.as_ref().map(|fault| {
+            let lever = &search.levers[fault.places[0]];
+            PathFault {
+                cause: lever.cause,
+                words: wording::cause_with_place(setup, lever),
+                is_most: best.is_some_and(|best| fault.saves_of(best) > 1.0),
+            }
+        }),
         tried: tried.collect(),
         bound: best.and_then(|best| bound::of(setup, played, &search.levers[best.places[0]])),
         refuted: refuted(search, found).iter().map(name).collect(),

@@ -28,6 +28,10 @@ pub struct Explanation {
     /// A lever of another cause whose result is within 5 % of the best lever's result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
+    /// The impairment of the path that costs most time, if its cost is comparable with the time
+    /// that the hosts' best lever saves.
+    #[serde(skip)]
+    pub fault: Option<PathFault>,
     /// The explanation as text.
     pub parts: VerdictParts,
     /// The first setting of the advice, by the name in its host's system. Absent without an
@@ -75,6 +79,17 @@ pub struct Explanation {
     pub shown_by: ShownBy,
 }
 
+/// An impairment of the path, such as random losses or an outage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathFault {
+    /// The cause.
+    pub cause: Cause,
+    /// The cause and its place in words, as after "limited by".
+    pub words: String,
+    /// True if the impairment costs more time than the hosts' best lever saves.
+    pub is_most: bool,
+}
+
 /// Result of an advice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Predicted {
@@ -109,6 +124,7 @@ impl Explanation {
             levers: Vec::new(),
             kind: None,
             rival: None,
+            fault: None,
             parts,
             knob: None,
             present: None,
@@ -128,8 +144,9 @@ impl Explanation {
     }
 
     /// Returns the explanation without its advice. `reason`, a complete sentence, says why there is
-    /// none. If the explanation also names the limit that would remain after the advice, the result
-    /// explains that limit.
+    /// none. If an impairment of the path costs more time than the advice saves, the result names
+    /// the impairment. Otherwise, if the explanation also names the limit that would remain after
+    /// the advice, the result explains that limit.
     pub fn without_advice(self, reason: String) -> Self {
         let VerdictParts {
             limited_by,
@@ -138,6 +155,19 @@ impl Explanation {
             ..
         } = self.parts;
         because.push(reason);
+        if let Some(fault) = self.fault.filter(|fault| fault.is_most) {
+            let parts = VerdictParts {
+                because,
+                ..VerdictParts::limited_by(fault.words.clone())
+            };
+            return Self {
+                tried: self.tried,
+                refuted: self.refuted,
+                runs: self.runs,
+                steps: self.steps,
+                ..Self::of(fault.cause, parts)
+            };
+        }
         let parts = VerdictParts {
             because,
             ..VerdictParts::limited_by(then.unwrap_or(limited_by))

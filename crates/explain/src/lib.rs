@@ -62,7 +62,7 @@ pub use advice::Advised;
 pub use bound::Bound;
 pub use cause::Cause;
 pub use engine::{explain, explain_played};
-pub use explanation::{Explanation, Predicted, TriedLever};
+pub use explanation::{Explanation, PathFault, Predicted, TriedLever};
 pub use lever::{Ample, Change, Lever, LeverKind, changed};
 pub use levers::all as levers_of;
 pub use matrix::{Matrix, MatrixLine, Together, Tried, matrix};

@@ -62,13 +62,14 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
             true => "the path costs more time than this",
             false => "the path costs time as well",
         };
-        text += &format!(
-            "; {most}: {}{}",
-            other.cause.words,
-            place_words(setup, other)
-        );
+        text += &format!("; {most}: {}", cause_with_place(setup, other));
     }
     text
+}
+
+/// Returns the cause of a lever and the part of the setup that the lever changes.
+pub fn cause_with_place(setup: &Setup, lever: &Lever) -> String {
+    format!("{}{}", lever.cause.words, place_words(setup, lever))
 }
 
 /// Returns the cause of a lever (a thing that could be changed) in words. If the lever makes a
