@@ -202,7 +202,7 @@ fn finish(
             ),
         }));
     }
-    let twin = twin::of(arguments, terminal, connections)?;
+    let twin = twin::of(arguments, terminal, connections, &inputs.recordings)?;
     files.write(inputs, twin.as_ref())?;
     show(arguments, terminal, inputs, twin.as_ref())?;
     conclude(arguments, inputs)

@@ -7,8 +7,9 @@ use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;
 
 use crate::{
-    evidence::Evidence,
+    evidence::{Evidence, SizedBy},
     plan::{Basis, Plan, RECEIVER, SENDER},
+    sizes,
 };
 
 /// A limit that lasted for a smaller share of the lifetime gives no size of a buffer or window.
@@ -20,6 +21,8 @@ const LINUX_PAYLOAD_PERCENT: u64 = 63;
 const LINUX_LIMIT: u64 = 425_984;
 /// A buffer whose size the segments do not show gets this many times the largest flight.
 const AMPLE: u64 = 8;
+/// First send buffer of Linux in bytes, the second value of `tcp_wmem`.
+const FIRST_BUFFER: u64 = 16_384;
 /// Bytes of a block of packet memory.
 const BLOCK: u64 = 2_048;
 /// The receive buffer counts as constant if the first windows reach this share of the largest window.
@@ -30,6 +33,11 @@ const TUNED: f64 = 0.8;
 /// A pacing rate counts as configured if pacing was the limit for at least this share of the
 /// lifetime.
 const PACED: f64 = 0.3;
+/// Fewest partial segments in flight with others that show that Nagle's algorithm is off.
+const PARTIAL: usize = 4;
+/// Partial segments show nothing if the receive window limits the sender for a larger share of the
+/// lifetime, because a window may cut segments.
+const WINDOW: f64 = 0.3;
 /// Fewest acknowledgments that show the number of segments per ACK.
 const ACKS: usize = 16;
 
@@ -83,7 +91,7 @@ fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let is_linux = plan.preset.name == "linux";
     if let Some(payload) = plateau(evidence) {
         let why = format!("flights end at {} bytes", grouped(payload));
-        return set_buffer(plan, payload, why, Basis::Inferred);
+        return set_buffer(plan, evidence, payload, why, Basis::Inferred);
     }
     let flight = evidence.largest_flight();
     if flight <= u64::from(own) / 2 {
@@ -95,12 +103,7 @@ fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
         grouped(flight)
     );
     match is_linux {
-        true => plan.set(
-            "sender.tcp_wmem",
-            format!("4096 16384 {ample}"),
-            Basis::Assumed,
-            why,
-        ),
+        true => plan.set("sender.tcp_wmem", send_bounds(ample), Basis::Assumed, why),
         false => plan.set("sender.tcp.send_buffer", ample, Basis::Assumed, why),
     }
     ample
@@ -119,7 +122,13 @@ pub fn has_buffer(plan: &Plan) -> bool {
 
 /// Sets a send buffer with room for `payload` bytes. Returns its size in bytes, on Linux including
 /// the kernel's overhead per segment.
-pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u64 {
+pub fn set_buffer(
+    plan: &mut Plan,
+    evidence: &Evidence<'_>,
+    payload: u64,
+    why: String,
+    basis: Basis,
+) -> u64 {
     for set in [
         "sender.SO_SNDBUF",
         "sender.tcp.send_buffer",
@@ -132,16 +141,37 @@ pub fn set_buffer(plan: &mut Plan, payload: u64, why: String, basis: Basis) -> u
         return payload;
     }
     let buffer = payload * 100 / LINUX_PAYLOAD_PERCENT;
-    match buffer <= LINUX_LIMIT {
-        true => plan.set("sender.SO_SNDBUF", buffer / 2, basis, why),
-        false => plan.set(
-            "sender.tcp_wmem",
-            format!("4096 16384 {buffer}"),
-            basis,
-            why,
-        ),
+    // A program can set a larger buffer only if `wmem_max` was raised.
+    let is_option = match evidence.recorded.send {
+        Some(SizedBy::Program) => true,
+        Some(SizedBy::Autotuning) => false,
+        Some(SizedBy::Either) | None => buffer <= LINUX_LIMIT,
+    };
+    let set = if is_option {
+        if buffer > LINUX_LIMIT {
+            let why = "the send buffer needs it";
+            plan.set("sender.wmem_max", buffer / 2, Basis::Inferred, why);
+        }
+        plan.set("sender.SO_SNDBUF", buffer / 2, basis, why);
+        "sender.SO_SNDBUF"
+    } else {
+        let bounds = send_bounds(buffer);
+        plan.set("sender.tcp_wmem", bounds, basis, why);
+        "sender.tcp_wmem"
+    };
+    if evidence
+        .recorded
+        .send
+        .is_none_or(|by| by == SizedBy::Either)
+    {
+        plan.mark_either(set);
     }
     buffer
+}
+
+/// Value of `tcp_wmem` for buffers that grow up to `most` bytes.
+pub fn send_bounds(most: u64) -> String {
+    format!("4096 {} {most}", FIRST_BUFFER.min(most / 2))
 }
 
 /// Bytes in flight when the send buffer was full. It is the 90th percentile over the segments that
@@ -194,7 +224,19 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let buffer = largest * 100 / share;
     // A receiver that tunes its buffer would begin with a larger window, so a program set the size.
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
-    match (plan.preset.name == "linux", is_constant && limits || is_set) {
+    let is_linux = plan.preset.name == "linux";
+    let sized = sizes::of_receive_buffer(evidence, largest);
+    // A receiver that tunes its buffer and stays below the preset's cap has a smaller cap.
+    if is_linux && sized == SizedBy::Autotuning && (limits || is_set) && buffer < own {
+        let why =
+            format!("{why}; a receiver whose program sets SO_RCVBUF has a smaller window scale");
+        let first = (windows[0] * 100 / share).clamp(1, buffer - 1).min(131_072);
+        let bounds = format!("4096 {first} {buffer}");
+        plan.set("receiver.tcp_rmem", bounds, Basis::Inferred, why);
+        return buffer;
+    }
+    let is_option = sized == SizedBy::Program && limits;
+    match (is_linux, is_constant && limits || is_set || is_option) {
         (true, true) => {
             // A program can set a buffer of this size only if `rmem_max` is larger, too.
             if largest > u64::from(config.tcp.receive_buffer_limit) / 2 {
@@ -202,10 +244,16 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
                 plan.set("receiver.rmem_max", largest, Basis::Inferred, why);
             }
             plan.set("receiver.SO_RCVBUF", largest, Basis::Inferred, why);
+            if sized == SizedBy::Either {
+                plan.mark_either("receiver.SO_RCVBUF");
+            }
         }
         (true, false) if limits || buffer > own => {
             let bounds = format!("4096 131072 {}", buffer.max(131_072));
             plan.set("receiver.tcp_rmem", bounds, Basis::Inferred, why);
+            if limits && sized == SizedBy::Either {
+                plan.mark_either("receiver.tcp_rmem");
+            }
         }
         (false, _) if !is_tuned || limits => {
             plan.set("receiver.tcp.receive_buffer", buffer, Basis::Seen, why);
@@ -329,20 +377,35 @@ fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
     plan.set("sender.tcp.pacing_rate_max", rate, Basis::Inferred, why);
 }
 
-/// Disables Nagle's algorithm if partial segments left while others were in flight.
+/// Disables Nagle's algorithm if partial segments left while others were in flight. Linux delays a
+/// partial segment only while another partial segment is in flight (Minshall's variant), so on
+/// Linux only two partial segments in flight show that the algorithm is off.
 fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let new: Vec<_> = evidence.trace.new_segments().collect();
     let Some((_, all)) = new.split_last() else {
         return;
     };
-    let is_partial = |len: u64, flight: u64| len < u64::from(evidence.mss) && flight > len;
-    let is_window = evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) > 0.3;
-    let partial = all
-        .iter()
-        .filter(|sent| is_partial(sent.end - sent.start, sent.flight))
-        .count();
-    if partial >= 3 && partial * 50 >= all.len() && !is_window {
+    if evidence.share(&[Limit::ReceiveWindow, Limit::ZeroWindow]) > WINDOW {
+        return;
+    }
+    let (mut partial, mut together) = (0, 0);
+    let mut last_end = 0;
+    for sent in all {
+        let len = sent.end - sent.start;
+        if len < u64::from(evidence.mss) && sent.flight > len {
+            partial += 1;
+            together += usize::from(last_end > sent.end - sent.flight);
+            last_end = sent.end;
+        }
+    }
+    let is_linux = plan.preset.name == "linux";
+    let shows = |count: usize| count >= PARTIAL && count * 50 >= all.len();
+    if shows(if is_linux { together } else { partial }) {
         let why = format!("{partial} partial segments left while others were in flight");
         plan.set("sender.tcp.nagle", "false", Basis::Inferred, why);
+    } else if is_linux && shows(partial) {
+        let why = "Linux sends a partial segment while only full segments are in flight, and the \
+                   twin does the same without the algorithm";
+        plan.set("sender.tcp.nagle", "false", Basis::Assumed, why);
     }
 }

@@ -16,6 +16,26 @@ pub const HEADERS: u32 = 54;
 /// Bytes of the timestamps option with its padding.
 pub const TIMESTAMPS: u32 = 12;
 
+/// The setting that gave a buffer its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizedBy {
+    /// `SO_SNDBUF` or `SO_RCVBUF`, set by the program.
+    Program,
+    /// The third value of `tcp_wmem` or `tcp_rmem`, the cap of autotuning.
+    Autotuning,
+    /// One of both.
+    Either,
+}
+
+/// Origins of the sizes of buffers, as far as recorded sockets show them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedSizes {
+    /// Origin of the sender's send buffer.
+    pub send: Option<SizedBy>,
+    /// Origin of the receiver's receive buffer.
+    pub receive: Option<SizedBy>,
+}
+
 /// The evidence of a connection.
 #[derive(Debug)]
 pub struct Evidence<'a> {
@@ -29,6 +49,8 @@ pub struct Evidence<'a> {
     pub mss: u32,
     /// Rate of the path, if known.
     pub rate: Option<PathRate>,
+    /// Origins of the sizes of buffers, as far as recorded sockets show them.
+    pub recorded: RecordedSizes,
 }
 
 impl<'a> Evidence<'a> {
@@ -52,6 +74,7 @@ impl<'a> Evidence<'a> {
             mss,
             rate,
             trace,
+            recorded: RecordedSizes::default(),
         })
     }
 

@@ -11,7 +11,7 @@
 //! | step | module |
 //! | --- | --- |
 //! | payload, flights and round trips at the sender | `trace` |
-//! | values from segments alone | `estimate`, from `evidence`: `rate`, `path`, `losses`, `ends`, `application`, `reader` |
+//! | values from segments alone | `estimate`, from `evidence`: `rate`, `path`, `losses`, `ends`, `application`, `reader`, `sizes` |
 //! | the file of the experiment | `plan` |
 //! | a run, and its capture | `run`, `frames` |
 //! | capture and twin side by side | `misfit` |
@@ -31,6 +31,7 @@ mod plan;
 mod rate;
 mod reader;
 mod run;
+mod sizes;
 mod trace;
 mod twin;
 mod variants;
@@ -38,6 +39,7 @@ mod variants;
 #[cfg(test)]
 mod tests;
 
+pub use evidence::{RecordedSizes, SizedBy};
 pub use failure::FitFailure;
 pub use misfit::{Compared, Figures, Verdict};
 pub use plan::{Basis, FittedValue, Plan};

@@ -57,6 +57,9 @@ pub struct FittedValue {
     pub basis: Basis,
     /// The segments that showed the value, or the reason for which it is assumed.
     pub why: String,
+    /// True for the size of a buffer that another setting may have given.
+    #[serde(skip)]
+    pub is_either: bool,
 }
 
 /// An experiment that is being fitted.
@@ -87,10 +90,19 @@ impl Plan {
             to: to.to_string(),
             basis,
             why: why.into(),
+            is_either: false,
         };
         match self.values.iter_mut().find(|known| known.set == set) {
             Some(known) => *known = value,
             None => self.values.push(value),
+        }
+    }
+
+    /// Notes that another setting may have given the value of `set`.
+    pub fn mark_either(&mut self, set: &str) {
+        let mut values = self.values.iter_mut();
+        if let Some(value) = values.find(|value| value.set == set) {
+            value.is_either = true;
         }
     }
 

@@ -12,7 +12,7 @@ use fullpipe_scenario::{Experiment, Measured, Scene, Setup, watch::Watch};
 use fullpipe_pool::Rng;
 
 use crate::{
-    Basis, CaptureTwin, Compared, FitOptions, Verdict,
+    Basis, CaptureTwin, Compared, FitOptions, RecordedSizes, Verdict,
     estimate::estimate,
     evidence::Evidence,
     fit,
@@ -20,6 +20,7 @@ use crate::{
     run::followed,
 };
 
+mod causes;
 mod merges;
 
 fn parsed(text: &str) -> Setup {
@@ -53,6 +54,7 @@ fn fitted_to(segments: &[Segment], preset: &str) -> CaptureTwin {
         preset: fullpipe::presets::find(preset).unwrap(),
         title: "Twin".to_string(),
         seed: 1,
+        recorded: RecordedSizes::default(),
     };
     fit(&observed, &log, &options, &|_| ControlFlow::Continue(())).unwrap()
 }

@@ -12,11 +12,12 @@ use serde::Serialize;
 
 use crate::{
     estimate::estimate,
-    evidence::Evidence,
+    evidence::{Evidence, RecordedSizes},
     failure::FitFailure,
     misfit::{Compared, Figures, Verdict},
     plan::{Basis, FittedValue, Plan},
     run::{Place, Ran, run},
+    sizes,
     variants::{self, Best},
 };
 
@@ -33,6 +34,10 @@ const WORTH: f64 = 0.1;
 /// this.
 const SIMPLER: f64 = 0.02;
 
+/// The way to tell the present congestion control.
+const ALGORITHM: &str = "The capture does not name the present congestion control. `ss -ti` on that \
+                         host prints it; if it is the advised one already, no setting of a host helps.";
+
 /// Options of a fit.
 #[derive(Clone, Debug)]
 pub struct FitOptions {
@@ -42,6 +47,8 @@ pub struct FitOptions {
     pub title: String,
     /// First seed of the runs.
     pub seed: u64,
+    /// Origins of the sizes of buffers, as far as recorded sockets show them.
+    pub recorded: RecordedSizes,
 }
 
 /// A candidate after its run.
@@ -88,7 +95,10 @@ pub fn fit(
     options: &FitOptions,
     progress: &Progress<'_>,
 ) -> Result<CaptureTwin, FitFailure> {
-    let evidence = Evidence::of(log, observed)?;
+    let evidence = Evidence {
+        recorded: options.recorded,
+        ..Evidence::of(log, observed)?
+    };
     let plan = estimate(&evidence, options.preset, options.title.clone());
     let bytes = plan.get("workload.bytes");
     let bytes = bytes.and_then(|value| value.to.parse().ok());
@@ -245,12 +255,44 @@ impl CaptureTwin {
         others.for_each(|host| host.stack = HostStack::Kernel);
         let explained = explain_played(&setup, self.seed, &self.played, None, progress)?;
         Ok(match self.guess_behind(&explained) {
-            Some(guess) => Err(format!(
+            Some(guess) if !is_response_to_losses(guess, &explained) => Err(format!(
                 "the limit would be {}, but that is only a guess: {} = {} ({})",
                 explained.parts.limited_by, guess.set, guess.to, guess.why
             )),
-            None => Ok(self.without_small_gain(explained)),
+            Some(_) | None => {
+                let explained = self.without_small_gain(fault_first(explained));
+                Ok(self.with_other_settings(explained))
+            }
         })
+    }
+
+    /// Adds a note to each setting of the advice whose present value the capture does not show: the
+    /// way to tell it, and the other setting that may be the cause.
+    fn with_other_settings(&self, mut explained: Explanation) -> Explanation {
+        let Explanation {
+            settings, parts, ..
+        } = &mut explained;
+        for (advised, line) in settings.iter_mut().zip(&mut parts.change) {
+            let setting = &mut advised.setting;
+            let other = sizes::other_setting(&self.plan, &setting.name, &setting.wanted);
+            let is_algorithm = setting.name == "tcp_congestion_control";
+            let now = format!("{} = {}", setting.name, setting.present);
+            let (note, doubted) = match other {
+                Some(note) => (note, format!("{now}, or the other setting below")),
+                None if is_algorithm => {
+                    line.from = format!("{}, the most likely one", setting.present);
+                    (
+                        ALGORITHM.to_string(),
+                        format!("{now} (the most likely one)"),
+                    )
+                }
+                None => continue,
+            };
+            parts.limited_by = parts.limited_by.replacen(&now, &doubted, 1);
+            setting.cautions.push(note.clone());
+            line.notes.push(note);
+        }
+        explained
     }
 
     /// Returns a value of the twin that is only a guess and that `explained` would change. If the
@@ -328,4 +370,21 @@ impl CaptureTwin {
     pub fn file(&self) -> String {
         self.plan.file()
     }
+}
+
+/// Returns true if `guess` is the sender's congestion control, and an impairment of the path costs
+/// time. The impairment is then the cause, and the congestion control only the response to it.
+fn is_response_to_losses(guess: &FittedValue, explained: &Explanation) -> bool {
+    guess.set == "sender.tcp.congestion" && explained.fault.is_some()
+}
+
+/// Names the impairment of the path before the setting of a host that reduces its cost, if the
+/// impairment costs more time.
+fn fault_first(mut explained: Explanation) -> Explanation {
+    if let Some(fault) = explained.fault.as_ref().filter(|fault| fault.is_most) {
+        let named = &explained.parts.limited_by;
+        let host = named.split("; the path costs").next().unwrap_or(named);
+        explained.parts.limited_by = format!("{}; a host can change {host}", fault.words);
+    }
+    explained
 }

@@ -123,7 +123,11 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
         compared,
         ..
     } = best;
-    let settings = ["sender.SO_SNDBUF", "sender.tcp.send_buffer"];
+    let settings = [
+        "sender.SO_SNDBUF",
+        "sender.tcp.send_buffer",
+        "sender.tcp_wmem",
+    ];
     let inferred = settings.iter().find_map(|set| plan.get(set));
     let inferred = inferred.filter(|value| value.basis == Basis::Inferred);
     let error = compared.goodput_error;
@@ -131,17 +135,29 @@ fn send_buffer(best: &Best<'_>) -> Vec<(String, Plan)> {
     let Some(value) = inferred.filter(|_| is_limit && error.abs() > EXACT) else {
         return Vec::new();
     };
-    let Ok(bytes) = value.to.parse::<f64>() else {
+    let Some(bytes) = value
+        .to
+        .rsplit(' ')
+        .next()
+        .and_then(|last| last.parse::<f64>().ok())
+    else {
         return Vec::new();
     };
     let bytes = (bytes / (1.0 + error)).round() as u64;
+    let to = match value.set.ends_with("tcp_wmem") {
+        true => ends::send_bounds(bytes),
+        false => bytes.to_string(),
+    };
     let mut changed = plan.clone();
     let why = format!(
         "{}, and the captured goodput",
         value.why.trim_end_matches(", and the captured goodput")
     );
-    changed.set(&value.set, bytes, Basis::Inferred, why);
-    vec![(format!("{} = {bytes}", value.set), changed)]
+    changed.set(&value.set, &to, Basis::Inferred, why);
+    if value.is_either {
+        changed.mark_either(&value.set);
+    }
+    vec![(format!("{} = {to}", value.set), changed)]
 }
 
 /// Tries a longer queue if the twin lost segments and the captured connection lost none.
@@ -273,7 +289,7 @@ fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
     }
     let mut changed = plan.clone();
     let why = format!("no flight is larger than {} bytes", grouped(flight));
-    ends::set_buffer(&mut changed, flight, why, Basis::Guessed);
+    ends::set_buffer(&mut changed, evidence, flight, why, Basis::Guessed);
     vec![("a send buffer of the largest flight".to_string(), changed)]
 }
 

@@ -8,9 +8,11 @@ use std::{io::BufRead, net::SocketAddr};
 use fullpipe_diagnose::{
     observe::SeenLimit,
     socket::{
-        AccountsBeside, FollowedSocket, HostSettings, Replay, ReplayedSocket, SocketRecording,
+        AccountsBeside, BufferOrigin, FollowedSocket, HostSettings, Replay, ReplayedSocket,
+        SocketRecording, buffer_origins,
     },
 };
+use fullpipe_fit::{RecordedSizes, SizedBy};
 use fullpipe_lab::{
     layout::{Layout, Tone},
     units::{grouped, seconds_text},
@@ -86,6 +88,35 @@ pub fn matched<'a>(recordings: &'a [Recording], row: &Row) -> Option<Matched<'a>
             is_sender: local == row.sender,
         })
     })
+}
+
+/// Returns the origins of the buffers of the connection `row`, as far as recorded sockets show them.
+pub fn sizes(recordings: &[Recording], row: &Row) -> RecordedSizes {
+    let Some(found) = matched(recordings, row) else {
+        return RecordedSizes::default();
+    };
+    let settings = &found.recording.settings;
+    let [send, receive] = buffer_origins(&found.socket.socket, settings).map(sized);
+    // If the receiver's socket is on the same host, it was recorded too.
+    let other = found.recording.replay.other_end(&found.socket.socket);
+    match found.is_sender {
+        true => RecordedSizes {
+            send,
+            receive: other.and_then(|other| sized(buffer_origins(other, settings)[1])),
+        },
+        false => RecordedSizes {
+            send: None,
+            receive,
+        },
+    }
+}
+
+const fn sized(origin: BufferOrigin) -> Option<SizedBy> {
+    match origin {
+        BufferOrigin::Program => Some(SizedBy::Program),
+        BufferOrigin::AutotunedFull => Some(SizedBy::Autotuning),
+        BufferOrigin::Unclear => None,
+    }
 }
 
 /// Returns true if the addresses are equal. IPv4 addresses in IPv6 form count as IPv4.

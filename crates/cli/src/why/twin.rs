@@ -18,7 +18,11 @@ use fullpipe_lab::{
 use fullpipe_perf::Stop;
 use serde::Serialize;
 
-use super::{connections::Connections, table::words};
+use super::{
+    connections::Connections,
+    recordings::{self, Recording},
+    table::words,
+};
 use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progress::Progress};
 
 /// Seed of the runs.
@@ -67,6 +71,7 @@ pub fn of(
     arguments: &WhyArguments,
     terminal: &Terminal,
     connections: &Connections,
+    recordings: &[Recording],
 ) -> Result<Option<TwinAnswer>, Failure> {
     let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
     let one = connections.full().zip(connections.log());
@@ -93,6 +98,10 @@ pub fn of(
         preset,
         title: format!("Twin of the connection {sender} > {receiver} in a capture"),
         seed: SEED,
+        recorded: connections
+            .full_row()
+            .map(|row| recordings::sizes(recordings, &row))
+            .unwrap_or_default(),
     };
     let fitted = fit(seen, log, &options, &|share| advance(share * FIT));
     let found = match fitted {
@@ -203,6 +212,7 @@ impl TwinAnswer {
                 to,
                 basis,
                 why,
+                ..
             } = value;
             let doubt = match basis {
                 Basis::Seen | Basis::Inferred => basis.name().to_string(),

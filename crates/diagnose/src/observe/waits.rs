@@ -602,16 +602,11 @@ impl Waits {
                 None if place == last => u64::from(sent.payload),
                 None | Some(_) => 0,
             };
-            let mut cause = self.fixed(piece, next).unwrap_or(match overdue {
+            let open = match overdue {
                 Some(_) => Cause::Prior,
-                None if piece.is_closing => Cause::Is(Limit::Closing, true),
-                None if self.in_train && self.has_sent => Cause::Train,
-                None if self.is_after_hole(sent, gap) => Cause::Is(Limit::Recovery, false),
-                None if piece.flight == 0 && piece.until - from > self.reaction => {
-                    Cause::Is(Limit::Application, !self.is_blurred)
-                }
-                None => general,
-            });
+                None => self.open(piece, from, sent, general),
+            };
+            let mut cause = self.fixed(piece, next).unwrap_or(open);
             if let Some(overdue) = overdue.filter(|overdue| *overdue < piece.until)
                 && !piece.is_zero
             {
@@ -642,6 +637,21 @@ impl Waits {
                 bytes,
             });
             from = piece.until;
+        }
+    }
+
+    /// The cause of a piece that began at `from` and whose own state allowed more to be sent. No
+    /// timer ended the wait.
+    fn open(&self, piece: &Piece, from: u64, sent: &SegmentSent, general: Cause) -> Cause {
+        let gap = self.now - self.wait.since;
+        match () {
+            () if piece.is_closing => Cause::Is(Limit::Closing, true),
+            () if self.in_train && self.has_sent => Cause::Train,
+            () if self.is_after_hole(sent, gap) => Cause::Is(Limit::Recovery, false),
+            () if piece.flight == 0 && piece.until - from > self.reaction => {
+                Cause::Is(Limit::Application, !self.is_blurred)
+            }
+            () => general,
         }
     }
 

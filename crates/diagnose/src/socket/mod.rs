@@ -38,4 +38,7 @@ pub use replay::{Replay, ReplayedSocket, SocketBand};
 pub use request::{EndFilter, REQUEST_ONE_LEN, SocketFilter, request_one};
 pub use ss::{SsFields, ss_line};
 pub use tcp_info::{INFINITE_SSTHRESH, TcpInfo};
-pub use verdict::{HostSettings, KernelNote, SocketStep, SocketVerdict, socket_verdict};
+pub use verdict::{
+    BufferOrigin, HostSettings, KernelNote, SocketStep, SocketVerdict, buffer_origins,
+    socket_verdict,
+};

@@ -210,6 +210,23 @@ pub fn socket_verdict(
     verdict
 }
 
+/// Origins of the sizes of the send buffer and of the receive buffer of `socket`. Both are unclear
+/// if the kernel did not report the sizes.
+pub fn buffer_origins(socket: &FollowedSocket, settings: &HostSettings) -> [BufferOrigin; 2] {
+    let latest = &socket.latest;
+    let (Some(info), Some(memory)) = (&latest.info, latest.memory) else {
+        return [BufferOrigin::Unclear; 2];
+    };
+    let case = Case {
+        socket,
+        other: None,
+        settings,
+        info,
+        memory,
+    };
+    [case.origin_of_sndbuf(), case.origin_of_rcvbuf()]
+}
+
 fn notes(socket: &FollowedSocket, settings: &HostSettings) -> Vec<KernelNote> {
     let account = &socket.account;
     let total = account.times.total_micros().max(1) as f64;
@@ -338,6 +355,21 @@ impl Case<'_> {
             BufferOrigin::Program
         } else {
             BufferOrigin::Unclear
+        }
+    }
+
+    fn origin_of_rcvbuf(&self) -> BufferOrigin {
+        let Some([_, first, most]) = self.settings.tcp_rmem else {
+            return BufferOrigin::Unclear;
+        };
+        let rcvbuf = u64::from(self.memory.rcvbuf);
+        if rcvbuf >= most {
+            return BufferOrigin::AutotunedFull;
+        }
+        // Autotuning starts at the second value and never shrinks the buffer.
+        match rcvbuf < first {
+            true => BufferOrigin::Program,
+            false => BufferOrigin::Unclear,
         }
     }
 

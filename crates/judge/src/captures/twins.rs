@@ -15,7 +15,7 @@ use fullpipe_diagnose::{
 };
 use fullpipe_explain::{Change, Explanation, changed};
 use fullpipe_fit::{
-    CaptureTwin, FitOptions, fit,
+    CaptureTwin, FitOptions, RecordedSizes, fit,
     frames::{Captured, View},
 };
 use fullpipe_scenario::{Scene, Setup, watch::Watch};
@@ -137,6 +137,7 @@ fn judged(
         preset: presets::find("default").expect("it is the first preset"),
         title: format!("Case {}", case.number),
         seed: 1,
+        recorded: RecordedSizes::default(),
     };
     let on = |_| ControlFlow::Continue(());
     let log = log.expect("the segments were kept");

@@ -19,7 +19,7 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 use fullpipe::presets;
 use fullpipe_diagnose::observe::Followed;
 use fullpipe_explain::{Change, Explanation, explain, is_random};
-use fullpipe_fit::{FitOptions, fit};
+use fullpipe_fit::{FitOptions, RecordedSizes, fit};
 use fullpipe_lab::{KernelMeasured, MainLimit};
 use fullpipe_perf::Stop;
 use fullpipe_scenario::Setup;
@@ -287,6 +287,7 @@ fn of_capture(followed: &Followed) -> Result<Result<Explanation, String>, Kernel
         preset: presets::find("linux").expect("the preset is there"),
         title: "A kernel".to_string(),
         seed: SEED,
+        recorded: RecordedSizes::default(),
     };
     let go_on = |_share: f64| ControlFlow::Continue(());
     let twin = match fit(&followed.observed, log, &options, &go_on) {

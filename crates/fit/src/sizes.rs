@@ -1,0 +1,73 @@
+//! Origin of the size of a Linux buffer: an option of the program, or the cap of autotuning.
+//!
+//! Rule: a recording of the socket decides. Without one, the window scale decides for the
+//! receiver, because Linux derives the shift from the largest window that it may ever advertise.
+//! Nothing in a capture decides for the sender. If nothing decides, the origin is [`SizedBy::Either`], and the advice names both settings.
+
+use fullpipe_diagnose::observe::WindowScale;
+
+use crate::{
+    evidence::{Evidence, SizedBy},
+    plan::Plan,
+};
+
+/// Shifts up to this are smaller than those of Linux hosts whose programs set no buffer: the usual
+/// `rmem_max` of 212,992 bytes alone gives a shift of 2.
+const PROGRAM_SHIFT: u8 = 1;
+/// Bytes of the largest window with a shift of 0, plus one.
+const UNSCALED: u64 = 1 << 16;
+
+/// Origin of a receive buffer whose largest window has `largest` bytes.
+///
+/// A receiver without `SO_RCVBUF` takes its shift from the larger one of `tcp_rmem[2]` and
+/// `rmem_max`; a receiver with `SO_RCVBUF` takes it from the window of that buffer. A shift of `s`
+/// stands for 2^(15+s) to 2^(16+s) bytes.
+pub fn of_receive_buffer(evidence: &Evidence<'_>, largest: u64) -> SizedBy {
+    let receiver = evidence.observed.sender.other();
+    let scale = evidence.observed.directions[receiver.index()].window_scale;
+    let unrecorded = match scale {
+        WindowScale::Seen(shift) if shift <= PROGRAM_SHIFT => SizedBy::Program,
+        WindowScale::Seen(shift) if largest >= UNSCALED << shift => SizedBy::Program,
+        WindowScale::Seen(shift) if largest < (UNSCALED / 2) << shift => SizedBy::Autotuning,
+        WindowScale::Seen(_) | WindowScale::Inferred(_) | WindowScale::Unknown => SizedBy::Either,
+    };
+    evidence.recorded.receive.unwrap_or(unrecorded)
+}
+
+/// The note for an advice that changes a buffer whose size has an unknown origin: the other
+/// setting, and the way to tell. `knob` is the advised setting and `wanted` its new value. Returns
+/// `None` for other settings and for buffers with a known origin.
+pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
+    let (host, option, sysctl, usual) = match knob {
+        "SO_SNDBUF" | "tcp_wmem" => ("sender", "SO_SNDBUF", "tcp_wmem", "4096 16384 4194304"),
+        "SO_RCVBUF" | "tcp_rmem" => ("receiver", "SO_RCVBUF", "tcp_rmem", "4096 131072 6291456"),
+        _ => return None,
+    };
+    let present = [option, sysctl].map(|name| plan.get(&format!("{host}.{name}")));
+    let present = present
+        .into_iter()
+        .flatten()
+        .find(|value| value.is_either)?;
+    let is_option = present.set.ends_with(option);
+    let bytes: u64 = present.to.rsplit(' ').next()?.parse().ok()?;
+    let most = if is_option { 2 * bytes } else { bytes };
+    let raised = match wanted.parse::<u64>() {
+        Ok(bytes) => {
+            let (first, _) = usual.rsplit_once(' ')?;
+            format!("{first} {}", 2 * bytes)
+        }
+        Err(_) => usual.to_string(),
+    };
+    let tell = format!(
+        "The capture does not show which setting gives the present size: {option} in the program, or \
+         the third value of {sysctl}, the cap of autotuning. `sysctl net.ipv4.{sysctl}` on `{host}` \
+         tells: if its third value is much larger than {most}, the program sets {option}"
+    );
+    Some(match is_option {
+        true => format!(
+            "{tell}; if it is near {most}, change it instead: \
+             `sysctl -w net.ipv4.{sysctl}=\"{raised}\"`."
+        ),
+        false => format!("{tell}, and must leave it unset instead."),
+    })
+}
