@@ -1,6 +1,6 @@
 //! The stacks under test, one file each.
 //!
-//! Rule: code outside this folder does not know the type of a stack; [`start`] selects it by name.
+//! Rule: code outside this folder does not depend on the type of a stack; [`start`] selects it by name.
 
 mod fullpipe;
 #[cfg(feature = "lwip")]

@@ -1,7 +1,8 @@
 //! Memory that this process and the kernel both read and write: rings of frames.
 //!
-//! Rule: each access is checked against the length. Words by which the two sides pass
-//! frames to each other are atomic. This file does not know the layout of a ring.
+//! Rule: each access is checked against the length. The two sides pass frames to
+//! each other with words that are read and written atomically. This file does not depend on the
+//! layout of a ring.
 
 use std::{
     io, mem,

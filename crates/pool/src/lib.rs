@@ -4,7 +4,7 @@
 //! free list and named holders, and the memory promised to peers never exceeds the pool,
 //! unless `pool.overcommit_percent` allows more.
 //!
-//! This crate knows no protocol, reads no clock and draws no entropy.
+//! This crate contains no protocol, reads no clock and draws no entropy.
 //!
 //! ```
 //! use fullpipe_pool::{Holder, Pool, PoolConfig, Stream};

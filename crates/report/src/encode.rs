@@ -2,8 +2,8 @@
 //!
 //! Rule: a column is stored as differences between consecutive values. Each difference is a zigzag
 //! number in groups of seven bits, lowest group first. The columns of a blob follow each other;
-//! the blob is deflated and written in base64. `page/decode.js` decodes the blob and knows the
-//! order of the columns.
+//! the blob is deflated and written in base64. `page/decode.js` decodes the blob and has the
+//! same order of columns.
 
 use fullpipe_diagnose::facts::{
     Bands, BusyPeriods, Endpoint, LinkUsage, Marks, PoolLevels, QueueLevels, RttSamples,

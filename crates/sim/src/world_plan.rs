@@ -25,7 +25,7 @@ use crate::link::{Direction, LinkModel};
 use crate::rule::{Rule, RuleAction};
 use crate::world::World;
 
-/// A world at time zero, and the impairments that it goes through.
+/// A world at time zero, and the impairments that occur later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldPlan {

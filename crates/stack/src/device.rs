@@ -2,7 +2,7 @@
 //!
 //! Rule: one side at a time owns a frame. The stack reads a received frame in
 //! place and writes a frame to be sent into memory that the device lends. This
-//! file does not know the contents of a frame.
+//! file does not depend on the contents of a frame.
 
 use core::fmt;
 

@@ -3,7 +3,7 @@
 //! Rule: the part of a buffer or window that is too small for another segment is not used, and a
 //! peer that delays its ACKs answers every second segment. A small buffer is therefore divided into
 //! segments that fill it, and into an even number of them if this side is the sender. This file
-//! does not know why the buffer is small.
+//! does not depend on the reason for which the buffer is small.
 
 use fullpipe_pool::{Duration, Instant};
 

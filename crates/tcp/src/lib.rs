@@ -1,6 +1,6 @@
 //! One TCP connection: RFC 9293 and its successors.
 //!
-//! Rule: time, memory and random numbers are arguments. A [`Connection`] knows
+//! Rule: time, memory and random numbers are arguments. A [`Connection`] has
 //! no address, no device and no clock. Its owner reports events (`on_…`), takes
 //! the segments to send (`poll_segment`) and learns when to call again
 //! (`next_timeout`).

@@ -71,7 +71,8 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
     }
 }
 
-/// Nearly the smallest time from an ACK to the payload of `end` that the ACK may have released.
+/// Time from an ACK to the payload of `end` that the ACK may have released: nearly the smallest
+/// such time.
 fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
     let mut acked: Option<(u64, u32)> = None;
     let mut least: Option<u64> = None;

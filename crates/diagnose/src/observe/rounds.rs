@@ -563,7 +563,7 @@ impl Rounds {
         is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
     }
 
-    /// The limit of the time of `round` that windows explain.
+    /// The limit that windows show for the time of `round`.
     fn window_limit(
         &self,
         round: &Round,

@@ -150,7 +150,7 @@ pub struct SocketVerdict {
     pub limit: Option<Limit>,
     /// Share of the time with this limit.
     pub share: f64,
-    /// Limit by which the socket limits its peer, and the share of the time with this limit.
+    /// Limit of the receiver with which the socket limits its peer, and its share of the time.
     pub receive_limit: Option<(ReceiveLimit, f64)>,
     /// True if a full congestion window keeps a queue on the path. The path's rate is then the
     /// limit.

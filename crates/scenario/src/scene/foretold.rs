@@ -111,7 +111,7 @@ pub fn can_be_cut(setup: &Setup) -> bool {
 }
 
 /// Returns true if some connections of `setup` may end before the last connection of the first
-/// flow. In this case a part of the transfer need not represent the whole.
+/// flow. In this case, a part of the transfer may not represent the whole.
 pub fn has_early_ends(setup: &Setup) -> bool {
     let is_lasting = |plan: &FlowPlan| matches!(plan.stop, Stop::After(_));
     let is_alone = setup.flows.len() == 1 && setup.flow().count == 1;

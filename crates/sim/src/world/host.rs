@@ -1,6 +1,6 @@
 //! A host: a stack, a device, and the connections of applications.
 //!
-//! Rule: a host knows no other host and no event; `serve.rs` makes it work.
+//! Rule: a host depends on no other host and on no event; `serve.rs` runs it.
 
 use std::net::SocketAddr;
 

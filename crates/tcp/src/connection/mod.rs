@@ -1,4 +1,4 @@
-//! One connection. It knows no address, no device and no clock.
+//! One connection. It has no address, no device and no clock.
 //!
 //! Rule: three kinds of input (`on_segment`, `on_timeout`, the application's calls) change state
 //! and send nothing; one output, `poll_segment`, makes every segment. Windows, limits and traces

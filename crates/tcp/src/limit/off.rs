@@ -1,4 +1,4 @@
-//! The clock of a build without the feature `limit-clock`: it knows the current reason only.
+//! The clock of a build without the feature `limit-clock`: it stores only the current reason.
 //!
 //! Rule: it has the interface of the clock; each time and each number of bytes is 0.
 

@@ -2,7 +2,7 @@
 //! engine for all congestion control algorithms. RFC 8985 (RACK-TLP), RFC 9937
 //! (PRR), RFC 6298 (RTO), RFC 5682 (F-RTO), and undo.
 //!
-//! Rule: this part knows which ranges are outstanding and the status of each; it holds no payload
+//! Rule: this part stores the ranges that are outstanding and the status of each; it holds no payload
 //! and makes no segments. Congestion control decides how much may be in flight. In fast recovery,
 //! PRR decides this unless the algorithm controls recovery.
 

@@ -2,7 +2,7 @@
 //!
 //! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
 //! route like any other. The table also contains the addresses of this host, because a destination
-//! is compared with them first. The table knows no MAC addresses, and no received packet changes it:
+//! is compared with them first. The table contains no MAC addresses, and no received packet changes it:
 //! ICMP redirects are ignored.
 
 use alloc::vec::Vec;

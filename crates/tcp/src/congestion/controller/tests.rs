@@ -300,7 +300,7 @@ fn a_mark_counts_for_the_window_of_data_that_was_in_flight() {
     assert!(controller.on_ack(&marked(), 10 * MSS, window(last + 1)));
 }
 
-/// RFC 3168 §6.1.2: the window of data ends at the `snd_nxt` of the time of the loss, even
+/// RFC 3168 §6.1.2: the window of data ends at the value that `snd_nxt` had at the loss, even
 /// if more was sent and delivered before the loss was repaired.
 #[test]
 fn a_mark_on_the_ack_that_ends_a_recovery_causes_no_reduction() {

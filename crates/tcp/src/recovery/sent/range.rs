@@ -1,6 +1,6 @@
 //! One range of the scoreboard: sequence numbers that left together.
 //!
-//! Rule: a range knows its own status and times. Its links are set and followed by
+//! Rule: a range stores its own status and times. Its links are set and followed by
 //! the scoreboard, its lists and its tree.
 
 use core::ops::Range;
