@@ -23,7 +23,7 @@ pub enum SizedBy {
     Program,
     /// The third value of `tcp_wmem` or `tcp_rmem`, the cap of autotuning.
     Autotuning,
-    /// One of both.
+    /// Unknown: the program's option or the cap of autotuning.
     Either,
 }
 

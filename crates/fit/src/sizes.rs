@@ -1,8 +1,9 @@
 //! Origin of the size of a Linux buffer: an option of the program, or the cap of autotuning.
 //!
-//! Rule: a recording of the socket decides. Without one, the window scale decides for the
-//! receiver, because Linux derives the shift from the largest window that it may ever advertise.
-//! Nothing in a capture decides for the sender. If nothing decides, the origin is [`SizedBy::Either`], and the advice names both settings.
+//! Rule: a recording of the socket shows the origin. Without a recording, the window scale may show
+//! it for the receiver, because Linux derives the shift from the largest window that it may ever
+//! advertise. A capture never shows it for the sender. An unknown origin is [`SizedBy::Either`], and
+//! the advice then names both settings.
 
 use fullpipe_diagnose::observe::WindowScale;
 
@@ -11,8 +12,8 @@ use crate::{
     plan::Plan,
 };
 
-/// Shifts up to this are smaller than those of Linux hosts whose programs set no buffer: the usual
-/// `rmem_max` of 212,992 bytes alone gives a shift of 2.
+/// Largest shift that shows that the program set the buffer. If it did not, the usual `rmem_max` of
+/// 212,992 bytes makes the shift at least 2.
 const PROGRAM_SHIFT: u8 = 1;
 /// Bytes of the largest window with a shift of 0, plus one.
 const UNSCALED: u64 = 1 << 16;
@@ -21,7 +22,7 @@ const UNSCALED: u64 = 1 << 16;
 ///
 /// A receiver without `SO_RCVBUF` takes its shift from the larger one of `tcp_rmem[2]` and
 /// `rmem_max`; a receiver with `SO_RCVBUF` takes it from the window of that buffer. A shift of `s`
-/// stands for 2^(15+s) to 2^(16+s) bytes.
+/// means that this size is 2^(15+s) to 2^(16+s) bytes.
 pub fn of_receive_buffer(evidence: &Evidence<'_>, largest: u64) -> SizedBy {
     let receiver = evidence.observed.sender.other();
     let scale = evidence.observed.directions[receiver.index()].window_scale;
@@ -34,9 +35,9 @@ pub fn of_receive_buffer(evidence: &Evidence<'_>, largest: u64) -> SizedBy {
     evidence.recorded.receive.unwrap_or(unrecorded)
 }
 
-/// The note for an advice that changes a buffer whose size has an unknown origin: the other
-/// setting, and the way to tell. `knob` is the advised setting and `wanted` its new value. Returns
-/// `None` for other settings and for buffers with a known origin.
+/// Returns the note for an advice that changes a buffer whose size has an unknown origin: the other
+/// setting, and the command that shows which setting applies. `knob` is the advised setting and
+/// `wanted` its new value. Returns `None` for other settings and for buffers with a known origin.
 pub fn other_setting(plan: &Plan, knob: &str, wanted: &str) -> Option<String> {
     let (host, option, sysctl, usual) = match knob {
         "SO_SNDBUF" | "tcp_wmem" => ("sender", "SO_SNDBUF", "tcp_wmem", "4096 16384 4194304"),

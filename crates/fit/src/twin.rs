@@ -34,7 +34,7 @@ const WORTH: f64 = 0.1;
 /// this.
 const SIMPLER: f64 = 0.02;
 
-/// The way to tell the present congestion control.
+/// Note that says how to find out the present congestion control.
 const ALGORITHM: &str = "The capture does not name the present congestion control. `ss -ti` on that \
                          host prints it; if it is the advised one already, no setting of a host helps.";
 
@@ -266,8 +266,8 @@ impl CaptureTwin {
         })
     }
 
-    /// Adds a note to each setting of the advice whose present value the capture does not show: the
-    /// way to tell it, and the other setting that may be the cause.
+    /// Adds a note to each setting of the advice whose present value the capture does not show. The
+    /// note says how to find out the value, and names the other setting that may be the cause.
     fn with_other_settings(&self, mut explained: Explanation) -> Explanation {
         let Explanation {
             settings, parts, ..

@@ -53,8 +53,8 @@ const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
 
-/// A receive window that is full for less than the time that windows explain, divided by this
-/// value, is not the limit.
+/// A receive window is not the limit of a round trip if it is full for less than the time that
+/// windows explain, divided by this value.
 const FILLED: u64 = 4;
 
 /// The cause of a piece of a wait.
@@ -343,7 +343,7 @@ impl Rounds {
     }
 
     /// Notes a wait that a window ended. `is_filled` is true if the receive window had no room for a
-    /// segment in a part of the wait.
+    /// segment during a part of the wait.
     pub fn on_wait(&mut self, is_filled: bool) {
         self.current.waits += 1;
         self.current.filled += u32::from(is_filled);

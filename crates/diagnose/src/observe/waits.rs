@@ -640,8 +640,8 @@ impl Waits {
         }
     }
 
-    /// The cause of a piece that began at `from` and whose own state allowed more to be sent. No
-    /// timer ended the wait.
+    /// The cause of a piece that began at `from`. The state at its start allowed more to be sent,
+    /// and no timer ended the wait.
     fn open(&self, piece: &Piece, from: u64, sent: &SegmentSent, general: Cause) -> Cause {
         let gap = self.now - self.wait.since;
         match () {

@@ -1,5 +1,5 @@
-//! Tests of the causes that explanations of twins name, where a capture leaves two settings open or
-//! the path costs more than a host can save.
+//! Tests of the causes that explanations of twins name, if a capture does not show which of two
+//! settings applies, or if the path costs more time than a setting of a host can save.
 
 use std::ops::ControlFlow;
 
@@ -83,9 +83,9 @@ fn advised(verdict: &Explanation) -> Vec<(String, String)> {
         .collect()
 }
 
-/// A Linux host whose program sets SO_RCVBUF takes its shift from that buffer. A shift of 7 is that
-/// of a host that allows windows of 4 MB, so small windows show a cap of autotuning, and to leave
-/// SO_RCVBUF unset helps nothing.
+/// A Linux host whose program sets SO_RCVBUF takes its shift from that buffer. With a shift of 7 the
+/// host may advertise windows of 4 MB. Small windows then show a cap of autotuning, and leaving
+/// SO_RCVBUF unset does not help.
 #[test]
 fn a_shift_for_larger_windows_shows_a_cap_of_autotuning() {
     let twin = fitted_with(&with_shift(SMALL_WINDOW, 7), RecordedSizes::default());
@@ -106,8 +106,8 @@ fn a_shift_for_larger_windows_shows_a_cap_of_autotuning() {
     assert!(limit.contains("SO_RCVBUF = 24576"), "{limit}");
 }
 
-/// A capture does not show which setting limits a send buffer, so the advice has both and the way
-/// to tell. The second setting helps if a cap of autotuning is the limit.
+/// A capture does not show which setting limits a send buffer, so the advice has both settings, and
+/// the command that shows which of them applies. The second setting helps if a cap of autotuning is the limit.
 #[test]
 fn an_advice_for_a_send_buffer_has_both_settings() {
     let verdict = explained(&fitted(SMALL_BUFFER, "linux", View::Sender));
@@ -129,7 +129,7 @@ fn an_advice_for_a_send_buffer_has_both_settings() {
     assert!(after > 2.0 * before, "{before}, then {after}: {notes}");
 }
 
-/// A recorded socket decides between both settings.
+/// A recorded socket shows which of the two settings applies.
 #[test]
 fn a_recorded_socket_decides_which_setting_limits_a_buffer() {
     let all = segments(SMALL_BUFFER, View::Sender);
@@ -148,8 +148,8 @@ fn a_recorded_socket_decides_which_setting_limits_a_buffer() {
     }
 }
 
-/// Random losses are the cause; the congestion control, of which the capture shows only the
-/// response, is what a host can change.
+/// Random losses are the cause. A host can change only its congestion control, and the capture
+/// shows only the response of that algorithm.
 #[test]
 fn random_losses_are_named_with_what_a_host_can_do() {
     for algorithm in ["cubic", "newreno"] {
