@@ -6,8 +6,8 @@
 #
 #     examples/captures/send-buffer.sh target/release/fullpipe
 #
-# gso_max_segs 1 turns segmentation offload off, as on the interfaces of the document's time. With it a
-# kernel puts 64 KB into a send buffer of 16 KB, and the buffer is no limit.
+# gso_max_segs 1 turns segmentation offload off, as on the interfaces of the document's time. With
+# offload, a kernel puts 64 KB into a send buffer of 16 KB, and the buffer is not the limit.
 set -eu
 fullpipe=${1:-target/release/fullpipe}
 out=$(dirname "$0")/send-buffer.pcap.gz

@@ -73,7 +73,7 @@ class Stack {
     return this.panes.find(({ graph }) => graph.id === id);
   }
 
-  // The bands that graphs are shaded by and that a click on a graph explains.
+  // The bands that shade the graphs. A click on a graph explains the band at this place.
   get bands() {
     return this.model[this.settings.bands] ?? this.model.limits;
   }
