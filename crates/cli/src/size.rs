@@ -2,6 +2,8 @@
 //!
 //! Rule: wrong arguments are refused before the first run. `fullpipe-lab` does the search.
 
+use std::ops::ControlFlow;
+
 use fullpipe_lab::{SizeError, SizeRequest, SizedPath, size_text};
 
 use crate::{
@@ -40,7 +42,10 @@ pub fn run(arguments: &SizeArguments, terminal: &Terminal) -> Result<(), Failure
     };
     let progress =
         Progress::new(terminal, "size", vec![String::new()]).ending_on_interrupt(String::new)?;
-    let size = fullpipe_lab::size(&request, &|share| progress.advance(0, share));
+    let size = fullpipe_lab::size(&request, &|share| {
+        progress.advance(0, share);
+        ControlFlow::Continue(())
+    });
     drop(progress);
     let size = size.map_err(|error| match error {
         SizeError::Setting(_) => Failure::usage(format!("--set: {error}")),

@@ -5,19 +5,17 @@
 //! makes the twin (simulated copy) of one connection.
 
 mod account;
-mod captures;
-mod connections;
+mod conditions;
 mod live;
 mod merged;
-mod pictures;
 mod recordings;
 mod records;
 mod table;
-mod tables;
 mod twin;
 
-use std::path::Path;
+use std::{ops::ControlFlow, path::Path};
 
+use fullpipe_captures::{Capture, Connections, Opened, TwinAnswer, connection_tables, run_facts};
 use fullpipe_diagnose::{
     capture::{CaptureWarning, FlowFilter},
     facts::captured_ends,
@@ -31,10 +29,7 @@ use crate::{
     output::{Terminal, print},
     progress::Progress,
 };
-use captures::{Capture, Opened};
-use connections::Connections;
 use recordings::Recording;
-use twin::TwinAnswer;
 
 /// The captures and recordings that were read.
 struct Inputs {
@@ -51,7 +46,7 @@ pub fn run(arguments: &WhyArguments, terminal: &Terminal) -> Result<(), Failure>
     let mut inputs = Inputs {
         captures: Vec::new(),
         recordings: Vec::new(),
-        connections: Connections::new(arguments.flow),
+        connections: Connections::new(arguments.flow, Connections::ROWS),
         are_all_read: true,
     };
     if let Some(interface) = &arguments.interface {
@@ -85,12 +80,18 @@ fn read_files(
     let mut failures = Vec::new();
     for (place, path) in arguments.files.iter().enumerate() {
         let name = names[place].as_str();
-        let advance = |share: f64| progress.advance(place, share);
+        let advance = |share: f64| {
+            progress.advance(place, share);
+            match stop.is_raised() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
         let filter = arguments.filter.as_ref();
         if let Err(why) = read_file(path, name, filter, inputs, &advance, stop) {
             failures.push(format!("{name}: {why}"));
         }
-        advance(1.0);
+        progress.advance(place, 1.0);
         if stop.is_raised() {
             break;
         }
@@ -111,7 +112,7 @@ fn read_file(
     name: &str,
     filter: Option<&FlowFilter>,
     inputs: &mut Inputs,
-    advance: &dyn Fn(f64),
+    advance: &dyn Fn(f64) -> ControlFlow<()>,
     stop: &Stop,
 ) -> Result<(), String> {
     match Opened::open(path)?.recording() {
@@ -121,7 +122,8 @@ fn read_file(
         }
         Err(capture) => {
             let connections = &mut inputs.connections;
-            let (counters, warnings) = captures::read(capture, filter, connections, advance, stop)?;
+            let read = fullpipe_captures::read(capture, filter, connections, advance);
+            let (counters, warnings) = read?;
             inputs.captures.push(Capture::new(name, counters, warnings));
             connections.next_capture();
         }
@@ -160,9 +162,12 @@ impl<'a> Files<'a> {
         }
         if let Some(folder) = &self.tables {
             let rows = connections.sorted();
-            folder.write("connections", &records::table(captures, &rows))?;
+            folder.write(
+                "connections",
+                &fullpipe_captures::connections(captures, &rows),
+            )?;
             if let Some((flow, log)) = one {
-                for (name, table) in tables::of(log, &flow.outcome) {
+                for (name, table) in connection_tables(log, &flow.outcome) {
                     folder.write(name, &table)?;
                 }
             }
@@ -173,7 +178,7 @@ impl<'a> Files<'a> {
                 Some((_, Ok(merged))) => merged.ends(),
                 Some((_, Err(_))) | None => captured_ends(log, &flow.outcome),
             };
-            let run = pictures::run(name, flow, ends, log.omitted(), twin);
+            let run = run_facts(name, flow, ends, log.omitted(), twin);
             self.pictures.write_run(&run)?;
         }
         Ok(())
@@ -237,9 +242,9 @@ fn show(
     }
     if arguments.csv {
         warn(captures);
-        return print(&records::table(captures, &rows).csv());
+        return print(&fullpipe_captures::connections(captures, &rows).csv());
     }
-    let verdict = twin.map_or(String::new(), |twin| twin.verdict(layout));
+    let verdict = twin.map_or(String::new(), |twin| twin::verdict(twin, layout));
     if let Some(flow) = connections.full().filter(|_| arguments.brief) {
         warn(captures);
         return print(&account::brief(flow, &verdict, layout));
@@ -256,7 +261,7 @@ fn show(
         Some(flow) => {
             text += &account::text(flow, &verdict, layout);
             text += &merged::text(captures, connections, layout);
-            text += &twin.map_or(String::new(), |twin| twin.beside(layout));
+            text += &twin.map_or(String::new(), |twin| twin::beside(twin, layout));
             if !recordings.is_empty() {
                 text += &recordings::beside(recordings, connections, layout);
             }
@@ -303,7 +308,7 @@ fn conclude(arguments: &WhyArguments, inputs: &Inputs) -> Result<(), Failure> {
                     .map(|capture| format!("{}: partial", capture.name))
                     .collect()
             }
-            condition => connections.meeting(condition),
+            condition => conditions::meeting(connections, condition),
         };
         lines.extend(recordings::meeting(recordings, condition));
         is_met |= !lines.is_empty();

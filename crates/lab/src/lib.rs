@@ -102,14 +102,14 @@ pub use knobs_page::knobs_markdown;
 pub use matrix_text::{matrix_json, matrix_text};
 pub use outline::{Outline, OutlineRow};
 pub use processor_time::{ProcessorClock, ProcessorTime};
-pub use records::{Column, Records, Values};
+pub use records::{Column, Records, Values, of_explanations};
 pub use reference::{FigureKind, FigureResult, PublishedRow, Reference};
 pub use reference_page::reference_markdown;
 pub use report::{JSON_SCHEMA, Report, RowReport, json_array};
 pub use run::{RunError, RunOptions, run, run_by_row};
 pub use size::{
-    AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeRequest, SizedPath,
-    Split, size, size_text,
+    AmpleResult, CurvePoint, Divided, HostRole, KnobSize, Size, SizeError, SizeProgress,
+    SizeRequest, SizedPath, Split, size, size_text,
 };
 pub use sweep::{Axis, SweepError, sweep};
 pub use table::{ColumnError, Columns, TablePrinter, WIDE, text as report_text};

@@ -5,8 +5,13 @@
 //! numbers if all its values are numbers with one unit, otherwise a column of text. Nothing is
 //! computed here.
 
+mod observed;
+mod tables;
+
 #[cfg(test)]
 mod tests;
+
+pub use tables::of_explanations;
 
 use fullpipe_explain::Explanation;
 use fullpipe_scenario::{

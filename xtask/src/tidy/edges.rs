@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 21] = [
+const DRAWN: [(&str, &[&str]); 22] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -53,6 +53,7 @@ const DRAWN: [(&str, &[&str]); 21] = [
             "fullpipe-wire",
         ],
     ),
+    ("fullpipe-captures", &CAPTURE_CRATES),
     ("fullpipe-kernels", &KERNEL_CRATES),
     ("fullpipe-diagnose", &CORE_CRATES),
     ("fullpipe-report", &["fullpipe-diagnose"]),
@@ -114,6 +115,13 @@ const ENGINE_CRATES: [&str; 8] = [
     "fullpipe-scenario",
     "fullpipe-explain",
 ];
+const CAPTURE_CRATES: [&str; 5] = [
+    "fullpipe",
+    "fullpipe-diagnose",
+    "fullpipe-explain",
+    "fullpipe-fit",
+    "fullpipe-lab",
+];
 const KERNEL_CRATES: [&str; 12] = [
     "fullpipe-wire",
     "fullpipe-pool",
@@ -128,7 +136,8 @@ const KERNEL_CRATES: [&str; 12] = [
     "fullpipe-fit",
     "fullpipe-lab",
 ];
-const ALL_CRATES: [&str; 18] = [
+const ALL_CRATES: [&str; 19] = [
+    "fullpipe-captures",
     "fullpipe-wire",
     "fullpipe-pool",
     "fullpipe-tcp",

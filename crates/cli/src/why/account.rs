@@ -3,6 +3,7 @@
 //! Rule: all values come from the analysis. A value that the analysis does not have is omitted
 //! or called unknown.
 
+use fullpipe_captures::limit_words;
 use fullpipe_diagnose::{
     capture::{EndedFlow, FlowEnding},
     inferred::Confidence,
@@ -12,8 +13,6 @@ use fullpipe_lab::{
     layout::{Layout, Tone},
     units::{grouped, rate_text, seconds_text},
 };
-
-use super::table::words;
 
 /// Most episodes that are printed.
 const EPISODES: usize = 20;
@@ -75,7 +74,7 @@ fn limit(seen: &ObservedConnection, layout: Layout) -> String {
     };
     format!(
         "{} for {:.0} % of the time ({confidence} confidence)",
-        layout.paint(Tone::Limit, &words(limit.name())),
+        layout.paint(Tone::Limit, &limit_words(limit.name())),
         share * 100.0
     )
 }
@@ -302,7 +301,7 @@ fn account(out: &mut String, seen: &ObservedConnection, layout: Layout) {
         let (time, bytes) = part.map_or((0.0, 0), |(_, time, bytes)| (time.as_secs_f64(), bytes));
         *out += &format!(
             "  {:30} {:>10} {:>5.1} % {:>14}\n",
-            words(limit.name()),
+            limit_words(limit.name()),
             seconds_text(time),
             share * 100.0,
             grouped(bytes)

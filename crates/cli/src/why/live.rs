@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use fullpipe_captures::{Capture, Connections};
 use fullpipe_diagnose::capture::{
     CaptureCounters, CaptureWarning, Dissector, FlowFilter, FlowLimits, FlowTable, Frame, LinkType,
     Passage,
@@ -12,7 +13,6 @@ use fullpipe_diagnose::capture::{
 use fullpipe_host::{SniffedPacket, Sniffer};
 use fullpipe_perf::Stop;
 
-use super::{captures::Capture, connections::Connections};
 use crate::failure::Failure;
 
 /// Bytes of each packet that are captured; they are enough for all headers.

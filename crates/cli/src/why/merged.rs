@@ -3,14 +3,13 @@
 //! Rule: each capture is called by its name on the command line. The assumption about the clocks
 //! is printed.
 
+use fullpipe_captures::{Capture, Connections};
 use fullpipe_diagnose::merge::{MergeFacts, PassageFacts};
 use fullpipe_lab::{
     layout::{Layout, Tone},
     units::{grouped, rate_text, seconds_text},
 };
 use serde::Serialize;
-
-use super::{captures::Capture, connections::Connections};
 
 /// Most losses that are printed.
 const LOSSES: usize = 10;

@@ -5,6 +5,7 @@
 
 use std::{io::BufRead, net::SocketAddr};
 
+use fullpipe_captures::{Connections, Row, limit_words};
 use fullpipe_diagnose::{
     observe::SeenLimit,
     socket::{
@@ -20,10 +21,7 @@ use fullpipe_lab::{
 use fullpipe_perf::Stop;
 use serde::Serialize;
 
-use super::{
-    connections::{Connections, LINES_MAX, Row},
-    table::words,
-};
+use super::conditions::LINES_MAX;
 use crate::arguments::ConnectionCondition;
 use crate::watch::{json::SocketJson, verdict::verdict_text};
 
@@ -237,7 +235,7 @@ fn accounts_text(accounts: &AccountsBeside, layout: Layout) -> String {
         let percent = |seconds: f64| format!("{:.1} %", seconds / accounts.seconds * 100.0);
         out += &format!(
             "  {:30} {:>10} {:>10}\n",
-            words(part.limit.name()),
+            limit_words(part.limit.name()),
             percent(part.capture_s),
             percent(part.kernel_s)
         );
@@ -258,8 +256,8 @@ fn accounts_text(accounts: &AccountsBeside, layout: Layout) -> String {
             "{} to {}: {} by the capture, {} by the kernel",
             time(one.at_ns),
             time(one.end_ns),
-            words(one.capture.name()),
-            words(one.kernel.name())
+            limit_words(one.capture.name()),
+            limit_words(one.kernel.name())
         );
         layout.paragraph(&mut out, "  - ", 4, &text);
     }
@@ -278,12 +276,12 @@ pub fn lines(recordings: &[Recording], rows: &[Row], layout: Layout) -> String {
         let own = row
             .limit
             .map_or("unknown".to_string(), |(limit, share, _)| {
-                format!("{} {:.0} %", words(limit.name()), share * 100.0)
+                format!("{} {:.0} %", limit_words(limit.name()), share * 100.0)
             });
         let text = format!(
             "{}: {own} by the capture, {} {:.0} % by the kernel",
             row.number,
-            words(limit.name()),
+            limit_words(limit.name()),
             share * 100.0
         );
         layout.paragraph(&mut out, "  ", 4, &text);

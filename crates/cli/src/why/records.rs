@@ -1,22 +1,19 @@
-//! Connections for programs: JSON, CSV and Parquet.
+//! Connections for programs, as JSON.
 //!
 //! Rule: each name ends in its unit, as `docs/json.md` describes.
 
+use fullpipe_captures::{Capture, Connections, Row, TwinAnswer, ending_name};
 use fullpipe_diagnose::{
-    capture::{CaptureWarning, FlowEnding},
-    inferred::Confidence,
-    observe::ObservedConnection,
+    capture::CaptureWarning, inferred::Confidence, observe::ObservedConnection,
     socket::AccountsBeside,
 };
-use fullpipe_lab::{Column, JSON_SCHEMA, Records, Values};
+use fullpipe_lab::JSON_SCHEMA;
 use serde::Serialize;
 
 use super::{
-    captures::Capture,
-    connections::{Connections, Row},
     merged::{self, JsonMerge},
     recordings::{self, JsonMatched, JsonRecording, Recording},
-    twin::{JsonTwin, TwinAnswer},
+    twin::{self, JsonTwin},
 };
 use crate::failure::Failure;
 
@@ -86,17 +83,6 @@ struct JsonConnection<'a> {
     shares: &'a fullpipe_diagnose::account::Shares<fullpipe_diagnose::observe::SeenLimit>,
 }
 
-const fn ending(ending: FlowEnding) -> &'static str {
-    match ending {
-        FlowEnding::Closed => "closed",
-        FlowEnding::Reset => "reset",
-        FlowEnding::Replaced => "replaced",
-        FlowEnding::Idle => "idle",
-        FlowEnding::Crowded => "crowded",
-        FlowEnding::CaptureEnd => "capture_end",
-    }
-}
-
 /// Returns one JSON object: captures, connections, and the whole result of one connection.
 pub fn json(
     captures: &[Capture],
@@ -112,7 +98,7 @@ pub fn json(
         connections: rows.iter().map(row).collect(),
         connections_left_out: connections.distinct() - rows.len() as u64,
         observed: connections.full().map(|flow| &flow.outcome),
-        twin: twin.map(TwinAnswer::json),
+        twin: twin.map(twin::json),
         recordings: recordings::json(recordings),
         accounts: recordings::json_beside(recordings, connections),
         merge: merged::json(captures, connections),
@@ -168,7 +154,7 @@ fn connection<'a>(
             .limit
             .map(|(.., confidence)| confidence == Confidence::High),
         lost_s: row.lost_s,
-        ending: ending(row.ending),
+        ending: ending_name(row.ending),
         socket: recordings::json_matched(recordings, row),
         shares: &row.shares,
     }
@@ -180,49 +166,4 @@ fn file<'a>(captures: &'a [Capture], row: &Row) -> &'a str {
     captures
         .get(row.capture)
         .map_or("", |capture| &capture.name)
-}
-
-/// Returns a record for each connection, for CSV and Parquet.
-pub fn table(captures: &[Capture], rows: &[Row]) -> Records {
-    let words = |name: &str, of: &dyn Fn(&Row) -> String| Column {
-        name: name.to_string(),
-        values: Values::Text(rows.iter().map(of).collect()),
-    };
-    let whole = |name: &str, of: &dyn Fn(&Row) -> u64| Column {
-        name: name.to_string(),
-        values: Values::Whole(rows.iter().map(|row| Some(of(row))).collect()),
-    };
-    let decimal = |name: &str, of: &dyn Fn(&Row) -> Option<f64>| Column {
-        name: name.to_string(),
-        values: Values::Decimal(rows.iter().map(of).collect()),
-    };
-    let columns = vec![
-        whole("number", &|row| row.number),
-        words("file", &|row| file(captures, row).to_string()),
-        words("sender", &|row| row.sender.to_string()),
-        words("receiver", &|row| row.receiver.to_string()),
-        decimal("began_s", &|row| Some(row.began_ns as f64 / 1e9)),
-        decimal("elapsed_s", &|row| Some(row.seconds)),
-        whole("segments", &|row| row.segments),
-        whole("data_segments", &|row| row.data_segments),
-        whole("payload_bytes", &|row| row.bytes),
-        decimal("goodput_mbps", &|row| Some(row.goodput_bps / 1e6)),
-        decimal("base_rtt_ms", &|row| row.rtt_s.map(|seconds| seconds * 1e3)),
-        whole("retransmitted_segments", &|row| row.retransmitted),
-        words("limit", &|row| {
-            row.limit.map_or("", |(limit, ..)| limit.name()).to_string()
-        }),
-        decimal("limit_share", &|row| row.limit.map(|(_, share, _)| share)),
-        words("confidence", &|row| match row.limit {
-            Some((.., Confidence::High)) => "high".to_string(),
-            Some(_) => "low".to_string(),
-            None => String::new(),
-        }),
-        decimal("lost_s", &|row| Some(row.lost_s)),
-        words("ending", &|row| ending(row.ending).to_string()),
-    ];
-    Records {
-        columns,
-        count: rows.len(),
-    }
 }

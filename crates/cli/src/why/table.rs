@@ -3,15 +3,11 @@
 //! Rule: if lines are too narrow for all columns, whole columns are omitted, and no
 //! column is cut.
 
+use fullpipe_captures::{Capture, Connections, Row, limit_words};
 use fullpipe_diagnose::inferred::Confidence;
 use fullpipe_lab::{
     layout::{Layout, Tone},
     units::{grouped, rate_text, seconds_text},
-};
-
-use super::{
-    captures::Capture,
-    connections::{Connections, Row},
 };
 
 /// Spaces between columns.
@@ -122,12 +118,11 @@ fn limit(row: &Row) -> String {
         Confidence::High => "",
         _ => "?",
     };
-    format!("{}{doubt} {:.0} %", words(limit.name()), share * 100.0)
-}
-
-/// Returns the name of a limit for use in a sentence.
-pub fn words(name: &str) -> String {
-    name.replace('_', " ")
+    format!(
+        "{}{doubt} {:.0} %",
+        limit_words(limit.name()),
+        share * 100.0
+    )
 }
 
 /// Returns the table of the connections: at most `top` of them, or all if `top` is 0.

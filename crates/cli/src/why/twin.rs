@@ -1,14 +1,13 @@
-//! The twin of one connection: an experiment that behaves like the connection, and its verdict.
+//! The twin of one connection, as text and as JSON.
 //!
 //! Rule: a twin that does not reproduce the capture gives no advice; its differences are printed.
-//! `fullpipe-fit` fits and compares, `fullpipe-explain` tries the changes.
+//! `fullpipe-captures` makes the twin.
 
 use std::{io::Write, ops::ControlFlow, path::Path};
 
+use fullpipe_captures::{Connections, TwinAnswer, limit_words};
 use fullpipe_explain::Explanation;
-use fullpipe_fit::{
-    Basis, Candidate, CaptureTwin, Compared, Figures, FitOptions, FittedValue, fit,
-};
+use fullpipe_fit::{Basis, Candidate, Compared, Figures, FittedValue};
 use fullpipe_lab::{
     WholeFile,
     layout::{Layout, Tone},
@@ -18,28 +17,14 @@ use fullpipe_lab::{
 use fullpipe_perf::Stop;
 use serde::Serialize;
 
-use super::{
-    connections::Connections,
-    recordings::{self, Recording},
-    table::words,
-};
+use super::recordings::{self, Recording};
 use crate::{arguments::WhyArguments, failure::Failure, output::Terminal, progress::Progress};
 
-/// Seed of the runs.
-const SEED: u64 = 1;
-/// Share of the fit in the whole work, for the progress bar.
-const FIT: f64 = 0.3;
 /// Candidates (experiments that may behave like the connection) with a smaller likelihood are
 /// omitted.
 const LEAST_ODDS: f64 = 0.05;
 /// Limits are omitted if their share is smaller than this in both capture and twin.
 const LEAST_SHARE: f64 = 0.01;
-
-/// The twin of a connection, or the reason for which it has no twin.
-pub struct TwinAnswer {
-    preset: &'static str,
-    found: Result<(CaptureTwin, Result<Explanation, String>), String>,
-}
 
 /// The twin in the output of `--json`.
 #[derive(Serialize)]
@@ -74,15 +59,15 @@ pub fn of(
     recordings: &[Recording],
 ) -> Result<Option<TwinAnswer>, Failure> {
     let preset = fullpipe::presets::find(&arguments.preset).map_err(Failure::usage)?;
-    let one = connections.full().zip(connections.log());
-    let Some((flow, log)) = one.filter(|_| !arguments.quick && !arguments.csv) else {
+    let is_one = connections.log().is_some();
+    if !is_one || arguments.quick || arguments.csv {
         return match &arguments.scenario {
             None => Ok(None),
             Some(_) => Err(Failure::usage(
                 "--scenario needs one connection: name it with --flow N",
             )),
         };
-    };
+    }
     let stop = Stop::on_interrupt()?;
     let progress = Progress::new(terminal, "twin", vec![String::new()]);
     let advance = |share: f64| {
@@ -92,177 +77,137 @@ pub fn of(
             false => ControlFlow::Continue(()),
         }
     };
-    let seen = &flow.outcome;
-    let [sender, receiver] = [seen.sender, seen.sender.other()].map(|end| flow.key.address(end));
-    let options = FitOptions {
-        preset,
-        title: format!("Twin of the connection {sender} > {receiver} in a capture"),
-        seed: SEED,
-        recorded: connections
-            .full_row()
-            .map(|row| recordings::sizes(recordings, &row))
-            .unwrap_or_default(),
-    };
-    let fitted = fit(seen, log, &options, &|share| advance(share * FIT));
-    let found = match fitted {
-        Ok(twin) => twin
-            .explain(&|share| advance(FIT + share * (1.0 - FIT)))
-            .map(|explanation| (twin, explanation))
-            .map_err(|failure| failure.to_string()),
-        Err(failure) => Err(failure.to_string()),
-    };
+    let recorded = connections.full_row();
+    let recorded = recorded.map(|row| recordings::sizes(recordings, &row));
+    let recorded = recorded.unwrap_or_default();
+    let answer = fullpipe_captures::twin(connections, preset, recorded, &advance);
     drop(progress);
     if stop.is_raised() {
         return Err(Failure::Interrupted(
             "the twin was not finished".to_string(),
         ));
     }
-    let answer = TwinAnswer {
-        preset: preset.name,
-        found,
-    };
-    if let Some(path) = &arguments.scenario {
-        answer.save(path)?;
+    if let (Some(path), Some(answer)) = (&arguments.scenario, &answer) {
+        save(answer, path)?;
     }
-    Ok(Some(answer))
+    Ok(answer)
 }
 
-impl TwinAnswer {
-    fn save(&self, path: &Path) -> Result<(), Failure> {
-        let shown = path.display();
-        let (twin, _) = self.found.as_ref().map_err(|why| {
-            Failure::failed(format!("--scenario {shown}: there is no twin: {why}"))
-        })?;
-        let text = twin.file();
-        let created = WholeFile::create_new(path).and_then(|created| {
-            created.writer().write_all(text.as_bytes())?;
-            created.finish()
-        });
-        created.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
-                "--scenario {shown}: the file exists; choose another name"
-            )),
-            _ => Failure::failed(format!("--scenario {shown}: {error}")),
-        })
-    }
+fn save(answer: &TwinAnswer, path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    let (twin, _) = answer
+        .found
+        .as_ref()
+        .map_err(|why| Failure::failed(format!("--scenario {shown}: there is no twin: {why}")))?;
+    let text = twin.file();
+    let created = WholeFile::create_new(path).and_then(|created| {
+        created.writer().write_all(text.as_bytes())?;
+        created.finish()
+    });
+    created.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::usage(format!(
+            "--scenario {shown}: the file exists; choose another name"
+        )),
+        _ => Failure::failed(format!("--scenario {shown}: {error}")),
+    })
+}
 
-    /// The twin; `None` if the connection has no twin.
-    pub fn fitted(&self) -> Option<&CaptureTwin> {
-        self.found.as_ref().ok().map(|(twin, _)| twin)
-    }
-
-    /// The explanation of the twin; `None` if it does not apply to the connection.
-    pub fn explained(&self) -> Option<&Explanation> {
-        let (_, explanation) = self.found.as_ref().ok()?;
-        explanation.as_ref().ok()
-    }
-
-    /// The reason for which there is no explanation, as a sentence.
-    pub fn doubt(&self) -> Option<String> {
-        match &self.found {
-            Err(why) => Some(format!("There is no twin: {why}.")),
-            Ok((_, Err(why))) => Some(format!("The twin gives no advice: {why}.")),
-            Ok((_, Ok(_))) => None,
+/// Returns the verdict of the twin, or the reason for which the connection has no verdict.
+pub fn verdict(answer: &TwinAnswer, layout: Layout) -> String {
+    let mut out = String::new();
+    match &answer.found {
+        Err(why) => layout.field(&mut out, "Twin", &format!("none: {why}.")),
+        Ok((twin, Ok(explanation))) => {
+            out += &verdict_text(&explanation.parts, layout);
+            let compared = twin.compared;
+            let how = format!(
+                "an experiment fitted to this capture. Its goodput differs by {:+.1} %, and its limit differs for {:.0} % of the time. The simulator ran it with the changes.",
+                compared.goodput_error * 100.0,
+                compared.account_error * 100.0
+            );
+            layout.field(&mut out, "Twin", &how);
+        }
+        Ok((_, Err(why))) => {
+            let text = format!("{}: {why}.", layout.paint(Tone::Doubtful, "no advice"));
+            layout.field(&mut out, "Twin", &text);
         }
     }
+    out + "\n"
+}
 
-    /// Returns the verdict of the twin, or the reason for which the connection has no verdict.
-    pub fn verdict(&self, layout: Layout) -> String {
-        let mut out = String::new();
-        match &self.found {
-            Err(why) => layout.field(&mut out, "Twin", &format!("none: {why}.")),
-            Ok((twin, Ok(explanation))) => {
-                out += &verdict_text(&explanation.parts, layout);
-                let compared = twin.compared;
-                let how = format!(
-                    "an experiment fitted to this capture. Its goodput differs by {:+.1} %, and its limit differs for {:.0} % of the time. The simulator ran it with the changes.",
-                    compared.goodput_error * 100.0,
-                    compared.account_error * 100.0
-                );
-                layout.field(&mut out, "Twin", &how);
-            }
-            Ok((_, Err(why))) => {
-                let text = format!("{}: {why}.", layout.paint(Tone::Doubtful, "no advice"));
-                layout.field(&mut out, "Twin", &text);
-            }
-        }
-        out + "\n"
+/// Returns a comparison of capture and twin, and the fitted values.
+pub fn beside(answer: &TwinAnswer, layout: Layout) -> String {
+    let Ok((twin, _)) = &answer.found else {
+        return String::new();
+    };
+    let mut out = String::new();
+    let heading = format!("{:30} {:>14} {:>14}", "", "capture", "twin");
+    out += &format!("\n  {}\n", layout.paint(Tone::Heading, &heading));
+    for (name, capture, run) in lines(&twin.capture, &twin.twin) {
+        out += &format!("  {name:30} {capture:>14} {run:>14}\n");
     }
-
-    /// Returns a comparison of capture and twin, and the fitted values.
-    pub fn beside(&self, layout: Layout) -> String {
-        let Ok((twin, _)) = &self.found else {
-            return String::new();
+    out.push('\n');
+    let text = format!(
+        "The hosts of the twin have the preset `{}`, and from the capture:",
+        answer.preset
+    );
+    layout.paragraph(&mut out, "", 0, &text);
+    for value in &twin.plan.values {
+        let FittedValue {
+            set,
+            to,
+            basis,
+            why,
+            ..
+        } = value;
+        let doubt = match basis {
+            Basis::Seen | Basis::Inferred => basis.name().to_string(),
+            Basis::Guessed | Basis::Assumed => layout.paint(Tone::Doubtful, basis.name()),
         };
-        let mut out = String::new();
-        let heading = format!("{:30} {:>14} {:>14}", "", "capture", "twin");
-        out += &format!("\n  {}\n", layout.paint(Tone::Heading, &heading));
-        for (name, capture, run) in lines(&twin.capture, &twin.twin) {
-            out += &format!("  {name:30} {capture:>14} {run:>14}\n");
-        }
-        out.push('\n');
-        let text = format!(
-            "The hosts of the twin have the preset `{}`, and from the capture:",
-            self.preset
-        );
+        layout.paragraph(&mut out, "  ", 4, &format!("{set} = {to} ({doubt}: {why})"));
+    }
+    let rivals = rivals(&twin.candidates);
+    if !rivals.is_empty() {
+        let own = twin.candidates[0].odds * 100.0;
+        let text = format!("The odds of this twin are {own:.0} %. Also tried: {rivals}.");
         layout.paragraph(&mut out, "", 0, &text);
-        for value in &twin.plan.values {
-            let FittedValue {
-                set,
-                to,
-                basis,
-                why,
-                ..
-            } = value;
-            let doubt = match basis {
-                Basis::Seen | Basis::Inferred => basis.name().to_string(),
-                Basis::Guessed | Basis::Assumed => layout.paint(Tone::Doubtful, basis.name()),
+    }
+    out
+}
+
+/// Returns a text about the candidates that are nearly as likely as the twin; empty if there
+/// are none.
+fn rivals(candidates: &[Candidate]) -> String {
+    let rivals = candidates.iter().skip(1);
+    let likely = rivals.filter(|one| one.odds >= LEAST_ODDS);
+    let names: Vec<String> = likely
+        .map(|one| {
+            let name = match one.name.as_str() {
+                "" => "the first estimate",
+                name => name,
             };
-            layout.paragraph(&mut out, "  ", 4, &format!("{set} = {to} ({doubt}: {why})"));
-        }
-        let rivals = Self::rivals(&twin.candidates);
-        if !rivals.is_empty() {
-            let own = twin.candidates[0].odds * 100.0;
-            let text = format!("The odds of this twin are {own:.0} %. Also tried: {rivals}.");
-            layout.paragraph(&mut out, "", 0, &text);
-        }
-        out
-    }
+            format!("{name} ({:.0} %)", one.odds * 100.0)
+        })
+        .collect();
+    names.join(", ")
+}
 
-    /// Returns a text about the candidates that are nearly as likely as the twin; empty if there
-    /// are none.
-    fn rivals(candidates: &[Candidate]) -> String {
-        let rivals = candidates.iter().skip(1);
-        let likely = rivals.filter(|one| one.odds >= LEAST_ODDS);
-        let names: Vec<String> = likely
-            .map(|one| {
-                let name = match one.name.as_str() {
-                    "" => "the first estimate",
-                    name => name,
-                };
-                format!("{name} ({:.0} %)", one.odds * 100.0)
-            })
-            .collect();
-        names.join(", ")
-    }
-
-    /// Returns the answer for `--json`.
-    pub fn json(&self) -> JsonTwin<'_> {
-        let found = self.found.as_ref();
-        JsonTwin {
-            preset: self.preset,
-            failure: found.err().map(String::as_str),
-            found: found.ok().map(|(twin, explanation)| JsonFound {
-                reproduces: twin.compared.is_reproduced(),
-                no_advice: explanation.as_ref().err().map(String::as_str),
-                compared: twin.compared,
-                capture: &twin.capture,
-                run: &twin.twin,
-                values: &twin.plan.values,
-                candidates: &twin.candidates,
-                verdict: explanation.as_ref().ok(),
-            }),
-        }
+/// Returns the answer for `--json`.
+pub fn json(answer: &TwinAnswer) -> JsonTwin<'_> {
+    let found = answer.found.as_ref();
+    JsonTwin {
+        preset: answer.preset,
+        failure: found.err().map(String::as_str),
+        found: found.ok().map(|(twin, explanation)| JsonFound {
+            reproduces: twin.compared.is_reproduced(),
+            no_advice: explanation.as_ref().err().map(String::as_str),
+            compared: twin.compared,
+            capture: &twin.capture,
+            run: &twin.twin,
+            values: &twin.plan.values,
+            candidates: &twin.candidates,
+            verdict: explanation.as_ref().ok(),
+        }),
     }
 }
 
@@ -303,7 +248,7 @@ fn lines(capture: &Figures, twin: &Figures) -> Vec<(String, String, String)> {
         let [own, other] = [capture, twin].map(|of| share(of, limit));
         if own.max(other) >= LEAST_SHARE {
             let percent = |share: f64| format!("{:.1} %", share * 100.0);
-            all.push((words(limit), percent(own), percent(other)));
+            all.push((limit_words(limit), percent(own), percent(other)));
         }
     }
     all

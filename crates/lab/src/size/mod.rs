@@ -37,6 +37,7 @@ use fullpipe_scenario::{
 use serde::Serialize;
 
 pub use error::SizeError;
+pub use runs::SizeProgress;
 pub use split::{Divided, Split};
 pub use text::size_text;
 
@@ -227,8 +228,9 @@ const STEPS_BEFORE: usize = 4;
 ///
 /// # Errors
 /// Fails if a setting or the path is refused, the memory is too small, the bandwidth-delay product
-/// exceeds the largest buffer, nothing arrives over the path, or a run fails.
-pub fn size(request: &SizeRequest, progress: &(dyn Fn(f64) + Sync)) -> Result<Size, SizeError> {
+/// exceeds the largest buffer, nothing arrives over the path, a run fails, or `progress` returns
+/// `ControlFlow::Break`.
+pub fn size(request: &SizeRequest, progress: &SizeProgress<'_>) -> Result<Size, SizeError> {
     if request.bdp() > error::LARGEST {
         return Err(SizeError::TooLong(request.bdp()));
     }

@@ -7,7 +7,7 @@ use std::{
     ops::ControlFlow,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -28,10 +28,16 @@ use super::error::SizeError;
 /// Largest reported progress before the search ends.
 const ALMOST: f64 = 0.99;
 
+/// Function that receives the finished share of a search, from any thread. After it returns
+/// `ControlFlow::Break`, the search ends with [`RunError::Interrupted`].
+pub type SizeProgress<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
+
 /// Runs setups and reports progress.
 pub struct Runs<'a> {
     seed: u64,
-    progress: &'a (dyn Fn(f64) + Sync),
+    progress: &'a SizeProgress<'a>,
+    /// True after `progress` stopped the search.
+    is_over: AtomicBool,
     /// Usual number of steps in a search of this kind. A step is a group of runs in parallel.
     expected: usize,
     done: AtomicUsize,
@@ -39,10 +45,11 @@ pub struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Creates the runner of a search with about `expected` steps.
-    pub fn new(seed: u64, expected: usize, progress: &'a (dyn Fn(f64) + Sync)) -> Self {
+    pub fn new(seed: u64, expected: usize, progress: &'a SizeProgress<'a>) -> Self {
         Self {
             seed,
             progress,
+            is_over: AtomicBool::new(false),
             expected,
             done: AtomicUsize::new(0),
         }
@@ -66,10 +73,12 @@ impl<'a> Runs<'a> {
             // Keep the largest report, because reports from parallel runs may arrive out of order.
             shares[place] = share.max(shares[place]);
             let step = shares.iter().sum::<f64>() / shares.len() as f64;
-            (self.progress)(self.share(done as f64 + step));
+            self.tell(done as f64 + step);
         };
+        let is_over = || self.is_over();
         let options = RunOptions {
             progress: &tell,
+            cancel: Some(&is_over),
             ..RunOptions::quick(self.seed)
         };
         let experiment = Experiment {
@@ -100,11 +109,14 @@ impl<'a> Runs<'a> {
                 if *number > 0 {
                     scene.check_streams_only();
                 }
-                let played = scene.play(&|_share| ControlFlow::Continue(()));
+                let played = scene.play(&|_share| match self.is_over() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                });
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results.0 += 1;
                 results.1[place] = Some(played);
-                (self.progress)(self.share(before + f64::from(results.0) / all.len() as f64));
+                self.tell(before + f64::from(results.0) / all.len() as f64);
             }
         };
         let workers = thread::available_parallelism().map_or(1, |count| count.get().min(all.len()));
@@ -121,7 +133,7 @@ impl<'a> Runs<'a> {
                     failure,
                 })
             })?;
-            Ok(played.expect("nothing interrupts it"))
+            played.ok_or(SizeError::Run(RunError::Interrupted))
         });
         played.collect()
     }
@@ -132,9 +144,25 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// Fails if the run fails.
     pub fn explain(&self, experiment: &Experiment) -> Result<RowReport, SizeError> {
-        let report = run(experiment, &RunOptions::plain(self.seed));
-        let mut report = report.map_err(SizeError::Run)?;
+        let is_over = || self.is_over();
+        let options = RunOptions {
+            cancel: Some(&is_over),
+            ..RunOptions::plain(self.seed)
+        };
+        let mut report = run(experiment, &options).map_err(SizeError::Run)?;
         Ok(report.rows.swap_remove(0))
+    }
+
+    /// Reports the progress after `steps` steps.
+    fn tell(&self, steps: f64) {
+        if (self.progress)(self.share(steps)).is_break() {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns true if the caller stopped the search.
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     /// Returns the estimated share of the search that is finished after `steps` steps.

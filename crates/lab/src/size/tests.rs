@@ -2,8 +2,10 @@
 
 use fullpipe::presets;
 
+use std::ops::ControlFlow;
+
 use super::*;
-use crate::layout::Layout;
+use crate::{layout::Layout, run::RunError};
 use fullpipe_explain::{Cause, Change};
 
 fn request(rate_bps: u64, rtt: Duration, preset: &str) -> SizeRequest {
@@ -27,13 +29,13 @@ fn limit_of(best: &AmpleResult) -> Option<Cause> {
 
 /// Returns the result of a role with ample resources.
 fn best(request: &SizeRequest, role: HostRole) -> AmpleResult {
-    let runs = Runs::new(request.seed, 1, &|_share| ());
+    let runs = Runs::new(request.seed, 1, &|_share| ControlFlow::Continue(()));
     search::ample(request, role, &runs).unwrap().best
 }
 
 /// Returns the result of a role with ample resources, and the searched buffer.
 fn buffer(request: &SizeRequest, role: HostRole) -> (AmpleResult, KnobSize) {
-    let runs = Runs::new(request.seed, 1, &|_share| ());
+    let runs = Runs::new(request.seed, 1, &|_share| ControlFlow::Continue(()));
     let mut ample = search::ample(request, role, &runs).unwrap();
     let found = search::search(request, search::buffer(role), &mut ample, &runs);
     (ample.best, found.unwrap().unwrap())
@@ -254,7 +256,7 @@ fn given_memory_is_divided_into_blocks_of_the_set_size() {
 fn given_memory_is_divided_and_not_searched() {
     let mut request = request(10_000_000, Duration::from_millis(10), "nuttx");
     request.memory = Some(7_056);
-    let size = size(&request, &|_| ()).unwrap();
+    let size = size(&request, &|_| ControlFlow::Continue(())).unwrap();
     let knobs: Vec<_> = size.knobs.iter().map(|knob| knob.knob.as_str()).collect();
     assert_eq!(
         knobs,
@@ -294,7 +296,7 @@ fn with_losses_there_are_medians_and_out_of_order_memory_is_searched() {
     let knob = search::SEARCHED
         .iter()
         .find(|known| known.what == search::KnobKind::OutOfOrder);
-    let silent = |_share: f64| ();
+    let silent = |_share: f64| ControlFlow::Continue(());
     let runs = Runs::new(1, 1, &silent);
     let mut ample = search::ample(&request, HostRole::Receive, &runs).unwrap();
     let found = search::search(&request, knob.unwrap(), &mut ample, &runs)
@@ -314,7 +316,7 @@ fn swept(request: &SizeRequest, sizes: &[u64]) -> Vec<f64> {
         measure_s: 30.0,
     };
     let world = request.world(HostRole::Send, 1 << 20, length).unwrap();
-    let silent = |_share: f64| ();
+    let silent = |_share: f64| ControlFlow::Continue(());
     let runs = Runs::new(1_000, 1, &silent);
     let of_size = |size: &u64| {
         let mut setup = world::only(&world).setup.clone();
@@ -372,7 +374,8 @@ fn a_peer_that_acknowledges_each_segment_costs_a_slow_processor_a_quarter() {
 #[test]
 fn a_senseless_request_is_refused_with_the_reason() {
     let plain = || request(10_000_000, Duration::from_millis(10), "nuttx");
-    let refused = |request: SizeRequest| size(&request, &|_| ()).unwrap_err();
+    let refused =
+        |request: SizeRequest| size(&request, &|_| ControlFlow::Continue(())).unwrap_err();
     let mut tiny = plain();
     tiny.memory = Some(100);
     assert!(matches!(refused(tiny), SizeError::Memory(_)));
@@ -409,7 +412,10 @@ fn the_same_seed_gives_the_same_result_and_progress_is_reported() {
     request.loss = 0.05;
     let curve = |request: &SizeRequest| {
         let shares = std::sync::Mutex::new(Vec::new());
-        let tell = |share| shares.lock().unwrap().push(share);
+        let tell = |share| {
+            shares.lock().unwrap().push(share);
+            ControlFlow::Continue(())
+        };
         let runs = Runs::new(request.seed, 10, &tell);
         let mut ample = search::ample(request, HostRole::Receive, &runs).unwrap();
         let receiving = search::buffer(HostRole::Receive);
@@ -423,4 +429,11 @@ fn the_same_seed_gives_the_same_result_and_progress_is_reported() {
     assert_eq!(first, curve(&request));
     request.seed = 2;
     assert_ne!(first.0, best(&request, HostRole::Receive));
+}
+
+#[test]
+fn a_search_ends_when_its_progress_asks_for_it() {
+    let request = request(1_000_000, Duration::from_millis(10), "unet3");
+    let found = size(&request, &|_share| ControlFlow::Break(()));
+    assert!(matches!(found, Err(SizeError::Run(RunError::Interrupted))));
 }

@@ -10,11 +10,11 @@ use fullpipe_diagnose::{
 };
 use fullpipe_fit::Figures;
 
-use super::{table::words, twin::TwinAnswer};
+use crate::twin::TwinAnswer;
 
 /// Returns the connection `flow` of the capture `capture` as a run with one row. `omitted` is the
 /// number of segments that are missing in `ends`.
-pub fn run(
+pub fn run_facts(
     capture: &str,
     flow: &EndedFlow<ObservedConnection>,
     ends: Connection,
@@ -67,6 +67,11 @@ pub fn run(
     }
 }
 
+/// Returns the name of a limit for use in a sentence.
+pub fn limit_words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
 /// Returns the name of a capture without folder and endings.
 fn stem(capture: &str) -> String {
     let name = capture.rsplit('/').next().unwrap_or(capture);
@@ -87,7 +92,7 @@ fn account(seen: &ObservedConnection) -> VerdictParts {
     match seen.main_limit() {
         Some((limit, share, _)) => VerdictParts::limited_by(format!(
             "{} for {:.0} % of the time, by the account",
-            words(limit.name()),
+            limit_words(limit.name()),
             share * 100.0
         )),
         None => VerdictParts::limited_by("something that the capture does not show"),

@@ -5,25 +5,27 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Cursor},
+    ops::ControlFlow,
     path::Path,
 };
 
 use fullpipe_diagnose::capture::{
     BytesRead, CaptureCounters, CaptureReader, CaptureWarning, FlowFilter, FlowLimits, FlowTable,
 };
-use fullpipe_perf::Stop;
 
-use super::connections::Connections;
+use crate::connections::Connections;
 
-/// Segments between two updates of the progress bar.
+/// Segments between two calls of `progress`.
 const EVERY: u64 = 65_536;
 
 /// A capture that was read.
 pub struct Capture {
-    /// Name of the capture on the command line.
+    /// Name of the capture, as the user gave it.
     pub name: String,
+    /// Counts of the capture's contents.
     pub counters: CaptureCounters,
+    /// Facts that make the answer partial or doubtful.
     pub warnings: Vec<CaptureWarning>,
 }
 
@@ -46,6 +48,9 @@ pub struct Opened {
 
 impl Opened {
     /// Opens the file at `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be opened, or is a folder.
     pub fn open(path: &Path) -> Result<Self, String> {
         if path.to_str() == Some("-") {
             let source = Box::new(BufReader::new(io::stdin()));
@@ -61,8 +66,18 @@ impl Opened {
         Ok(Self { source, len })
     }
 
+    /// Takes the bytes of a file.
+    pub fn of_bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
+        let len = bytes.as_ref().len() as u64;
+        let source = Box::new(Cursor::new(bytes));
+        Self { source, len }
+    }
+
     /// Returns the file as text if it begins with a brace, as a recording of `fullpipe watch`
     /// does. No capture begins with a brace.
+    ///
+    /// # Errors
+    /// Returns the file itself if it is no recording.
     pub fn recording(mut self) -> Result<Box<dyn BufRead + Send>, Self> {
         match self.source.fill_buf() {
             Ok([b'{', ..]) => Ok(self.source),
@@ -72,13 +87,16 @@ impl Opened {
     }
 }
 
-/// Reads one capture into `connections`.
+/// Reads one capture into `connections`. Calls `progress` with the share that was read, or with 0
+/// if the length is unknown; after `ControlFlow::Break`, ends as at the end of the file.
+///
+/// # Errors
+/// Fails if the file does not begin like a capture.
 pub fn read(
     opened: Opened,
     filter: Option<&FlowFilter>,
     connections: &mut Connections,
-    advance: &dyn Fn(f64),
-    stop: &Stop,
+    progress: &dyn Fn(f64) -> ControlFlow<()>,
 ) -> Result<(CaptureCounters, Vec<CaptureWarning>), String> {
     let count = BytesRead::default();
     let Opened { source, len } = opened;
@@ -96,11 +114,11 @@ pub fn read(
         until_update -= 1;
         if until_update == 0 {
             until_update = EVERY;
-            // Report progress only if the length is known; the length of a pipe is not.
-            if len > 0 {
-                advance((count.get() as f64 / len as f64).min(1.0));
-            }
-            if stop.is_raised() {
+            let share = match len {
+                0 => 0.0,
+                len => (count.get() as f64 / len as f64).min(1.0),
+            };
+            if progress(share).is_break() {
                 break;
             }
         }

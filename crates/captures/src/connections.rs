@@ -1,6 +1,6 @@
-//! The connections of all captures of a command.
+//! The connections of all captures of one question.
 //!
-//! Rule: memory is bounded. A row of fixed size is kept for at most [`ROWS_MAX`] connections, those
+//! Rule: memory is bounded. A row of fixed size is kept for at most [`Connections::ROWS`] connections (or another number), those
 //! with the most lost time (`lost_s`); other connections are only counted. The whole result is kept
 //! for one connection: the requested one, or the only one. A connection that an earlier capture
 //! also contains gets no second row.
@@ -12,7 +12,7 @@ use std::{
 };
 
 use fullpipe_diagnose::{
-    account::Shares,
+    account::{Shares, Times},
     capture::{EndedFlow, FlowEnding, FlowKey},
     inferred::Confidence,
     merge::{MergeFailure, Merged, Tap, merge},
@@ -20,14 +20,10 @@ use fullpipe_diagnose::{
     vocabulary::Limit,
 };
 
-use crate::arguments::ConnectionCondition;
-
-/// Most rows that are kept.
-const ROWS_MAX: usize = 10_000;
 /// Most connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
-/// Most lines that are printed about a condition of `--fail-on`.
-pub const LINES_MAX: usize = 20;
+/// Most connections whose numbers in two captures are kept.
+const SAME_MAX: usize = 10_000;
 
 /// A connection in the table.
 #[derive(Clone, Debug)]
@@ -38,19 +34,33 @@ pub struct Row {
     pub capture: usize,
     /// The end that sent more payload than the other.
     pub sender: SocketAddr,
+    /// The other end.
     pub receiver: SocketAddr,
+    /// Time of the first segment, in nanoseconds since the Unix epoch.
     pub began_ns: i64,
+    /// Lifetime in seconds.
     pub seconds: f64,
+    /// Segments of both ends.
     pub segments: u64,
+    /// Segments of the sender with payload.
     pub data_segments: u64,
     /// Payload of the sender in bytes, without retransmissions.
     pub bytes: u64,
+    /// Goodput in bit/s.
     pub goodput_bps: f64,
+    /// Smallest round-trip time in seconds.
     pub rtt_s: Option<f64>,
+    /// Retransmitted segments of the sender.
     pub retransmitted: u64,
+    /// The main limit, its share of the lifetime, and the confidence in it.
     pub limit: Option<(SeenLimit, f64, Confidence)>,
+    /// Share of the lifetime of each limit.
     pub shares: Shares<SeenLimit>,
+    /// Time and payload of each limit.
+    pub account: Times<SeenLimit>,
+    /// Seconds in which the sender had something to send and the path was not full.
     pub lost_s: f64,
+    /// Reason for the end of the connection.
     pub ending: FlowEnding,
 }
 
@@ -82,6 +92,7 @@ impl Row {
             retransmitted: data.retransmissions.total(),
             limit: seen.main_limit(),
             shares: seen.shares(),
+            account: seen.account.clone(),
             lost_s: lost_s(seen),
             ending: flow.ending,
         }
@@ -186,6 +197,8 @@ struct Second {
 /// The connections that were added so far.
 pub struct Connections {
     rows: BinaryHeap<ByTimeLost>,
+    /// Most rows that are kept.
+    rows_max: usize,
     /// Number of connections in all captures.
     count: u64,
     /// Number of those connections that an earlier capture also contains.
@@ -211,10 +224,15 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Creates an empty collection. It keeps the whole result of connection number `wanted`.
-    pub fn new(wanted: Option<u64>) -> Self {
+    /// Most rows that are kept, unless another number is given.
+    pub const ROWS: usize = 10_000;
+
+    /// Creates an empty collection. It keeps the whole result of connection number `wanted`, and at
+    /// most `rows_max` rows.
+    pub fn new(wanted: Option<u64>, rows_max: usize) -> Self {
         Self {
             rows: BinaryHeap::new(),
+            rows_max,
             count: 0,
             repeated: 0,
             known: HashMap::new(),
@@ -272,7 +290,7 @@ impl Connections {
         }
         self.rows
             .push(ByTimeLost(Row::of(&flow, flow.number, self.capture)));
-        if self.rows.len() > ROWS_MAX {
+        if self.rows.len() > self.rows_max {
             self.rows.pop();
         }
         let is_full = match self.wanted {
@@ -296,7 +314,7 @@ impl Connections {
         number: u64,
     ) {
         self.repeated += 1;
-        if self.same.len() < ROWS_MAX {
+        if self.same.len() < SAME_MAX {
             self.same.push((flow.number, number));
         }
         let is_full = self.full.as_ref().is_some_and(|full| full.number == number);
@@ -396,37 +414,5 @@ impl Connections {
             by_loss.then(one.number.cmp(&other.number))
         });
         rows
-    }
-
-    /// Returns a line about each connection that meets a condition.
-    pub fn meeting(&self, condition: &ConnectionCondition) -> Vec<String> {
-        let rows = self.sorted();
-        let met = rows.iter().filter_map(|row| {
-            let why = match condition {
-                ConnectionCondition::Limit(limit) => {
-                    let (main, share, _) = row.limit?;
-                    (main == *limit)
-                        .then(|| format!("limited by {} for {:.0} %", limit.name(), share * 100.0))
-                }
-                ConnectionCondition::Retransmitted(most) => {
-                    let share = row.retransmitted_share();
-                    (share > *most).then(|| format!("{:.2} % retransmitted", share * 100.0))
-                }
-                ConnectionCondition::Reset => {
-                    (row.ending == FlowEnding::Reset).then(|| "reset".to_string())
-                }
-                ConnectionCondition::Partial => None,
-            }?;
-            let Row {
-                number,
-                sender,
-                receiver,
-                ..
-            } = row;
-            Some(format!(
-                "connection {number} ({sender} to {receiver}): {why}"
-            ))
-        });
-        met.take(LINES_MAX).collect()
     }
 }

@@ -1,0 +1,26 @@
+//! The connections of packet captures: rows in bounded memory, tables, and the twin of one
+//! connection.
+//!
+//! Rule: for a file that is cut or damaged, the answer is partial and says so. Nothing here prints:
+//! the command `fullpipe why` and the Python package show the same results.
+//!
+//! | content | module |
+//! | --- | --- |
+//! | a capture read into a collection | `reading` |
+//! | the collection, with the whole result of one connection | `connections` |
+//! | the collection and one connection as tables | `tables` |
+//! | the twin of one connection, with its verdict | `twin` |
+//! | one connection as the run of an experiment, for a page | `run_facts` |
+#![forbid(unsafe_code)]
+
+mod connections;
+mod reading;
+mod run_facts;
+mod tables;
+mod twin;
+
+pub use connections::{Connections, Row};
+pub use reading::{Capture, Opened, read};
+pub use run_facts::{limit_words, run_facts};
+pub use tables::{accounts, connection_tables, connections, ending_name};
+pub use twin::{TwinAnswer, twin};

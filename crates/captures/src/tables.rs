@@ -1,0 +1,202 @@
+//! The connections of captures as tables, for CSV, Parquet and Arrow.
+//!
+//! Rule: each name ends in its unit. In the tables of one connection, times are nanoseconds from
+//! the connection's first segment, and sequence numbers count from the initial sequence number.
+
+use fullpipe_diagnose::{
+    capture::FlowEnding,
+    facts::{Segments, captured_end},
+    inferred::Confidence,
+    observe::{ObservedConnection, SegmentLog},
+};
+use fullpipe_lab::{Column, Records, Values};
+
+use crate::{connections::Row, reading::Capture};
+
+/// Returns the name of an ending in tables and JSON.
+pub const fn ending_name(ending: FlowEnding) -> &'static str {
+    match ending {
+        FlowEnding::Closed => "closed",
+        FlowEnding::Reset => "reset",
+        FlowEnding::Replaced => "replaced",
+        FlowEnding::Idle => "idle",
+        FlowEnding::Crowded => "crowded",
+        FlowEnding::CaptureEnd => "capture_end",
+    }
+}
+
+/// Returns the name of the connection's capture. The capture exists, because only captures
+/// that could be read have rows.
+fn file<'a>(captures: &'a [Capture], row: &Row) -> &'a str {
+    captures
+        .get(row.capture)
+        .map_or("", |capture| &capture.name)
+}
+
+/// Returns a record for each connection.
+pub fn connections(captures: &[Capture], rows: &[Row]) -> Records {
+    let words = |name: &str, of: &dyn Fn(&Row) -> String| Column {
+        name: name.to_string(),
+        values: Values::Text(rows.iter().map(of).collect()),
+    };
+    let whole = |name: &str, of: &dyn Fn(&Row) -> u64| Column {
+        name: name.to_string(),
+        values: Values::Whole(rows.iter().map(|row| Some(of(row))).collect()),
+    };
+    let decimal = |name: &str, of: &dyn Fn(&Row) -> Option<f64>| Column {
+        name: name.to_string(),
+        values: Values::Decimal(rows.iter().map(of).collect()),
+    };
+    let columns = vec![
+        whole("number", &|row| row.number),
+        words("file", &|row| file(captures, row).to_string()),
+        words("sender", &|row| row.sender.to_string()),
+        words("receiver", &|row| row.receiver.to_string()),
+        decimal("began_s", &|row| Some(row.began_ns as f64 / 1e9)),
+        decimal("elapsed_s", &|row| Some(row.seconds)),
+        whole("segments", &|row| row.segments),
+        whole("data_segments", &|row| row.data_segments),
+        whole("payload_bytes", &|row| row.bytes),
+        decimal("goodput_mbps", &|row| Some(row.goodput_bps / 1e6)),
+        decimal("base_rtt_ms", &|row| row.rtt_s.map(|seconds| seconds * 1e3)),
+        whole("retransmitted_segments", &|row| row.retransmitted),
+        words("limit", &|row| {
+            row.limit.map_or("", |(limit, ..)| limit.name()).to_string()
+        }),
+        decimal("limit_share", &|row| row.limit.map(|(_, share, _)| share)),
+        words("confidence", &|row| match row.limit {
+            Some((.., Confidence::High)) => "high".to_string(),
+            Some(_) => "low".to_string(),
+            None => String::new(),
+        }),
+        decimal("lost_s", &|row| Some(row.lost_s)),
+        words("ending", &|row| ending_name(row.ending).to_string()),
+    ];
+    Records {
+        columns,
+        count: rows.len(),
+    }
+}
+
+/// Returns a record for each limit of each connection with time or payload: the account.
+pub fn accounts(captures: &[Capture], rows: &[Row]) -> Records {
+    let parts = rows.iter().flat_map(|row| {
+        let held = row.account.parts();
+        let held = held.filter(|(_, time, bytes)| !time.is_zero() || *bytes > 0);
+        held.map(move |part| (row, part))
+    });
+    let parts: Vec<_> = parts.collect();
+    let decimal = |name: &str, values: Vec<Option<f64>>| Column {
+        name: name.to_string(),
+        values: Values::Decimal(values),
+    };
+    let seconds = parts.iter().map(|(_, (_, time, _))| time.as_secs_f64());
+    let shares = parts
+        .iter()
+        .map(|(row, (limit, ..))| row.shares.share(*limit));
+    Records {
+        columns: vec![
+            whole("number", &parts, |(row, _)| row.number),
+            words("file", &parts, |(row, _)| file(captures, row).to_string()),
+            words("limit", &parts, |(_, (limit, ..))| limit.name().to_string()),
+            decimal("seconds", seconds.map(Some).collect()),
+            decimal("share", shares.map(Some).collect()),
+            whole("payload_bytes", &parts, |(_, (.., bytes))| *bytes),
+        ],
+        count: parts.len(),
+    }
+}
+
+/// Returns the tables of one connection and their names.
+pub fn connection_tables(
+    log: &SegmentLog,
+    seen: &ObservedConnection,
+) -> [(&'static str, Records); 3] {
+    [
+        ("segments", segments(log, seen)),
+        ("limits", limits(seen)),
+        ("episodes", episodes(seen)),
+    ]
+}
+
+fn words<T>(name: &str, all: &[T], of: impl Fn(&T) -> String) -> Column {
+    Column {
+        name: name.to_string(),
+        values: Values::Text(all.iter().map(of).collect()),
+    }
+}
+
+fn whole<T>(name: &str, all: &[T], of: impl Fn(&T) -> u64) -> Column {
+    Column {
+        name: name.to_string(),
+        values: Values::Whole(all.iter().map(|one| Some(of(one))).collect()),
+    }
+}
+
+/// Returns the segments of both ends in the order of time.
+fn segments(log: &SegmentLog, seen: &ObservedConnection) -> Records {
+    let end = captured_end(log, seen, seen.sender, 0);
+    let places = |from: &'static str, table: &'_ Segments| -> Vec<(u64, &'static str, usize)> {
+        let at = table.at_ns.iter().enumerate();
+        at.map(|(place, at_ns)| (*at_ns, from, place)).collect()
+    };
+    let mut all = places("sender", &end.sent);
+    all.extend(places("receiver", &end.received));
+    all.sort_by_key(|(at_ns, ..)| *at_ns);
+    let table = |from: &str| match from {
+        "sender" => &end.sent,
+        _ => &end.received,
+    };
+    let value = |name: &str, of: fn(&Segments, usize) -> u64| {
+        whole(name, &all, |(_, from, place)| of(table(from), *place))
+    };
+    let columns = vec![
+        value("at_ns", |table, place| table.at_ns[place]),
+        words("from", &all, |(_, from, _)| (*from).to_string()),
+        value("seq", |table, place| table.seq[place]),
+        value("payload_bytes", |table, place| table.len[place].into()),
+        value("ack", |table, place| table.ack[place]),
+        value("window_bytes", |table, place| table.window[place].into()),
+        value("flags", |table, place| table.flags[place].into()),
+        value("retransmitted", |table, place| {
+            table.is_retransmission(place).into()
+        }),
+        value("unacknowledged_bytes", |table, place| {
+            table.outstanding[place].into()
+        }),
+    ];
+    Records {
+        columns,
+        count: all.len(),
+    }
+}
+
+/// Returns the account over time.
+fn limits(seen: &ObservedConnection) -> Records {
+    let bands = &seen.bands;
+    Records {
+        columns: vec![
+            whole("at_ns", bands, |band| band.at_ns),
+            whole("until_ns", bands, |band| band.end_ns),
+            words("limit", bands, |band| band.limit.name().to_string()),
+            words("confidence", bands, |band| {
+                if band.is_sure { "high" } else { "low" }.to_string()
+            }),
+            whole("payload_bytes", bands, |band| band.bytes),
+        ],
+        count: bands.len(),
+    }
+}
+
+fn episodes(seen: &ObservedConnection) -> Records {
+    let episodes = &seen.episodes;
+    Records {
+        columns: vec![
+            whole("at_ns", episodes, |one| one.at_ns),
+            whole("until_ns", episodes, |one| one.end_ns),
+            words("episode", episodes, |one| one.kind.name().to_string()),
+            whole("count", episodes, |one| one.count),
+        ],
+        count: episodes.len(),
+    }
+}
