@@ -50,7 +50,7 @@ impl World {
     /// The setup of the experiment's row.
     ///
     /// # Panics
-    /// Panics if the file was drawn wrongly.
+    /// Panics if the file has a mistake, because it was drawn wrongly.
     pub fn setup(&self) -> Setup {
         match self.experiment() {
             Ok(experiment) => experiment.rows[0].setup.clone(),

@@ -141,7 +141,7 @@ impl Drop for Device {
 /// Returns the number that follows `before` in `text`.
 ///
 /// # Panics
-/// Panics if there is none.
+/// Panics if there is no such number.
 pub fn number(text: &str, before: &str) -> u64 {
     let (_, rest) = text
         .split_once(before)

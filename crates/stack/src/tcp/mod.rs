@@ -647,7 +647,7 @@ impl TcpLayer {
     /// Checks that the tuple table leads to every owner, and to nothing else.
     ///
     /// # Panics
-    /// Panics if it does not.
+    /// Panics if an owner is not found, or if the table has another entry.
     pub(crate) fn verify(&self) {
         let listed = || self.slots.iter().filter(|(_, slot)| slot.in_demux);
         let entries = listed().count() as u32 + self.syn_cache.len() + self.time_waits.len();
