@@ -1,8 +1,8 @@
 //! The connections of packet captures: rows in bounded memory, tables, and the twin of one
 //! connection.
 //!
-//! Rule: for a file that is cut or damaged, the answer is partial and says so. Nothing here prints:
-//! the command `fullpipe why` and the Python package show the same results.
+//! Rule: for a file that is cut or damaged, the answer is partial and has a warning. Nothing here
+//! prints, because both the command `fullpipe why` and the Python package use the results.
 //!
 //! | content | module |
 //! | --- | --- |

@@ -25,7 +25,7 @@ pub struct Capture {
     pub name: String,
     /// Counts of the capture's contents.
     pub counters: CaptureCounters,
-    /// Facts that make the answer partial or doubtful.
+    /// Reasons for which an answer is partial or less certain.
     pub warnings: Vec<CaptureWarning>,
 }
 
@@ -66,7 +66,7 @@ impl Opened {
         Ok(Self { source, len })
     }
 
-    /// Takes the bytes of a file.
+    /// Uses the bytes of a file that was read before.
     pub fn of_bytes(bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
         let len = bytes.as_ref().len() as u64;
         let source = Box::new(Cursor::new(bytes));
@@ -77,7 +77,7 @@ impl Opened {
     /// does. No capture begins with a brace.
     ///
     /// # Errors
-    /// Returns the file itself if it is no recording.
+    /// Returns the file itself if it is not a recording.
     pub fn recording(mut self) -> Result<Box<dyn BufRead + Send>, Self> {
         match self.source.fill_buf() {
             Ok([b'{', ..]) => Ok(self.source),
@@ -88,7 +88,7 @@ impl Opened {
 }
 
 /// Reads one capture into `connections`. Calls `progress` with the share that was read, or with 0
-/// if the length is unknown; after `ControlFlow::Break`, ends as at the end of the file.
+/// if the length is unknown; after `ControlFlow::Break`, ends as it does at the end of the file.
 ///
 /// # Errors
 /// Fails if the file does not begin like a capture.

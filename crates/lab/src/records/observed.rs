@@ -92,7 +92,7 @@ impl Records {
                 points.map(move |(at_ns, value)| (end, (name, *at_ns, *value)))
             })
         });
-        // A threshold of u32::MAX stands for none: leave it out.
+        // Omit a threshold of u32::MAX, which means that there is none.
         let items = items.filter(|(_, (.., value))| *value != u32::MAX);
         joined(items)
             .text("series", |(_, (name, ..))| (*name).to_string())
