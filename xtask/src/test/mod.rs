@@ -9,6 +9,7 @@ mod child;
 mod firmware;
 mod limit;
 mod outcome;
+mod python;
 pub mod tools;
 
 #[cfg(test)]
@@ -27,7 +28,8 @@ use outcome::{Outcome, Summary};
 ///
 /// The interoperability tests need root and a few programs (iperf, iperf3, tshark, tcptrace,
 /// iproute2, curl). The tests of the page need Chromium, and the counting of instructions needs
-/// valgrind; the firmware needs QEMU, a linker and Debian's Rust compiler (1 GB). As root on Debian, missing programs are installed with apt. Elsewhere, each part whose
+/// valgrind; the firmware needs QEMU, a linker and Debian's Rust compiler (1 GB). The Python package needs python3-venv
+/// and packages from PyPI. As root on Debian, missing programs are installed with apt. Elsewhere, each part whose
 /// program is missing is left out, and named at the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -68,6 +70,8 @@ enum Step {
     Doc,
     /// Experiments with many seeds have the committed results and those that the documents claim
     Lab,
+    /// The Python package: its wheel, types and tests in a clean environment (python3-venv, PyPI)
+    Python,
     /// Ten random worlds, and each world file in crates/sim/worlds
     Soak,
     /// Instructions of fullpipe are at most 3 % over the committed figures (valgrind)
@@ -98,9 +102,12 @@ impl Step {
             Step::Fmt => 5,
             Step::Tidy | Step::NoStd => 15,
             Step::Clippy | Step::DocTests | Step::Examples | Step::Doc | Step::Soak => 40,
-            Step::Instructions | Step::Footprint | Step::Page | Step::Interop | Step::Firmware => {
-                40
-            }
+            Step::Python
+            | Step::Instructions
+            | Step::Footprint
+            | Step::Page
+            | Step::Interop
+            | Step::Firmware => 40,
             Step::Tests | Step::Lab => 80,
         };
         Duration::from_secs(60 * minutes)
@@ -152,6 +159,7 @@ impl Step {
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .outcome(),
             Step::Lab => cargo("test --release -p fullpipe-lab --test tables -- --ignored").tests(),
+            Step::Python => python::run(self.limit()),
             Step::Soak => self.xtask("soak --worlds 10 --fuzz-seconds 0"),
             Step::Instructions => self.instructions(),
             Step::Footprint => self.footprint(),

@@ -39,6 +39,9 @@ const FIRMWARE: [Tool; 6] = [
     ("curl", "curl"),
 ];
 
+/// The interpreter for the Python package, and the part of it that makes virtual environments.
+const PYTHON: [Tool; 2] = [("python3", "python3"), ("ensurepip", "python3-venv")];
+
 /// Longest time for which apt waits for another package command, in seconds.
 const APT_LOCK_S: u32 = 300;
 
@@ -78,6 +81,28 @@ pub fn prepare_valgrind() -> Vec<String> {
 /// Returns one line for each package that is missing and could not be installed.
 pub fn prepare_firmware() -> Vec<String> {
     named(&missing_after_install(&FIRMWARE))
+}
+
+/// Checks that Python can make virtual environments, and installs what is missing if possible.
+///
+/// Returns one line for each part that is missing and could not be installed.
+pub fn prepare_python() -> Vec<String> {
+    let is_complete = || {
+        let mut python = Command::new("python3");
+        let imports = python.args(["-c", "import ensurepip, venv"]);
+        let status = imports.stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if is_complete() {
+        return Vec::new();
+    }
+    if rustix::process::geteuid().is_root() && Path::new("/etc/debian_version").exists() {
+        install(&PYTHON);
+    }
+    match is_complete() {
+        true => Vec::new(),
+        false => named(&PYTHON),
+    }
 }
 
 /// Returns the programs that are still missing after an attempt to install them.

@@ -15,7 +15,7 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 22] = [
+const DRAWN: [(&str, &[&str]); 23] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
@@ -54,6 +54,7 @@ const DRAWN: [(&str, &[&str]); 22] = [
         ],
     ),
     ("fullpipe-captures", &CAPTURE_CRATES),
+    ("fullpipe-python", &PYTHON_CRATES),
     ("fullpipe-kernels", &KERNEL_CRATES),
     ("fullpipe-diagnose", &CORE_CRATES),
     ("fullpipe-report", &["fullpipe-diagnose"]),
@@ -121,6 +122,14 @@ const CAPTURE_CRATES: [&str; 5] = [
     "fullpipe-explain",
     "fullpipe-fit",
     "fullpipe-lab",
+];
+const PYTHON_CRATES: [&str; 6] = [
+    "fullpipe",
+    "fullpipe-captures",
+    "fullpipe-diagnose",
+    "fullpipe-fit",
+    "fullpipe-lab",
+    "fullpipe-report",
 ];
 const KERNEL_CRATES: [&str; 12] = [
     "fullpipe-wire",

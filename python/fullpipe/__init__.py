@@ -1,0 +1,56 @@
+"""What limits a TCP transfer: captures diagnosed and changes simulated, as Arrow tables.
+
+Three questions and their functions:
+
+- what limits the connections of a capture: ``why(path)``
+- what limits a described transfer, and what changes it: ``explain``, ``run``, ``sweep``
+- which buffers a path needs: ``size``
+
+Results hold ``Table`` objects. polars, pyarrow, pandas and DuckDB take them without a copy.
+"""
+
+from ._native import (
+    Results,
+    Scenario,
+    Sizes,
+    Table,
+    Why,
+    __version__,
+    explain,
+    preset,
+    presets,
+    run,
+    size,
+    sweep,
+    why,
+)
+from .errors import (
+    CaptureError,
+    FullpipeError,
+    ScenarioError,
+    SettingError,
+    SimulationError,
+)
+from .page import Page
+
+__all__ = [
+    "CaptureError",
+    "FullpipeError",
+    "Page",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "SettingError",
+    "SimulationError",
+    "Sizes",
+    "Table",
+    "Why",
+    "__version__",
+    "explain",
+    "preset",
+    "presets",
+    "run",
+    "size",
+    "sweep",
+    "why",
+]

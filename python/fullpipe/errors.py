@@ -1,0 +1,64 @@
+"""Exceptions. Each names the file, the line or the setting, and the fix."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+
+class FullpipeError(Exception):
+    """Base of all exceptions of this package."""
+
+
+class ScenarioError(FullpipeError):
+    """A scenario was refused.
+
+    file: name of the file. line and column: place of the mistake, from 1; 0 if it has none.
+    key: the key with the mistake. fix: the mistake and its fix. others: further mistakes as text.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        key: str = "",
+        fix: str = "",
+        others: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.line = line
+        self.column = column
+        self.key = key
+        self.fix = fix
+        self.others = list(others)
+
+
+class SettingError(FullpipeError, ValueError):
+    """A setting or an argument was refused.
+
+    setting: the setting as given. fix: the mistake and its fix.
+    """
+
+    def __init__(self, message: str, *, setting: str = "", fix: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
+        self.fix = fix
+
+
+class CaptureError(FullpipeError):
+    """A capture cannot be read, or no experiment behaves like its connection.
+
+    file: name of the capture. fix: the reason.
+    """
+
+    def __init__(self, message: str, *, file: str = "", fix: str = "") -> None:
+        super().__init__(message)
+        self.file = file
+        self.fix = fix
+
+
+class SimulationError(FullpipeError):
+    """A checker of the simulator found a violation: a mistake of fullpipe, not of the caller."""

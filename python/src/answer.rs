@@ -1,0 +1,171 @@
+//! The answer about captures, before it is shown to Python.
+//!
+//! Rule: `fullpipe-captures` reads and explains. A capture that is cut or damaged gives a partial
+//! answer with warnings; only a file that does not begin like a capture is an exception.
+
+use fullpipe_captures::{Capture, Connections, Opened, Row, TwinAnswer, twin};
+use fullpipe_diagnose::capture::FlowFilter;
+use fullpipe_fit::RecordedSizes;
+use pyo3::{
+    prelude::*,
+    pybacked::PyBackedBytes,
+    types::{PyBytes, PyList, PyTuple},
+};
+
+use crate::{
+    errors,
+    work::{Control, work},
+};
+
+/// Share of reading in the whole work, if a twin follows.
+const READING: f64 = 0.3;
+
+/// Captures, their connections, and the twin of one connection.
+pub struct Answer {
+    /// The captures that were read.
+    pub captures: Vec<Capture>,
+    /// The rows of the connections, those with the most lost time first.
+    pub rows: Vec<Row>,
+    /// The connections.
+    pub connections: Connections,
+    /// The twin of the connection whose whole result was kept.
+    pub twin: Option<TwinAnswer>,
+}
+
+/// Options of an analysis.
+pub struct AnswerOptions<'a> {
+    /// Number of the connection whose whole result is kept.
+    pub flow: Option<u64>,
+    /// Filter in tcpdump's words.
+    pub filter: Option<&'a str>,
+    /// Preset of the twin's hosts.
+    pub preset: &'a str,
+    /// Most connections in the tables.
+    pub rows: usize,
+    /// True to make no twin.
+    pub is_quick: bool,
+}
+
+/// A source of packets with its name.
+type Source = (String, Opened);
+
+fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
+    if given.is_instance_of::<PyBytes>() {
+        let bytes: PyBackedBytes = given.extract()?;
+        return Ok(("bytes".to_string(), Opened::of_bytes(bytes)));
+    }
+    let path: std::path::PathBuf = given.extract()?;
+    let name = path.display().to_string();
+    let opened = Opened::open(&path);
+    let opened = opened.map_err(|error| errors::capture(given.py(), &name, &error))?;
+    match opened.recording() {
+        Err(capture) => Ok((name, capture)),
+        Ok(_) => {
+            let fix = "this is a recording of fullpipe watch; give it to the command fullpipe why";
+            Err(errors::capture(given.py(), &name, fix))
+        }
+    }
+}
+
+fn sources(given: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
+    if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        return given.try_iter()?.map(|one| source(&one?)).collect();
+    }
+    Ok(vec![source(given)?])
+}
+
+/// Reads every source. The error has the name of the file.
+fn read(
+    sources: Vec<Source>,
+    filter: Option<&FlowFilter>,
+    options: &AnswerOptions<'_>,
+    control: &Control,
+    part: f64,
+) -> Result<(Vec<Capture>, Connections), (String, String)> {
+    let mut collection = Connections::new(options.flow, options.rows);
+    let mut captures = Vec::new();
+    let count = sources.len() as f64;
+    for (place, (name, opened)) in sources.into_iter().enumerate() {
+        let progress = |share: f64| control.advance((place as f64 + share) / count * part);
+        let read = fullpipe_captures::read(opened, filter, &mut collection, &progress);
+        let (counters, warnings) = read.map_err(|error| (name.clone(), error))?;
+        captures.push(Capture::new(&name, counters, warnings));
+        collection.next_capture();
+        if control.is_over() {
+            break;
+        }
+    }
+    collection.merge();
+    Ok((captures, collection))
+}
+
+impl Answer {
+    /// Reads and explains.
+    pub fn of(
+        given: &Bound<'_, PyAny>,
+        options: &AnswerOptions<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = given.py();
+        let preset = fullpipe::presets::find(options.preset)
+            .map_err(|error| errors::setting(py, "preset", error))?;
+        let filter = options.filter.map(str::parse::<FlowFilter>).transpose();
+        let filter = filter.map_err(|error| errors::setting(py, "filter", error))?;
+        if options.rows == 0 {
+            return Err(errors::setting(py, "rows", "expected at least 1"));
+        }
+        let sources = sources(given)?;
+        let found = work(py, progress, |control| {
+            let part = if options.is_quick { 1.0 } else { READING };
+            let (captures, connections) = read(sources, filter.as_ref(), options, control, part)?;
+            let answer = match options.is_quick {
+                true => None,
+                false => twin(&connections, preset, RecordedSizes::default(), &|share| {
+                    control.advance(part + share * (1.0 - part))
+                }),
+            };
+            Ok((captures, connections, answer))
+        })?;
+        let (captures, connections, twin) =
+            found.map_err(|(name, error): (String, String)| errors::capture(py, &name, &error))?;
+        if let Some(number) = options.flow
+            && connections.full().is_none()
+        {
+            let last = connections.count();
+            let same = connections.same().iter().find(|same| same.0 == number);
+            let fix = match same {
+                Some((_, earlier)) => {
+                    format!(
+                        "it is connection {earlier} in another capture; flow={earlier} merges both"
+                    )
+                }
+                None => format!("the last connection is number {last}"),
+            };
+            return Err(errors::setting(py, &format!("flow={number}"), fix));
+        }
+        let rows = connections.sorted();
+        Ok(Self {
+            captures,
+            rows,
+            connections,
+            twin,
+        })
+    }
+
+    /// Returns the exception for a question about one connection, if there are several.
+    pub fn not_one(&self, py: Python<'_>) -> PyErr {
+        let count = self.connections.distinct();
+        let fix = format!("there are {count} connections; choose one with flow=N");
+        errors::setting(py, "flow", fix)
+    }
+
+    /// Returns the experiment file of the twin.
+    pub fn twin_file(&self, py: Python<'_>) -> PyResult<String> {
+        let answer = self.twin.as_ref().ok_or_else(|| self.not_one(py))?;
+        let twin = answer.fitted();
+        twin.map(|twin| twin.file()).ok_or_else(|| {
+            let why = answer.doubt().unwrap_or_default();
+            errors::capture(py, "", &why)
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Arguments of several functions.
+//!
+//! Rule: values have the text form of the command line. A number becomes its text; a rate is in
+//! bit/s and a time in seconds.
+
+use std::path::PathBuf;
+
+use fullpipe_lab::units::{Time, ambiguous_probability, parse_probability, parse_rate};
+use pyo3::{
+    prelude::*,
+    types::{PyBool, PyDict},
+};
+
+use crate::errors;
+
+/// Returns the text of a setting's value: text, number or truth value.
+pub fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(is_on) = value.cast::<PyBool>() {
+        let text = if is_on.is_true() { "true" } else { "false" };
+        return Ok(text.to_string());
+    }
+    Ok(value.str()?.to_string())
+}
+
+/// Returns the pairs of a dictionary of settings, in order.
+pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
+    let pairs = given.into_iter().flat_map(|given| given.iter());
+    pairs
+        .map(|(name, value)| Ok((name.extract::<String>()?, value_text(&value)?)))
+        .collect()
+}
+
+/// Returns the path of an object with `__fspath__`; `None` for any other object.
+pub fn path(given: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    match given.hasattr("__fspath__")? {
+        true => given.extract().map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Returns a rate in bit/s: a number, or text such as `100mbit`.
+pub fn rate(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(bps) = given.extract::<f64>() {
+        if (1.0..=1e15).contains(&bps) {
+            return Ok(bps as u64);
+        }
+    } else if let Some(bps) = parse_rate(&given.extract::<String>()?) {
+        return Ok(bps);
+    }
+    let expected = "expected bit/s, or a rate such as \"100mbit\"";
+    Err(errors::setting(given.py(), "rate", expected))
+}
+
+/// Returns a time above 0: seconds, or text such as `20ms`.
+pub fn time(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Time> {
+    let found = match given.extract::<f64>() {
+        Ok(seconds) if (0.0..=1e9).contains(&seconds) => {
+            Some(Time::from_nanos((seconds * 1e9).round() as u64))
+        }
+        Ok(_) => None,
+        Err(_) => given.extract::<String>()?.parse().ok(),
+    };
+    found.filter(|time| *time > Time::ZERO).ok_or_else(|| {
+        let expected = "expected seconds, or a time such as \"20ms\"";
+        errors::setting(given.py(), name, expected)
+    })
+}
+
+/// Returns a probability below 1: a number, or text such as `1%`.
+pub fn share(name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let text = match given.extract::<f64>() {
+        Ok(share) if (0.0..1.0).contains(&share) => return Ok(share),
+        Ok(share) => share.to_string(),
+        Err(_) => given.extract::<String>()?,
+    };
+    let fail = |fix: &str| Err(errors::setting(given.py(), name, fix));
+    if let Some(readings) = ambiguous_probability(&text) {
+        return fail(&readings);
+    }
+    match parse_probability(&text) {
+        Some(share) if (0.0..1.0).contains(&share) && text.contains('%') => Ok(share),
+        _ => fail("expected a share below 1, or a text such as \"1%\""),
+    }
+}

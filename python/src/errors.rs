@@ -1,0 +1,135 @@
+//! Exceptions. Their classes are in the Python module `fullpipe.errors`.
+//!
+//! Rule: a mistake of the caller names the file, the line or the setting, and the fix.
+
+use fullpipe_lab::{Mistake, RunError, SizeError, TrialError, catalogue::CatalogueError};
+use pyo3::{
+    exceptions::{PyKeyboardInterrupt, PyRuntimeError},
+    prelude::*,
+    types::PyDict,
+};
+
+/// Creates an exception of the class `class` with `attributes`.
+fn exception(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, PyDict>) -> PyErr {
+    let made = py
+        .import("fullpipe.errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call((message,), Some(attributes)));
+    match made {
+        Ok(made) => PyErr::from_value(made),
+        Err(error) => error,
+    }
+}
+
+/// Returns the exception for a file that cannot be read or does not begin like a capture.
+pub fn capture(py: Python<'_>, file: &str, fix: &str) -> PyErr {
+    let attributes = PyDict::new(py);
+    let set = attributes
+        .set_item("file", file)
+        .and_then(|()| attributes.set_item("fix", fix));
+    let message = match file {
+        "" => fix.to_string(),
+        file => format!("{file}: {fix}"),
+    };
+    set.map_or_else(
+        |error| error,
+        |()| exception(py, "CaptureError", &message, &attributes),
+    )
+}
+
+/// Returns the exception for a setting or an argument that was refused.
+pub fn setting(py: Python<'_>, setting: &str, fix: impl std::fmt::Display) -> PyErr {
+    let fix = fix.to_string();
+    let attributes = PyDict::new(py);
+    let set = attributes
+        .set_item("setting", setting)
+        .and_then(|()| attributes.set_item("fix", &fix));
+    let message = match setting {
+        "" => fix,
+        setting => format!("{setting}: {fix}"),
+    };
+    set.map_or_else(
+        |error| error,
+        |()| exception(py, "SettingError", &message, &attributes),
+    )
+}
+
+fn place<'py>(py: Python<'py>, mistake: &Mistake) -> PyResult<Bound<'py, PyDict>> {
+    let attributes = PyDict::new(py);
+    attributes.set_item("file", &mistake.file)?;
+    attributes.set_item("line", mistake.line)?;
+    attributes.set_item("column", mistake.column)?;
+    attributes.set_item("key", &mistake.key)?;
+    attributes.set_item("fix", &mistake.what)?;
+    Ok(attributes)
+}
+
+/// Returns the exception for the mistakes of a file; `others` are those after the first.
+fn mistakes(py: Python<'_>, first: &Mistake, others: &[Mistake]) -> PyErr {
+    let attributes = || {
+        let attributes = place(py, first)?;
+        let others = others.iter().map(ToString::to_string);
+        attributes.set_item("others", others.collect::<Vec<_>>())?;
+        PyResult::Ok(attributes)
+    };
+    let message = match others.len() {
+        0 => first.to_string(),
+        more => format!("{first} ({more} more in `others`)"),
+    };
+    attributes().map_or_else(
+        |error| error,
+        |attributes| exception(py, "ScenarioError", &message, &attributes),
+    )
+}
+
+/// Returns the exception for an experiment that is not available.
+pub fn catalogue(py: Python<'_>, error: &CatalogueError) -> PyErr {
+    let (file, fix) = match error {
+        CatalogueError::Mistakes(all) => match all.split_first() {
+            Some((first, others)) => return mistakes(py, first, others),
+            None => return PyRuntimeError::new_err("a file is refused without a mistake"),
+        },
+        CatalogueError::Unknown { name, hint } => (name.clone(), hint.clone()),
+        CatalogueError::Unreadable { file, error } => (file.clone(), error.to_string()),
+    };
+    let attributes = PyDict::new(py);
+    let set = attributes
+        .set_item("file", file)
+        .and_then(|()| attributes.set_item("fix", fix));
+    set.map_or_else(
+        |error| error,
+        |()| exception(py, "ScenarioError", &error.to_string(), &attributes),
+    )
+}
+
+/// Returns the exception for a run without a result.
+pub fn run(py: Python<'_>, error: &RunError) -> PyErr {
+    match error {
+        RunError::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
+        RunError::World { .. } | RunError::Twin { .. } | RunError::Capture { .. } => {
+            let attributes = PyDict::new(py);
+            exception(py, "SimulationError", &error.to_string(), &attributes)
+        }
+    }
+}
+
+/// Returns the exception for a transfer that was refused.
+pub fn trial(py: Python<'_>, error: &TrialError) -> PyErr {
+    match error {
+        TrialError::Setting { given, error } => setting(py, given, error),
+        TrialError::Refused(mistake) => setting(py, &mistake.key, &mistake.what),
+        TrialError::Run(error) => run(py, error),
+    }
+}
+
+/// Returns the exception for a search that was refused or failed.
+pub fn size(py: Python<'_>, error: &SizeError) -> PyErr {
+    match error {
+        SizeError::Run(error) => run(py, error),
+        SizeError::Memory(_) => setting(py, "memory", error),
+        SizeError::Setting(_)
+        | SizeError::TooLong(_)
+        | SizeError::Path(_)
+        | SizeError::Nothing(_) => setting(py, "", error),
+    }
+}

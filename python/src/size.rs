@@ -1,0 +1,148 @@
+//! The smallest sufficient settings for a path, and presets.
+//!
+//! Rule: `fullpipe-lab` searches.
+
+use fullpipe::presets::{PRESETS, find};
+use fullpipe_lab::{Records, Size, SizeRequest, SizedPath, layout::Layout, size_text};
+use pyo3::{prelude::*, types::PyDict};
+
+use crate::{arguments, errors, scenario::Scenario, table::Table, work::work};
+
+/// Width of texts, in characters.
+const WIDTH: usize = 100;
+
+/// The smallest sufficient buffers and packet memory for a path.
+#[pyclass(frozen, module = "fullpipe")]
+pub struct Sizes(Size);
+
+/// Searches the smallest buffers and packet memory that suffice for a path.
+///
+/// scenario: a scenario whose first row gives rate, round-trip time, loss and preset; or give
+/// rate (bit/s or "100mbit") and rtt (seconds or "20ms") instead. loss: probability below 1.
+/// memory: packet memory of the host in bytes; None for ample. low_water: percent of the send
+/// buffer that must be free before a blocked writer continues. share: sufficient share of what the
+/// path carries. progress: True for a tqdm bar, or a function of the finished share.
+#[pyfunction]
+#[pyo3(signature = (scenario=None, *, rate=None, rtt=None, loss=None, preset="default", memory=None,
+    settings=None, low_water=0, share=0.95, seed=1, progress=None))]
+// Allow many arguments: each is a keyword of the Python function.
+#[allow(clippy::too_many_arguments)]
+pub fn size(
+    py: Python<'_>,
+    scenario: Option<&Bound<'_, PyAny>>,
+    rate: Option<&Bound<'_, PyAny>>,
+    rtt: Option<&Bound<'_, PyAny>>,
+    loss: Option<&Bound<'_, PyAny>>,
+    preset: &str,
+    memory: Option<u64>,
+    settings: Option<&Bound<'_, PyDict>>,
+    low_water: u32,
+    share: f64,
+    seed: u64,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Sizes> {
+    if !(share > 0.0 && share < 1.0) {
+        return Err(errors::setting(
+            py,
+            "share",
+            "expected a share above 0 and below 1",
+        ));
+    }
+    if low_water > 90 {
+        return Err(errors::setting(py, "low_water", "expected 0 to 90 percent"));
+    }
+    let path = match (scenario, rate, rtt) {
+        (Some(scenario), None, None) => {
+            let experiment = Scenario::from_argument(scenario)?;
+            let experiment = experiment.prepared(py, None, None, None, &[])?;
+            let path = experiment
+                .rows
+                .first()
+                .and_then(|row| SizedPath::of(&row.setup));
+            path.ok_or_else(|| errors::setting(py, "scenario", "its path has no rate"))?
+        }
+        (None, Some(rate), Some(rtt)) => SizedPath {
+            rate_bps: arguments::rate(rate)?,
+            rtt: arguments::time("rtt", rtt)?,
+            loss: match loss {
+                Some(given) => arguments::share("loss", given)?,
+                None => 0.0,
+            },
+            preset: find(preset).map_err(|error| errors::setting(py, "preset", error))?,
+        },
+        _ => {
+            let fix = "give rate and rtt, or a scenario";
+            return Err(errors::setting(py, "scenario", fix));
+        }
+    };
+    let request = SizeRequest {
+        rate_bps: path.rate_bps,
+        rtt: path.rtt,
+        loss: path.loss,
+        memory,
+        preset: path.preset,
+        settings: arguments::settings(settings)?,
+        low_water,
+        share,
+        seed,
+    };
+    let found = work(py, progress, |control| {
+        fullpipe_lab::size(&request, &|share| control.advance(share))
+    })?;
+    found.map(Sizes).map_err(|error| errors::size(py, &error))
+}
+
+#[pymethods]
+impl Sizes {
+    /// One record a knob and direction: the smallest sufficient value, bytes, goodput_mbps.
+    #[getter]
+    fn knobs(&self) -> PyResult<Table> {
+        Table::of(Records::sizes(&self.0))
+    }
+
+    /// One record a value that was tried: bytes, goodput_mbps, of_path_share, limit.
+    #[getter]
+    fn curves(&self) -> PyResult<Table> {
+        Table::of(Records::size_curves(&self.0))
+    }
+
+    /// Bandwidth-delay product in bytes.
+    #[getter]
+    fn bdp_bytes(&self) -> u64 {
+        self.0.bdp_bytes
+    }
+
+    /// The answer of `fullpipe size`, as text.
+    #[getter]
+    fn text(&self) -> String {
+        size_text(&self.0, Layout::plain(WIDTH))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fullpipe.Sizes of {} knobs>", self.0.knobs.len())
+    }
+
+    fn __str__(&self) -> String {
+        self.text()
+    }
+}
+
+/// Returns every knob of a host with its value in a preset, by name.
+#[pyfunction]
+pub fn preset<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let found = find(name).map_err(|error| errors::setting(py, "preset", error))?;
+    let config = found.config();
+    let knobs = PyDict::new(py);
+    for name in fullpipe::Config::names() {
+        if let Some(value) = config.get(name) {
+            knobs.set_item(name, value)?;
+        }
+    }
+    Ok(knobs)
+}
+
+/// Returns the names of the presets.
+#[pyfunction]
+pub fn presets() -> Vec<&'static str> {
+    PRESETS.iter().map(|preset| preset.name).collect()
+}

@@ -1,0 +1,138 @@
+"""Scenarios: runs, sweeps, explanations, sizes, mistakes, signals and progress."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pyarrow
+import pytest
+
+import fullpipe
+
+
+@pytest.fixture(scope="module")
+def scenario() -> fullpipe.Scenario:
+    return fullpipe.Scenario.transfer(
+        "20mbit", "20ms", settings={"tcp.send_buffer": "16K"}, duration=1.0
+    )
+
+
+def test_a_run_has_rows_connections_and_accounts(scenario: fullpipe.Scenario) -> None:
+    results = fullpipe.run(scenario)
+    (row,) = results.rows.to_dicts()
+    assert row["goodput_mbps"] == pytest.approx(results.connections.column("goodput_mbps")[0])
+    shares = [one["share"] for one in results.accounts.to_dicts() if one["end"] == "sender"]
+    assert sum(shares) == pytest.approx(1.0)
+    assert len(results.verdicts) == 0
+    assert results.rows.to_dicts() == fullpipe.run(scenario).rows.to_dicts()
+
+
+def test_settings_and_seeds_change_a_run(scenario: fullpipe.Scenario) -> None:
+    plain = fullpipe.run(scenario).rows.column("goodput_mbps")[0]
+    wide = fullpipe.run(scenario, {"host.tcp.send_buffer": 65_536})
+    assert wide.rows.column("goodput_mbps")[0] > 1.5 * plain
+    lossy = fullpipe.run(scenario, {"link.loss": "2%"}, seeds=3)
+    assert lossy.rows.column("seeds") == [3]
+
+
+def test_a_sweep_has_a_column_for_each_setting(scenario: fullpipe.Scenario) -> None:
+    grid = {"host.tcp.send_buffer": "8K..32K*2", "link.delay": ["5ms", "10ms"]}
+    rows = pyarrow.table(fullpipe.sweep(scenario, grid).rows)
+    assert rows.num_rows == 6
+    assert rows["host.tcp.send_buffer"].to_pylist() == [8192] * 2 + [16384] * 2 + [32768] * 2
+    assert rows["link.delay_us"].to_pylist() == [5_000.0, 10_000.0] * 3
+
+
+def test_an_explanation_names_limit_and_needed_value(scenario: fullpipe.Scenario) -> None:
+    results = fullpipe.explain(scenario)
+    (verdict,) = results.verdicts.to_dicts()
+    assert verdict["limit"] == "send_buffer"
+    assert len(results.levers) > 0
+    assert "Limited by" in results.text
+
+
+def test_an_observed_run_has_segments_series_and_a_page(scenario: fullpipe.Scenario) -> None:
+    results = fullpipe.run(scenario, {"link.loss": "1%"}, observe=True)
+    assert len(results.segments) > 500
+    assert "cwnd_bytes" in results.series.column("series")
+    assert "fast_recovery" in results.episodes.column("episode")
+    assert "<html" in results.page().html
+    with pytest.raises(fullpipe.SettingError, match="observe=True"):
+        fullpipe.run(scenario).segments
+
+
+def test_a_size_has_a_curve() -> None:
+    sizes = fullpipe.size(rate="10mbit", rtt=0.01, preset="unet3")
+    assert sizes.bdp_bytes == 12_500
+    assert "send" in sizes.knobs.column("direction")
+    assert len(sizes.curves) > len(sizes.knobs)
+
+
+def test_presets_have_every_knob() -> None:
+    assert "nuttx" in fullpipe.presets()
+    assert fullpipe.preset("nuttx")["pool.blocks"] == "36"
+    assert fullpipe.preset("default").keys() == fullpipe.preset("linux").keys()
+    with pytest.raises(fullpipe.SettingError, match="nuttx"):
+        fullpipe.preset("nutx")
+
+
+def test_mistakes_name_file_line_and_fix() -> None:
+    with pytest.raises(fullpipe.ScenarioError) as caught:
+        fullpipe.Scenario.from_toml("title = 'x'\nhost = 1\n")
+    mistake = caught.value
+    assert (mistake.file, mistake.line, mistake.key) == ("scenario.toml", 2, "host")
+    assert "hosts" in mistake.fix and mistake.others
+    with pytest.raises(fullpipe.ScenarioError, match="did you mean"):
+        fullpipe.Scenario.from_toml("netburne")
+    with pytest.raises(fullpipe.SettingError) as refused:
+        fullpipe.run("memory", {"tcp.sak": 1})
+    assert refused.value.setting == "tcp.sak=1"
+
+
+def test_progress_is_reported_and_its_exception_ends_the_run(
+    scenario: fullpipe.Scenario,
+) -> None:
+    shares: list[float] = []
+    fullpipe.explain(scenario, progress=shares.append)
+    assert shares == sorted(shares) and shares[-1] == 1.0
+
+    def refuse(share: float) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        fullpipe.explain("linux-buffers-a", progress=refuse)
+
+
+def test_ctrl_c_ends_a_long_run_and_a_long_search() -> None:
+    for work in (
+        lambda: fullpipe.explain("linux-buffers-a"),
+        lambda: fullpipe.size(rate="10gbit", rtt="20ms", loss="1%"),
+    ):
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        timer.join()
+        assert time.monotonic() - began < 60
+
+
+def test_other_threads_run_during_the_work(scenario: fullpipe.Scenario) -> None:
+    count = 0
+    is_over = threading.Event()
+
+    def other() -> None:
+        nonlocal count
+        while not is_over.is_set():
+            count += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    fullpipe.explain(scenario)
+    is_over.set()
+    thread.join()
+    assert count > 3

@@ -1,0 +1,96 @@
+//! Builds the wheel of the Python package and tests it in a clean virtual environment.
+//!
+//! The one rule: the tests use the installed wheel, never the source folder, so a file that the
+//! wheel lacks is noticed.
+//!
+//! The packages that the tests need come from PyPI and are listed in `python/tests/requirements.txt`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::child::Child;
+use super::outcome::Outcome;
+use super::tools;
+use crate::repository;
+
+/// Folder of the environment and the wheel, relative to the repository's root.
+const FOLDER: &str = "target/python";
+
+/// Largest wheel, in bytes.
+const LARGEST: u64 = 15_000_000;
+
+/// Type checks: the package, its tests, and the stubs of the native part.
+const TYPES: [&str; 3] = [
+    "-m mypy --strict --config-file python/pyproject.toml --cache-dir target/python/mypy \
+        -p fullpipe",
+    "-m mypy --strict --config-file python/pyproject.toml --cache-dir target/python/mypy \
+        python/tests",
+    "-m mypy.stubtest fullpipe --mypy-config-file python/pyproject.toml",
+];
+
+/// The tests. The time limit is for each test.
+const TESTS: &str = "-m pytest -q --timeout 300 -p no:cacheprovider python/tests";
+
+/// Runs the tests, or says what is missing for them.
+pub fn run(limit: Duration) -> Outcome {
+    let missing = tools::prepare_python();
+    if !missing.is_empty() {
+        return Outcome::left_out(missing);
+    }
+    let folder = repository::root().join(FOLDER);
+    let (environment, wheels) = (folder.join("venv"), folder.join("wheels"));
+    for old in [&environment, &wheels] {
+        let _ = fs::remove_dir_all(old);
+    }
+    let python = environment.join("bin/python");
+    let python = python.to_string_lossy();
+    let inside =
+        |arguments: &str| Child::new(&python, limit).args(arguments.split_ascii_whitespace());
+    let pip = "-m pip install --quiet --disable-pip-version-check";
+    let mut outcome = Child::new("python3", limit)
+        .args(["-m", "venv", &environment.to_string_lossy()])
+        .outcome();
+    let steps = [
+        format!("{pip} maturin>=1.8,<2 -r python/tests/requirements.txt"),
+        format!(
+            "-m maturin build --release --locked --compatibility linux \
+                --manifest-path python/Cargo.toml --target-dir target --interpreter {python} \
+                --out {}",
+            wheels.display()
+        ),
+    ];
+    for step in &steps {
+        if outcome.failed.is_empty() {
+            outcome = outcome.and(inside(step).outcome());
+        }
+    }
+    if !outcome.failed.is_empty() {
+        return outcome;
+    }
+    let wheel = match wheel(&wheels) {
+        Ok(wheel) => wheel,
+        Err(error) => return outcome.and(Outcome::of_check(Err(error))),
+    };
+    outcome = outcome.and(inside(&format!("{pip} {}", wheel.display())).outcome());
+    for types in TYPES {
+        outcome = outcome.and(inside(types).outcome());
+    }
+    outcome.and(inside(TESTS).outcome())
+}
+
+/// Returns the wheel in `folder`, after it has printed and checked the wheel's size.
+fn wheel(folder: &Path) -> Result<PathBuf> {
+    let mut files = fs::read_dir(folder).context("maturin wrote no folder")?;
+    let wheel = files.next().context("maturin wrote no wheel")??.path();
+    let bytes = fs::metadata(&wheel)?.len();
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+    println!("{name}: {:.1} MB", bytes as f64 / 1e6);
+    ensure!(
+        bytes <= LARGEST,
+        "the wheel has {bytes} bytes; at most {LARGEST} are allowed"
+    );
+    Ok(wheel)
+}
