@@ -2,9 +2,8 @@
 //!
 //! Rule: memory is bounded. A row of fixed size is kept for each of the connections with the most
 //! lost time (`lost_s`), at most [`Connections::ROWS`] of them unless another number is given; the
-//! other connections are only counted. The whole result is kept
-//! for one connection: the requested one, or the only one. A connection that an earlier capture
-//! also contains gets no second row.
+//! other connections are only counted. The whole result is kept for one connection: the requested
+//! one, or the only one. A connection that an earlier capture also contains gets no second row.
 
 use std::{
     cmp::Ordering,
@@ -23,7 +22,7 @@ use fullpipe_diagnose::{
 
 /// Most connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
-/// Most connections for which both of their numbers are kept, because two captures contain them.
+/// Most connections that [`Connections::same`] lists.
 const SAME_MAX: usize = 10_000;
 
 /// A connection in the table.
