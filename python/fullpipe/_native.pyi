@@ -1,5 +1,5 @@
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union, final
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union, final
 
 from .page import Page
 
@@ -13,6 +13,7 @@ __all__ = [
     "why",
     "run",
     "sweep",
+    "grid_values",
     "explain",
     "size",
     "preset",
@@ -204,5 +205,6 @@ def size(
     seed: int = 1,
     progress: _Progress = None,
 ) -> Sizes: ...
+def grid_values(grid: _Grid) -> List[Tuple[str, List[str]]]: ...
 def preset(name: str) -> Dict[str, str]: ...
 def presets() -> List[str]: ...

@@ -39,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(why::why, module)?)?;
     module.add_function(wrap_pyfunction!(results::run, module)?)?;
     module.add_function(wrap_pyfunction!(results::sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(results::grid_values, module)?)?;
     module.add_function(wrap_pyfunction!(results::explain, module)?)?;
     module.add_function(wrap_pyfunction!(size::size, module)?)?;
     module.add_function(wrap_pyfunction!(size::preset, module)?)?;

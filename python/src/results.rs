@@ -150,6 +150,15 @@ pub fn sweep(
     run_experiment(py, &experiment, &options, progress)
 }
 
+/// Returns the values of each setting of a grid as texts, in order. A text such as "4K..1M*2" becomes
+/// its values.
+#[pyfunction]
+pub fn grid_values(grid: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Vec<String>)>> {
+    let axes = grid.iter().map(|(name, values)| axis(&name, &values));
+    axes.map(|axis| axis.map(|axis| (axis.path, axis.values)))
+        .collect()
+}
+
 fn axis(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     let py = name.py();
     let path: String = name.extract()?;

@@ -1,0 +1,184 @@
+"""Tasks: functions from a capture, or from a part of a grid, to Arrow tables.
+
+A task is plain data, so that any scheduler can send it to a worker. Its tables depend on nothing
+but the task and the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+import pyarrow
+import pyarrow.fs
+
+import fullpipe
+
+Tables = Dict[str, pyarrow.Table]
+Options = Mapping[str, Any]
+
+# Version of the tables. Parts of another version are made again.
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class CaptureTask:
+    """One capture: its name, and its size and time of change when the task was made."""
+
+    source: str
+    size_bytes: int
+    modified_ns: int
+    options: Tuple[Tuple[str, Any], ...]
+
+    @property
+    def key(self) -> str:
+        """Name of the parts of this task."""
+        return _digest(["why", self.source, self.options])
+
+    @property
+    def stamp(self) -> List[Any]:
+        """Facts that must be unchanged for a finished part to remain valid."""
+        return [VERSION, self.size_bytes, self.modified_ns]
+
+    @property
+    def weight(self) -> int:
+        """Bytes to read."""
+        return self.size_bytes
+
+    def run(self) -> Tables:
+        """Reads the capture and returns its tables."""
+        filesystem, path = filesystem_of(self.source)
+        if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
+            return self._tables(path)
+        # A file in an object store is copied first, because a capture is read in one pass from disk.
+        with tempfile.TemporaryDirectory() as folder:
+            local = os.path.join(folder, os.path.basename(path))
+            with filesystem.open_input_stream(path) as remote, open(local, "wb") as copy:
+                shutil.copyfileobj(remote, copy, 1 << 20)
+            return self._tables(local)
+
+    def _tables(self, path: str) -> Tables:
+        options = dict(self.options)
+        explained = options.pop("explain")
+        answer = fullpipe.why(path, quick=True, **options)
+        tables = {
+            "captures": _named(answer.captures, self.source),
+            "connections": _named(answer.connections, self.source),
+            "accounts": _named(answer.accounts, self.source),
+        }
+        verdicts = []
+        for row in answer.connections.to_dicts()[:explained]:
+            full = fullpipe.why(path, flow=row["number"], **options)
+            found = _named(full.verdicts, self.source)
+            if found.num_rows:
+                extra = ["goodput_mbps", "elapsed_s", "payload_bytes", "lost_s"]
+                found = found.rename_columns(
+                    ["number" if name == "row_number" else name for name in found.column_names]
+                )
+                for name in extra:
+                    found = found.append_column(name, pyarrow.array([row[name]]))
+                verdicts.append(found)
+        if verdicts:
+            tables["verdicts"] = pyarrow.concat_tables(verdicts)
+        return tables
+
+
+@dataclasses.dataclass(frozen=True)
+class WorldsTask:
+    """One part of a grid: a scenario with a few values of each setting."""
+
+    scenario: str
+    grid: Tuple[Tuple[str, Tuple[str, ...]], ...]
+    options: Tuple[Tuple[str, Any], ...]
+
+    @property
+    def source(self) -> str:
+        """The part's settings."""
+        return json.dumps(self.grid)
+
+    @property
+    def key(self) -> str:
+        """Name of the parts of this task."""
+        return _digest(["sweep", self.scenario, self.grid, self.options])
+
+    @property
+    def stamp(self) -> List[Any]:
+        """Facts that must be unchanged for a finished part to remain valid."""
+        return [VERSION]
+
+    @property
+    def weight(self) -> int:
+        """Number of combinations of values."""
+        count = 1
+        for _, values in self.grid:
+            count *= len(values)
+        return count
+
+    def run(self) -> Tables:
+        """Runs the worlds and returns their tables."""
+        options = dict(self.options)
+        options["settings"] = dict(options["settings"])
+        grid = {name: list(values) for name, values in self.grid}
+        results = fullpipe.sweep(self.scenario, grid, **options)
+        rows = pyarrow.table(results.rows)
+        # A swept setting is text as written. The type of its column must not depend on the part.
+        names = rows.column_names
+        first, last = names.index("row") + 1, names.index("seed")
+        points = [_point(number, grid) for number in range(rows.num_rows)]
+        settings = {name: [point[name] for point in points] for name in grid}
+        columns = {name: rows[name] for name in names[:first]}
+        columns.update({name: pyarrow.array(values) for name, values in settings.items()})
+        columns.update({name: rows[name] for name in names[last:]})
+        tables = {"rows": pyarrow.table(columns)}
+        if options.get("explain"):
+            tables["verdicts"] = pyarrow.table(results.verdicts)
+        return tables
+
+
+Task = Union[CaptureTask, WorldsTask]
+
+
+def _point(number: int, grid: Mapping[str, List[str]]) -> Dict[str, str]:
+    """Returns the values of row `number`; the last setting changes fastest."""
+    point: Dict[str, str] = {}
+    for name, values in reversed(list(grid.items())):
+        number, place = divmod(number, len(values))
+        point[name] = values[place]
+    return point
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _named(table: fullpipe.Table, source: str) -> pyarrow.Table:
+    """Returns the table with the task's name of the file, which may be that of an object store."""
+    arrow = pyarrow.table(table)
+    names = pyarrow.array([source] * arrow.num_rows, pyarrow.string())
+    if "file" not in arrow.column_names:
+        return arrow.append_column("file", names)
+    return arrow.set_column(arrow.column_names.index("file"), "file", names)
+
+
+def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
+    """Returns the file system of a path or URI, and the path in it."""
+    if "://" in source:
+        filesystem, path = pyarrow.fs.FileSystem.from_uri(source)
+        return filesystem, path
+    return pyarrow.fs.LocalFileSystem(), os.path.abspath(source)
+
+
+def run_task(task: Task) -> Tuple[Tables, Optional[str]]:
+    """Runs a task. Returns its tables, and the error of a file that cannot be analysed."""
+    try:
+        return task.run(), None
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # A panic of the native part is no Exception.
+        return {}, f"{type(error).__name__}: {error}"

@@ -1,0 +1,166 @@
+"""Datasets: the same bytes however they are made, resumed, with errors as rows."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import pathlib
+import shutil
+from typing import Dict
+
+import pyarrow.parquet
+import pytest
+
+import fullpipe
+from fullpipe import fleet
+from fullpipe.fleet import many
+from fullpipe.fleet.__main__ import main
+from fullpipe.fleet.tasks import CaptureTask
+
+CAPTURE = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / "examples"
+    / "captures"
+    / "send-buffer.pcap.gz"
+)
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Six captures, of which one is empty, one is no capture, and one is cut."""
+    folder = tmp_path_factory.mktemp("captures")
+    plain = gzip.decompress(CAPTURE.read_bytes())
+    for number in range(3):
+        shutil.copyfile(CAPTURE, folder / f"whole-{number}.pcap.gz")
+    (folder / "cut.pcap").write_bytes(plain[: len(plain) // 3])
+    (folder / "empty.pcap").touch()
+    (folder / "text.pcap").write_text("no capture")
+    return folder
+
+
+def contents(dataset: pathlib.Path) -> Dict[str, bytes]:
+    """Returns the bytes of every file of a dataset by its name."""
+    files = (path for path in dataset.rglob("*") if path.is_file())
+    return {str(path.relative_to(dataset)): path.read_bytes() for path in files}
+
+
+def table(dataset: pathlib.Path, name: str) -> "pyarrow.Table":
+    return pyarrow.parquet.read_table(dataset / name)
+
+
+def test_processes_write_the_bytes_of_one_process(
+    captures: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    pattern = str(captures / "*")
+    alone = fleet.why_many(pattern, tmp_path / "alone")
+    pooled = fleet.why_many(pattern, tmp_path / "pooled", workers=2)
+    assert (alone.tasks, alone.done, alone.kept, alone.errors) == (6, 6, 0, 2)
+    assert (pooled.done, pooled.errors) == (6, 2)
+    assert contents(tmp_path / "alone") == contents(tmp_path / "pooled")
+    assert table(tmp_path / "alone", "connections").num_rows == 4
+    errors = table(tmp_path / "alone", "errors").to_pylist()
+    assert {os.path.basename(row["source"]) for row in errors} == {"empty.pcap", "text.pcap"}
+    assert all("CaptureError" in row["error"] for row in errors)
+
+
+def test_ray_writes_the_bytes_of_one_process(
+    captures: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    ray = pytest.importorskip("ray")
+    pattern = str(captures / "*")
+    fleet.why_many(pattern, tmp_path / "alone")
+    try:
+        outcome = fleet.why_many(pattern, tmp_path / "on-ray", ray=True)
+    finally:
+        ray.shutdown()
+    assert (outcome.done, outcome.errors) == (6, 2)
+    assert contents(tmp_path / "alone") == contents(tmp_path / "on-ray")
+
+
+def test_a_run_is_resumed_and_a_changed_file_done_again(
+    captures: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    folder = tmp_path / "captures"
+    shutil.copytree(captures, folder)
+    out = tmp_path / "out"
+    pattern = str(folder / "*")
+    shares: list[float] = []
+
+    def stop(share: float) -> None:
+        shares.append(share)
+        if len(shares) == 3:
+            raise RuntimeError("the driver dies")
+
+    with pytest.raises(RuntimeError):
+        fleet.why_many(pattern, out, progress=stop)
+    resumed = fleet.why_many(pattern, out)
+    assert (resumed.done, resumed.kept) == (3, 3)
+    assert fleet.why_many(pattern, out).done == 0
+    shutil.copyfile(CAPTURE, folder / "text.pcap")
+    again = fleet.why_many(pattern, out)
+    assert (again.done, again.errors) == (1, 1)
+    assert table(out, "connections").num_rows == 5
+    assert table(out, "errors").num_rows == 1
+    assert not [name for name in contents(out) if name.endswith(".unfinished")]
+
+
+def die(out: str, task: CaptureTask) -> None:
+    """Kills its worker if the capture is the one called deadly."""
+    if "deadly" in task.source:
+        os._exit(9)
+    many.do(out, task)
+
+
+def test_a_task_that_kills_its_worker_is_an_error_and_the_others_are_done(
+    captures: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = (("explain", 0), ("filter", None), ("preset", "linux"), ("rows", 10))
+    sources = [str(captures / f"whole-{number}.pcap.gz") for number in range(3)]
+    sources.append(str(tmp_path / "deadly.pcap"))
+    tasks = [CaptureTask(source, 1, 1, options) for source in sources]
+    done: list[str] = []
+    monkeypatch.setattr(many, "do", die)
+    many._run_in_pool(list(tasks), str(tmp_path / "out"), 2, lambda task: done.append(task.source))
+    assert sorted(done) == sorted(sources)
+    (error,) = table(tmp_path / "out", "errors").to_pylist()
+    assert error["source"] == sources[3] and "worker died" in error["error"]
+    assert table(tmp_path / "out", "connections").num_rows == 3
+
+
+def test_a_sweep_in_parts_has_the_rows_of_a_whole_sweep(tmp_path: pathlib.Path) -> None:
+    scenario = fullpipe.Scenario.transfer("20mbit", "10ms", duration=0.5)
+    grid = {"link.delay": ["2ms", "5ms", "9ms"], "host.tcp.send_buffer": "8K..64K*2"}
+    (_, delays), (_, buffers) = fullpipe.grid_values(grid)
+    goodput = fullpipe.sweep(scenario, grid).rows.column("goodput_mbps")
+    expected = dict(zip(itertools.product(delays, buffers), goodput))
+    for batch in (2, 5):
+        out = tmp_path / str(batch)
+        outcome = fleet.sweep_many(scenario, grid, out, batch=batch)
+        assert outcome.errors == 0
+        rows = table(out, "rows").to_pylist()
+        measured = {
+            (row["link.delay"], row["host.tcp.send_buffer"]): row["goodput_mbps"]
+            for row in rows
+        }
+        assert len(measured) == len(rows) == len(expected)
+        assert measured == expected
+        assert fleet.sweep_many(scenario, grid, out, batch=batch).done == 0
+
+
+def test_a_report_sums_up_a_dataset(
+    captures: pathlib.Path, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = [str(captures / "whole-0.pcap.gz"), str(captures / "empty.pcap")]
+    out, page = str(tmp_path / "out"), str(tmp_path / "page")
+    assert main(["why", *sources, "--out", out, "--explain", "1"]) == 1
+    assert main(["report", out, "--before", out, "--out", page]) == 0
+    assert "2 captures: 2 done, 0 kept, 1 errors" in capsys.readouterr().out
+    (change,) = table(tmp_path / "page", "changes.parquet").to_pylist()
+    assert change["knob"] == "SO_SNDBUF" and change["median_times_as_fast"] > 5
+    limits = table(tmp_path / "page", "by_limit.parquet").to_pylist()
+    assert limits[0]["limit"] == "send_buffer"
+    text = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    assert "SO_SNDBUF" in text and "empty.pcap" in text and "Before" in text
+    with pytest.raises(fullpipe.CaptureError):
+        fleet.report(tmp_path / "nothing")
