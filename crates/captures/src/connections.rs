@@ -24,6 +24,9 @@ use fullpipe_diagnose::{
 const IDENTITIES: usize = 100_000;
 /// Most connections that [`Connections::same`] lists.
 const SAME_MAX: usize = 10_000;
+/// Largest difference of the clocks of two captures at which connections with the same addresses
+/// and ports count as one, in nanoseconds.
+const CLOCKS_NS: i64 = 60_000_000_000;
 
 /// A connection in the table.
 #[derive(Clone, Debug)]
@@ -187,6 +190,56 @@ impl Known {
     }
 }
 
+/// Reason for which a connection has two rows, although it is probably one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApartBy {
+    /// One capture begins after the handshake.
+    LateCapture,
+    /// The addresses or ports differ: a host between the captures translates them.
+    AddressTranslation,
+}
+
+impl ApartBy {
+    /// Name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LateCapture => "late_capture",
+            Self::AddressTranslation => "address_translation",
+        }
+    }
+}
+
+/// Two rows that are probably one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Apart {
+    /// Number in the later capture.
+    pub connection: u64,
+    /// Number in the earlier capture.
+    pub earlier: u64,
+    /// The reason.
+    pub reason: ApartBy,
+}
+
+/// Facts that recognise a connection that has a row of its own in another capture.
+#[derive(Clone, Copy)]
+struct Traces {
+    known: Known,
+    began_ns: i64,
+    has_handshake: bool,
+}
+
+impl Traces {
+    /// Returns true if both connections were captured at the same time, apart from a difference of
+    /// the clocks, and by different captures.
+    fn overlaps(&self, other: &Self) -> bool {
+        let lasted = |one: &Self| (one.known.lifetime_ns as i64).saturating_add(CLOCKS_NS);
+        let end = |one: &Self| one.began_ns.saturating_add(lasted(one));
+        self.known.capture != other.known.capture
+            && self.began_ns <= end(other)
+            && other.began_ns <= end(self)
+    }
+}
+
 /// The same connection, as seen in a second capture.
 struct Second {
     flow: Box<EndedFlow<ObservedConnection>>,
@@ -208,6 +261,13 @@ pub struct Connections {
     /// For each connection that two captures contain, its number in the later capture and its
     /// number in the earlier capture.
     same: Vec<(u64, u64)>,
+    /// The connections by their addresses and ports, at most [`IDENTITIES`].
+    by_key: HashMap<FlowKey, Traces>,
+    /// The connections by their initial sequence numbers, the smaller one first; at most
+    /// [`IDENTITIES`].
+    by_seqs: HashMap<[u32; 2], Traces>,
+    /// Rows that are probably one connection, at most [`SAME_MAX`].
+    apart: Vec<Apart>,
     /// The second observation of the connection whose whole result is kept.
     second: Option<Second>,
     merged: Option<Result<Merged, MergeFailure>>,
@@ -237,6 +297,9 @@ impl Connections {
             repeated: 0,
             known: HashMap::new(),
             same: Vec::new(),
+            by_key: HashMap::new(),
+            by_seqs: HashMap::new(),
+            apart: Vec::new(),
             second: None,
             merged: None,
             capture: 0,
@@ -288,6 +351,7 @@ impl Connections {
                 None => {}
             }
         }
+        self.note_apart(&flow);
         self.rows
             .push(ByTimeLost(Row::of(&flow, flow.number, self.capture)));
         if self.rows.len() > self.rows_max {
@@ -303,6 +367,46 @@ impl Connections {
             self.full = Some(Box::new(flow));
         } else if self.wanted.is_none() {
             self.full = None;
+        }
+    }
+
+    /// Notes a connection that is probably in an earlier capture too, but cannot be merged.
+    fn note_apart(&mut self, flow: &EndedFlow<ObservedConnection>) {
+        let own = Traces {
+            known: Known::of(flow, self.capture),
+            began_ns: flow.began_ns,
+            has_handshake: flow.outcome.vantage.has_handshake,
+        };
+        let mut seqs = match flow.outcome.initial_seqs {
+            [Some(one), Some(other)] => Some([one, other]),
+            _ => None,
+        };
+        if let Some(seqs) = &mut seqs {
+            seqs.sort_unstable();
+        }
+        let by_key = self
+            .by_key
+            .get(&flow.key)
+            .filter(|known| known.overlaps(&own) && !(known.has_handshake && own.has_handshake));
+        // The clocks of two hosts may differ, so translated connections need not overlap.
+        let by_seqs = seqs.and_then(|seqs| self.by_seqs.get(&seqs));
+        let same = self.by_key.get(&flow.key).map(|same| same.known.number);
+        let by_seqs = by_seqs
+            .filter(|known| known.known.may_be(&own.known) && same != Some(known.known.number));
+        let found = by_key.map(|known| (known, ApartBy::LateCapture));
+        let found = found.or(by_seqs.map(|known| (known, ApartBy::AddressTranslation)));
+        if let Some((known, reason)) = found.filter(|_| self.apart.len() < SAME_MAX) {
+            self.apart.push(Apart {
+                connection: flow.number,
+                earlier: known.known.number,
+                reason,
+            });
+        }
+        if self.by_key.len() < IDENTITIES {
+            self.by_key.entry(flow.key).or_insert(own);
+        }
+        if let Some(seqs) = seqs.filter(|_| self.by_seqs.len() < IDENTITIES) {
+            self.by_seqs.entry(seqs).or_insert(own);
         }
     }
 
@@ -363,6 +467,11 @@ impl Connections {
     /// number in the earlier capture.
     pub fn same(&self) -> &[(u64, u64)] {
         &self.same
+    }
+
+    /// Pairs of rows that are probably one connection.
+    pub fn apart(&self) -> &[Apart] {
+        &self.apart
     }
 
     /// Number of connections; a connection in two captures is counted once.

@@ -19,7 +19,7 @@ mod run_facts;
 mod tables;
 mod twin;
 
-pub use connections::{Connections, Row};
+pub use connections::{Apart, ApartBy, Connections, Row};
 pub use reading::{Capture, Opened, read};
 pub use run_facts::{limit_words, run_facts};
 pub use tables::{accounts, connection_tables, connections, ending_name};

@@ -184,6 +184,9 @@ impl<'a> Watching<'a> {
                     text += &self.fields(socket);
                 }
             }
+            if sockets.is_empty() {
+                text = self.nothing() + "\n";
+            }
             print(&text)?;
         }
         if let ([socket], true, Some(_)) = (
@@ -317,6 +320,9 @@ impl<'a> Watching<'a> {
             seconds_text(self.source.now_us() as f64 / 1e6)
         );
         text = format!("{text:.*}\n{}\n", layout.width, columns.heading());
+        if sockets.is_empty() {
+            layout.paragraph(&mut text, "", 0, &self.nothing());
+        }
         for socket in &sockets {
             text += &columns.row("", socket, &self.source);
             text.push('\n');
@@ -335,6 +341,10 @@ impl<'a> Watching<'a> {
             self.headed = Some(columns);
         }
         let Some(columns) = &self.headed else {
+            // Standard output has only sockets, so the sentence goes to standard error, once.
+            if self.rounds == 1 && !self.terminal.quiet {
+                note(self.nothing());
+            }
             return text;
         };
         for socket in &sockets {
@@ -346,6 +356,21 @@ impl<'a> Watching<'a> {
             }
         }
         text
+    }
+
+    /// Returns the sentence for a round without a socket to print.
+    fn nothing(&self) -> String {
+        match self.table.sockets().len() {
+            0 => format!("There is no {}.", self.arguments.wanted()),
+            1 => format!(
+                "1 {} moved nothing; --idle prints it too.",
+                self.arguments.wanted()
+            ),
+            many => format!(
+                "{many} sockets ({}) moved nothing; --idle prints them too.",
+                self.arguments.wanted()
+            ),
+        }
     }
 
     fn events_text(&self) -> String {

@@ -247,7 +247,8 @@ fn show(
     let verdict = twin.map_or(String::new(), |twin| twin::verdict(twin, layout));
     if let Some(flow) = connections.full().filter(|_| arguments.brief) {
         warn(captures);
-        return print(&account::brief(flow, &verdict, layout));
+        let names_limit = twin.is_some_and(|twin| twin.explained().is_some());
+        return print(&account::brief(flow, &verdict, names_limit, layout));
     }
     if captures.is_empty() {
         let verdicts = recordings::verdicts(recordings, arguments.top, layout);
@@ -261,6 +262,15 @@ fn show(
         Some(flow) => {
             text += &account::text(flow, &verdict, layout);
             text += &merged::text(captures, connections, layout);
+            let number = connections.full().map(|flow| flow.number);
+            let own = connections
+                .apart()
+                .iter()
+                .filter(|pair| [pair.connection, pair.earlier].map(Some).contains(&number));
+            for pair in own {
+                text.push('\n');
+                layout.paragraph(&mut text, "", 0, &table::apart(pair));
+            }
             text += &twin.map_or(String::new(), |twin| twin::beside(twin, layout));
             if !recordings.is_empty() {
                 text += &recordings::beside(recordings, connections, layout);

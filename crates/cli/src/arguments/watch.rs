@@ -88,6 +88,35 @@ pub struct WatchArguments {
     pub prometheus_by: MetricsBy,
 }
 
+impl WatchArguments {
+    /// The sockets that the filters choose, in words: `TCP socket with port 5001 at either end`.
+    pub fn wanted(&self) -> String {
+        let any_of = |all: Vec<String>| all.join(" or ");
+        let ends = |all: &[EndFilter]| any_of(all.iter().map(EndFilter::to_string).collect());
+        let mut text = "TCP socket".to_string();
+        if !self.port.is_empty() {
+            let ports = any_of(self.port.iter().map(u16::to_string).collect());
+            text += &format!(" with port {ports} at either end");
+        }
+        if !self.peer.is_empty() {
+            text += &format!(" with peer {}", ends(&self.peer));
+        }
+        if !self.local.is_empty() {
+            text += &format!(" at {}", ends(&self.local));
+        }
+        if let Some(pid) = self.pid {
+            text += &format!(" of process {pid}");
+        }
+        if let Some(netns) = &self.netns {
+            text += &format!(" in the namespace {}", netns.display());
+        }
+        if let Some(cookie) = self.socket {
+            text += &format!(" with number {cookie:x}");
+        }
+        text
+    }
+}
+
 const FILTERS: &str = "Sockets";
 
 /// Time series of the metrics.

@@ -18,11 +18,23 @@ use fullpipe_lab::{
 const EPISODES: usize = 20;
 
 /// Returns the connection's addresses and its transfer, with `verdict`, the verdict of its twin
-/// (a simulated copy of the connection).
-pub fn brief(flow: &EndedFlow<ObservedConnection>, verdict: &str, layout: Layout) -> String {
+/// (a simulated copy of the connection). If the verdict does not name the limit, the account is
+/// the answer.
+pub fn brief(
+    flow: &EndedFlow<ObservedConnection>,
+    verdict: &str,
+    names_limit: bool,
+    layout: Layout,
+) -> String {
     let mut out = title(flow, layout);
     layout.field(&mut out, "transfer", &transfer(flow));
-    out + verdict
+    out += verdict;
+    if !names_limit {
+        layout.field(&mut out, "limit", &limit(&flow.outcome, layout));
+        out.push('\n');
+        account(&mut out, &flow.outcome, layout);
+    }
+    out
 }
 
 fn title(flow: &EndedFlow<ObservedConnection>, layout: Layout) -> String {

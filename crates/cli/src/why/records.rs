@@ -2,7 +2,7 @@
 //!
 //! Rule: each name ends in its unit, as `docs/json.md` describes.
 
-use fullpipe_captures::{Capture, Connections, Row, TwinAnswer, ending_name};
+use fullpipe_captures::{Apart, Capture, Connections, Row, TwinAnswer, ending_name};
 use fullpipe_diagnose::{
     capture::CaptureWarning, inferred::Confidence, observe::ObservedConnection,
     socket::AccountsBeside,
@@ -23,6 +23,8 @@ struct Answer<'a> {
     captures: Vec<JsonCapture<'a>>,
     connections: Vec<JsonConnection<'a>>,
     connections_left_out: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    apart: Vec<JsonApart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     observed: Option<&'a ObservedConnection>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,6 +35,13 @@ struct Answer<'a> {
     accounts: Option<AccountsBeside>,
     #[serde(skip_serializing_if = "Option::is_none")]
     merge: Option<JsonMerge<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonApart {
+    connection: u64,
+    earlier: u64,
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -97,6 +106,7 @@ pub fn json(
         captures: captures.iter().map(capture).collect(),
         connections: rows.iter().map(row).collect(),
         connections_left_out: connections.distinct() - rows.len() as u64,
+        apart: connections.apart().iter().map(apart).collect(),
         observed: connections.full().map(|flow| &flow.outcome),
         twin: twin.map(twin::json),
         recordings: recordings::json(recordings),
@@ -104,6 +114,14 @@ pub fn json(
         merge: merged::json(captures, connections),
     };
     serde_json::to_string_pretty(&answer).map_err(Failure::failed)
+}
+
+const fn apart(pair: &Apart) -> JsonApart {
+    JsonApart {
+        connection: pair.connection,
+        earlier: pair.earlier,
+        reason: pair.reason.name(),
+    }
 }
 
 fn capture(capture: &Capture) -> JsonCapture<'_> {

@@ -1,9 +1,9 @@
 //! The captures that were read, and their connections as a table.
 //!
-//! Rule: if lines are too narrow for all columns, whole columns are omitted, and no
-//! column is cut.
+//! Rule: if lines are too narrow for all columns, whole columns are omitted. Nothing is cut: where
+//! no further column can be omitted, cells take several lines.
 
-use fullpipe_captures::{Capture, Connections, Row, limit_words};
+use fullpipe_captures::{Apart, ApartBy, Capture, Connections, Row, limit_words};
 use fullpipe_diagnose::inferred::Confidence;
 use fullpipe_lab::{
     layout::{Layout, Tone},
@@ -36,6 +36,9 @@ pub fn captures(captures: &[Capture], layout: Layout) -> String {
     out
 }
 
+/// Name of the column with the addresses.
+const CONNECTION: &str = "connection";
+
 /// A column of the table.
 struct Column {
     name: &'static str,
@@ -54,7 +57,7 @@ const COLUMNS: [Column; 9] = [
         text: |row| row.number.to_string(),
     },
     Column {
-        name: "connection",
+        name: CONNECTION,
         is_number: false,
         rank: 0,
         text: |row| format!("{} > {}", row.sender, row.receiver),
@@ -141,46 +144,94 @@ pub fn connections(
         top => top.min(rows.len()),
     };
     let rows = &rows[..count];
-    let mut columns: Vec<_> = COLUMNS.iter().collect();
-    let cells = |column: &Column| rows.iter().map(column.text).collect::<Vec<_>>();
-    let width = |column: &Column| {
-        let cells = cells(column).into_iter().map(|cell| cell.chars().count());
-        cells.fold(column.name.len(), usize::max)
-    };
-    let total = |columns: &[&Column]| {
-        let widths = columns.iter().map(|column| width(column) + GAP);
-        widths.sum::<usize>().saturating_sub(GAP)
-    };
-    while total(&columns) > layout.width {
-        let (place, widest) = (0..columns.len())
-            .map(|place| (place, columns[place].rank))
-            .max_by_key(|(_, rank)| *rank)
-            .expect("a table has columns");
-        if widest == 0 {
-            break;
-        }
-        columns.remove(place);
-    }
-    let mut lines = vec![String::new(); rows.len() + 1];
-    let last = columns.len() - 1;
-    for (place, column) in columns.iter().enumerate() {
-        let width = if place == last { 0 } else { width(column) };
-        let gap = if place == last { 0 } else { GAP };
-        let names = std::iter::once(column.name.to_string());
-        for (line, cell) in lines.iter_mut().zip(names.chain(cells(column))) {
-            *line += &match column.is_number {
-                true => format!("{cell:>width$}{:gap$}", ""),
-                false => format!("{cell:width$}{:gap$}", ""),
-            };
-        }
-    }
-    let mut out = layout.paint(Tone::Heading, lines[0].trim_end()) + "\n";
-    for line in &lines[1..] {
-        out += line.trim_end();
-        out.push('\n');
-    }
+    let mut out = lines(rows, layout);
     out.push('\n');
     layout.paragraph(&mut out, "", 0, &notes(all, captures, rows.len()).join(" "));
+    out
+}
+
+/// Form of the cell with the addresses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    /// Both addresses are on one line.
+    One,
+    /// Each address is on a line of its own.
+    Ends,
+    /// Goodput and limit are below the addresses, instead of in columns of their own.
+    All,
+}
+
+impl Fold {
+    /// Lines of `row` in `column`.
+    fn cell(self, column: &Column, row: &Row) -> Vec<String> {
+        let ends = [format!("{} >", row.sender), row.receiver.to_string()];
+        match (column.name, self) {
+            (CONNECTION, Self::Ends) => ends.into(),
+            (CONNECTION, Self::All) => {
+                let more = format!("{}, {}", rate_text(row.goodput_bps), limit(row));
+                ends.into_iter().chain([more]).collect()
+            }
+            _ => vec![(column.text)(row)],
+        }
+    }
+}
+
+/// Returns the heading and the lines of `rows`. If lines are too narrow for all columns, columns
+/// are omitted; if they are too narrow for the most important columns, cells take several lines.
+fn lines(rows: &[Row], layout: Layout) -> String {
+    let mut columns: Vec<_> = COLUMNS.iter().collect();
+    let mut fold = Fold::One;
+    let width = |column: &Column, fold: Fold| {
+        let cells = rows.iter().flat_map(|row| fold.cell(column, row));
+        let cells = cells.map(|cell| cell.chars().count());
+        cells.fold(column.name.len(), usize::max)
+    };
+    let total = |columns: &[&Column], fold: Fold| {
+        let widths = columns.iter().map(|column| width(column, fold) + GAP);
+        widths.sum::<usize>().saturating_sub(GAP)
+    };
+    while total(&columns, fold) > layout.width {
+        let ranks = columns.iter().map(|column| column.rank);
+        let widest = ranks.enumerate().max_by_key(|(_, rank)| *rank);
+        match (widest, fold) {
+            (Some((place, 1..)), _) => drop(columns.remove(place)),
+            (_, Fold::One) => fold = Fold::Ends,
+            (_, Fold::Ends) => {
+                fold = Fold::All;
+                columns.retain(|column| ["#", CONNECTION].contains(&column.name));
+            }
+            (_, Fold::All) => break,
+        }
+    }
+    let last = columns.len() - 1;
+    let line = |cell: &dyn Fn(&Column) -> String| {
+        let mut line = String::new();
+        for (place, column) in columns.iter().enumerate() {
+            let is_last = place == last;
+            let wide = if is_last { 0 } else { width(column, fold) };
+            let gap = if is_last { 0 } else { GAP };
+            let cell = cell(column);
+            line += &match column.is_number {
+                true => format!("{cell:>wide$}{:gap$}", ""),
+                false => format!("{cell:wide$}{:gap$}", ""),
+            };
+        }
+        line.trim_end().to_string()
+    };
+    let heading = line(&|column| column.name.to_string());
+    let mut out = layout.paint(Tone::Heading, &heading) + "\n";
+    for row in rows {
+        let cells = columns.iter().map(|column| fold.cell(column, row).len());
+        for number in 0..cells.max().unwrap_or(1) {
+            out += &line(&|column| {
+                fold.cell(column, row)
+                    .get(number)
+                    .cloned()
+                    .unwrap_or_default()
+            });
+            out.push('\n');
+        }
+    }
     out
 }
 
@@ -203,9 +254,35 @@ fn notes(all: &Connections, captures: &[Capture], shown: usize) -> Vec<String> {
             "Connection {later} is connection {number}, in another capture: `--flow {number}` merges both.{others}"
         ));
     }
+    if let [first, others @ ..] = all.apart() {
+        notes.push(apart(first));
+        if !others.is_empty() {
+            let more = grouped(others.len() as u64);
+            notes.push(format!(
+                "{more} more pairs are probably one connection too (--json has them)."
+            ));
+        }
+    }
     if captures.len() > 1 {
         notes.push("Connections are numbered in the order of the files.".to_string());
     }
     notes.push("`--flow N` prints what limited connection N. `lost` is time in which the sender had something to send and the path was not full; `?` marks low confidence.".to_string());
     notes
+}
+
+/// Returns the sentence about two rows that are probably one connection.
+pub fn apart(pair: &Apart) -> String {
+    let Apart {
+        connection,
+        earlier,
+        reason,
+    } = pair;
+    match reason {
+        ApartBy::LateCapture => format!(
+            "Connection {connection} has the addresses and ports of connection {earlier} and is probably the same one; they are not merged because one capture begins after the handshake."
+        ),
+        ApartBy::AddressTranslation => format!(
+            "Connection {connection} has the initial sequence numbers of connection {earlier} and is probably the same one behind NAT; they are not merged because the addresses or ports differ."
+        ),
+    }
 }

@@ -126,3 +126,75 @@ fn captures_from_both_ends_are_merged() {
         )],
     );
 }
+
+/// Returns the pcapng file `file` without its first `count` packets, and with the address
+/// 10.0.0.1 replaced by `address`.
+fn changed(file: &[u8], count: usize, address: [u8; 4]) -> Vec<u8> {
+    let word = |block: &[u8], at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
+    let (mut rest, mut out, mut seen) = (file, Vec::new(), 0);
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(word(rest, 4) as usize);
+        rest = after;
+        let mut block = block.to_vec();
+        if word(&block, 0) == 6 {
+            seen += 1;
+            if seen <= count {
+                continue;
+            }
+            // Block header, Ethernet header, and the offset of the source address in IPv4.
+            for at in [28 + 14 + 12, 28 + 14 + 16] {
+                if block[at..at + 4] == [10, 0, 0, 1] {
+                    block[at..at + 4].copy_from_slice(&address);
+                }
+            }
+        }
+        out.extend(block);
+    }
+    out
+}
+
+/// A capture that begins late, and NAT between the captures, leave two rows of one connection. The
+/// reason is printed.
+#[test]
+fn two_rows_of_one_connection_have_a_reason() {
+    let folder = Folder::new("why-apart");
+    let [sender, receiver] = captures(&folder);
+    let file = fs::read(&receiver).unwrap();
+    let path = folder.0.join("other.pcapng");
+    let other = path.to_str().unwrap();
+    for (count, address, part, reason) in [
+        (
+            10,
+            [10, 0, 0, 1],
+            "begins after the handshake",
+            "late_capture",
+        ),
+        (0, [192, 0, 2, 7], "behind NAT", "address_translation"),
+    ] {
+        fs::write(&path, changed(&file, count, address)).unwrap();
+        let text = stdout(&fullpipe(&["why", &sender, other, "--width", "400"]));
+        assert!(text.contains(part), "{text}");
+        let answer = json(&["why", &sender, other, "--json"]);
+        assert_eq!(answer["connections"].as_array().unwrap().len(), 2);
+        let apart = serde_json::json!([{"connection": 2, "earlier": 1, "reason": reason}]);
+        assert_eq!(answer["apart"], apart);
+        let flow = stdout(&fullpipe(&[
+            "why", &sender, other, "--flow", "1", "--quick", "--width", "400",
+        ]));
+        assert!(flow.contains(part), "{flow}");
+    }
+}
+
+/// The twin of a capture without its handshake gives no advice, so the account is the answer.
+#[test]
+fn a_brief_answer_without_a_verdict_has_the_account() {
+    let folder = Folder::new("why-brief");
+    let [sender, _] = captures(&folder);
+    let late = changed(&fs::read(&sender).unwrap(), 10, [10, 0, 0, 1]);
+    fs::write(&sender, late).unwrap();
+    let text = stdout(&fullpipe(&["why", &sender, "--brief"]));
+    for part in ["no advice", "share", "congestion window after loss"] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!text.contains("windows  "), "{text}");
+}

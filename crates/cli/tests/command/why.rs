@@ -427,3 +427,23 @@ fn recorded_sockets_stand_beside_the_connections_of_a_capture() {
     let alone = stdout(&fullpipe(&["why", sockets, "--width", "200"]));
     assert!(alone.contains("damaged: line 53"), "{alone}");
 }
+
+#[test]
+fn no_line_of_a_table_is_wider_than_the_terminal() {
+    let folder = Folder::new("why-narrow");
+    let [small, large] = captures(&folder);
+    for width in ["40", "60", "80"] {
+        let text = stdout(&fullpipe(&["why", &small, &large, "--width", width]));
+        let most: usize = width.parse().unwrap();
+        let longest = text.lines().max_by_key(|line| line.chars().count());
+        assert!(longest.unwrap().chars().count() <= most, "{text}");
+        assert!(text.contains("application 93 %"), "{text}");
+        assert!(text.contains("10.0.0.2:"), "{text}");
+    }
+    let size = [
+        "size", "--rate", "100mbit", "--rtt", "20ms", "--width", "80",
+    ];
+    let text = stdout(&fullpipe(&size));
+    let longest = text.lines().max_by_key(|line| line.chars().count());
+    assert!(longest.unwrap().chars().count() <= 80, "{text}");
+}

@@ -136,3 +136,18 @@ fn a_wrong_request_is_one_line_with_its_remedy() {
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn filters_that_choose_no_socket_are_repeated() {
+    let filters = ["--port", "1", "--peer", "192.0.2.0/24", "--local", ":9"];
+    let once = watch(&[&["--once"], &filters[..]].concat());
+    let wanted = "There is no TCP socket with port 1 at either end with peer 192.0.2.0/24 at :9.";
+    assert_eq!(text(&once.stdout), format!("{wanted}\n"));
+    let followed = watch(&[&["-t", "0.1", "-i", "50ms"], &filters[..]].concat());
+    assert!(followed.status.success());
+    assert!(
+        text(&followed.stderr).contains(wanted),
+        "{}",
+        text(&followed.stderr)
+    );
+}

@@ -4,7 +4,10 @@
 //! sockets that match. The filter uses only conditions that every kernel since 2.6 has. The request
 //! asks for everything that [`SocketObservation`](super::SocketObservation) reads.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+};
 
 use super::observation::{DiagFamily, SocketObservation, SocketState};
 
@@ -39,6 +42,22 @@ pub struct EndFilter {
     pub prefix: Option<(IpAddr, u8)>,
     /// The port.
     pub port: Option<u16>,
+}
+
+impl fmt::Display for EndFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_host = |address: &IpAddr, bits: u8| bits == if address.is_ipv4() { 32 } else { 128 };
+        match self.prefix {
+            Some((IpAddr::V6(address), 128)) if self.port.is_some() => write!(f, "[{address}]")?,
+            Some((address, bits)) if is_host(&address, bits) => write!(f, "{address}")?,
+            Some((address, bits)) => write!(f, "{address}/{bits}")?,
+            None => {}
+        }
+        match self.port {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl EndFilter {

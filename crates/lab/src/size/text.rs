@@ -12,8 +12,14 @@ use crate::{layout::Layout, verdict_text::verdict_text};
 
 /// Most and fewest columns of a curve's bar.
 const BAR: (usize, usize) = (40, 8);
-/// Columns of a curve's line besides its value and its bar: bytes, rate, share, limit.
-const BESIDE_BAR: usize = 2 + 1 + 13 + 1 + 8 + 1 + 8 + 1 + 1 + 24;
+/// Columns of a curve's line besides its value, its bytes, its bar and its limit: rate and share.
+const BESIDE_BAR: usize = 2 + 1 + 8 + 1 + 8 + 1 + 1;
+/// Columns of the bytes in a curve's line, with a space before them.
+const BYTES: usize = 14;
+/// Columns of most limits.
+const LIMIT: usize = 24;
+/// Mark of the smallest sufficient value.
+const SMALLEST: &str = " < smallest";
 /// Columns of a division's line besides its bar.
 const BESIDE_DIVISION: usize = 62;
 
@@ -36,7 +42,7 @@ pub fn size_text(size: &Size, layout: Layout) -> String {
     for best in &size.best {
         of_best(&mut text, size, best, layout);
     }
-    text += &answers(size);
+    text += &answers(size, layout);
     for knob in &size.knobs {
         curve(&mut text, size, knob, layout);
     }
@@ -96,7 +102,7 @@ fn of_best(text: &mut String, size: &Size, best: &AmpleResult, layout: Layout) {
 }
 
 /// Returns one line for each knob.
-fn answers(size: &Size) -> String {
+fn answers(size: &Size, layout: Layout) -> String {
     let mut text = String::new();
     if !size.knobs.is_empty() {
         text += "\nSmallest sufficient settings, one at a time:\n";
@@ -120,32 +126,53 @@ fn answers(size: &Size) -> String {
             ),
             None => "no setting is sufficient".to_string(),
         };
-        let _ = writeln!(text, "  {direction:<7} {name:<names$} {found}");
+        let line = format!("  {direction:<7} {name:<names$} {found}");
+        match line.len() <= layout.width {
+            true => text += &(line + "\n"),
+            false => layout.paragraph(&mut text, "  ", 4, &line),
+        }
     }
     text
 }
 
 fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
     let of = if knob.reaches_path { "path" } else { "best" };
-    let _ = writeln!(
-        text,
-        "\n{} to {}: sufficient is {} Mbit/s, {} % of the {of}",
+    let heading = format!(
+        "{} to {}: sufficient is {} Mbit/s, {} % of the {of}",
         knob.knob,
         knob.direction,
         three_digits(knob.enough_mbps),
         percent(size.share),
     );
+    text.push('\n');
+    layout.paragraph(text, "", 2, &heading);
     if let Some(interval) = knob.interval {
         layout.paragraph(text, "  ", 2, &certainty(interval, knob.seeds));
     }
     let wide = knob.curve.iter().map(|point| point.value.len());
     let wide = wide.max().unwrap_or(0).max("value".len());
-    let bar = bar_columns(layout, wide + BESIDE_BAR);
+    let limits = knob.curve.iter().map(|point| {
+        let is_smallest = knob.smallest.as_ref() == Some(point);
+        point.limit.len() + if is_smallest { SMALLEST.len() } else { 0 }
+    });
+    let limits = limits.max().unwrap_or(0);
+    // Omit the bytes if the line would be too long even with the shortest bar.
+    let has_bytes = wide + BESIDE_BAR + BYTES + BAR.1 + limits <= layout.width;
+    let columns = if has_bytes { BYTES } else { 0 };
+    let beside = wide + BESIDE_BAR + columns;
+    let bar = match bar_columns(layout, beside + LIMIT) {
+        bar if beside + bar + limits <= layout.width => bar,
+        _ => bar_columns(layout, beside + limits),
+    };
+    let bytes = |text: &str| match has_bytes {
+        true => format!(" {text:>13}"),
+        false => String::new(),
+    };
     let _ = writeln!(
         text,
-        "  {:>wide$} {:>13} {:>8} {:>8} {:<bar$} waits for",
+        "  {:>wide$}{} {:>8} {:>8} {:<bar$} waits for",
         "value",
-        "bytes",
+        bytes("bytes"),
         "Mbit/s",
         format!("of {of}"),
         "",
@@ -156,11 +183,11 @@ fn curve(text: &mut String, size: &Size, knob: &KnobSize, layout: Layout) {
             false => point.share,
         };
         let is_smallest = knob.smallest.as_ref() == Some(point);
-        let mark = if is_smallest { " < smallest" } else { "" };
+        let mark = if is_smallest { SMALLEST } else { "" };
         let line = format!(
-            "  {:>wide$} {:>13} {:>8} {:>6.1} % {:<bar$} {}{mark}",
+            "  {:>wide$}{} {:>8} {:>6.1} % {:<bar$} {}{mark}",
             point.value,
-            grouped(point.bytes),
+            bytes(&grouped(point.bytes)),
             three_digits(point.goodput_mbps),
             share * 100.0,
             hashes(share, bar),
