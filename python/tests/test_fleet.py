@@ -7,7 +7,10 @@ import itertools
 import os
 import pathlib
 import shutil
-from typing import Dict
+import subprocess
+import sys
+import time
+from typing import Callable, Dict, List
 
 import pyarrow.parquet
 import pytest
@@ -103,6 +106,63 @@ def test_a_run_is_resumed_and_a_changed_file_done_again(
     assert table(out, "connections").num_rows == 5
     assert table(out, "errors").num_rows == 1
     assert not [name for name in contents(out) if name.endswith(".unfinished")]
+
+
+def descendants(pid: int) -> List[int]:
+    """Returns the processes that `pid` started, and those that they started (Linux)."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        if parent == pid:
+            child = int(path.parent.name)
+            found += [child, *descendants(child)]
+    return found
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc").is_dir(), reason="needs /proc")
+def test_a_killed_driver_leaves_no_worker_and_its_run_is_resumed(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    for number in range(400):
+        (folder / f"{number:03}.pcap.gz").symlink_to(CAPTURE)
+    pattern, out = str(folder / "*"), tmp_path / "out"
+    program = f"""
+from fullpipe import fleet
+if __name__ == "__main__":
+    fleet.why_many({pattern!r}, {str(out)!r}, workers=2)
+"""
+    script = tmp_path / "driver.py"
+    script.write_text(program)
+    driver = subprocess.Popen([sys.executable, str(script)])
+    entries = out / "manifest"
+    wait_until(lambda: len(list(entries.glob("*.json"))) >= 10)
+    workers = descendants(driver.pid)
+    driver.kill()
+    driver.wait()
+    wait_until(lambda: not any(is_running(pid) for pid in workers))
+    kept = {path: path.stat().st_mtime_ns for path in entries.glob("*.json")}
+    outcome = fleet.why_many(pattern, out)
+    assert workers and 10 <= outcome.kept == len(kept) and outcome.done == 400 - outcome.kept
+    assert all(path.stat().st_mtime_ns == at for path, at in kept.items())
+    assert table(out, "connections").num_rows == 400
+
+
+def wait_until(is_met: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not is_met():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def die(out: str, task: CaptureTask) -> None:

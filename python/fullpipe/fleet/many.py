@@ -11,6 +11,7 @@ import concurrent.futures.process
 import glob
 import multiprocessing
 import os
+import threading
 from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import pyarrow.fs
@@ -179,6 +180,18 @@ def _run_in_pool(
                     break
 
 
+def _end_with_driver() -> None:
+    """Ends this worker when the driver dies, because the pool's queue does not tell it."""
+    driver = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if driver is not None:
+            driver.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def store_lost(out: str, task: Task) -> None:
     """Stores the error of a task whose workers died."""
     Dataset(out).store(task, {}, f"WorkerDied: its worker died {ATTEMPTS} times")
@@ -191,7 +204,9 @@ def _run_until_broken(
     # Not fork: the native part has threads.
     context = multiprocessing.get_context("spawn")
     flight: Dict["concurrent.futures.Future[None]", Task] = {}
-    with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_end_with_driver
+    ) as pool:
         try:
             while waiting or flight:
                 while waiting and len(flight) < workers * AHEAD:
