@@ -6,7 +6,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
-use fullpipe::{ConnectOptions, Instant, ListenOptions, UdpId};
+use fullpipe::{ConnectOptions, Instant, ListenOptions, Stack, UdpId};
 
 use super::{Direction, FpSocket, blocking, table::Socket};
 use crate::{
@@ -300,21 +300,15 @@ pub unsafe extern "C" fn fp_getsockname(
     socket: FpSocket,
     address: *mut FpAddress,
 ) -> i32 {
-    let get = || {
-        // SAFETY: the caller passes a stack and memory for an address.
-        let (mut entered, address) = unsafe { (enter(stack)?, borrow_mut(address)?) };
-        let StackState { stack, sockets, .. } = &mut *entered;
-        let local = match sockets.get(socket)?.socket {
-            Socket::NewTcp { local, .. } => local.unwrap_or(ANY),
-            Socket::Connection(id) => stack.tcp_ends(id)?.0,
-            Socket::Udp { id, .. } => stack.udp_local(id)?,
-            Socket::NewUdp => ANY,
-            Socket::Listener(_) | Socket::Free => return Err(Errno(FP_EOPNOTSUPP)),
-        };
-        *address = FpAddress::new(local);
-        Ok(0)
+    let local = |stack: &Stack, socket: &Socket| match *socket {
+        Socket::NewTcp { local, .. } => Ok(local.unwrap_or(ANY)),
+        Socket::Connection(id) => Ok(stack.tcp_ends(id)?.0),
+        Socket::Udp { id, .. } => Ok(stack.udp_local(id)?),
+        Socket::NewUdp => Ok(ANY),
+        Socket::Listener(_) | Socket::Free => Err(Errno(FP_EOPNOTSUPP)),
     };
-    returned(get())
+    // SAFETY: the caller's condition.
+    unsafe { write_address(stack, socket, address, local) }
 }
 
 /// Writes the address of the peer to `address`. Returns 0, or -FP_ENOTCONN.
@@ -324,23 +318,37 @@ pub unsafe extern "C" fn fp_getpeername(
     socket: FpSocket,
     address: *mut FpAddress,
 ) -> i32 {
-    let get = || {
-        // SAFETY: the caller passes a stack and memory for an address.
+    let remote = |stack: &Stack, socket: &Socket| match *socket {
+        Socket::Connection(id) => Ok(stack.tcp_ends(id)?.1),
+        Socket::Udp {
+            peer: Some(peer), ..
+        } => Ok(peer),
+        Socket::NewTcp { .. }
+        | Socket::NewUdp
+        | Socket::Udp { peer: None, .. }
+        | Socket::Listener(_)
+        | Socket::Free => Err(Errno(FP_ENOTCONN)),
+    };
+    // SAFETY: the caller's condition.
+    unsafe { write_address(stack, socket, address, remote) }
+}
+
+/// Writes the address that `choose` takes from a socket to `address`. Returns 0 or an error number.
+///
+/// # Safety
+/// The caller passes a stack, and memory for an address or null.
+unsafe fn write_address(
+    stack: *mut FpStack,
+    socket: FpSocket,
+    address: *mut FpAddress,
+    choose: impl FnOnce(&Stack, &Socket) -> Result<SocketAddr, Errno>,
+) -> i32 {
+    let write = || {
+        // SAFETY: the caller's condition.
         let (mut entered, address) = unsafe { (enter(stack)?, borrow_mut(address)?) };
         let StackState { stack, sockets, .. } = &mut *entered;
-        let remote = match sockets.get(socket)?.socket {
-            Socket::Connection(id) => stack.tcp_ends(id)?.1,
-            Socket::Udp {
-                peer: Some(peer), ..
-            } => peer,
-            Socket::NewTcp { .. }
-            | Socket::NewUdp
-            | Socket::Udp { peer: None, .. }
-            | Socket::Listener(_)
-            | Socket::Free => return Err(Errno(FP_ENOTCONN)),
-        };
-        *address = FpAddress::new(remote);
+        *address = FpAddress::new(choose(stack, &sockets.get(socket)?.socket)?);
         Ok(0)
     };
-    returned(get())
+    returned(write())
 }

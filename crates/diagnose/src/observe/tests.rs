@@ -140,6 +140,18 @@ impl Script {
         self.at_ns(at_ns, segment);
     }
 
+    /// Adds twelve round trips of four segments, whose ACK advertises `window`.
+    fn rounds(&mut self, window: u16) {
+        let mut seq = 1;
+        for round in 0..12 {
+            for _ in 0..4 {
+                self.data(20 + 20 * round, seq, 1_460);
+                seq += 1_460;
+            }
+            self.ack(40 + 20 * round, seq, window);
+        }
+    }
+
     fn ack(&mut self, ms: i64, ack: u32, window: u16) {
         self.ack_at(ms * 1_000_000, ack, window);
     }
@@ -230,14 +242,7 @@ fn a_lost_segment_is_a_fast_retransmission_after_the_tap() {
 #[test]
 fn a_constant_flight_is_a_send_buffer() {
     let mut script = Script::new(65_535);
-    let mut seq = 1;
-    for round in 0..12 {
-        for _ in 0..4 {
-            script.data(20 + 20 * round, seq, 1_460);
-            seq += 1_460;
-        }
-        script.ack(40 + 20 * round, seq, 65_535);
-    }
+    script.rounds(65_535);
     let observed = script.finish();
     let (limit, share, confidence) = observed.main_limit().expect("time has passed");
     assert_eq!(limit, SeenLimit::Known(Limit::SendBuffer), "{share}");
@@ -278,14 +283,7 @@ fn bursts_of_a_small_send_buffer_are_no_pacing() {
 #[test]
 fn a_filled_window_is_the_receive_window() {
     let mut script = Script::new(4 * 1_460);
-    let mut seq = 1;
-    for round in 0..12 {
-        for _ in 0..4 {
-            script.data(20 + 20 * round, seq, 1_460);
-            seq += 1_460;
-        }
-        script.ack(40 + 20 * round, seq, 4 * 1_460);
-    }
+    script.rounds(4 * 1_460);
     let observed = script.finish();
     let receiver = &observed.directions[End::B.index()];
     let windows = [
@@ -356,14 +354,7 @@ fn cut_options_of_the_handshake_leave_the_window_unknown() {
     };
     script.at(20, answer);
     script.data(20, 1, 0);
-    let mut seq = 1;
-    for round in 0..12 {
-        for _ in 0..4 {
-            script.data(20 + 20 * round, seq, 1_460);
-            seq += 1_460;
-        }
-        script.ack(40 + 20 * round, seq, 1_000);
-    }
+    script.rounds(1_000);
     let observed = script.finish();
     assert!(!observed.vantage.has_handshake);
     let receiver = &observed.directions[End::B.index()];

@@ -30,6 +30,18 @@ async fn connected(
     Ok(stream)
 }
 
+/// Connects as `connected` does, and returns the first two bytes of the target.
+async fn first_bytes(
+    make: fn(SocketAddr) -> Via,
+    script: &'static [(&'static [u8], &'static [u8])],
+) -> [u8; 2] {
+    let mut stream = connected(make, script).await.expect("a tunnel");
+    let mut first = [0; 2];
+    let read = stream.read_exact(&mut first).await;
+    read.expect("the target speaks first");
+    first
+}
+
 const GREETING: (&[u8], &[u8]) = (&[5, 1, 0], &[5, 0]);
 const REQUEST: &[u8] = &[5, 1, 0, 1, 198, 51, 100, 7, 1, 187];
 const CONNECT: &[u8] = b"CONNECT 198.51.100.7:443 HTTP/1.1\r\nHost: 198.51.100.7:443\r\n\r\n";
@@ -40,25 +52,13 @@ async fn a_socks_proxy_is_asked_for_the_target_and_nothing_of_the_target_is_lost
         GREETING,
         (REQUEST, &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0, b'h', b'i']),
     ];
-    let mut stream = connected(Via::Socks5, SCRIPT).await.expect("a tunnel");
-    let mut first = [0; 2];
-    stream
-        .read_exact(&mut first)
-        .await
-        .expect("the target speaks first");
-    assert_eq!(&first, b"hi");
+    assert_eq!(first_bytes(Via::Socks5, SCRIPT).await, *b"hi");
 }
 
 #[tokio::test(flavor = "current_thread")]
 async fn an_http_proxy_is_asked_for_the_target_and_nothing_of_the_target_is_lost() {
     const SCRIPT: &[(&[u8], &[u8])] = &[(CONNECT, b"HTTP/1.1 200 OK\r\nVia: x\r\n\r\nhi")];
-    let mut stream = connected(Via::Http, SCRIPT).await.expect("a tunnel");
-    let mut first = [0; 2];
-    stream
-        .read_exact(&mut first)
-        .await
-        .expect("the target speaks first");
-    assert_eq!(&first, b"hi");
+    assert_eq!(first_bytes(Via::Http, SCRIPT).await, *b"hi");
 }
 
 #[tokio::test(flavor = "current_thread")]
