@@ -35,8 +35,6 @@ pub struct Found {
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
-    /// A run with many ample resources, and the indices of those that have no effect in it.
-    pub idle: Option<(Gain, Vec<usize>)>,
 }
 
 impl Found {
@@ -64,7 +62,6 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     let Hosts {
         singles: mut tried,
         together,
-        idle,
     } = hosts::of(search, deep)?;
     search.twin.work().allow(CONFIRMED);
     let few = tried.iter().filter(|gain| gain.is_worth()).take(RIVALS);
@@ -87,7 +84,6 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
                     used_up: None,
                     fault: None,
                     tried,
-                    idle,
                 });
             }
             Some(host)
@@ -123,7 +119,6 @@ pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
         best,
         rival,
         tried,
-        idle,
     })
 }
 
@@ -141,7 +136,6 @@ fn of_full_path(search: &Search<'_>) -> Result<Option<Found>, TwinFailure> {
         used_up: None,
         fault: None,
         tried,
-        idle: None,
     }))
 }
 
@@ -181,22 +175,22 @@ fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFai
 
 /// Returns the indices of those resources that do not help if enlarged, as a run shows.
 pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
-    let own = found.tried.iter().filter(|gain| {
-        // Runs with random impairments cannot exclude a small gain.
+    let is_refuted = |gain: &&Gain| {
+        // Runs with random impairments cannot exclude a small gain. If the largest amount harms, an
+        // amount between may help.
         let is_sure = search.twin.seeds() == 1;
-        let is_small = gain.ratio - 1.0 + 2.0 * gain.error < CERTAINLY_NOTHING;
+        let is_small = (gain.ratio - 1.0).abs() + 2.0 * gain.error < CERTAINLY_NOTHING;
         is_sure && is_small && !gain.ends
-    });
-    let own = own.map(|gain| gain.places[0]);
-    let idle = found.idle.iter().filter(|_| search.twin.seeds() == 1);
-    let idle = idle.flat_map(|(_, places)| places.iter().copied());
+    };
     // Omit the levers of the best combination: they are not useless, although they do not help
     // alone.
     let named = |place: &usize| {
         let best = found.best.iter().flat_map(|best| &best.places);
         best.into_iter().any(|known| known == place)
     };
-    own.chain(idle)
+    let refuted = found.tried.iter().filter(is_refuted);
+    refuted
+        .map(|gain| gain.places[0])
         .filter(|place| search.levers[*place].kind == LeverKind::Resource && !named(place))
         .collect()
 }

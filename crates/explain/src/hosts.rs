@@ -6,14 +6,14 @@
 //! and rules are added to them one at a time. Levers that the fastest combination does not need are
 //! then removed from it.
 
-use std::{cmp::Ordering, ops::Range};
+use std::cmp::Ordering;
 
 use crate::{
     clue::Clues,
     lever::{Change, LeverKind},
     search::{Gain, Search},
     twin::{Speed, TwinFailure},
-    work::{COMBINED, CONFIRMED, EXTENDED, FEWEST, OTHERS, SINGLES},
+    work::{COMBINED, CONFIRMED, EXTENDED, FEWEST, OTHERS, RULES, SINGLES},
 };
 
 /// Rounds in which ample resources may reveal the next scarce resource.
@@ -35,8 +35,6 @@ pub struct Hosts {
     /// At most two combinations of levers, the better one last. The first gains clearly more than
     /// each of its levers alone. The second adds levers to the first, or to the best single lever.
     pub together: Vec<Gain>,
-    /// A run with many ample resources, and the indices of those that have no effect in it.
-    pub idle: Option<(Gain, Vec<usize>)>,
 }
 
 /// Runs the levers of the hosts; if `deep`, also resources combined with rules.
@@ -50,14 +48,14 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     // Rule out all resources at once only if their run is identical to the unchanged run. In a
     // different run, helpful and harmful changes may cancel each other out.
     let is_same = |gain: &Gain| gain.speed.is_same(&search.base);
-    // If all resources together have no effect, no single resource has one.
-    let (mut alone, idle) = match all.filter(|all| !all.places.is_empty()) {
-        Some(all) if is_same(&all) => (Vec::new(), Some((all.clone(), all.places))),
-        Some(all) => (all.places.clone(), None),
-        None => (Vec::new(), None),
+    // If all resources together have no effect, a single one rarely has one, and is run last.
+    let (mut alone, late) = match all {
+        Some(all) if is_same(&all) => (Vec::new(), all.places),
+        Some(all) => (all.places, Vec::new()),
+        None => Default::default(),
     };
     alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
-    let singles = search.singles(&alone)?;
+    let mut singles = search.singles(&alone)?;
     if !singles.iter().any(Gain::is_worth) {
         // Run the levers of applications, processors and links, too, while the budget allows:
         // perhaps no lever of the hosts helps.
@@ -70,19 +68,31 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
         Some(_) => COMBINED,
         None => CONFIRMED,
     };
+    search.twin.work().allow(share * RULES);
+    let mut tries = combinations(search, &mut clues, &singles, deep)?;
     search.twin.work().allow(share);
-    let tries = combinations(search, &mut clues, &singles, deep)?;
-    let single = Gain::first_worth(&singles);
-    let together = best_of(search, tries, single)?;
+    tries.extend(of_helpful(search, &singles)?);
+    let best = best_of(search, tries, Gain::first_worth(&singles))?;
+    let is_together = |best: &Gain| best.places.len() > 1;
+    let (together, alone): (Vec<Gain>, Vec<Gain>) = best.into_iter().partition(is_together);
+    // A combination of which one lever is left: the budget did not suffice to run it alone before.
+    singles.retain(|known| alone.iter().all(|gain| gain.places != known.places));
+    singles.extend(alone);
+    search.settle(&mut singles)?;
+    let (together, single) = (together.into_iter().next(), Gain::first_worth(&singles));
     search.twin.work().allow(EXTENDED);
     let more = match together.as_ref().or(single) {
-        Some(best) if deep => extended(search, best)?,
+        Some(best) if deep => extended(search, best, &singles)?,
         _ => None,
     };
+    if !late.is_empty() {
+        search.twin.work().allow(CONFIRMED);
+        singles.extend(search.singles(&late)?);
+        search.settle(&mut singles)?;
+    }
     Ok(Hosts {
         together: together.into_iter().chain(more).collect(),
         singles,
-        idle,
     })
 }
 
@@ -125,7 +135,8 @@ fn with_all_resources(
     Ok(best)
 }
 
-/// Returns combinations of levers that may gain more than each lever alone.
+/// Returns combinations of ample resources, without rules and with one rule. They may gain more than
+/// each lever alone.
 fn combinations(
     search: &Search<'_>,
     clues: &mut Clues,
@@ -143,9 +154,8 @@ fn combinations(
     let is_full = tries.iter().any(|all| search.is_full_in(&all.speed.first));
     if deep && !is_full {
         let last = tries.last().filter(|last| last.is_worth()).cloned();
-        tries.extend(with_a_rule(search, clues, last.as_ref())?);
+        tries.extend(with_a_rule(search, clues, singles, last.as_ref())?);
     }
-    tries.extend(of_helpful(search, singles)?);
     Ok(tries)
 }
 
@@ -154,6 +164,7 @@ fn combinations(
 fn with_a_rule(
     search: &Search<'_>,
     clues: &Clues,
+    singles: &[Gain],
     all: Option<&Gain>,
 ) -> Result<Option<Gain>, TwinFailure> {
     // A rule that helps once resources are ample usually leaves a clue in the run with ample
@@ -162,6 +173,7 @@ fn with_a_rule(
     let like = all.map_or(&search.base, |all| &all.speed);
     let mut rules = search.suggested(clues, |kind| kind == LeverKind::Rule);
     search.likely_first(shown, &mut rules);
+    helpful_first(singles, &mut rules);
     let mut best: Option<Gain> = None;
     for rule in rules {
         let gain = with_all_resources(search, &[rule], &mut clues.clone(), like)?;
@@ -172,6 +184,14 @@ fn with_a_rule(
         }
     }
     Ok(best)
+}
+
+/// Moves the levers that help alone, as the sorted `singles` show, to the front of `places`, the best
+/// first.
+fn helpful_first(singles: &[Gain], places: &mut [usize]) {
+    let worth: Vec<&Gain> = singles.iter().filter(|gain| gain.is_worth()).collect();
+    let rank = |place: &usize| worth.iter().position(|gain| gain.places == [*place]);
+    places.sort_by_key(|place| rank(place).unwrap_or(worth.len()));
 }
 
 /// Runs all pairs of the levers that help alone, and all of these levers together.
@@ -206,8 +226,8 @@ fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
     (places, changes)
 }
 
-/// Returns the best of `tries`, reduced to the levers it needs, if it gains clearly more than the
-/// best `single` lever.
+/// Returns the best of `tries`, reduced to the levers it needs, perhaps to one, if it gains clearly
+/// more than the best `single` lever.
 fn best_of(
     search: &Search<'_>,
     mut tries: Vec<Gain>,
@@ -230,8 +250,8 @@ fn best_of(
     let Some(best) = best else {
         return Ok(None);
     };
-    let keeps = |gain: &&Gain| gain.ends == best.ends && gain.ratio >= enough(&best);
-    let fewer = tries.iter().filter(|gain| is_more(gain)).filter(keeps);
+    let is_enough = |gain: &&Gain| is_more(gain) && keeps(gain, &best);
+    let fewer = tries.iter().filter(is_enough);
     let best = fewer
         .min_by_key(|gain| gain.places.len())
         .cloned()
@@ -248,13 +268,17 @@ fn best_of(
         }
         false => Some(best),
     };
-    Ok(best.filter(|best| best.places.len() > 1 && is_more(best)))
+    Ok(best.filter(is_more))
 }
 
 /// Extends `best` by each further lever that makes it clearly faster, the best lever first. Returns
 /// `None` if no lever does. Also tries levers that no clue suggests, because the limit that remains
-/// with `best` may leave no clue.
-fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailure> {
+/// with `best` may leave no clue. Levers that help alone, which `singles` shows, are tried first.
+fn extended(
+    search: &Search<'_>,
+    best: &Gain,
+    singles: &[Gain],
+) -> Result<Option<Gain>, TwinFailure> {
     let mut all: Option<Gain> = None;
     for _ in 0..ROUNDS {
         let best = all.as_ref().unwrap_or(best);
@@ -266,6 +290,7 @@ fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailur
         // Try resources last: all suggested resources were ample in an earlier run, so those that
         // `best` does not contain are less likely to help.
         places.sort_by_key(|place| search.levers[*place].kind == LeverKind::Resource);
+        helpful_first(singles, &mut places);
         let mut gains = Vec::new();
         for place in places {
             let is_set = |known: &usize| search.is_same_setting(*known, place);
@@ -288,48 +313,51 @@ fn extended(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFailur
     Ok(all)
 }
 
-/// Smallest ratio that suffices for a combination of fewer levers than `whole`.
-fn enough(whole: &Gain) -> f64 {
-    1.0 + (whole.ratio - 1.0) * WITHOUT
+/// Returns `whole` without the levers that it does not need to keep its gain. Few seeds choose these
+/// levers; if the rest does not keep the gain with all seeds, all seeds choose them.
+fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
+    let (few, seeds) = (search.twin.few_seeds(), search.twin.seeds());
+    let run = |gain: &Gain, seeds| search.gain(&gain.places, &gain.changes, seeds);
+    let with_all = run(&whole, seeds)?;
+    let whole = with_all.unwrap_or(whole);
+    if let Some(part) = run(&whole, few)? {
+        let part = fewest_with(search, part, few)?;
+        if let Some(again) = run(&part, seeds)?.filter(|again| keeps(again, &whole)) {
+            return Ok(again);
+        }
+    }
+    fewest_with(search, whole, seeds)
 }
 
-/// Returns `whole` without the levers that it does not need to keep its gain.
-fn fewest(search: &Search<'_>, mut whole: Gain) -> Result<Gain, TwinFailure> {
-    let seeds = search.twin.seeds();
-    let enough = enough(&whole);
+/// As [`fewest`], with runs of this many seeds.
+fn fewest_with(search: &Search<'_>, whole: Gain, seeds: usize) -> Result<Gain, TwinFailure> {
+    let mut parts = search.parts(&whole);
+    // Rules come last: a rule that was added to ample resources is probably needed.
+    parts.sort_by_key(|(place, _)| search.levers[*place].kind == LeverKind::Rule);
+    let mut best = whole.clone();
     // Large groups are removed first, so that few runs remove most levers.
-    let mut part = whole.places.len().div_ceil(2);
-    while part > 0 && whole.places.len() > 1 {
+    let mut part = parts.len().div_ceil(2);
+    while part > 0 && parts.len() > 1 {
         let mut from = 0;
-        while from < whole.places.len() && whole.places.len() > 1 {
-            let to = (from + part).min(whole.places.len());
-            let fewer = without(search, &whole, from..to);
-            let gain = match fewer.0.is_empty() {
+        while from < parts.len() && parts.len() > 1 {
+            let mut fewer = parts.clone();
+            fewer.drain(from..(from + part).min(parts.len()));
+            let (places, changes): (Vec<usize>, Vec<Vec<Change>>) = fewer.iter().cloned().unzip();
+            let gain = match places.is_empty() {
                 true => None,
-                false => search.gain_like(&whole.speed, (&fewer.0, &fewer.1), seeds)?,
+                false => search.gain_like(&best.speed, (&places, &changes.concat()), seeds)?,
             };
             match gain {
-                Some(gain) if gain.ratio >= enough && gain.ends == whole.ends => whole = gain,
-                _ => from = to,
+                Some(gain) if keeps(&gain, &whole) => (best, parts) = (gain, fewer),
+                _ => from += part,
             }
         }
         part /= 2;
     }
-    Ok(whole)
+    Ok(best)
 }
 
-/// Returns the indices and changes of `whole` without the levers in `range`.
-fn without(search: &Search<'_>, whole: &Gain, range: Range<usize>) -> (Vec<usize>, Vec<Change>) {
-    let (mut places, mut changes) = (Vec::new(), Vec::new());
-    let mut slot = 0;
-    for (number, place) in whole.places.iter().enumerate() {
-        let count = search.levers[*place].ample.len();
-        let own = &whole.changes[slot..slot + count];
-        slot += count;
-        if !range.contains(&number) {
-            places.push(*place);
-            changes.extend_from_slice(own);
-        }
-    }
-    (places, changes)
+/// Returns true if `part` keeps enough of the gain of the combination `whole`.
+fn keeps(part: &Gain, whole: &Gain) -> bool {
+    part.ends == whole.ends && part.ratio >= 1.0 + (whole.ratio - 1.0) * WITHOUT
 }

@@ -473,6 +473,17 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_rate).filter(|_| is_all)
     }
 
+    /// Returns the levers of `gain`, each with its changes.
+    pub fn parts(&self, gain: &Gain) -> Vec<(usize, Vec<Change>)> {
+        let mut slot = 0;
+        let part = |place: &usize| {
+            let from = slot;
+            slot += self.levers[*place].ample.len();
+            (*place, gain.changes[from..slot].to_vec())
+        };
+        gain.places.iter().map(part).collect()
+    }
+
     /// Returns `together` with one lever moved to the front: the lever that helps most alone. That
     /// lever names the cause.
     pub fn strongest_first(&self, together: Gain, singles: &[Gain]) -> Gain {
@@ -480,13 +491,7 @@ impl<'a> Search<'a> {
             let own = singles.iter().find(|gain| gain.places == [place]);
             own.map_or(1.0, |gain| gain.ratio)
         };
-        let mut slot = 0;
-        let mut parts = Vec::new();
-        for place in &together.places {
-            let end = slot + self.levers[*place].ample.len();
-            parts.push((*place, together.changes[slot..end].to_vec()));
-            slot = end;
-        }
+        let mut parts = self.parts(&together);
         parts.sort_by(|one, other| alone(other.0).total_cmp(&alone(one.0)));
         Gain {
             places: parts.iter().map(|(place, _)| *place).collect(),

@@ -32,13 +32,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         .iter()
         .map(|place| &search.levers[*place])
         .collect();
-    let mut words: Vec<&str> = levers.iter().map(|lever| words_of(lever)).collect();
-    words.dedup();
-    let mut settings: Vec<_> = levers
-        .iter()
-        .filter_map(|lever| present(setup, lever))
-        .collect();
-    settings.dedup();
+    let words = each_once(levers.iter().map(|lever| words_of(lever)));
+    let settings = each_once(levers.iter().filter_map(|lever| present(setup, lever)));
     let together = if words.len() > 1 { " together" } else { "" };
     let mut text = format!(
         "{}{}{together}",
@@ -50,11 +45,8 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     }
     if let Some(rival) = &found.rival {
         let other = &search.levers[rival.places[0]];
-        text += &format!(
-            "; {}{} limits the transfer as much",
-            other.cause.words,
-            place_words(setup, other)
-        );
+        let rival = cause_with_place(setup, other);
+        text += &format!("; this limits the transfer as much: {rival}");
     }
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
@@ -70,6 +62,17 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
 /// Returns the cause of a lever and the part of the setup that the lever changes.
 pub fn cause_with_place(setup: &Setup, lever: &Lever) -> String {
     format!("{}{}", lever.cause.words, place_words(setup, lever))
+}
+
+/// Returns `all` without repetitions.
+fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for item in all {
+        if !once.contains(&item) {
+            once.push(item);
+        }
+    }
+    once
 }
 
 /// Returns the cause of a lever (a thing that could be changed) in words. If the lever makes a
