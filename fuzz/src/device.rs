@@ -77,6 +77,7 @@ impl Wire {
                 Protocol::Icmp => {
                     Icmpv4Message::parse(payload, ChecksumPolicy::Verify).expect("sound ICMP");
                 }
+                Protocol::Icmpv6 => panic!("ICMPv6 over IPv4"),
                 Protocol::Other(number) => panic!("nobody asked to send protocol {number}"),
             }
         }

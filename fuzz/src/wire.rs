@@ -5,11 +5,14 @@
 //!
 //! The tests of `fullpipe-wire` compare the parsers with other implementations.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fullpipe_wire::{
-    ArpPacket, Checksum, ChecksumPolicy, EthernetHeader, Icmpv4Message, Ipv4Header, TcpHeader,
-    TcpOptions, UdpHeader, tcp, udp,
+    ArpPacket, Checksum, ChecksumPolicy, EthernetHeader, Icmpv4Message, Icmpv6Message, Ipv4Header,
+    Ipv6Header, TcpHeader, TcpOptions, UdpHeader,
+    ipv6::{FragmentHeader, HeaderChain},
+    ndp::{self, NeighbourMessage},
+    tcp, udp,
 };
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -69,6 +72,60 @@ pub fn icmpv4(bytes: &[u8]) {
         Icmpv4Message::parse(&written, ChecksumPolicy::Verify),
         Ok((message, payload))
     );
+}
+
+/// Writes a parsed IPv6 header, and checks that parsing it again gives the same values. Checks that
+/// the walk over extension headers ends inside the packet.
+pub fn ipv6(bytes: &[u8]) {
+    let _quoted = (
+        Ipv6Header::parse_quoted(bytes),
+        HeaderChain::of_quoted(bytes),
+    );
+    let Ok((header, payload)) = Ipv6Header::parse(bytes) else {
+        return;
+    };
+    let mut written = vec![0; Ipv6Header::LEN];
+    header.write(&mut written);
+    let packet = &bytes[..Ipv6Header::LEN + payload.len()];
+    assert_eq!([&written, payload].concat(), packet);
+    let Ok(chain) = HeaderChain::of(packet) else {
+        return;
+    };
+    assert!(chain.payload_at <= packet.len());
+    assert_eq!(packet[chain.named_at], u8::from(chain.protocol));
+    if let Some(fragment) = chain.fragment {
+        let mut written = [0; FragmentHeader::LEN];
+        fragment.write(&mut written);
+        let _ = chain.in_first_fragment(packet);
+    }
+}
+
+/// Writes a parsed ICMPv6 message or message of neighbour discovery, and checks that parsing it
+/// again gives the same values and a valid checksum.
+pub fn icmpv6(bytes: &[u8]) {
+    let ends = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED);
+    let _verified = Icmpv6Message::parse(bytes, ends, ChecksumPolicy::Verify);
+    let Ok((message, payload)) = Icmpv6Message::parse(bytes, ends, ChecksumPolicy::Trust) else {
+        return;
+    };
+    let mut written = vec![0; Icmpv6Message::LEN];
+    message.write(&mut written, ends, Checksum::of(payload));
+    written.extend(payload);
+    assert_eq!(
+        Icmpv6Message::parse(&written, ends, ChecksumPolicy::Verify),
+        Ok((message, payload))
+    );
+    let Icmpv6Message::Other { kind, code, rest } = message else {
+        return;
+    };
+    let parse = |rest, body| NeighbourMessage::parse((kind, code), rest, body, ndp::HOP_LIMIT);
+    let Ok(message) = parse(rest, payload) else {
+        return;
+    };
+    let mut written = [0; NeighbourMessage::MOST_LEN];
+    let len = message.write(&mut written, ends);
+    let flags = [written[4], 0, 0, 0];
+    assert_eq!(parse(flags, &written[Icmpv6Message::LEN..len]), Ok(message));
 }
 
 /// Writes a parsed UDP datagram, and checks that parsing it again gives the same values and a valid

@@ -101,7 +101,7 @@ impl Stack {
             }
             // `IpReceiver` has counted the packet as discarded; only the ICMP error is still to be
             // queued. RFC 1122 §3.2.2.1.
-            Protocol::Other(_) => {
+            Protocol::Icmpv6 | Protocol::Other(_) => {
                 let code = UnreachableCode::Protocol;
                 self.errors.report(&packet, code, now, counters);
             }
@@ -116,7 +116,7 @@ impl Stack {
                 let (tcp, mut host) = self.tcp_and_host(now);
                 tcp.on_icmp(event, headers as u16, &mut host);
             }
-            Protocol::Udp | Protocol::Icmp | Protocol::Other(_) => {
+            Protocol::Udp | Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
                 if let Some(id) = self.udp.on_icmp(event, &mut self.counters) {
                     self.events.udp(id.0.index);
                 }

@@ -25,6 +25,8 @@ pub enum Protocol {
     Tcp,
     /// 17.
     Udp,
+    /// 58, ICMP for IPv6.
+    Icmpv6,
     /// Anything else.
     Other(u8),
 }
@@ -35,6 +37,7 @@ impl From<u8> for Protocol {
             1 => Self::Icmp,
             6 => Self::Tcp,
             17 => Self::Udp,
+            58 => Self::Icmpv6,
             other => Self::Other(other),
         }
     }
@@ -46,6 +49,7 @@ impl From<Protocol> for u8 {
             Protocol::Icmp => 1,
             Protocol::Tcp => 6,
             Protocol::Udp => 17,
+            Protocol::Icmpv6 => 58,
             Protocol::Other(other) => other,
         }
     }
@@ -68,7 +72,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    const fn from_low_bits(value: u8) -> Self {
+    pub(crate) const fn from_low_bits(value: u8) -> Self {
         match value & 3 {
             0 => Self::NotEct,
             1 => Self::Ect1,

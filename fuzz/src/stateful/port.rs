@@ -116,6 +116,7 @@ impl Port {
             Protocol::Icmp => {
                 Icmpv4Message::parse(payload, ChecksumPolicy::Verify).expect("sound ICMP");
             }
+            Protocol::Icmpv6 => panic!("ICMPv6 over IPv4"),
             Protocol::Other(number) => panic!("nobody asked to send protocol {number}"),
         }
         Seen::Other

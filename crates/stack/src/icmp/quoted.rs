@@ -36,7 +36,9 @@ pub(crate) fn parse(
     match header.protocol {
         Protocol::Tcp | Protocol::Udp => {}
         // No socket waits for errors about other protocols, such as ICMP echo replies.
-        Protocol::Icmp | Protocol::Other(_) => return Err(Discard::IcmpUnwanted),
+        Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
+            return Err(Discard::IcmpUnwanted);
+        }
     }
     // The ports are the first fields of TCP and UDP, and only the first fragment has them.
     let Some(&[a, b, c, d, e, f, g, h]) = rest.first_chunk::<8>() else {

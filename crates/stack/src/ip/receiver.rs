@@ -71,7 +71,7 @@ impl IpReceiver {
         }
         let broadcast = audience == Audience::Broadcast;
         counters.mib.ip_ext_in_bcast_pkts += u64::from(broadcast);
-        if let Protocol::Other(_) = header.protocol {
+        if let Protocol::Icmpv6 | Protocol::Other(_) = header.protocol {
             counters.discard(Discard::IpUnknownProtocol);
             // Pass on only the first fragment, because ICMP errors are sent only about first fragments.
             return (header.fragment_offset == 0).then_some(Packet {

@@ -441,7 +441,7 @@ impl UdpSockets {
     pub(crate) fn on_icmp(&mut self, event: &IcmpEvent, counters: &mut Counters) -> Option<UdpId> {
         let matched = match event.protocol {
             Protocol::Udp => self.lookup(event.local.ip(), event.local.port()),
-            Protocol::Tcp | Protocol::Icmp | Protocol::Other(_) => None,
+            Protocol::Tcp | Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => None,
         };
         let Some(index) = matched else {
             counters.discard(Discard::IcmpQuoteUnmatched);

@@ -3,7 +3,7 @@
 //! The one rule: no bytes make a parser panic, and everything a parser returns lies
 //! inside its input.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fullpipe_wire::*;
 use proptest::collection::vec;
@@ -30,6 +30,7 @@ fn every_parser(bytes: &[u8]) {
     if let Ok((_, quoted)) = Ipv4Header::parse_quoted(bytes) {
         within(quoted);
     }
+    version_6(bytes);
     if let Ok((header, payload)) = UdpHeader::parse(bytes) {
         within(payload);
         assert_eq!(usize::from(header.len), payload.len() + UdpHeader::LEN);
@@ -48,6 +49,51 @@ fn every_parser(bytes: &[u8]) {
     let _ = tcp::QuotedTcp::parse(bytes);
     let _ = tcp::verify_checksum(bytes, address, address);
     let _ = TcpOptions::parse(bytes);
+}
+
+/// Calls the parsers of IPv6 with any bytes.
+fn version_6(bytes: &[u8]) {
+    let _ = Ipv6Header::parse_quoted(bytes);
+    let _ = ipv6::HeaderChain::of_quoted(bytes);
+    if let Ok((header, payload)) = Ipv6Header::parse(bytes) {
+        assert_eq!(usize::from(header.payload_len), payload.len());
+        let packet = &bytes[..Ipv6Header::LEN + payload.len()];
+        if let Ok(chain) = ipv6::HeaderChain::of(packet) {
+            assert!(chain.payload_at <= packet.len());
+            assert_eq!(packet[chain.named_at], u8::from(chain.protocol));
+            let _ = chain.in_first_fragment(packet);
+        }
+    }
+    let ends = (Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+    if let Ok((message, body)) = Icmpv6Message::parse(bytes, ends, ChecksumPolicy::Trust) {
+        assert_eq!(body.len() + Icmpv6Message::LEN, bytes.len());
+        for kind in [135, 136] {
+            let _ = ndp::NeighbourMessage::parse((kind, 0), [0xff; 4], body, ndp::HOP_LIMIT);
+        }
+        let mut again = [0; Icmpv6Message::LEN];
+        message.write(&mut again, ends, Checksum::of(body));
+    }
+}
+
+/// Returns an IPv6 packet with a chain of extension headers of the numbers `kinds`, each of 8
+/// bytes.
+fn chained(kinds: &[u8], contents: &[u8]) -> Vec<u8> {
+    let ends = (Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+    let mut payload = Vec::new();
+    for (place, _) in kinds.iter().enumerate() {
+        payload.push(kinds.get(place + 1).copied().unwrap_or(6));
+        payload.push(0);
+        payload.extend(contents.iter().copied().chain([0; 6]).take(6));
+    }
+    payload.extend(contents);
+    let header = Ipv6Header {
+        next_header: kinds.first().copied().unwrap_or(6),
+        ..Ipv6Header::new(ends.0, ends.1, Protocol::Tcp, payload.len())
+    };
+    let mut bytes = vec![0; Ipv6Header::LEN];
+    header.write(&mut bytes);
+    bytes.extend(payload);
+    bytes
 }
 
 proptest! {
@@ -69,6 +115,16 @@ proptest! {
         ]),
     ) {
         every_parser(&bytes);
+    }
+
+    #[test]
+    fn damaged_extension_headers_never_panic(
+        bytes in mutated(
+            (vec(prop::sample::select(vec![0u8, 6, 43, 44, 59, 60]), 0..12), payload())
+                .prop_map(|(kinds, contents)| chained(&kinds, &contents))
+        ),
+    ) {
+        version_6(&bytes);
     }
 
     #[test]

@@ -1,0 +1,4 @@
+//! Fuzzes the parser of `fullpipe_wire::ipv6` with arbitrary bytes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fullpipe_fuzz::wire::ipv6(bytes));
