@@ -61,7 +61,13 @@ pub fn change_address(change: Change, index: u32, prefix: &Prefix) -> io::Result
         Change::Remove => (libc::RTM_DELADDR, 0),
     };
     let (family, octets) = octets(prefix.address);
-    let mut body = vec![family, prefix.len, 0, 0]; // flags, scope: global
+    // An IPv6 address is usable at once: nobody else is on the device yet, so the kernel need not
+    // ask whether the address is free.
+    let flags_of_address = match prefix.address {
+        IpAddr::V4(_) => 0,
+        IpAddr::V6(_) => libc::IFA_F_NODAD as u8,
+    };
+    let mut body = vec![family, prefix.len, flags_of_address, 0]; // scope: global
     body.extend(index.to_ne_bytes());
     for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
         attribute(&mut body, kind, &octets);

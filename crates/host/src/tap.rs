@@ -230,7 +230,10 @@ fn attach(file: &File, options: &DeviceOptions, existed: bool) -> Result<bool, D
     if !checksum_offload {
         return Ok(false);
     }
-    let segments = if segment_offload { libc::TUN_F_TSO4 } else { 0 };
+    let segments = match segment_offload {
+        true => libc::TUN_F_TSO4 | libc::TUN_F_TSO6,
+        false => 0,
+    };
     set_offload(file, libc::TUN_F_CSUM | segments)
         .map(|()| true)
         .map_err(|source| {

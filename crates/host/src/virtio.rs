@@ -16,8 +16,14 @@ const NEEDS_CHECKSUM: u8 = 1;
 const CHECKSUM_VALID: u8 = 2;
 /// Second byte: the frame is to be cut into TCP segments over IPv4.
 const CUT_TCP4: u8 = 1;
-/// Second byte, added to [`CUT_TCP4`]: the TCP header has the flag CWR.
+/// Second byte: the frame is to be cut into TCP segments over IPv6.
+const CUT_TCP6: u8 = 4;
+/// Second byte, added to one of the two: the TCP header has the flag CWR.
 const CUT_ECN: u8 = 0x80;
+
+/// Offsets of the TCP header in a frame with IPv6, without and with an Ethernet header. The stack
+/// writes neither options of IPv4 nor extension headers of IPv6, so the offset tells the version.
+const TCP6_AT: [u16; 2] = [40, 54];
 
 /// Returns the header for a frame that is sent.
 pub(crate) fn write(meta: TxMeta) -> [u8; VNET_LEN] {
@@ -31,7 +37,10 @@ pub(crate) fn write(meta: TxMeta) -> [u8; VNET_LEN] {
         }
     }
     if meta.segment_size > 0 {
-        head[1] = CUT_TCP4;
+        head[1] = match meta.checksum {
+            TxChecksum::Partial { start, .. } if TCP6_AT.contains(&start) => CUT_TCP6,
+            TxChecksum::Partial { .. } | TxChecksum::Complete => CUT_TCP4,
+        };
         head[2..4].copy_from_slice(&meta.header_len.to_ne_bytes());
         head[4..6].copy_from_slice(&meta.segment_size.to_ne_bytes());
     }
@@ -67,7 +76,8 @@ fn merged(head: &[u8; VNET_LEN], frame: &[u8]) -> u16 {
     ] = head;
     let size = usize::from(u16::from_ne_bytes([size_low, size_high]));
     let tcp = usize::from(u16::from_ne_bytes([start_low, start_high]));
-    let Some(offset) = frame.get(tcp + 12).filter(|_| kind & !CUT_ECN == CUT_TCP4) else {
+    let is_merged = [CUT_TCP4, CUT_TCP6].contains(&(kind & !CUT_ECN));
+    let Some(offset) = frame.get(tcp + 12).filter(|_| is_merged) else {
         return 0;
     };
     let headers = tcp + usize::from(offset >> 4) * 4;

@@ -158,7 +158,7 @@ discards! {
     FrameNotForUs,
     /// The source address of a frame is a group address, unspecified, or this host's own.
     FrameBadSource,
-    /// A frame carries neither IPv4 nor ARP.
+    /// A frame carries neither IPv4 nor ARP, nor IPv6 for a host that has an IPv6 address.
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
@@ -166,15 +166,19 @@ discards! {
     ArpBadSender,
     /// An ARP sender is outside the local network.
     ArpOffLink,
-    /// Another station claims this host's address. RFC 5227.
+    /// Another station claims this host's address. RFC 5227, RFC 4862 §5.4.
     ArpConflict,
-    /// An ARP packet is neither for this host nor from a known neighbour.
+    /// An ARP packet is neither for this host nor from a known neighbour; or a neighbour
+    /// solicitation or advertisement is about an unknown address.
     ArpNotForUs,
     /// The neighbour cache had no room for the sender of an unsolicited ARP packet. A request is
     /// answered nevertheless.
     ArpTableFull,
     /// The queue of ARP replies is full (knob `arp.replies`).
     ArpReplyQueueFull,
+    /// A message of neighbour discovery is malformed, may have been forwarded by a router, or
+    /// breaks another rule of RFC 4861 §7.1.
+    NdInvalid,
     /// A packet waiting for ARP was dropped for a newer one. RFC 1122 §2.3.2.2.
     ArpWaitQueueFull,
     /// The pool had no block for a packet waiting for ARP.
@@ -202,6 +206,9 @@ discards! {
     IpBadOption,
     /// The packet carries a source route. RFC 7126 §4.3, §4.4.
     IpSourceRoute,
+    /// An IPv6 extension header is malformed, has an unknown option that forbids the packet, or is
+    /// one of too many. RFC 8200 §4.
+    IpExtensionHeader,
     /// The destination is not an address of this host.
     IpNotForUs,
     /// A packet addressed to this host alone arrived in a broadcast frame. RFC 1122
@@ -358,11 +365,11 @@ impl MibCounters {
             // The MIBs have no counters for the layers below IP.
             FrameTruncated | FrameNotForUs | FrameBadSource | FrameUnknownType | ArpMalformed
             | ArpBadSender | ArpOffLink | ArpConflict | ArpNotForUs | ArpTableFull
-            | ArpReplyQueueFull => [None, None],
+            | ArpReplyQueueFull | NdInvalid => [None, None],
             ArpWaitQueueFull | ArpWaitNoMemory | ArpUnresolved | NeighbourNoRoom
             | NeighbourUnreachable => [Some(&mut self.ip_out_discards), None],
             IpTruncated | IpBadVersion | IpBadHeaderLength | IpBadLength | IpBadChecksum
-            | IpBadOption => [Some(&mut self.ip_in_hdr_errors), None],
+            | IpBadOption | IpExtensionHeader => [Some(&mut self.ip_in_hdr_errors), None],
             IpBadSource | IpNotForUs | IpUnicastInBroadcast => {
                 [Some(&mut self.ip_in_addr_errors), None]
             }

@@ -19,7 +19,7 @@ mod entry {
     pub(super) const LISTENER: usize = 256;
     pub(super) const HALF_OPEN: usize = 288;
     pub(super) const TIME_WAIT: usize = 208;
-    pub(super) const REASSEMBLY: usize = 320;
+    pub(super) const REASSEMBLY: usize = 400;
     pub(super) const NEIGHBOUR: usize = 288;
     pub(super) const UDP_SOCKET: usize = 448;
     /// A range received out of order.
@@ -35,7 +35,7 @@ mod entry {
     /// The account of one source of answers.
     pub(super) const ACCOUNT: usize = 80;
     /// An answer, a route, an address or an ARP reply.
-    pub(super) const ANSWER: usize = 160;
+    pub(super) const ANSWER: usize = 176;
 }
 
 /// Upper bound on the bytes of tables whose size no knob changes.

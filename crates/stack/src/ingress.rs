@@ -12,10 +12,10 @@ use fullpipe_wire::{MacAddress, Protocol, TcpHeader, UnreachableCode};
 
 use crate::{
     device::RxMeta,
-    icmp,
-    ip::IpSender,
-    link::Inbound,
-    stack::Stack,
+    icmp::{self, Consequence},
+    ip::{IpHeader, IpSender},
+    link::{Inbound, IpVersion},
+    stack::{Stack, mss_limit},
     tcp::{HostContext, SegmentSender},
     udp::Delivery,
 };
@@ -33,15 +33,16 @@ impl Stack {
     fn receive_frame(&mut self, frame: &[u8], meta: RxMeta, now: Instant) -> Option<u32> {
         match self.link.on_frame(frame, &mut self.counters) {
             Some(Inbound::Ip {
+                version,
                 packet,
                 broadcast,
                 station,
-            }) => self.on_ip_packet(packet, (station, broadcast), meta, now),
+            }) => self.on_ip_packet(version, packet, (station, broadcast), meta, now),
             Some(Inbound::Arp(packet)) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
                 let addresses = self.routes.addresses();
                 self.neighbours
-                    .on_packet(addresses, packet, now, pool, counters);
+                    .on_arp_packet(addresses, packet, now, pool, counters);
                 None
             }
             None => None,
@@ -52,30 +53,33 @@ impl Stack {
     /// predicts a next packet with the same headers.
     fn on_ip_packet(
         &mut self,
+        version: IpVersion,
         bytes: &[u8],
         from: (MacAddress, bool),
         meta: RxMeta,
         now: Instant,
     ) -> Option<u32> {
-        let (pool, counters) = (&mut self.pool, &mut self.counters);
-        let packet =
-            self.receiver
-                .on_packet(self.routes.addresses(), bytes, from, pool, now, counters)?;
-        match packet.protocol() {
+        let (pool, counters, errors) = (&mut self.pool, &mut self.counters, &mut self.errors);
+        let addresses = self.routes.addresses();
+        let packet = match version {
+            IpVersion::V4 => self
+                .receiver
+                .on_packet(addresses, bytes, from, pool, now, counters)?,
+            IpVersion::V6 => {
+                self.receiver
+                    .on_v6_packet(addresses, bytes, from, errors, (pool, now), counters)?
+            }
+        };
+        let consequence = match packet.protocol() {
             Protocol::Tcp => {
-                let payload = self
-                    .sender
-                    .max_payload(packet.src())
-                    .saturating_sub(TcpHeader::LEN);
                 let sender = SegmentSender {
-                    mss_limit: payload.clamp(1, usize::from(u16::MAX)) as u16,
+                    mss_limit: mss_limit(&self.sender, packet.src()),
                     station: packet.station,
                 };
-                let events = &mut self.events;
                 let mut host = HostContext {
                     now,
                     pool,
-                    events,
+                    events: &mut self.events,
                     counters,
                 };
                 return self.tcp.on_packet(&packet, meta, sender, &mut host);
@@ -85,28 +89,51 @@ impl Stack {
                 match self.udp.on_datagram(&packet, verified, pool, counters) {
                     Delivery::Queued(id) => self.events.udp(id.0.index),
                     Delivery::NoPort => {
-                        let code = UnreachableCode::Port;
-                        self.errors.report(&packet, code, now, counters);
+                        self.errors
+                            .report(&packet, UnreachableCode::Port, now, counters);
                     }
                     Delivery::Dropped => {}
                 }
+                None
             }
             Protocol::Icmp => {
                 let (addresses, mtu_min) = (self.routes.addresses(), self.path_mtu_min);
-                let event =
-                    icmp::on_packet(&packet, addresses, mtu_min, &mut self.echo, pool, counters);
-                if let Some(event) = event {
-                    self.on_icmp_event(&event, now);
-                }
+                icmp::on_packet(&packet, addresses, mtu_min, &mut self.echo, pool, counters)
+                    .map(Consequence::Event)
             }
             // `IpReceiver` has counted the packet as discarded; only the ICMP error is still to be
             // queued. RFC 1122 §3.2.2.1.
-            Protocol::Icmpv6 | Protocol::Other(_) => {
-                let code = UnreachableCode::Protocol;
-                self.errors.report(&packet, code, now, counters);
-            }
+            Protocol::Icmpv6 | Protocol::Other(_) => match packet.header {
+                IpHeader::V4(_) => {
+                    let code = UnreachableCode::Protocol;
+                    self.errors.report(&packet, code, now, counters);
+                    None
+                }
+                #[cfg(feature = "ipv6")]
+                IpHeader::V6(header) => {
+                    let (addresses, echo) = (self.routes.addresses(), &mut self.echo);
+                    icmp::v6::on_packet((&packet, &header), addresses, echo, pool, counters)
+                }
+            },
+        };
+        if let Some(consequence) = consequence {
+            self.on_icmp(&consequence, now);
         }
         None
+    }
+
+    #[cold]
+    fn on_icmp(&mut self, consequence: &Consequence, now: Instant) {
+        match consequence {
+            Consequence::Event(event) => self.on_icmp_event(event, now),
+            #[cfg(feature = "ipv6")]
+            Consequence::Neighbour(message) => {
+                let (pool, counters) = (&mut self.pool, &mut self.counters);
+                let addresses = self.routes.addresses();
+                self.neighbours
+                    .on_message(addresses, message, now, pool, counters);
+            }
+        }
     }
 
     fn on_icmp_event(&mut self, event: &icmp::IcmpEvent, now: Instant) {

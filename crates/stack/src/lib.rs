@@ -289,11 +289,12 @@
 //! | `cookies` | SYN cookies |
 //! | `fragments` | reassembly of received IP fragments |
 //! | `icmp-errors` | ICMP errors, sent and received |
+//! | `ipv6` | IPv6, neighbour discovery, ICMPv6; without it IPv6 addresses are refused |
 //! | `limit-clock` | the times and bytes of limits; without it each is 0 |
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
 //! | `trace` | the ring of records |
 //!
-//! The crate does not support IPv6, or several interfaces. It writes no packet
+//! The crate does not support several interfaces or IPv6 autoconfiguration. It writes no packet
 //! captures: `fullpipe-host` and `fullpipe-sim` do.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -136,7 +136,10 @@ impl Stack {
             address,
             prefix_len,
         };
-        let addresses = Addresses::new(subnet, config.ip.addresses, config.ip.accept_any);
+        let mut addresses = Addresses::new(subnet, config.ip.addresses, config.ip.accept_any);
+        if address.is_ipv6() && capabilities.medium == Medium::Ethernet {
+            addresses.add_link_local(mac);
+        }
         let mut routes = Routes::new(addresses, config.ip.routes.max(1));
         if let Some(gateway) = gateway {
             let refused = |_| ConfigError::Interface("the gateway is not of the address's family");
@@ -361,11 +364,7 @@ impl Stack {
 
     /// Returns the largest TCP payload of one packet to `remote`, without options.
     pub(crate) fn mss_limit(&self, remote: IpAddr) -> u16 {
-        let payload = self
-            .sender
-            .max_payload(remote)
-            .saturating_sub(TcpHeader::LEN);
-        payload.clamp(1, (u16::MAX - 60) as usize) as u16
+        mss_limit(&self.sender, remote).min(u16::MAX - 60)
     }
 
     /// Returns true if a route leads to `remote` and `remote` is the address of one other host.
@@ -375,6 +374,20 @@ impl Stack {
             Some(Route::Broadcast | Route::Multicast(_)) | None => false,
         }
     }
+}
+
+/// Returns the largest TCP payload of one packet of `sender` to `remote`, without options. Routers
+/// do not fragment IPv6 packets: without path MTU discovery, the packets fit each link (RFC 8200
+/// §5).
+pub(crate) fn mss_limit(sender: &IpSender, remote: IpAddr) -> u16 {
+    let fits_each_link = remote.is_ipv6() && !cfg!(feature = "path-mtu");
+    let packet = match fits_each_link {
+        true => V6_MIN_MTU - IpSender::header_len(remote),
+        false => usize::MAX,
+    };
+    let payload = sender.max_payload(remote).min(packet);
+    let payload = payload.saturating_sub(TcpHeader::LEN);
+    payload.clamp(1, u16::MAX.into()) as u16
 }
 
 /// Returns the earlier of two times; `None` is a time that never comes.
@@ -387,12 +400,15 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 
 /// Smallest MTU that an IPv4 link may have. RFC 791 §3.2.
 const MIN_MTU: usize = 68;
+/// Smallest MTU that an IPv6 link may have. RFC 8200 §5.
+const V6_MIN_MTU: usize = 1280;
 
 impl Interface {
     /// Checks that `address` can be the address of a host in its network of `prefix_len` bits.
-    /// Otherwise returns [`ConfigError::Interface`] with the reason: an IPv6 address, the network's
-    /// own or its broadcast address, a reserved address (0.0.0.0/8, 240.0.0.0/4), a multicast or
-    /// loopback address, or a prefix of more than 32 bits.
+    /// Otherwise returns [`ConfigError::Interface`] with the reason: an IPv4 network's own or its
+    /// broadcast address, a reserved address (0.0.0.0/8, 240.0.0.0/4), a multicast or loopback
+    /// address, an IPv4 address in the form of an IPv6 address, a prefix of more than 32 bits (IPv6:
+    /// 128), or an IPv6 address in a build without the feature `ipv6`.
     pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
         let refused = |why| Err(ConfigError::Interface(why));
         match address {
@@ -400,7 +416,13 @@ impl Interface {
                 return refused("an IPv4 prefix has at most 32 bits");
             }
             IpAddr::V4(_) => {}
-            IpAddr::V6(_) => return refused("IPv6 addresses are not supported yet"),
+            IpAddr::V6(_) if !cfg!(feature = "ipv6") => {
+                return refused("IPv6 needs the feature `ipv6` of the crate fullpipe");
+            }
+            IpAddr::V6(_) if prefix_len > 128 => {
+                return refused("an IPv6 prefix has at most 128 bits");
+            }
+            IpAddr::V6(_) => {}
         }
         if address.is_unspecified() || address.is_multicast() || address.is_loopback() {
             return refused("the interface needs the address of one host");
@@ -416,11 +438,20 @@ impl Interface {
             IpAddr::V4(ip) if matches!(ip.octets()[0], 0 | 240..) => {
                 "0.0.0.0/8 and 240.0.0.0/4 are reserved: no host has such an address"
             }
-            IpAddr::V4(_) | IpAddr::V6(_) => {
+            IpAddr::V4(_) => {
                 "the interface needs the address of one host, not the network's own (all \
                  host bits 0) nor its broadcast address (all ones)"
             }
+            IpAddr::V6(_) => "an IPv4-mapped IPv6 address is no address of a host on a link",
         })
+    }
+}
+
+/// Checks that packets from `address` fit a device with this MTU.
+fn check_mtu(address: IpAddr, mtu: usize) -> Result<(), &'static str> {
+    match address.is_ipv6() && mtu < V6_MIN_MTU {
+        true => Err("IPv6 needs a device with an MTU of at least 1280 bytes"),
+        false => Ok(()),
     }
 }
 
@@ -429,7 +460,7 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
         mac,
         address,
         prefix_len,
-        gateway: _,
+        gateway,
         capabilities,
     } = interface;
     let refused = |why| Err(ConfigError::Interface(why));
@@ -439,6 +470,10 @@ fn check(interface: &Interface) -> Result<(), ConfigError> {
     }
     if !(MIN_MTU..=usize::from(u16::MAX)).contains(&capabilities.mtu) {
         return refused("the device's MTU must be 68 to 65535 bytes");
+    }
+    check_mtu(*address, capabilities.mtu).map_err(ConfigError::Interface)?;
+    if gateway.is_some_and(|gateway| gateway.is_ipv4() != address.is_ipv4()) {
+        return refused("the gateway is not of the address's family");
     }
     if capabilities.super_segment > 0 && !capabilities.checksum_tx {
         return refused("a device that cuts segments must also complete their checksums");

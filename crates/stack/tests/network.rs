@@ -225,9 +225,9 @@ fn an_interface_that_cannot_work_is_refused_with_the_reason() {
             },
         ),
         (
-            "IPv6",
+            "an IPv6 group",
             Interface {
-                address: IpAddr::from([1; 16]),
+                address: IpAddr::from([0xff; 16]),
                 ..sound
             },
         ),

@@ -31,15 +31,22 @@ pub enum Protocol {
     Other(u8),
 }
 
-impl From<u8> for Protocol {
-    fn from(value: u8) -> Self {
-        match value {
+impl Protocol {
+    /// Returns the protocol with this number.
+    pub const fn of(number: u8) -> Self {
+        match number {
             1 => Self::Icmp,
             6 => Self::Tcp,
             17 => Self::Udp,
             58 => Self::Icmpv6,
             other => Self::Other(other),
         }
+    }
+}
+
+impl From<u8> for Protocol {
+    fn from(value: u8) -> Self {
+        Self::of(value)
     }
 }
 

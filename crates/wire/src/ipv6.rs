@@ -100,6 +100,11 @@ impl Ipv6Header {
         Ok((header, &rest[..quoted_len]))
     }
 
+    /// Returns the protocol that `next_header` names, if it names no extension header.
+    pub const fn protocol(&self) -> Protocol {
+        Protocol::of(self.next_header)
+    }
+
     fn parse_header(packet: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (layout, rest) = Layout::ref_from_prefix(packet).map_err(|_| WireError::Truncated)?;
         let word = layout.version_class_label.get();

@@ -233,12 +233,13 @@ impl Step {
 }
 
 /// Features of the stack that take code away when they are off.
-const FEATURES: [&str; 8] = [
+const FEATURES: [&str; 9] = [
     "bbr",
     "cookies",
     "cubic",
     "fragments",
     "icmp-errors",
+    "ipv6",
     "limit-clock",
     "path-mtu",
     "trace",

@@ -26,11 +26,29 @@ fn a_merged_frame_counts_its_segments() {
         ("three segments", CUT_TCP4, 1_448, 3),
         ("with CWR", CUT_TCP4 | CUT_ECN, 1_000, 3),
         ("no size", CUT_TCP4, 0, 0),
-        ("not TCP over IPv4", 4, 1_448, 0),
+        ("over IPv6", CUT_TCP6, 1_448, 3),
+        ("not TCP", 3, 1_448, 0),
     ] {
         assert_eq!(read(&head(kind, size), &frame).merged, segments, "{name}");
     }
     assert_eq!(read(&head(CUT_TCP4, 1_448), &frame[..40]).merged, 0);
+}
+
+#[test]
+fn the_offset_of_the_tcp_header_tells_the_version_of_ip() {
+    for (start, kind) in [
+        (20, CUT_TCP4),
+        (34, CUT_TCP4),
+        (40, CUT_TCP6),
+        (54, CUT_TCP6),
+    ] {
+        let head = write(TxMeta {
+            checksum: TxChecksum::Partial { start, offset: 16 },
+            segment_size: 1_000,
+            header_len: start + 20,
+        });
+        assert_eq!(head[1], kind, "{start}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod apart;
 #[path = "../stock_iperf/stock.rs"]
 mod stock;
+mod v6;
 
 use std::{
     fs::File, io::BufWriter, net::SocketAddr, path::Path, process::Command, thread, time::Duration,

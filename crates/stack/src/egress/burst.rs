@@ -9,16 +9,16 @@ use core::net::IpAddr;
 
 use fullpipe_pool::Instant;
 use fullpipe_tcp::{Burst, SegmentOut};
-use fullpipe_wire::{Checksum, EthernetHeader, Ipv4Header, Protocol, TcpFlags, TcpHeader, tcp};
+use fullpipe_wire::{Checksum, EthernetHeader, Protocol, TcpFlags, TcpHeader, tcp};
 
 use crate::{
     device::{Device, TxChecksum, TxMeta},
-    ip::IpSender,
+    ip::{IpSender, MOST_IP_HEADER},
     stack::Stack,
 };
 
 /// Bytes of the longest headers.
-const MOST_HEADERS: usize = EthernetHeader::LEN + Ipv4Header::LEN + TcpHeader::MAX_LEN;
+const MOST_HEADERS: usize = EthernetHeader::LEN + MOST_IP_HEADER + TcpHeader::MAX_LEN;
 
 /// The headers of the frames of a burst.
 #[derive(Debug)]

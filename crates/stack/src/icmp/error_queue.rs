@@ -1,20 +1,25 @@
-//! Unreachable messages: for UDP datagrams to a port without a socket, and for
-//! packets of an unknown protocol. RFC 1122 §3.2.2.1, §4.1.3.1.
+//! Error messages: for UDP datagrams to a port without a socket, for packets of an unknown
+//! protocol, and for IPv6 headers that cannot be processed. RFC 1122 §3.2.2.1, §4.1.3.1, RFC 4443.
 //!
 //! Rule: no error is sent about a broadcast, about a fragment other than the first, or about an
 //! error (RFC 1812 §4.3.2.7). A rate limit for each destination (`source_limit`) bounds the number
-//! of errors. The queue keeps the 28 bytes that an error quotes and takes no block of the pool.
+//! of errors. The queue keeps the bytes that an error quotes and takes no block of the pool: the IP
+//! header and eight bytes, in a build with IPv6 room for 96 bytes.
 
 #[cfg(test)]
 mod tests;
 
 use alloc::collections::VecDeque;
+#[cfg(feature = "ipv6")]
+use core::net::Ipv6Addr;
 use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::{
     Checksum, Ecn, Icmpv4Message, Ipv4Header, MacAddress, Protocol, UnreachableCode,
 };
+#[cfg(feature = "ipv6")]
+use fullpipe_wire::{Icmpv6Message, Ipv6Header, Unreachable6Code, ipv6::ParameterProblemCode};
 
 use crate::{
     config::IcmpConfig,
@@ -25,18 +30,29 @@ use crate::{
     source_limit::{Rates, SourceLimit},
 };
 
-/// Length of a quotation: the IP header and the eight bytes behind it. RFC 792.
+/// Length of a quotation of an IPv4 packet: its header and the eight bytes behind it. RFC 792.
 const QUOTED: usize = Ipv4Header::LEN + 8;
+/// Room for a quotation. Of an IPv6 packet, an error should quote as much as fits 1280 bytes (RFC
+/// 4443 §2.4); the headers of TCP and UDP are enough to find a socket.
+const MOST_QUOTED: usize = if cfg!(feature = "ipv6") { 96 } else { QUOTED };
+
+/// The first four bytes of an ICMP error without their checksum, and the next four.
+#[derive(Clone, Copy, Debug)]
+enum Message {
+    Unreachable(UnreachableCode),
+    #[cfg(feature = "ipv6")]
+    V6(Icmpv6Message),
+}
 
 #[derive(Clone, Copy, Debug)]
-struct UnreachableError {
+struct QueuedError {
     src: IpAddr,
     dst: IpAddr,
     /// The station to answer; `None` if it is not known.
     station: Option<MacAddress>,
-    code: UnreachableCode,
-    quoted: [u8; QUOTED],
-    /// Bytes of `quoted` in use; a short packet has fewer than [`QUOTED`].
+    message: Message,
+    quoted: [u8; MOST_QUOTED],
+    /// Bytes of `quoted` in use.
     quoted_len: usize,
 }
 
@@ -59,7 +75,7 @@ pub(crate) struct RefusedPacket {
 /// Unreachable messages that wait to be sent.
 #[derive(Debug)]
 pub(crate) struct ErrorQueue {
-    waiting: VecDeque<UnreachableError>,
+    waiting: VecDeque<QueuedError>,
     most: usize,
     limit: SourceLimit,
 }
@@ -82,7 +98,7 @@ impl ErrorQueue {
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<UnreachableError>() + self.limit.heap_bytes()
+        self.waiting.capacity() * size_of::<QueuedError>() + self.limit.heap_bytes()
     }
 
     /// Queues a message with `code` about `packet`, which is a whole packet or a first fragment.
@@ -101,18 +117,54 @@ impl ErrorQueue {
         if !self.admits(packet.src(), now, counters) {
             return;
         }
-        let mut quoted = [0; QUOTED];
-        match packet.header {
-            IpHeader::V4(header) => header.write(&mut quoted),
-        }
-        let body = &packet.payload[..packet.payload.len().min(QUOTED - Ipv4Header::LEN)];
-        let quoted_len = Ipv4Header::LEN + body.len();
-        quoted[Ipv4Header::LEN..quoted_len].copy_from_slice(body);
-        self.waiting.push_back(UnreachableError {
+        let mut quoted = [0; MOST_QUOTED];
+        let (message, header_len, most) = match packet.header {
+            IpHeader::V4(header) => {
+                header.write(&mut quoted);
+                (Message::Unreachable(code), Ipv4Header::LEN, QUOTED)
+            }
+            #[cfg(feature = "ipv6")]
+            IpHeader::V6(header) => {
+                header.write(&mut quoted);
+                (v6_message(code), Ipv6Header::LEN, MOST_QUOTED)
+            }
+        };
+        let body = &packet.payload[..packet.payload.len().min(most - header_len)];
+        let quoted_len = header_len + body.len();
+        quoted[header_len..quoted_len].copy_from_slice(body);
+        self.waiting.push_back(QueuedError {
             src: packet.dst(),
             dst: packet.src(),
             station: Some(packet.station),
-            code,
+            message,
+            quoted,
+            quoted_len,
+        });
+    }
+
+    /// Queues a message about a field of the IPv6 packet `original` from `src` to `dst`, which
+    /// this host cannot process: the kind of problem and the offset of the field.
+    #[cfg(feature = "ipv6")]
+    pub(crate) fn report_problem(
+        &mut self,
+        (src, dst): (Ipv6Addr, Ipv6Addr),
+        station: Option<MacAddress>,
+        (code, pointer): (ParameterProblemCode, u32),
+        original: &[u8],
+        now: Instant,
+        counters: &mut Counters,
+    ) {
+        if !self.admits(src.into(), now, counters) {
+            return;
+        }
+        let quoted_len = original.len().min(MOST_QUOTED);
+        let mut quoted = [0; MOST_QUOTED];
+        quoted[..quoted_len].copy_from_slice(&original[..quoted_len]);
+        self.waiting.push_back(QueuedError {
+            src: dst.into(),
+            dst: src.into(),
+            station,
+            message: Message::V6(Icmpv6Message::ParameterProblem { code, pointer }),
             quoted,
             quoted_len,
         });
@@ -133,25 +185,33 @@ impl ErrorQueue {
             third_word,
             station,
         } = packet;
-        let (IpAddr::V4(src), IpAddr::V4(dst)) = (from.ip(), to.ip()) else {
-            return;
-        };
-        if !self.admits(src.into(), now, counters) {
+        if !self.admits(from.ip(), now, counters) {
             return;
         }
-        let mut quoted = [0; QUOTED];
-        Ipv4Header::new(src, dst, protocol, 8).write(&mut quoted);
-        let body = &mut quoted[Ipv4Header::LEN..];
+        let mut quoted = [0; MOST_QUOTED];
+        let (message, header_len) = match (from.ip(), to.ip()) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => {
+                Ipv4Header::new(src, dst, protocol, 8).write(&mut quoted);
+                (Message::Unreachable(code), Ipv4Header::LEN)
+            }
+            #[cfg(feature = "ipv6")]
+            (IpAddr::V6(src), IpAddr::V6(dst)) => {
+                Ipv6Header::new(src, dst, protocol, 8).write(&mut quoted);
+                (v6_message(code), Ipv6Header::LEN)
+            }
+            _ => return,
+        };
+        let body = &mut quoted[header_len..header_len + 8];
         body[..2].copy_from_slice(&from.port().to_be_bytes());
         body[2..4].copy_from_slice(&to.port().to_be_bytes());
         body[4..].copy_from_slice(&third_word.to_be_bytes());
-        self.waiting.push_back(UnreachableError {
-            src: dst.into(),
-            dst: src.into(),
+        self.waiting.push_back(QueuedError {
+            src: to.ip(),
+            dst: from.ip(),
             station,
-            code,
+            message,
             quoted,
-            quoted_len: QUOTED,
+            quoted_len: header_len + 8,
         });
     }
 
@@ -173,8 +233,8 @@ impl ErrorQueue {
         !self.waiting.is_empty()
     }
 
-    /// Writes the next message to the start of `packet`, which has at least 56
-    /// bytes.
+    /// Writes the next message to the start of `packet`, which has at least 68 bytes for IPv4 and
+    /// 1280 for IPv6.
     pub(crate) fn poll_packet(
         &mut self,
         sender: &mut IpSender,
@@ -182,23 +242,37 @@ impl ErrorQueue {
         counters: &mut Counters,
     ) -> Option<BuiltPacket> {
         let error = self.waiting.pop_front()?;
+        let protocol = match error.message {
+            Message::Unreachable(_) => Protocol::Icmp,
+            #[cfg(feature = "ipv6")]
+            Message::V6(_) => Protocol::Icmpv6,
+        };
         let outgoing = Outgoing {
             src: error.src,
             dst: error.dst,
-            protocol: Protocol::Icmp,
+            protocol,
             payload_len: Icmpv4Message::LEN + error.quoted_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
-        };
-        let message = Icmpv4Message::Unreachable {
-            code: error.code,
-            next_hop_mtu: 0,
         };
         let body = &mut packet[IpSender::header_len(error.dst)..];
         let (head, quoted) = body.split_at_mut(Icmpv4Message::LEN);
         let quotation = &error.quoted[..error.quoted_len];
         quoted[..quotation.len()].copy_from_slice(quotation);
-        message.write(head, Checksum::of(quotation));
+        let sum = Checksum::of(quotation);
+        match error.message {
+            Message::Unreachable(code) => Icmpv4Message::Unreachable {
+                code,
+                next_hop_mtu: 0,
+            }
+            .write(head, sum),
+            #[cfg(feature = "ipv6")]
+            Message::V6(message) => {
+                if let (IpAddr::V6(src), IpAddr::V6(dst)) = (error.src, error.dst) {
+                    message.write(head, (src, dst), sum);
+                }
+            }
+        }
         counters.mib.icmp_out_msgs += 1;
         counters.mib.icmp_out_dest_unreachs += 1;
         let len = sender.write_header(packet, &outgoing, counters);
@@ -209,4 +283,19 @@ impl ErrorQueue {
             checksum: TxChecksum::Complete,
         })
     }
+}
+
+/// Returns the ICMPv6 error with the meaning of `code`. RFC 4443 §3.1.
+#[cfg(feature = "ipv6")]
+const fn v6_message(code: UnreachableCode) -> Message {
+    let code = match code {
+        UnreachableCode::Network => Unreachable6Code::NoRoute,
+        UnreachableCode::Port => Unreachable6Code::Port,
+        UnreachableCode::Host
+        | UnreachableCode::Protocol
+        | UnreachableCode::FragmentationNeeded
+        | UnreachableCode::SourceRouteFailed
+        | UnreachableCode::Other(_) => Unreachable6Code::Address,
+    };
+    Message::V6(Icmpv6Message::Unreachable { code })
 }

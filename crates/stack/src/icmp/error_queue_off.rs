@@ -69,6 +69,20 @@ impl ErrorQueue {
         counters.discard(Discard::IcmpErrorQueueFull);
     }
 
+    /// Counts a message that is not sent.
+    #[cfg(feature = "ipv6")]
+    pub(crate) fn report_problem(
+        &mut self,
+        _ends: (core::net::Ipv6Addr, core::net::Ipv6Addr),
+        _station: Option<MacAddress>,
+        _problem: (fullpipe_wire::ipv6::ParameterProblemCode, u32),
+        _original: &[u8],
+        _now: Instant,
+        counters: &mut Counters,
+    ) {
+        counters.discard(Discard::IcmpErrorQueueFull);
+    }
+
     /// Returns false.
     pub(crate) const fn wants_output(&self) -> bool {
         false

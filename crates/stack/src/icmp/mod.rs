@@ -16,6 +16,8 @@ pub(crate) mod quoted;
 #[cfg(not(feature = "icmp-errors"))]
 #[path = "quoted_off.rs"]
 pub(crate) mod quoted;
+#[cfg(feature = "ipv6")]
+pub(crate) mod v6;
 
 use fullpipe_pool::Pool;
 use fullpipe_wire::{ChecksumPolicy, Icmpv4Message, WireError};
@@ -30,7 +32,17 @@ use crate::{
     ip::{Addresses, Packet},
 };
 
-/// Processes one ICMP message. An echo request is queued at `echo`; an error
+/// The consequence of a message that other layers must process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consequence {
+    /// An error about a packet of this host.
+    Event(IcmpEvent),
+    /// A message between IPv6 neighbours.
+    #[cfg(feature = "ipv6")]
+    Neighbour(crate::link::ReceivedMessage),
+}
+
+/// Processes one ICMP message of IPv4. An echo request is queued at `echo`; an error
 /// about a packet of this host is returned.
 pub(crate) fn on_packet(
     packet: &Packet<'_>,

@@ -6,9 +6,14 @@
 #[cfg(test)]
 mod tests;
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use fullpipe_wire::{Icmpv4Message, Ipv4Header, Protocol, UnreachableCode};
+#[cfg(feature = "ipv6")]
+use fullpipe_wire::{
+    Icmpv6Message, Ipv6Header, Unreachable6Code,
+    ipv6::{HeaderChain, MIN_MTU, ParameterProblemCode},
+};
 
 use super::path_error::{IcmpEvent, PathError};
 use crate::{
@@ -33,27 +38,83 @@ pub(crate) fn parse(
     if addresses.audience_of_input(header.src.into()) != Audience::Us {
         return Err(Discard::IcmpQuoteNotOurs);
     }
-    match header.protocol {
+    let ends = (header.src.into(), header.dst.into());
+    let event = event(error, header.protocol, ends, rest)?;
+    // Only the first fragment has the ports.
+    match header.fragment_offset {
+        0 => Ok(event),
+        _ => Err(Discard::IcmpQuoteMalformed),
+    }
+}
+
+/// Returns the event of an error about a packet of `protocol` between `src` and `dst`, whose
+/// payload begins with `rest`.
+fn event(
+    error: PathError,
+    protocol: Protocol,
+    (src, dst): (IpAddr, IpAddr),
+    rest: &[u8],
+) -> Result<IcmpEvent, Discard> {
+    match protocol {
         Protocol::Tcp | Protocol::Udp => {}
         // No socket waits for errors about other protocols, such as ICMP echo replies.
         Protocol::Icmp | Protocol::Icmpv6 | Protocol::Other(_) => {
             return Err(Discard::IcmpUnwanted);
         }
     }
-    // The ports are the first fields of TCP and UDP, and only the first fragment has them.
+    // The ports are the first fields of TCP and UDP.
     let Some(&[a, b, c, d, e, f, g, h]) = rest.first_chunk::<8>() else {
         return Err(Discard::IcmpQuoteMalformed);
     };
-    if header.fragment_offset != 0 {
-        return Err(Discard::IcmpQuoteMalformed);
-    }
     Ok(IcmpEvent {
         error,
-        protocol: header.protocol,
-        local: SocketAddr::new(header.src.into(), u16::from_be_bytes([a, b])),
-        remote: SocketAddr::new(header.dst.into(), u16::from_be_bytes([c, d])),
+        protocol,
+        local: SocketAddr::new(src, u16::from_be_bytes([a, b])),
+        remote: SocketAddr::new(dst, u16::from_be_bytes([c, d])),
         seq: u32::from_be_bytes([e, f, g, h]),
     })
+}
+
+/// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`].
+///
+/// # Errors
+/// As [`parse`].
+#[cfg(feature = "ipv6")]
+pub(crate) fn parse_v6(
+    message: Icmpv6Message,
+    quoted: &[u8],
+    addresses: &Addresses,
+) -> Result<IcmpEvent, Discard> {
+    let error = path_error_v6(message).ok_or(Discard::IcmpUnwanted)?;
+    let (header, _) = Ipv6Header::parse_quoted(quoted).map_err(|_| Discard::IcmpQuoteMalformed)?;
+    if addresses.audience_of_input(header.src.into()) != Audience::Us {
+        return Err(Discard::IcmpQuoteNotOurs);
+    }
+    let (protocol, at) = HeaderChain::of_quoted(quoted).map_err(|_| Discard::IcmpQuoteMalformed)?;
+    let ends = (header.src.into(), header.dst.into());
+    event(error, protocol, ends, &quoted[at..])
+}
+
+#[cfg(feature = "ipv6")]
+fn path_error_v6(message: Icmpv6Message) -> Option<PathError> {
+    let unreachable = |hard| Some(PathError::Unreachable { hard });
+    match message {
+        // Ignore the error: each IPv6 link carries packets of 1280 bytes (RFC 8201 §4).
+        Icmpv6Message::PacketTooBig { mtu } if mtu < MIN_MTU as u32 => None,
+        Icmpv6Message::PacketTooBig { mtu } => Some(PathError::FragmentationNeeded {
+            mtu: mtu.min(u16::MAX.into()) as u16,
+            fragment: false,
+        }),
+        Icmpv6Message::Unreachable { code } => unreachable(code == Unreachable6Code::Port),
+        // The destination does not know the protocol of the packet.
+        Icmpv6Message::ParameterProblem { code, .. } => {
+            unreachable(code == ParameterProblemCode::NextHeader)
+        }
+        Icmpv6Message::TimeExceeded { .. } => Some(PathError::TimeExceeded),
+        Icmpv6Message::EchoRequest { .. }
+        | Icmpv6Message::EchoReply { .. }
+        | Icmpv6Message::Other { .. } => None,
+    }
 }
 
 /// Smallest MTU of an IPv4 link. RFC 791 §3.2.

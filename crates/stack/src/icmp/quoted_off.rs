@@ -3,6 +3,8 @@
 //! Rule: the interface is that of `quoted.rs`; every received ICMP error is discarded.
 
 use fullpipe_wire::Icmpv4Message;
+#[cfg(feature = "ipv6")]
+use fullpipe_wire::Icmpv6Message;
 
 use super::path_error::IcmpEvent;
 use crate::{counters::Discard, ip::Addresses};
@@ -16,6 +18,19 @@ pub(crate) const fn parse(
     _quoted: &[u8],
     _addresses: &Addresses,
     _path_mtu_min: u16,
+) -> Result<IcmpEvent, Discard> {
+    Err(Discard::IcmpUnwanted)
+}
+
+/// Returns the reason to discard the message.
+///
+/// # Errors
+/// Always.
+#[cfg(feature = "ipv6")]
+pub(crate) const fn parse_v6(
+    _message: Icmpv6Message,
+    _quoted: &[u8],
+    _addresses: &Addresses,
 ) -> Result<IcmpEvent, Discard> {
     Err(Discard::IcmpUnwanted)
 }

@@ -7,10 +7,13 @@
 use alloc::vec::Vec;
 use core::{fmt, net::IpAddr};
 
+use fullpipe_wire::MacAddress;
+
 use super::{
     audience::Audience,
     subnet::Subnet,
     v4::{self, OwnNetwork},
+    v6,
 };
 
 #[cfg(test)]
@@ -57,11 +60,13 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     /// Returns a table with the address `first` and room for `most` addresses (for one if `most` is
-    /// 0). With `accept_any`, this host also receives packets to every other address.
+    /// 0), and for a link-local IPv6 address. With `accept_any`, this host also receives packets to
+    /// every other address.
     pub(crate) fn new(first: Subnet, most: u32, accept_any: bool) -> Self {
         let most = most.max(1) as usize;
+        let link_local = usize::from(cfg!(feature = "ipv6"));
         let mut table = Self {
-            own: Vec::with_capacity(most),
+            own: Vec::with_capacity(most + link_local),
             v4: Vec::with_capacity(most),
             most,
             accept_any,
@@ -85,11 +90,34 @@ impl Addresses {
         if self.contains(subnet.address) {
             return Err(AddressError::Exists);
         }
-        if self.own.len() == self.most {
+        let counted = self.own.iter().filter(|own| !is_link_local(own.address));
+        if !is_link_local(subnet.address) && counted.count() == self.most {
+            return Err(AddressError::Full);
+        }
+        if self.own.len() == self.own.capacity() {
             return Err(AddressError::Full);
         }
         self.push(subnet);
         Ok(())
+    }
+
+    /// Adds the link-local address of a station, unless the table has a link-local address.
+    pub(crate) fn add_link_local(&mut self, mac: MacAddress) {
+        if !self.own.iter().any(|own| is_link_local(own.address)) {
+            let address = v6::link_local(mac).into();
+            // An error is impossible: there is room for one link-local address.
+            let _added = self.add(Subnet {
+                address,
+                prefix_len: 64,
+            });
+        }
+    }
+
+    /// Returns true if this host receives IPv6 packets.
+    #[cfg(feature = "ipv6")]
+    #[inline]
+    pub(crate) fn speaks_v6(&self) -> bool {
+        self.own.len() > self.v4.len() || self.accept_any
     }
 
     /// Removes an address.
@@ -112,7 +140,7 @@ impl Addresses {
     pub(crate) fn contains(&self, ip: IpAddr) -> bool {
         match ip {
             IpAddr::V4(ip) => self.v4.iter().any(|own| own.address == ip.to_bits()),
-            IpAddr::V6(_) => false,
+            IpAddr::V6(_) => cfg!(feature = "ipv6") && self.own.iter().any(|own| own.address == ip),
         }
     }
 
@@ -121,7 +149,7 @@ impl Addresses {
     #[inline]
     pub(crate) fn audience(&self, dst: IpAddr) -> Audience {
         let IpAddr::V4(dst) = dst else {
-            return Audience::Other;
+            return self.audience_v6(dst);
         };
         let bits = dst.to_bits();
         if self.v4.iter().any(|own| own.address == bits) {
@@ -130,6 +158,17 @@ impl Addresses {
             Audience::Multicast
         } else if dst.is_broadcast() || self.v4.iter().any(|own| own.has_broadcast(bits)) {
             Audience::Broadcast
+        } else {
+            Audience::Other
+        }
+    }
+
+    /// Returns the audience of a packet to the IPv6 address `dst`.
+    fn audience_v6(&self, dst: IpAddr) -> Audience {
+        if self.contains(dst) {
+            Audience::Us
+        } else if dst.is_multicast() {
+            Audience::Multicast
         } else {
             Audience::Other
         }
@@ -164,7 +203,7 @@ impl Addresses {
                 let bits = ip.to_bits();
                 v4::is_unicast(ip) && !self.v4.iter().any(|own| own.is_named_by(bits))
             }
-            IpAddr::V6(_) => false,
+            IpAddr::V6(ip) => v6::is_unicast(ip),
         }
     }
 
@@ -177,7 +216,7 @@ impl Addresses {
                 let is_refused = |own: &OwnNetwork| own.address == bits || own.is_named_by(bits);
                 v4::is_unicast(ip) && !self.v4.iter().any(is_refused)
             }
-            IpAddr::V6(_) => false,
+            IpAddr::V6(ip) => v6::is_unicast(ip) && !self.contains(src),
         }
     }
 
@@ -193,13 +232,25 @@ impl Addresses {
         longest
     }
 
-    /// Returns the source address of packets whose next hop is `hop`: the address in the hop's own
-    /// network, otherwise the oldest address of the same family. `None` if there is none.
-    pub(crate) fn source_for(&self, hop: IpAddr) -> Option<IpAddr> {
+    /// Returns the source address of packets to `dst` through the next hop `hop`. IPv4: the address
+    /// in the hop's own network, otherwise the oldest. IPv6: the address that RFC 6724 §5 prefers.
+    /// `None` if this host has no address of the family.
+    pub(crate) fn source_for(&self, dst: IpAddr, hop: IpAddr) -> Option<IpAddr> {
+        if let IpAddr::V6(dst) = dst {
+            return v6::source::for_destination(&self.own, dst).map(IpAddr::V6);
+        }
         let same_family = |own: &&Subnet| own.address.is_ipv4() == hop.is_ipv4();
         let first = || self.own.iter().find(same_family);
         let own = self.network_of(hop).or_else(first);
         own.map(|own| own.address)
+    }
+}
+
+/// Returns true for IPv6 addresses that are valid on one link only.
+const fn is_link_local(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(ip) => ip.is_unicast_link_local(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     addresses::Addresses,
     audience::Audience,
     packet::{IpHeader, Packet},
-    v4::reassembly::Reassembler,
+    reassembly::Reassembler,
 };
 use crate::{
     config::IpConfig,
@@ -21,7 +21,7 @@ use crate::{
 /// The IP input of a host.
 #[derive(Debug)]
 pub(crate) struct IpReceiver {
-    reassembler: Reassembler,
+    pub(super) reassembler: Reassembler,
 }
 
 impl IpReceiver {
@@ -82,16 +82,16 @@ impl IpReceiver {
             });
         }
         let (header, payload) = if header.is_fragment() {
-            let datagram = self
-                .reassembler
-                .on_fragment(&header, payload, pool, now, counters)?;
+            let datagram =
+                self.reassembler
+                    .on_fragment(&header.into(), payload, pool, now, counters)?;
             (datagram.header, datagram.payload)
         } else {
-            (header, payload)
+            (IpHeader::V4(header), payload)
         };
         counters.mib.ip_in_delivers += 1;
         Some(Packet {
-            header: IpHeader::V4(header),
+            header,
             broadcast,
             station,
             payload,

@@ -11,7 +11,9 @@ use alloc::collections::VecDeque;
 use core::net::IpAddr;
 
 use fullpipe_pool::{Holder, Pool, Stream};
-use fullpipe_wire::{Checksum, Ecn, Icmpv4Message, MacAddress, Protocol, UdpHeader, udp};
+use fullpipe_wire::{
+    Checksum, Ecn, Icmpv4Message, Icmpv6Message, MacAddress, Protocol, UdpHeader, udp,
+};
 
 use super::{
     sender::{BuiltPacket, IpSender, Outgoing},
@@ -30,7 +32,7 @@ pub(crate) enum DatagramHeader {
         /// Destination port.
         dst_port: u16,
     },
-    /// The header of an ICMP echo reply. RFC 792.
+    /// The header of an ICMP echo reply. RFC 792, RFC 4443 §4.2.
     EchoReply {
         /// Copied from the request.
         ident: u16,
@@ -43,10 +45,12 @@ impl DatagramHeader {
     /// Length of the header in bytes.
     pub(crate) const LEN: usize = 8;
 
-    const fn protocol(self) -> Protocol {
-        match self {
-            Self::Udp { .. } => Protocol::Udp,
-            Self::EchoReply { .. } => Protocol::Icmp,
+    /// Returns the protocol of a datagram to `dst`.
+    const fn protocol(self, dst: IpAddr) -> Protocol {
+        match (self, dst) {
+            (Self::Udp { .. }, _) => Protocol::Udp,
+            (Self::EchoReply { .. }, IpAddr::V4(_)) => Protocol::Icmp,
+            (Self::EchoReply { .. }, IpAddr::V6(_)) => Protocol::Icmpv6,
         }
     }
 
@@ -63,9 +67,12 @@ impl DatagramHeader {
                 .write(header);
                 udp::set_checksum(header, src, dst, payload);
             }
-            Self::EchoReply { ident, seq } => {
-                Icmpv4Message::EchoReply { ident, seq }.write(header, payload);
-            }
+            Self::EchoReply { ident, seq } => match (src, dst) {
+                (IpAddr::V6(src), IpAddr::V6(dst)) if cfg!(feature = "ipv6") => {
+                    Icmpv6Message::EchoReply { ident, seq }.write(header, (src, dst), payload);
+                }
+                _ => Icmpv4Message::EchoReply { ident, seq }.write(header, payload),
+            },
         }
     }
 }
@@ -191,7 +198,7 @@ impl SendQueue {
         let outgoing = Outgoing {
             src: datagram.src,
             dst: datagram.dst,
-            protocol: datagram.header.protocol(),
+            protocol: datagram.header.protocol(datagram.dst),
             payload_len,
             ecn: Ecn::NotEct,
             dont_fragment: false,
@@ -255,7 +262,7 @@ impl SendQueue {
         packet: &mut [u8],
         counters: &mut Counters,
     ) -> BuiltPacket {
-        let header_len = IpSender::header_len(datagram.dst);
+        let header_len = IpSender::fragment_header_len(datagram.dst);
         let mut cut = match self.fragmenting {
             Some(cut) => cut,
             None => {

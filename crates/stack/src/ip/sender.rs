@@ -3,14 +3,17 @@
 //! Rule: a header is written in place, in front of a payload that is already in the
 //! frame. The routing table chooses the next hop, and the caller decides whether to send.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use fullpipe_pool::Rng;
 use fullpipe_wire::{Ecn, Ipv4Header, MacAddress, Protocol};
 
-use super::v4::{
-    fragment::{Fragment, Fragmenter},
-    identification::Identifications,
+use super::{
+    v4::{
+        fragment::{Fragment, Fragmenter},
+        identification::Identifications,
+    },
+    v6,
 };
 use crate::{
     config::IpConfig,
@@ -115,17 +118,37 @@ impl IpSender {
         counters: &mut Counters,
     ) -> usize {
         counters.mib.ip_out_requests += 1;
-        let header = self.v4_header(outgoing);
-        Self::finish(&header, packet, counters)
+        let len = match ends(outgoing) {
+            Ends::V4(src, dst) => {
+                let header = self.v4_header((src, dst), outgoing);
+                header.write(packet);
+                header.total_len.into()
+            }
+            Ends::V6(src, dst) => v6::output::write_header(packet, (src, dst), outgoing, self.ttl),
+        };
+        counters.mib.ip_ext_out_octets += len as u64;
+        len
     }
 
     /// Begins to fragment a datagram that is longer than [`max_payload`](Self::max_payload).
     pub(crate) fn fragment(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
         counters.mib.ip_out_requests += 1;
         counters.mib.ip_frag_oks += 1;
-        let most = self.max_payload(outgoing.dst);
-        let header = self.v4_header(outgoing);
-        Fragmenter::new(header.payload_len() as u16, most, header.identification)
+        let most = self.mtu - Self::fragment_header_len(outgoing.dst);
+        let identification = match outgoing.dst {
+            IpAddr::V4(_) => self.identifications.take().into(),
+            IpAddr::V6(_) => self.identifications.take_long(),
+        };
+        Fragmenter::new(outgoing.payload_len as u16, most, identification)
+    }
+
+    /// Returns the length of the headers in front of the payload of a fragment to `dst`, in bytes.
+    pub(crate) const fn fragment_header_len(dst: IpAddr) -> usize {
+        let fragment_header = match dst {
+            IpAddr::V4(_) => 0,
+            IpAddr::V6(_) => 8,
+        };
+        Self::header_len(dst) + fragment_header
     }
 
     /// Writes the header of one fragment in front of its payload, and returns the
@@ -139,20 +162,30 @@ impl IpSender {
         counters: &mut Counters,
     ) -> usize {
         counters.mib.ip_frag_creates += 1;
-        let (src, dst) = v4_pair(outgoing);
-        let header = Ipv4Header {
-            ecn: outgoing.ecn,
-            ttl: self.ttl,
-            identification: fragmenter.identification,
-            fragment_offset: fragment.offset,
-            more_fragments: fragment.more,
-            ..Ipv4Header::new(src, dst, outgoing.protocol, fragment.len.into())
+        let len = match ends(outgoing) {
+            Ends::V4(src, dst) => {
+                let header = Ipv4Header {
+                    ecn: outgoing.ecn,
+                    ttl: self.ttl,
+                    identification: fragmenter.identification as u16,
+                    fragment_offset: fragment.offset,
+                    more_fragments: fragment.more,
+                    ..Ipv4Header::new(src, dst, outgoing.protocol, fragment.len.into())
+                };
+                header.write(packet);
+                header.total_len.into()
+            }
+            Ends::V6(src, dst) => {
+                let piece = (fragmenter, fragment);
+                let ends = (src, dst);
+                v6::output::write_fragment_header(packet, ends, outgoing, self.ttl, piece)
+            }
         };
-        Self::finish(&header, packet, counters)
+        counters.mib.ip_ext_out_octets += len as u64;
+        len
     }
 
-    fn v4_header(&mut self, outgoing: &Outgoing) -> Ipv4Header {
-        let (src, dst) = v4_pair(outgoing);
+    fn v4_header(&mut self, (src, dst): (Ipv4Addr, Ipv4Addr), outgoing: &Outgoing) -> Ipv4Header {
         Ipv4Header {
             ecn: outgoing.ecn,
             ttl: self.ttl,
@@ -164,21 +197,22 @@ impl IpSender {
             ..Ipv4Header::new(src, dst, outgoing.protocol, outgoing.payload_len)
         }
     }
-
-    fn finish(header: &Ipv4Header, packet: &mut [u8], counters: &mut Counters) -> usize {
-        header.write(packet);
-        counters.mib.ip_ext_out_octets += u64::from(header.total_len);
-        header.total_len.into()
-    }
 }
 
-fn v4_pair(outgoing: &Outgoing) -> (core::net::Ipv4Addr, core::net::Ipv4Addr) {
+/// Source and destination of a packet.
+enum Ends {
+    V4(Ipv4Addr, Ipv4Addr),
+    V6(Ipv6Addr, Ipv6Addr),
+}
+
+/// Returns source and destination, which are of one family.
+#[inline]
+fn ends(outgoing: &Outgoing) -> Ends {
     match (outgoing.src, outgoing.dst) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => (src, dst),
-        (IpAddr::V4(_), IpAddr::V6(_))
-        | (IpAddr::V6(_), IpAddr::V4(_))
-        | (IpAddr::V6(_), IpAddr::V6(_)) => {
-            unreachable!("no route leads to an address of this family")
+        (IpAddr::V4(src), IpAddr::V4(dst)) => Ends::V4(src, dst),
+        (IpAddr::V6(src), IpAddr::V6(dst)) => Ends::V6(src, dst),
+        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => {
+            unreachable!("a source is chosen for its destination")
         }
     }
 }

@@ -1,11 +1,11 @@
 //! An address and the length of its network's prefix.
 //!
-//! Rule: this file only distinguishes address families; `v4` has the arithmetic. Routes are
-//! elsewhere.
+//! Rule: this file only distinguishes address families; `v4` and `v6` have the arithmetic. Routes
+//! are elsewhere.
 
 use core::net::IpAddr;
 
-use super::v4;
+use super::{v4, v6};
 
 /// An address and the length of its network's prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +24,8 @@ impl Subnet {
                 let mask = v4::mask(self.prefix_len);
                 own.to_bits() & mask == ip.to_bits() & mask
             }
-            (IpAddr::V4(_), IpAddr::V6(_))
-            | (IpAddr::V6(_), IpAddr::V4(_))
-            | (IpAddr::V6(_), IpAddr::V6(_)) => false,
+            (IpAddr::V6(own), IpAddr::V6(ip)) => v6::share_prefix(own, ip, self.prefix_len),
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
         }
     }
 
@@ -34,9 +33,8 @@ impl Subnet {
     pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
         match (self.address, ip) {
             (IpAddr::V4(own), IpAddr::V4(ip)) => v4::can_be_host(own, self.prefix_len, ip),
-            (IpAddr::V4(_), IpAddr::V6(_))
-            | (IpAddr::V6(_), IpAddr::V4(_))
-            | (IpAddr::V6(_), IpAddr::V6(_)) => false,
+            (IpAddr::V6(_), IpAddr::V6(ip)) => v6::is_unicast(ip),
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Link headers: checked on receipt, written on sending.
 //!
 //! Rule: a frame is discarded here if it is for another station, if its source address is not that
-//! of a single station, or if its payload is neither IPv4 nor ARP. On a device without link
-//! headers ([`Medium::Ip`]) frames pass unchanged.
+//! of a single station, or if its payload is neither IP nor ARP. Frames to groups pass if they
+//! carry IPv6, which judges the group. On a device without link headers ([`Medium::Ip`]) frames
+//! pass unchanged.
 
 use core::net::IpAddr;
 
@@ -13,14 +14,23 @@ use crate::{
     device::Medium,
 };
 
+/// A version of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IpVersion {
+    V4,
+    V6,
+}
+
 /// The payload of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inbound<'a> {
     /// An IP packet, perhaps followed by padding.
     Ip {
+        /// The version of IP that the frame announces.
+        version: IpVersion,
         /// The packet.
         packet: &'a [u8],
-        /// The frame was addressed to every station.
+        /// The frame was addressed to every station, or to a group.
         broadcast: bool,
         /// The station that sent the frame; unspecified on [`Medium::Ip`].
         station: MacAddress,
@@ -55,6 +65,10 @@ impl LinkLayer {
     ) -> Option<Inbound<'a>> {
         match self.medium {
             Medium::Ip => Some(Inbound::Ip {
+                version: match frame {
+                    [first, ..] if cfg!(feature = "ipv6") && *first >> 4 == 6 => IpVersion::V6,
+                    _ => IpVersion::V4,
+                },
                 packet: frame,
                 broadcast: false,
                 station: MacAddress::UNSPECIFIED,
@@ -72,7 +86,7 @@ impl LinkLayer {
     fn on_ethernet<'a>(&self, frame: &'a [u8]) -> Result<Inbound<'a>, Discard> {
         let (header, packet) = EthernetHeader::parse(frame).map_err(|_| Discard::FrameTruncated)?;
         let broadcast = header.dst.is_broadcast();
-        if !broadcast && header.dst != self.mac {
+        if !broadcast && header.dst != self.mac && !is_v6_group(&header) {
             return Err(Discard::FrameNotForUs);
         }
         let station = header.src;
@@ -81,11 +95,18 @@ impl LinkLayer {
         }
         match header.ether_type {
             EtherType::Ipv4 => Ok(Inbound::Ip {
+                version: IpVersion::V4,
                 packet,
                 broadcast,
                 station,
             }),
             EtherType::Arp => Ok(Inbound::Arp(packet)),
+            EtherType::Ipv6 if cfg!(feature = "ipv6") => Ok(Inbound::Ip {
+                version: IpVersion::V6,
+                packet,
+                broadcast: header.dst != self.mac,
+                station,
+            }),
             EtherType::Ipv6 | EtherType::Other(_) => Err(Discard::FrameUnknownType),
         }
     }
@@ -109,6 +130,13 @@ impl LinkLayer {
             Medium::Ip => {}
         }
     }
+}
+
+/// Returns true if the frame is addressed to the stations of an IPv6 group. RFC 2464 §7.
+fn is_v6_group(header: &EthernetHeader) -> bool {
+    cfg!(feature = "ipv6")
+        && header.ether_type == EtherType::Ipv6
+        && header.dst.0[..2] == [0x33, 0x33]
 }
 
 /// Returns the EtherType of packets to `dst`.

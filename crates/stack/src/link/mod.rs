@@ -7,5 +7,7 @@ pub(crate) mod neighbours;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use framing::{Inbound, LinkLayer, multicast_station};
+pub(crate) use framing::{Inbound, IpVersion, LinkLayer, multicast_station};
+#[cfg(feature = "ipv6")]
+pub(crate) use neighbours::ReceivedMessage;
 pub(crate) use neighbours::{Asker, Neighbours, Resolution};

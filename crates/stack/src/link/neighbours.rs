@@ -1,25 +1,33 @@
-//! The neighbour cache: from IP addresses to MAC addresses, filled by ARP.
-//! RFC 826, RFC 1122 §2.3.2.
+//! The neighbour cache: from IP addresses to MAC addresses, filled by ARP and neighbour discovery.
+//! RFC 826, RFC 1122 §2.3.2, RFC 4861 §7.
 //!
 //! Rule: an entry is awaited while a connection or a datagram waits for its MAC address. An entry
 //! that a connection awaits stays until the neighbour answers or the resolution fails. At most half
 //! of the entries are awaited at a time; when that limit is reached, further connections wait in
-//! turn and further datagrams are dropped. An unsolicited ARP packet may refresh an entry. It may
+//! turn and further datagrams are dropped. An unsolicited packet may refresh an entry. It may
 //! also replace an entry that is unused, failed or awaited only by datagrams. An answer that this
 //! host sends to an unknown host adds no entry. Requests leave at a bounded rate. Packets for an
 //! unresolved neighbour wait in a short queue, which drops the oldest if it is full. Frames leave
 //! through `poll_packet` only.
 
+mod arp;
 mod eviction;
+#[cfg(feature = "ipv6")]
+mod nd;
+#[cfg(not(feature = "ipv6"))]
+#[path = "neighbours/nd_off.rs"]
+mod nd;
 mod pending_packets;
 #[cfg(test)]
 mod tests;
 
 use alloc::{boxed::Box, collections::VecDeque, vec};
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 
 use fullpipe_pool::{Instant, Pool, Rng};
-use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
+use fullpipe_wire::{ArpOperation, EthernetHeader, MacAddress};
+#[cfg(feature = "ipv6")]
+pub(crate) use nd::ReceivedMessage;
 use pending_packets::PendingPackets;
 
 use crate::{
@@ -125,11 +133,12 @@ impl Awaited {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ArpReply {
+struct NeighbourReply {
     mac: MacAddress,
-    ip: Ipv4Addr,
+    /// The host that asked; unspecified if it has no address yet.
+    ip: IpAddr,
     /// The address of this host for which the reply answers.
-    ours: Ipv4Addr,
+    ours: IpAddr,
 }
 
 /// The neighbour cache of one link.
@@ -149,7 +158,7 @@ pub(crate) struct Neighbours {
     /// yet.
     settled: Queues,
     awaited: Awaited,
-    replies: VecDeque<ArpReply>,
+    replies: VecDeque<NeighbourReply>,
     limit: RateLimit,
     /// Lower bound of all `due` times; exact after each `on_timeout`.
     deadline: Option<Instant>,
@@ -190,7 +199,7 @@ impl Neighbours {
             + size_of_val(&*self.buckets)
             + self.queues.heap_bytes()
             + self.settled.heap_bytes()
-            + self.replies.capacity() * size_of::<ArpReply>()
+            + self.replies.capacity() * size_of::<NeighbourReply>()
     }
 
     /// Looks up the neighbour `ip` for `asker`. If the neighbour is unknown and the cache has
@@ -349,82 +358,18 @@ impl Neighbours {
         }
     }
 
-    /// Processes an ARP packet to a host with `addresses`; it need not be well-formed.
-    pub(crate) fn on_packet(
-        &mut self,
-        addresses: &Addresses,
-        packet: &[u8],
-        now: Instant,
-        pool: &mut Pool,
-        counters: &mut Counters,
-    ) {
-        let outcome = ArpPacket::parse(packet)
-            .map_err(|_| Discard::ArpMalformed)
-            .and_then(|packet| self.on_arp(addresses, &packet, now, pool, counters));
-        if let Err(reason) = outcome {
-            counters.discard(reason);
-        }
-    }
-
-    fn on_arp(
-        &mut self,
-        addresses: &Addresses,
-        packet: &ArpPacket,
-        now: Instant,
-        pool: &mut Pool,
-        counters: &mut Counters,
-    ) -> Result<(), Discard> {
-        let &ArpPacket {
-            operation,
-            sender_mac,
-            sender_ip,
-            target_ip,
-            ..
-        } = packet;
-        if !sender_mac.is_unicast() || sender_mac == self.mac {
-            return Err(Discard::ArpBadSender);
-        }
-        let for_us = addresses.contains(target_ip.into());
-        match operation {
-            ArpOperation::Request if for_us => counters.mib.arp_in_requests += 1,
-            ArpOperation::Request => {}
-            ArpOperation::Reply => counters.mib.arp_in_replies += 1,
-        }
-        // Learn nothing from an ARP probe (RFC 5227), which contains no sender address. It is
-        // answered nevertheless, to defend this host's address.
-        let known = if sender_ip.is_unspecified() {
-            for_us
-        } else {
-            let sender = IpAddr::V4(sender_ip);
-            check_sender(addresses, sender)?;
-            self.learn((sender, sender_mac), for_us, now, pool, counters)
-        };
-        match operation {
-            ArpOperation::Request if for_us => self.queue_reply(ArpReply {
-                mac: sender_mac,
-                ip: sender_ip,
-                ours: target_ip,
-            }),
-            // Do not count the packet again if `learn` had no room for its sender.
-            ArpOperation::Request | ArpOperation::Reply if known || for_us => Ok(()),
-            ArpOperation::Request | ArpOperation::Reply => Err(Discard::ArpNotForUs),
-        }
-    }
-
-    /// Stores a neighbour's MAC address. Only a packet addressed to this host adds an
-    /// entry. Returns true if the neighbour is in the cache.
+    /// Stores a neighbour's MAC address, which needs no probe before `until`. Only a packet addressed
+    /// to this host adds an entry. Returns true if the neighbour is in the cache.
     fn learn(
         &mut self,
         (ip, mac): (IpAddr, MacAddress),
         for_us: bool,
+        until: Instant,
         now: Instant,
         pool: &mut Pool,
         counters: &mut Counters,
     ) -> bool {
-        let state = NeighbourState::Reachable {
-            mac,
-            until: now + self.config.reachable_time,
-        };
+        let state = NeighbourState::Reachable { mac, until };
         if let Some(index) = self.find(ip) {
             let entry = &self.entries[index];
             let is_answer = matches!(entry.state, NeighbourState::Incomplete { .. });
@@ -461,7 +406,7 @@ impl Neighbours {
         self.deadline = Some(self.deadline.map_or(at, |deadline| deadline.min(at)));
     }
 
-    fn queue_reply(&mut self, reply: ArpReply) -> Result<(), Discard> {
+    fn queue_reply(&mut self, reply: NeighbourReply) -> Result<(), Discard> {
         if self.replies.contains(&reply) {
             return Ok(());
         }
@@ -479,7 +424,7 @@ impl Neighbours {
 
     /// Drops the replies that answer for `ip`, which was removed from this host.
     pub(crate) fn forget_address(&mut self, ip: IpAddr) {
-        self.replies.retain(|reply| IpAddr::V4(reply.ours) != ip);
+        self.replies.retain(|reply| reply.ours != ip);
     }
 
     /// Returns true if `poll_packet` has a frame.
@@ -502,10 +447,7 @@ impl Neighbours {
         counters: &mut Counters,
     ) -> Option<usize> {
         if let Some(reply) = self.replies.pop_front() {
-            counters.mib.arp_out_replies += 1;
-            let operation = ArpOperation::Reply;
-            let to = (reply.mac, reply.ip);
-            return Some(self.write_arp(frame, operation, reply.mac, reply.ours, to));
+            return Some(self.write_reply(&reply, frame, counters));
         }
         if let Some(index) = self.queues.first(RELEASED) {
             return Some(self.release_packet(index, pool, frame));
@@ -529,6 +471,28 @@ impl Neighbours {
         first.or_else(|| self.queues.first(ASKING))
     }
 
+    fn write_reply(
+        &self,
+        reply: &NeighbourReply,
+        frame: &mut [u8],
+        counters: &mut Counters,
+    ) -> usize {
+        match (reply.ours, reply.ip) {
+            (IpAddr::V4(ours), IpAddr::V4(ip)) => {
+                counters.mib.arp_out_replies += 1;
+                let to = (reply.mac, ip);
+                self.write_arp(frame, ArpOperation::Reply, reply.mac, ours, to)
+            }
+            (IpAddr::V6(ours), IpAddr::V6(ip)) => {
+                counters.mib.icmp_out_msgs += 1;
+                self.write_advertisement(frame, (reply.mac, ip), ours)
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => {
+                unreachable!("a reply answers a packet of its family")
+            }
+        }
+    }
+
     /// Writes the next request for an entry. The first probe of a resolved entry is unicast. All
     /// other requests are broadcast, because the neighbour may have a new MAC address.
     fn ask(
@@ -544,14 +508,10 @@ impl Neighbours {
         let station = match &mut entry.state {
             NeighbourState::Incomplete { sent, due } => {
                 (*sent, *due) = (*sent + 1, next_due);
-                MacAddress::BROADCAST
+                None
             }
             NeighbourState::Refreshing { mac, sent, due } => {
-                let station = if *sent == 0 {
-                    *mac
-                } else {
-                    MacAddress::BROADCAST
-                };
+                let station = (*sent == 0).then_some(*mac);
                 (*sent, *due) = (*sent + 1, next_due);
                 station
             }
@@ -559,44 +519,23 @@ impl Neighbours {
                 unreachable!("an entry that is not asked for is not in the queue")
             }
         };
-        let IpAddr::V4(target) = entry.ip else {
-            unreachable!("no route leads to an address of this family");
-        };
-        let source = addresses.source_for(target.into());
+        let target = entry.ip;
+        let source = addresses.source_for(target, target);
         self.note_deadline(next_due);
         // A request needs an own address as its source. Without one, send no request.
-        let Some(IpAddr::V4(source)) = source else {
-            return None;
-        };
-        counters.mib.arp_out_requests += 1;
-        let to = (MacAddress::UNSPECIFIED, target);
-        Some(self.write_arp(frame, ArpOperation::Request, station, source, to))
-    }
-
-    fn write_arp(
-        &self,
-        frame: &mut [u8],
-        operation: ArpOperation,
-        station: MacAddress,
-        sender_ip: Ipv4Addr,
-        (target_mac, target_ip): (MacAddress, Ipv4Addr),
-    ) -> usize {
-        let (header, body) = frame.split_at_mut(EthernetHeader::LEN);
-        EthernetHeader {
-            dst: station,
-            src: self.mac,
-            ether_type: EtherType::Arp,
+        match (source?, target) {
+            (IpAddr::V4(source), IpAddr::V4(target)) => {
+                counters.mib.arp_out_requests += 1;
+                let station = station.unwrap_or(MacAddress::BROADCAST);
+                let to = (MacAddress::UNSPECIFIED, target);
+                Some(self.write_arp(frame, ArpOperation::Request, station, source, to))
+            }
+            (IpAddr::V6(source), IpAddr::V6(target)) => {
+                counters.mib.icmp_out_msgs += 1;
+                Some(self.write_solicitation(frame, station, source, target))
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => None,
         }
-        .write(header);
-        ArpPacket {
-            operation,
-            sender_mac: self.mac,
-            sender_ip,
-            target_mac,
-            target_ip,
-        }
-        .write(body);
-        EthernetHeader::LEN + ArpPacket::LEN
     }
 
     /// Writes the oldest waiting packet of a resolved entry.

@@ -32,24 +32,22 @@ fn frame(dst: MacAddress, ether_type: EtherType) -> [u8; 16] {
 fn frames_for_this_host_are_parsed_and_others_discarded_by_reason() {
     let group = MacAddress([1, 0, 0x5e, 0, 0, 1]);
     let packet = [9; 2];
+    let ip = |version, broadcast| Inbound::Ip {
+        version,
+        packet: &packet,
+        broadcast,
+        station: PEER,
+    };
     for (name, frame, expected) in [
         (
             "ip",
             frame(US, EtherType::Ipv4),
-            Ok(Inbound::Ip {
-                packet: &packet,
-                broadcast: false,
-                station: PEER,
-            }),
+            Ok(ip(IpVersion::V4, false)),
         ),
         (
             "ip to all",
             frame(MacAddress::BROADCAST, EtherType::Ipv4),
-            Ok(Inbound::Ip {
-                packet: &packet,
-                broadcast: true,
-                station: PEER,
-            }),
+            Ok(ip(IpVersion::V4, true)),
         ),
         (
             "arp",
@@ -69,7 +67,10 @@ fn frames_for_this_host_are_parsed_and_others_discarded_by_reason() {
         (
             "ipv6",
             frame(US, EtherType::Ipv6),
-            Err(Discard::FrameUnknownType),
+            match cfg!(feature = "ipv6") {
+                true => Ok(ip(IpVersion::V6, false)),
+                false => Err(Discard::FrameUnknownType),
+            },
         ),
         (
             "vlan",
@@ -99,6 +100,7 @@ fn a_device_without_link_headers_has_none() {
     assert_eq!(
         inbound,
         Some(Inbound::Ip {
+            version: IpVersion::V4,
             packet: &[1, 2, 3],
             broadcast: false,
             station: MacAddress::UNSPECIFIED

@@ -10,6 +10,7 @@ use fullpipe_pool::Instant;
 
 use super::{Interface, Stack};
 use crate::{
+    device::Medium,
     error::ConfigError,
     ip::{AddressError, Subnet},
 };
@@ -21,15 +22,24 @@ impl Stack {
     }
 
     /// Adds an address with the prefix of its network (knob `ip.addresses`). The host receives
-    /// packets to it, answers ARP requests for it, and can send from it; the network needs no
-    /// gateway.
+    /// packets to it, answers ARP requests or neighbour solicitations for it, and can send from it;
+    /// the network needs no gateway. The first IPv6 address of an Ethernet interface also adds the
+    /// link-local address, which the knob does not count.
     ///
     /// # Errors
     /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists), or
     /// [`Unusable`](AddressError::Unusable) with the reason.
     pub fn add_address(&mut self, subnet: Subnet) -> Result<(), AddressError> {
+        let mtu = self.interface.capabilities.mtu;
+        super::check_mtu(subnet.address, mtu).map_err(AddressError::Unusable)?;
         match Interface::check_address(subnet.address, subnet.prefix_len) {
-            Ok(()) => self.routes.addresses_mut().add(subnet),
+            Ok(()) => {
+                self.routes.addresses_mut().add(subnet)?;
+                if subnet.address.is_ipv6() && self.link.medium == Medium::Ethernet {
+                    self.routes.addresses_mut().add_link_local(self.link.mac);
+                }
+                Ok(())
+            }
             Err(ConfigError::Interface(why)) => Err(AddressError::Unusable(why)),
             Err(ConfigError::Knob(_)) => unreachable!("an address is no knob"),
         }

@@ -188,6 +188,19 @@ impl HeaderChain {
         }
     }
 
+    /// Walks over the extension headers at the start of `payload`, the fragmentable part of a
+    /// packet. `first` is the number of its first header. Offsets are counted from there.
+    ///
+    /// # Errors
+    /// [`ChainError`]. Another fragment header is refused with `TooLong`.
+    pub fn of_fragmentable(first: u8, payload: &[u8]) -> Result<Self, ChainError> {
+        let chain = Self::walk(payload, first, (0, 0))?;
+        match chain.fragment {
+            None => Ok(chain),
+            Some(_) => Err(ChainError::TooLong),
+        }
+    }
+
     fn walk(
         packet: &[u8],
         first: u8,
@@ -197,7 +210,7 @@ impl HeaderChain {
         for _ in 0..=MOST_HEADERS {
             let end = match next {
                 // The hop-by-hop header is the first header or none. RFC 8200 §4.1.
-                HOP_BY_HOP if at == Ipv6Header::LEN => options_end(packet, at)?,
+                HOP_BY_HOP if named_at == NEXT_HEADER_AT => options_end(packet, at)?,
                 HOP_BY_HOP => {
                     return Err(problem(ParameterProblemCode::NextHeader, named_at));
                 }

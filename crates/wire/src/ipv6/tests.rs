@@ -120,13 +120,16 @@ fn the_walk_reaches_the_protocol_in_any_order() {
     }
 }
 
-#[test]
-fn a_chain_is_refused_with_a_reason() {
-    let problem = |code, pointer, even_to_group| ChainError::Problem {
+fn problem(code: ParameterProblemCode, pointer: u32, even_to_group: bool) -> ChainError {
+    ChainError::Problem {
         code,
         pointer,
         even_to_group,
-    };
+    }
+}
+
+#[test]
+fn a_chain_is_refused_with_a_reason() {
     use ParameterProblemCode::*;
     let late = [options(0, &[]), options(TCP, &[])].concat();
     let many: Vec<u8> = [options(60, &[]).repeat(8), options(TCP, &[])].concat();
@@ -157,6 +160,19 @@ fn a_chain_is_refused_with_a_reason() {
             vec![TCP, 0, 0, 1, 0, 0, 0, 0],
             problem(HeaderField, 42, false),
         ),
+    ] {
+        assert_eq!(
+            HeaderChain::of(&packet(first, &headers)),
+            Err(expected),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_option_is_refused_with_a_reason() {
+    use ParameterProblemCode::*;
+    for (name, first, headers, expected) in [
         (
             "17 options",
             60,

@@ -55,7 +55,7 @@ fn the_source_is_the_address_in_the_network_of_the_next_hop() {
         ("172.16.0.1", Some("10.0.0.2")),
         ("fe80::1", None),
     ] {
-        assert_eq!(table.source_for(ip(hop)), source.map(ip), "{hop}");
+        assert_eq!(table.source_for(ip(hop), ip(hop)), source.map(ip), "{hop}");
     }
 }
 
@@ -67,7 +67,7 @@ fn a_table_without_an_address_receives_only_groups() {
     assert_eq!(table.audience(ip("10.0.0.2")), Audience::Other);
     assert_eq!(table.audience(ip("10.0.0.255")), Audience::Other);
     assert_eq!(table.audience(ip("255.255.255.255")), Audience::Broadcast);
-    assert_eq!(table.source_for(ip("10.0.0.1")), None);
+    assert_eq!(table.source_for(ip("10.0.0.1"), ip("10.0.0.1")), None);
     assert_eq!(table.network_of(ip("10.0.0.1")), None);
 }
 

@@ -1,4 +1,5 @@
-//! Fragmentation of a datagram that exceeds the device's MTU. RFC 791 §2.3.
+//! Fragmentation of a datagram that exceeds the device's MTU, for both versions of IP. RFC 791
+//! §2.3, RFC 8200 §4.5.
 //!
 //! Rule: a datagram is fragmented while it is sent, straight from its queue, so
 //! fragments take no memory. This file only computes offsets and lengths.
@@ -22,7 +23,7 @@ pub(crate) struct Fragmenter {
     step: u16,
     offset: u16,
     /// Identification field of all fragments.
-    pub(crate) identification: u16,
+    pub(crate) identification: u32,
 }
 
 impl Fragmenter {
@@ -30,7 +31,7 @@ impl Fragmenter {
     ///
     /// # Panics
     /// Panics if `most` is below 8: no fragment could carry payload.
-    pub(crate) fn new(payload_len: u16, most: usize, identification: u16) -> Self {
+    pub(crate) fn new(payload_len: u16, most: usize, identification: u32) -> Self {
         assert!(
             most >= 8,
             "packets with room for {most} bytes cannot carry fragments"

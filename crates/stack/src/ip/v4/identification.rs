@@ -22,6 +22,8 @@ pub(crate) struct Identifications {
     /// Number of datagrams so far. The low 16 bits are the position in a permutation, the other
     /// bits the number of the permutation.
     taken: u64,
+    /// Number of fragmented IPv6 packets so far.
+    taken_long: u64,
     /// Functions of the present permutation; empty if each value is computed when it is needed.
     functions: Box<[RoundFunction]>,
 }
@@ -65,6 +67,7 @@ impl Identifications {
         Self {
             secret: Secret(key),
             taken: 0,
+            taken_long: 0,
             functions: vec![RoundFunction::UNKNOWN; if cached { ROUNDS } else { 0 }].into(),
         }
     }
@@ -72,6 +75,15 @@ impl Identifications {
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.functions)
+    }
+
+    /// Returns the identification of the next IPv6 packet, which has 32 bits: a number that nobody
+    /// can predict. RFC 7739 §5.
+    pub(crate) fn take_long(&mut self) -> u32 {
+        self.taken_long = self.taken_long.wrapping_add(1);
+        // The first byte keeps the input apart from those of `take`.
+        let [.., a, b, c, d, e, f, g] = self.taken_long.to_be_bytes();
+        self.secret.prf(&[6, a, b, c, d, e, f, g, 6]) as u32
     }
 
     /// Returns the identification of the next datagram.

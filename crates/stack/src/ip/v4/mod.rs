@@ -1,16 +1,10 @@
-//! IPv4: addresses, routes, fragmentation and reassembly.
+//! IPv4: addresses and fragmentation.
 //!
-//! Rule: code here depends on the rules of IPv4; a later `v6` would be beside this folder.
+//! Rule: code here depends on the rules of IPv4; `v6` is beside this folder.
 //! Headers are not parsed here: `ip::receiver` and `icmp::quoted` parse them.
 
 pub(crate) mod fragment;
 pub(crate) mod identification;
-#[cfg(feature = "fragments")]
-pub(crate) mod reassembly;
-#[cfg(not(feature = "fragments"))]
-#[path = "reassembly_off.rs"]
-pub(crate) mod reassembly;
-pub(crate) mod routes;
 #[cfg(test)]
 mod tests;
 

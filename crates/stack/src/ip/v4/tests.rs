@@ -8,10 +8,9 @@ use fullpipe_pool::Rng;
 use super::{
     fragment::{Fragment, Fragmenter},
     identification::Identifications,
-    routes::{Route, RouteError, Routes},
     *,
 };
-use crate::ip::{Addresses, Subnet};
+use crate::ip::{Addresses, Route, RouteError, Routes, Subnet};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -63,7 +62,8 @@ fn a_full_table_refuses_new_routes_and_replaces_old_ones() {
         routes.lookup(ip("8.8.8.8")),
         Some(Route::Neighbour(ip("10.0.0.4")))
     );
-    assert_eq!(routes.set_default(ip("fe80::1")), Err(RouteError::Family));
+    let mixed = routes.add(subnet("0.0.0.0", 0), ip("fe80::1"));
+    assert_eq!(mixed, Err(RouteError::Family));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Tests of `neighbours`.
 
 use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 use fullpipe_pool::{Duration, Holder, PoolConfig};
+use fullpipe_wire::{ArpPacket, EtherType};
 
 use super::*;
 use crate::ip::Subnet;
@@ -121,7 +123,7 @@ impl Rig {
         let (pool, counters) = (&mut self.pool, &mut self.counters);
         let addresses = &self.addresses;
         self.neighbours
-            .on_packet(addresses, bytes, self.now, pool, counters);
+            .on_arp_packet(addresses, bytes, self.now, pool, counters);
     }
 
     /// Advances to `now`, sending the frames that become due.

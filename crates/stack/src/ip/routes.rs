@@ -8,10 +8,10 @@
 use alloc::vec::Vec;
 use core::{
     fmt,
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-use crate::ip::{addresses::Addresses, audience::Audience, subnet::Subnet, v4};
+use crate::ip::{addresses::Addresses, audience::Audience, subnet::Subnet};
 
 /// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,8 @@ pub enum Route {
 pub enum RouteError {
     /// The table is full (knob `ip.routes`).
     Full,
-    /// The network or the gateway is not IPv4, although the interface has only IPv4.
+    /// The network and the gateway are of different families, or of one that this build does not
+    /// support.
     Family,
 }
 
@@ -37,7 +38,7 @@ impl fmt::Display for RouteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full => "the routing table is full (knob ip.routes)",
-            Self::Family => "a route's network and gateway must be IPv4, as the interface is",
+            Self::Family => "a route's network and gateway must be of one family that is supported",
         })
     }
 }
@@ -46,9 +47,8 @@ impl core::error::Error for RouteError {}
 
 #[derive(Clone, Copy, Debug)]
 struct RouteEntry {
-    network: Ipv4Addr,
-    prefix_len: u8,
-    gateway: Ipv4Addr,
+    network: Subnet,
+    gateway: IpAddr,
 }
 
 /// The routing table of a host with one interface.
@@ -87,15 +87,21 @@ impl Routes {
         &mut self.addresses
     }
 
-    /// Sets the default route, for destinations that no other route matches.
+    /// Sets the default route of the gateway's family, for destinations that no other route
+    /// matches.
     ///
     /// # Errors
     /// Returns the errors of [`add`](Self::add).
     pub fn set_default(&mut self, gateway: IpAddr) -> Result<(), RouteError> {
+        let address = match gateway {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let prefix_len = 0;
         self.add(
             Subnet {
-                address: Ipv4Addr::UNSPECIFIED.into(),
-                prefix_len: 0,
+                address,
+                prefix_len,
             },
             gateway,
         )
@@ -105,21 +111,22 @@ impl Routes {
     /// to the same network.
     ///
     /// # Errors
-    /// Returns [`RouteError::Full`], or [`RouteError::Family`] for addresses that are not
-    /// IPv4.
+    /// Returns [`RouteError::Full`], or [`RouteError::Family`] for addresses of two families.
     pub fn add(&mut self, to: Subnet, gateway: IpAddr) -> Result<(), RouteError> {
-        let prefix_len = to.prefix_len.min(32);
-        let (IpAddr::V4(address), IpAddr::V4(gateway)) = (to.address, gateway) else {
-            return Err(RouteError::Family);
+        let most_bits = match (to.address, gateway) {
+            (IpAddr::V4(_), IpAddr::V4(_)) => 32,
+            (IpAddr::V6(_), IpAddr::V6(_)) if cfg!(feature = "ipv6") => 128,
+            _ => return Err(RouteError::Family),
         };
-        let network = Ipv4Addr::from_bits(address.to_bits() & v4::mask(prefix_len));
-        let entry = RouteEntry {
-            network,
-            prefix_len,
-            gateway,
+        let prefix_len = to.prefix_len.min(most_bits);
+        let network = Subnet { prefix_len, ..to };
+        let entry = RouteEntry { network, gateway };
+        let same = |known: &&mut RouteEntry| {
+            let known = known.network;
+            known.prefix_len == prefix_len
+                && known.address.is_ipv4() == to.address.is_ipv4()
+                && known.contains(to.address)
         };
-        let same =
-            |known: &&mut RouteEntry| (known.network, known.prefix_len) == (network, prefix_len);
         if let Some(known) = self.entries.iter_mut().find(same) {
             *known = entry;
             return Ok(());
@@ -129,7 +136,7 @@ impl Routes {
         }
         let place = self
             .entries
-            .partition_point(|known| known.prefix_len >= prefix_len);
+            .partition_point(|known| known.network.prefix_len >= prefix_len);
         self.entries.insert(place, entry);
         Ok(())
     }
@@ -146,8 +153,8 @@ impl Routes {
         }
     }
 
-    /// Returns the source address of packets to `dst`: the address of this host in the network of
-    /// the next hop, otherwise its oldest address. `None` if this host has no address of the
+    /// Returns the source address of packets to `dst`. IPv4: the address of this host in the network
+    /// of the next hop, otherwise its oldest. IPv6: the address that RFC 6724 §5 prefers. `None` if this host has no address of the
     /// family of `dst`.
     #[inline]
     pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
@@ -155,22 +162,19 @@ impl Routes {
             [only] if only.address.is_ipv4() == dst.is_ipv4() => Some(only.address),
             _ => self
                 .addresses
-                .source_for(self.neighbour(dst).unwrap_or(dst)),
+                .source_for(dst, self.neighbour(dst).unwrap_or(dst)),
         }
     }
 
     fn neighbour(&self, dst: IpAddr) -> Option<IpAddr> {
-        let IpAddr::V4(ip) = dst else {
-            return None;
-        };
         let network = self.addresses.network_of(dst);
         let is_local = |other| network.is_some_and(|network| network.prefix_len >= other);
         let matched = self
             .entries
             .iter()
-            .find(|entry| ip.to_bits() & v4::mask(entry.prefix_len) == entry.network.to_bits());
+            .find(|entry| entry.network.contains(dst));
         match matched {
-            Some(entry) if !is_local(entry.prefix_len) => Some(entry.gateway.into()),
+            Some(entry) if !is_local(entry.network.prefix_len) => Some(entry.gateway),
             Some(_) | None if network.is_some() => Some(dst),
             Some(_) | None => None,
         }

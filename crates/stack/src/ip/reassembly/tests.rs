@@ -3,6 +3,7 @@
 use alloc::{vec, vec::Vec};
 
 use fullpipe_pool::{PoolConfig, Rng};
+use fullpipe_wire::Ipv4Header;
 
 use super::*;
 
@@ -64,9 +65,12 @@ impl Rig {
             counters,
             now,
         } = self;
-        let datagram = reassembler.on_fragment(&header, bytes, pool, *now, counters)?;
-        assert_eq!(datagram.header.payload_len(), datagram.payload.len());
-        assert!(!datagram.header.is_fragment());
+        let datagram = reassembler.on_fragment(&header.into(), bytes, pool, *now, counters)?;
+        let IpHeader::V4(header) = datagram.header else {
+            panic!("the version changed");
+        };
+        assert_eq!(header.payload_len(), datagram.payload.len());
+        assert!(!header.is_fragment());
         Some(datagram.payload.to_vec())
     }
 
@@ -324,10 +328,16 @@ fn a_congestion_mark_on_any_fragment_marks_the_datagram() {
             more_fragments,
             ..header(8)
         };
-        reassembler.on_fragment(&part(first, 0, true), &[1; 8], pool, *now, counters);
-        let whole = reassembler.on_fragment(&part(second, 8, false), &[2; 8], pool, *now, counters);
+        reassembler.on_fragment(&part(first, 0, true).into(), &[1; 8], pool, *now, counters);
+        let whole = reassembler.on_fragment(
+            &part(second, 8, false).into(),
+            &[2; 8],
+            pool,
+            *now,
+            counters,
+        );
         assert_eq!(
-            whole.map(|whole| whole.header.ecn),
+            whole.map(|whole| whole.header.ecn()),
             expected,
             "{first:?} {second:?}"
         );
@@ -382,7 +392,7 @@ fn a_sender_evicts_its_own_oldest_datagram_and_no_other() {
             counters,
             now,
         } = &mut rig;
-        let complete = reassembler.on_fragment(&header, &[0; 8], pool, *now, counters);
+        let complete = reassembler.on_fragment(&header.into(), &[0; 8], pool, *now, counters);
         complete.is_some()
     };
     let (victim, flooder) = ([10, 0, 0, 3], [10, 0, 0, 4]);

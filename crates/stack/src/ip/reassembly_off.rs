@@ -5,11 +5,11 @@
 //! `ip.reassembly_datagrams = 0`.
 
 use fullpipe_pool::{Instant, Pool};
-use fullpipe_wire::Ipv4Header;
 
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
+    ip::packet::{IpHeader, ReceivedFragment},
     secret::Secret,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
     /// Header of the datagram.
-    pub(crate) header: Ipv4Header,
+    pub(crate) header: IpHeader,
     /// Payload.
     pub(crate) payload: &'a [u8],
 }
@@ -40,7 +40,7 @@ impl Reassembler {
     /// Discards the fragment.
     pub(crate) fn on_fragment(
         &mut self,
-        _header: &Ipv4Header,
+        _fragment: &ReceivedFragment,
         _payload: &[u8],
         _pool: &mut Pool,
         _now: Instant,

@@ -1,4 +1,4 @@
-//! Reassembly of IPv4 datagrams. RFC 791 §3.2, RFC 815.
+//! Reassembly of datagrams of both versions of IP. RFC 791 §3.2, RFC 815, RFC 8200 §4.5.
 //!
 //! Rule: a fragment is written once, in its final place, never over bytes received before. A
 //! fragment that overlaps such bytes is ignored if it only repeats them; otherwise its datagram is
@@ -13,18 +13,16 @@
 mod tests;
 
 use alloc::{boxed::Box, vec};
-use core::{
-    net::{IpAddr, Ipv4Addr},
-    ops::Range,
-};
+use core::{net::IpAddr, ops::Range};
 
 use fullpipe_pool::{Duration, Holder, Instant, Pool, Ranges, Stream};
-use fullpipe_wire::{Ecn, Ipv4Header, Protocol};
+use fullpipe_wire::{Ecn, Protocol};
 
 use crate::{
     config::IpConfig,
     counters::{Counters, Discard},
     hash_index::HashIndex,
+    ip::packet::{IpHeader, ReceivedFragment},
     queues::Queues,
     secret::{HashInput, Secret},
     slab::Slab,
@@ -34,13 +32,14 @@ use crate::{
 /// Index of the only queue in `ages`.
 const OLDEST: u32 = 0;
 
-/// The header fields that fragments of one datagram share. RFC 791 §3.2.
+/// The header fields that fragments of one datagram share. RFC 791 §3.2, RFC 8200 §4.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FragmentKey {
-    src: Ipv4Addr,
-    dst: Ipv4Addr,
-    identification: u16,
-    protocol: Protocol,
+    src: IpAddr,
+    dst: IpAddr,
+    identification: u32,
+    /// `None` over IPv6, where only the first fragment names the protocol.
+    protocol: Option<Protocol>,
 }
 
 /// A datagram of which some fragments have arrived.
@@ -49,7 +48,7 @@ struct PartialDatagram {
     key: FragmentKey,
     /// Header of the fragment at offset 0; until this fragment arrives, the header of the fragment
     /// that arrived first.
-    header: Ipv4Header,
+    header: IpHeader,
     /// The payload, from offset 0 on.
     payload: Stream,
     arrived: Ranges,
@@ -66,8 +65,8 @@ struct PartialDatagram {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
     /// Header of the datagram's first fragment, with the length of the whole datagram, or with
-    /// the largest possible `total_len` if the length does not fit.
-    pub(crate) header: Ipv4Header,
+    /// the largest possible length if that does not fit.
+    pub(crate) header: IpHeader,
     /// Payload, readable until the next fragment is processed.
     pub(crate) payload: &'a [u8],
 }
@@ -131,7 +130,7 @@ impl Reassembler {
     /// Processes one fragment, and returns the datagram if it is complete.
     pub(crate) fn on_fragment(
         &mut self,
-        header: &Ipv4Header,
+        fragment: &ReceivedFragment,
         payload: &[u8],
         pool: &mut Pool,
         now: Instant,
@@ -139,9 +138,9 @@ impl Reassembler {
     ) -> Option<Reassembled<'_>> {
         counters.mib.ip_reasm_reqds += 1;
         let added = self
-            .check_alone(header, payload)
-            .and_then(|()| self.place(header, pool, now, counters))
-            .and_then(|slot| self.add(slot, header, payload, pool, counters));
+            .check_alone(fragment, payload)
+            .and_then(|()| self.place(fragment, pool, now, counters))
+            .and_then(|slot| self.add(slot, fragment, payload, pool, counters));
         match added {
             Ok(slot) => {
                 if !self.slots[slot].is_complete(pool) {
@@ -159,11 +158,11 @@ impl Reassembler {
     }
 
     /// Checks the length and offset of a fragment without regard to other fragments.
-    fn check_alone(&self, header: &Ipv4Header, payload: &[u8]) -> Result<(), Discard> {
-        if payload.is_empty() || (header.more_fragments && !payload.len().is_multiple_of(8)) {
+    fn check_alone(&self, fragment: &ReceivedFragment, payload: &[u8]) -> Result<(), Discard> {
+        if payload.is_empty() || (fragment.more && !payload.len().is_multiple_of(8)) {
             return Err(Discard::FragmentMisaligned);
         }
-        if usize::from(header.fragment_offset) + payload.len() > self.whole.len() {
+        if usize::from(fragment.offset) + payload.len() > self.whole.len() {
             return Err(Discard::FragmentTooLong);
         }
         Ok(())
@@ -172,16 +171,17 @@ impl Reassembler {
     /// Returns the slot of the fragment's datagram, or takes a slot for it.
     fn place(
         &mut self,
-        header: &Ipv4Header,
+        fragment: &ReceivedFragment,
         pool: &mut Pool,
         now: Instant,
         counters: &mut Counters,
     ) -> Result<u32, Discard> {
+        let header = &fragment.header;
         let key = FragmentKey {
-            src: header.src,
-            dst: header.dst,
-            identification: header.identification,
-            protocol: header.protocol,
+            src: header.src(),
+            dst: header.dst(),
+            identification: fragment.identification,
+            protocol: header.src().is_ipv4().then(|| header.protocol()),
         };
         let hash = key.hash(&self.by_key);
         let known = self.by_key.find(hash, |slot| self.slots[slot].key == key);
@@ -191,7 +191,7 @@ impl Reassembler {
             }
             return Ok(slot);
         }
-        let ip = IpAddr::V4(key.src);
+        let ip = key.src;
         if let Some(source) = self.sources.full(ip) {
             let own = self.ages_of_source.first(source);
             self.forget(own, Discard::FragmentEvicted, pool, counters);
@@ -209,7 +209,7 @@ impl Reassembler {
             payload: Stream::new(Holder::Fragment),
             arrived: Ranges::new(),
             total: None,
-            ecn: header.ecn,
+            ecn: header.ecn(),
             failed: false,
             expires: now + self.timeout,
         };
@@ -226,18 +226,18 @@ impl Reassembler {
     fn add(
         &mut self,
         slot: u32,
-        header: &Ipv4Header,
+        fragment: &ReceivedFragment,
         payload: &[u8],
         pool: &mut Pool,
         counters: &mut Counters,
     ) -> Result<u32, Discard> {
-        let start = u64::from(header.fragment_offset);
+        let start = u64::from(fragment.offset);
         let range = start..start + payload.len() as u64;
         let has_room = self.make_room(slot, range.end, pool, counters);
         let most_pieces = self.most_pieces;
         let outcome = self.change(slot, |partial| {
             let outcome = if has_room {
-                partial.insert(header, range, payload, most_pieces, pool)
+                partial.insert(fragment, range, payload, most_pieces, pool)
             } else {
                 Err(Discard::FragmentNoMemory)
             };
@@ -289,7 +289,7 @@ impl Reassembler {
         self.by_key.remove(partial.key.hash(&self.by_key), slot);
         self.ages.leave(slot);
         self.ages_of_source.leave(slot);
-        self.sources.remove(IpAddr::V4(partial.key.src));
+        self.sources.remove(partial.key.src);
         self.bytes -= partial.bytes();
         partial
     }
@@ -317,16 +317,8 @@ impl Reassembler {
     fn hand_up(&mut self, mut partial: PartialDatagram, pool: &mut Pool) -> Reassembled<'_> {
         let len = partial.payload.read_at(pool, 0, &mut self.whole);
         partial.release(pool);
-        let total_len = u16::from(partial.header.header_len).saturating_add(len as u16);
-        let header = Ipv4Header {
-            total_len,
-            more_fragments: false,
-            fragment_offset: 0,
-            ecn: partial.ecn,
-            ..partial.header
-        };
         Reassembled {
-            header,
+            header: partial.header.of_whole(len as u16, partial.ecn),
             payload: &self.whole[..len],
         }
     }
@@ -360,10 +352,10 @@ impl Reassembler {
 impl FragmentKey {
     fn hash(&self, table: &HashIndex) -> u32 {
         let mut bytes = HashInput::new();
-        bytes.push_ip(IpAddr::V4(self.src));
-        bytes.push_ip(IpAddr::V4(self.dst));
+        bytes.push_ip(self.src);
+        bytes.push_ip(self.dst);
         bytes.push(&self.identification.to_be_bytes());
-        bytes.push(&[self.protocol.into()]);
+        bytes.push(&[self.protocol.map_or(0, u8::from)]);
         table.hash(bytes.as_slice())
     }
 }
@@ -377,19 +369,19 @@ impl PartialDatagram {
     /// Writes a fragment to its place, for which memory is already reserved.
     fn insert(
         &mut self,
-        header: &Ipv4Header,
+        fragment: &ReceivedFragment,
         range: Range<u64>,
         payload: &[u8],
         most_pieces: u32,
         pool: &mut Pool,
     ) -> Result<(), Discard> {
-        self.check_end(range.end, header.more_fragments, pool)?;
-        self.ecn = merged(self.ecn, header.ecn).ok_or(Discard::FragmentMixedEcn)?;
+        self.check_end(range.end, fragment.more, pool)?;
+        self.ecn = merged(self.ecn, fragment.header.ecn()).ok_or(Discard::FragmentMixedEcn)?;
         if self.repeats(&range, payload, pool) {
             return Ok(());
         }
-        if header.fragment_offset == 0 {
-            self.header = *header;
+        if fragment.offset == 0 {
+            self.header = fragment.header;
         }
         let inserted = self
             .arrived

@@ -1,0 +1,60 @@
+//! Headers of IPv6 packets sent.
+//!
+//! Rule: packets carry no extension header except the fragment header. Routers never fragment them
+//! (RFC 8200 §4.5), so `Outgoing::dont_fragment` changes nothing.
+
+use core::net::Ipv6Addr;
+
+use fullpipe_wire::{Ipv6Header, ipv6::FragmentHeader};
+
+use crate::ip::{
+    sender::Outgoing,
+    v4::fragment::{Fragment, Fragmenter},
+};
+
+/// Writes the header of a whole packet. Returns the length of the packet.
+///
+/// # Panics
+/// Panics if `packet` is too short, or the payload too long for any packet.
+#[inline(never)]
+pub(crate) fn write_header(
+    packet: &mut [u8],
+    (src, dst): (Ipv6Addr, Ipv6Addr),
+    outgoing: &Outgoing,
+    hop_limit: u8,
+) -> usize {
+    let header = Ipv6Header {
+        ecn: outgoing.ecn,
+        hop_limit,
+        ..Ipv6Header::new(src, dst, outgoing.protocol, outgoing.payload_len)
+    };
+    header.write(packet);
+    Ipv6Header::LEN + outgoing.payload_len
+}
+
+/// Writes the headers of one fragment. Returns the length of the packet.
+#[inline(never)]
+pub(crate) fn write_fragment_header(
+    packet: &mut [u8],
+    (src, dst): (Ipv6Addr, Ipv6Addr),
+    outgoing: &Outgoing,
+    hop_limit: u8,
+    (fragmenter, fragment): (&Fragmenter, Fragment),
+) -> usize {
+    let payload_len = FragmentHeader::LEN + usize::from(fragment.len);
+    let header = Ipv6Header {
+        ecn: outgoing.ecn,
+        hop_limit,
+        next_header: FragmentHeader::NEXT_HEADER,
+        ..Ipv6Header::new(src, dst, outgoing.protocol, payload_len)
+    };
+    header.write(packet);
+    FragmentHeader {
+        next_header: outgoing.protocol.into(),
+        offset: fragment.offset,
+        more: fragment.more,
+        identification: fragmenter.identification,
+    }
+    .write(&mut packet[Ipv6Header::LEN..]);
+    Ipv6Header::LEN + payload_len
+}

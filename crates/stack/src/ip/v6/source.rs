@@ -1,0 +1,70 @@
+//! Selection of the source address. RFC 6724 §5.
+//!
+//! Rule: of two addresses, the first rule of the RFC that prefers one decides: the same address,
+//! the appropriate scope, the longest common prefix. Addresses of this host are never deprecated
+//! or temporary, so the other rules have nothing to compare. Between equals, the oldest wins.
+
+use core::net::{IpAddr, Ipv6Addr};
+
+use super::common_prefix;
+use crate::ip::subnet::Subnet;
+
+/// Scopes of RFC 4291 §2.7, ordered from small to large.
+const LINK: u8 = 0x2;
+const GLOBAL: u8 = 0xe;
+
+/// Returns the scope of an address. Unique local addresses are global (RFC 4193 §3.3).
+const fn scope(ip: Ipv6Addr) -> u8 {
+    match ip.octets() {
+        [0xff, flags_scope, ..] => flags_scope & 0xf,
+        _ if ip.is_unicast_link_local() || ip.is_loopback() => LINK,
+        _ => GLOBAL,
+    }
+}
+
+/// Returns the label of an address in the policy table, for rule 6. RFC 6724 §2.1.
+const fn label(ip: Ipv6Addr) -> u8 {
+    match ip.segments() {
+        [0x2002, ..] => 2,
+        [0x2001, 0, ..] => 5,
+        [first, ..] if first & 0xfe00 == 0xfc00 => 13,
+        _ => 1,
+    }
+}
+
+/// Returns true if `one` is a better source for `dst` than `other`.
+fn is_better(one: &Subnet, other: &Subnet, dst: Ipv6Addr) -> bool {
+    let (IpAddr::V6(a), IpAddr::V6(b)) = (one.address, other.address) else {
+        return false;
+    };
+    if (a == dst) != (b == dst) {
+        return a == dst;
+    }
+    let (of_a, of_b, wanted) = (scope(a), scope(b), scope(dst));
+    if of_a != of_b {
+        return match of_a < of_b {
+            true => of_a >= wanted,
+            false => of_b < wanted,
+        };
+    }
+    let [same_a, same_b] = [a, b].map(|ip| label(ip) == label(dst));
+    if same_a != same_b {
+        return same_a;
+    }
+    let shared = |ip, len: u8| common_prefix(ip, dst).min(len.into());
+    shared(a, one.prefix_len) > shared(b, other.prefix_len)
+}
+
+/// Returns the source address of packets to `dst`; `None` if this host has no IPv6 address.
+pub(crate) fn for_destination(own: &[Subnet], dst: Ipv6Addr) -> Option<Ipv6Addr> {
+    let mut best: Option<&Subnet> = None;
+    for candidate in own.iter().filter(|own| own.address.is_ipv6()) {
+        if best.is_none_or(|best| is_better(candidate, best, dst)) {
+            best = Some(candidate);
+        }
+    }
+    match best?.address {
+        IpAddr::V6(ip) => Some(ip),
+        IpAddr::V4(_) => None,
+    }
+}

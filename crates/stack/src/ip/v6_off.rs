@@ -1,0 +1,91 @@
+//! IPv6 of a build without the feature `ipv6`: no address is usable.
+//!
+//! Rule: it has the interface of the folder `v6` that other files call.
+
+use core::net::Ipv6Addr;
+
+use fullpipe_wire::MacAddress;
+
+/// Returns the unspecified address, which is never used.
+pub(crate) const fn link_local(_mac: MacAddress) -> Ipv6Addr {
+    Ipv6Addr::UNSPECIFIED
+}
+
+/// Returns false.
+pub(crate) const fn share_prefix(_one: Ipv6Addr, _other: Ipv6Addr, _prefix_len: u8) -> bool {
+    false
+}
+
+/// Returns false.
+pub(crate) const fn is_unicast(_ip: Ipv6Addr) -> bool {
+    false
+}
+
+/// The source of packets that are never sent.
+pub(crate) mod source {
+    use core::net::Ipv6Addr;
+
+    use crate::ip::subnet::Subnet;
+
+    /// Returns `None`.
+    pub(crate) const fn for_destination(_own: &[Subnet], _dst: Ipv6Addr) -> Option<Ipv6Addr> {
+        None
+    }
+}
+
+/// Headers that are never written.
+pub(crate) mod output {
+    use core::net::Ipv6Addr;
+
+    use crate::ip::{
+        sender::Outgoing,
+        v4::fragment::{Fragment, Fragmenter},
+    };
+
+    /// Returns 0.
+    pub(crate) const fn write_header(
+        _packet: &mut [u8],
+        _ends: (Ipv6Addr, Ipv6Addr),
+        _outgoing: &Outgoing,
+        _hop_limit: u8,
+    ) -> usize {
+        0
+    }
+
+    /// Returns 0.
+    pub(crate) const fn write_fragment_header(
+        _packet: &mut [u8],
+        _ends: (Ipv6Addr, Ipv6Addr),
+        _outgoing: &Outgoing,
+        _hop_limit: u8,
+        _piece: (&Fragmenter, Fragment),
+    ) -> usize {
+        0
+    }
+}
+
+mod receiver {
+    use fullpipe_pool::{Instant, Pool};
+    use fullpipe_wire::MacAddress;
+
+    use crate::{
+        counters::Counters,
+        icmp::ErrorQueue,
+        ip::{Addresses, IpReceiver, Packet},
+    };
+
+    impl IpReceiver {
+        /// Returns `None`.
+        pub(crate) const fn on_v6_packet<'a>(
+            &'a mut self,
+            _addresses: &Addresses,
+            _bytes: &'a [u8],
+            _from: (MacAddress, bool),
+            _errors: &mut ErrorQueue,
+            _at: (&mut Pool, Instant),
+            _counters: &mut Counters,
+        ) -> Option<Packet<'a>> {
+            None
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Two hosts over IPv6: neighbour discovery, TCP, UDP, echo, errors from the path, addresses that
+//! come and go.
+
+#![cfg(feature = "ipv6")]
+
+mod pair;
+
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use fullpipe::counters::Discard;
+use fullpipe::{
+    AddressError, CloseReason, Config, ConnectOptions, ConnectionId, Interface, ListenOptions,
+    Read, Stack, Subnet,
+    device::{Capabilities, Medium, RxMeta},
+};
+use fullpipe_wire::{
+    Checksum, ChecksumPolicy, EtherType, EthernetHeader, Icmpv6Message, Ipv6Header, MacAddress,
+    Protocol, UdpHeader, Unreachable6Code, ipv6::FragmentHeader, ndp::NeighbourMessage, udp,
+};
+use pair::{PORT, Pair, Side, config, ethernet};
+
+const A6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+const B6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
+const MAC_A: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
+const MAC_B: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
+const ANY: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
+
+fn subnet(ip: Ipv6Addr) -> Subnet {
+    Subnet {
+        address: ip.into(),
+        prefix_len: 64,
+    }
+}
+
+/// Two hosts with addresses of both families.
+fn pair_of(config: &Config, capabilities: Capabilities) -> Pair {
+    let mut pair = Pair::with(config, config, capabilities);
+    pair.a.stack.add_address(subnet(A6)).unwrap();
+    pair.b.stack.add_address(subnet(B6)).unwrap();
+    pair
+}
+
+fn connected(pair: &mut Pair, to: Ipv6Addr) -> (ConnectionId, ConnectionId) {
+    let options = ListenOptions::default();
+    let listener = pair.b.stack.tcp_listen(ANY, options).unwrap();
+    let client = pair.connect(Side::A, SocketAddr::from((to, PORT)));
+    let mut server = None;
+    pair.until("accepted", |pair| {
+        let accepted = pair.b.stack.tcp_accept(listener, pair.now).unwrap();
+        server = server.or(accepted.map(|(id, _)| id));
+        server.is_some()
+    });
+    (client, server.unwrap())
+}
+
+/// Transfers `len` bytes from A to B.
+fn transfer(pair: &mut Pair, (client, server): (ConnectionId, ConnectionId), len: usize) {
+    let payload: Vec<u8> = (0..len).map(|place| (place * 31) as u8).collect();
+    let (mut written, mut read) = (0, 0);
+    let mut out = [0; 3_000];
+    pair.until("everything arrived", |pair| {
+        while written < len {
+            match pair.write(Side::A, client, &payload[written..]) {
+                0 => break,
+                taken => written += taken,
+            }
+        }
+        while let Read::Data(count) = pair.read(Side::B, server, &mut out) {
+            assert_eq!(out[..count], payload[read..read + count]);
+            read += count;
+        }
+        pair.verify();
+        read == len
+    });
+}
+
+/// A frame from A's station to B's with this packet.
+fn frame(header: &Ipv6Header, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0; 14 + Ipv6Header::LEN];
+    EthernetHeader {
+        dst: MAC_B,
+        src: MAC_A,
+        ether_type: EtherType::Ipv6,
+    }
+    .write(&mut frame);
+    header.write(&mut frame[14..]);
+    frame.extend(payload);
+    frame
+}
+
+/// A frame from A to B with this ICMPv6 message.
+fn icmp(message: Icmpv6Message, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; Icmpv6Message::LEN];
+    message.write(&mut bytes, (A6, B6), Checksum::of(payload));
+    bytes.extend(payload);
+    let header = Ipv6Header::new(A6, B6, Protocol::Icmpv6, bytes.len());
+    frame(&header, &bytes)
+}
+
+/// Passes a frame to B, and returns the IPv6 packets that B sends in answer.
+fn answers(pair: &mut Pair, frame: &[u8]) -> Vec<(Ipv6Header, Vec<u8>)> {
+    let (now, b) = (pair.now, &mut pair.b);
+    b.stack.receive(frame, RxMeta::default(), now);
+    let mut packets = Vec::new();
+    while b.stack.transmit(&mut b.port, now, 1) > 0 {
+        let (frame, _) = b.port.last_sent();
+        let (ethernet, packet) = EthernetHeader::parse(&frame).unwrap();
+        assert_eq!(ethernet.ether_type, EtherType::Ipv6);
+        let (header, payload) = Ipv6Header::parse(packet).unwrap();
+        packets.push((header, payload.to_vec()));
+    }
+    packets
+}
+
+fn message(packet: &(Ipv6Header, Vec<u8>)) -> (Icmpv6Message, &[u8]) {
+    let (header, payload) = packet;
+    let ends = (header.src, header.dst);
+    Icmpv6Message::parse(payload, ends, ChecksumPolicy::Verify).unwrap()
+}
+
+#[test]
+fn payload_arrives_with_and_without_offloads() {
+    let offloads = Capabilities {
+        checksum_tx: true,
+        super_segment: 60_000,
+        ..ethernet()
+    };
+    for (name, capabilities) in [("plain", ethernet()), ("offloads", offloads)] {
+        let mut pair = pair_of(&config(), capabilities);
+        let ids = connected(&mut pair, B6);
+        transfer(&mut pair, ids, 500_000);
+        assert_eq!(pair.a.stack.tcp_counters().retrans_segs, 0, "{name}");
+        let info = pair.a.stack.tcp_info(ids.0, pair.now).unwrap();
+        assert_eq!(info.mss, 1500 - 40 - 20 - 12, "{name}");
+    }
+}
+
+#[test]
+fn link_local_addresses_reach_each_other() {
+    let mut pair = pair_of(&config(), ethernet());
+    let link_local = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, 2);
+    let ids = connected(&mut pair, link_local);
+    transfer(&mut pair, ids, 20_000);
+    let (local, _) = pair.a.stack.tcp_ends(ids.0).unwrap();
+    assert_eq!(
+        local.ip(),
+        Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, 1)
+    );
+}
+
+#[test]
+fn a_connection_ends_with_its_address() {
+    let mut pair = pair_of(&config(), ethernet());
+    let (client, _) = connected(&mut pair, B6);
+    let now = pair.now;
+    pair.a.stack.remove_address(A6.into(), now).unwrap();
+    let ready = pair.ready(Side::A, client);
+    assert_eq!(ready.closed, Some(CloseReason::AddressRemoved));
+    let again = pair.a.stack.remove_address(A6.into(), now);
+    assert_eq!(again, Err(AddressError::NotOurs));
+}
+
+#[test]
+fn an_echo_request_is_answered() {
+    let mut pair = pair_of(&config(), ethernet());
+    let request = icmp(Icmpv6Message::EchoRequest { ident: 7, seq: 9 }, b"data");
+    let sent = answers(&mut pair, &request);
+    assert_eq!(sent.len(), 1);
+    let reply = Icmpv6Message::EchoReply { ident: 7, seq: 9 };
+    assert_eq!(message(&sent[0]), (reply, &b"data"[..]));
+    assert_eq!((sent[0].0.src, sent[0].0.dst), (B6, A6));
+}
+
+#[test]
+fn a_datagram_to_a_closed_port_is_refused_once_in_a_while() {
+    let mut pair = pair_of(&config(), ethernet());
+    let mut datagram = vec![0; UdpHeader::LEN];
+    let header = UdpHeader {
+        src_port: 1000,
+        dst_port: 2000,
+        len: 8,
+    };
+    header.write(&mut datagram);
+    udp::set_checksum(&mut datagram, A6.into(), B6.into(), Checksum::new());
+    let packet = frame(&Ipv6Header::new(A6, B6, Protocol::Udp, 8), &datagram);
+    let sent = answers(&mut pair, &packet);
+    let code = Unreachable6Code::Port;
+    let (error, quoted) = message(&sent[0]);
+    assert_eq!(error, Icmpv6Message::Unreachable { code });
+    assert_eq!(quoted, &packet[14..]);
+    let count = (0..100)
+        .map(|_| answers(&mut pair, &packet).len())
+        .sum::<usize>();
+    assert!(count < 10, "{count} errors");
+
+    let unsummed = [&header_without_checksum(&header)[..]].concat();
+    let unsummed = frame(&Ipv6Header::new(A6, B6, Protocol::Udp, 8), &unsummed);
+    assert!(answers(&mut pair, &unsummed).is_empty());
+    let counters = pair.b.stack.counters();
+    assert_eq!(counters.discarded(Discard::UdpBadChecksum), 1);
+}
+
+fn header_without_checksum(header: &UdpHeader) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    header.write(&mut bytes);
+    bytes
+}
+
+#[test]
+fn the_question_for_a_free_address_is_answered_to_all() {
+    let mut pair = pair_of(&config(), ethernet());
+    let group = fullpipe_wire::ipv6::solicited_node(B6);
+    let probe = |source_mac| {
+        let message = NeighbourMessage::Solicitation {
+            target: B6,
+            source_mac,
+        };
+        let mut bytes = [0; NeighbourMessage::MOST_LEN];
+        let len = message.write(&mut bytes, (Ipv6Addr::UNSPECIFIED, group));
+        let header = Ipv6Header {
+            hop_limit: 255,
+            ..Ipv6Header::new(Ipv6Addr::UNSPECIFIED, group, Protocol::Icmpv6, len)
+        };
+        let mut frame = frame(&header, &bytes[..len]);
+        frame[..6].copy_from_slice(&[0x33, 0x33, 0xff, 0, 0, 2]);
+        frame
+    };
+    let sent = answers(&mut pair, &probe(None));
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].0.dst, Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));
+    assert_eq!(sent[0].0.hop_limit, 255);
+    // A probe has no MAC address in it. RFC 4861 §7.1.1.
+    assert!(answers(&mut pair, &probe(Some(MAC_A))).is_empty());
+    assert_eq!(pair.b.stack.counters().discarded(Discard::NdInvalid), 1);
+}
+
+/// A packet-too-big message to A about a segment of A, from a router.
+fn too_big(pair: &Pair, client: ConnectionId, mtu: u32, seq: u32) -> Vec<u8> {
+    let (local, remote) = pair.a.stack.tcp_ends(client).unwrap();
+    let mut quoted = vec![0; Ipv6Header::LEN + 8];
+    Ipv6Header::new(A6, B6, Protocol::Tcp, 1400).write(&mut quoted);
+    quoted[40..42].copy_from_slice(&local.port().to_be_bytes());
+    quoted[42..44].copy_from_slice(&remote.port().to_be_bytes());
+    quoted[44..48].copy_from_slice(&seq.to_be_bytes());
+    let router = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 9);
+    let mut bytes = vec![0; Icmpv6Message::LEN];
+    Icmpv6Message::PacketTooBig { mtu }.write(&mut bytes, (router, A6), Checksum::of(&quoted));
+    bytes.extend(quoted);
+    let header = Ipv6Header::new(router, A6, Protocol::Icmpv6, bytes.len());
+    let mut frame = frame(&header, &bytes);
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9]);
+    frame
+}
+
+#[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
+#[test]
+fn only_a_report_about_bytes_in_flight_shrinks_the_path() {
+    let mut pair = pair_of(&config(), ethernet());
+    let ids = connected(&mut pair, B6);
+    let now = pair.now;
+    // The first segment of this write is lost on the way.
+    pair.write(Side::A, ids.0, &[7; 5_000]);
+    let Pair { a, .. } = &mut pair;
+    assert!(a.stack.transmit(&mut a.port, now, 1) > 0);
+    let (sent, _) = a.port.last_sent();
+    let seq = u32::from_be_bytes([sent[58], sent[59], sent[60], sent[61]]);
+    let mss = |pair: &mut Pair| pair.a.stack.tcp_info(ids.0, pair.now).unwrap().mss;
+    let whole = mss(&mut pair);
+    for (name, mtu, seq, expected) in [
+        ("below the smallest MTU", 1279, seq, whole),
+        ("a guessed number", 1280, seq.wrapping_sub(100_000), whole),
+        ("a larger MTU", 9000, seq, whole),
+        ("a segment in flight", 1280, seq, 1280 - 40 - 20 - 12),
+    ] {
+        let report = too_big(&pair, ids.0, mtu, seq);
+        pair.a.stack.receive(&report, RxMeta::default(), now);
+        assert_eq!(mss(&mut pair), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_device_with_a_small_mtu_has_no_ipv6_address() {
+    let small = Capabilities::plain(Medium::Ethernet, 1279);
+    let interface = Interface {
+        mac: MAC_A,
+        address: A6.into(),
+        prefix_len: 64,
+        gateway: None,
+        capabilities: small,
+    };
+    assert!(Stack::new(&config(), interface, [1; 16]).is_err());
+    let mut pair = Pair::with(&config(), &config(), small);
+    let refused = pair.a.stack.add_address(subnet(A6));
+    assert!(
+        matches!(refused, Err(AddressError::Unusable(_))),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_host_of_every_address_accepts_connections_to_any_ipv6_address() {
+    let mut gateway = config();
+    gateway.set("ip.accept_any", "true").unwrap();
+    let device = Capabilities::plain(Medium::Ip, 1500);
+    let mut pair = Pair::with(&config(), &gateway, device);
+    pair.a.stack.add_address(subnet(A6)).unwrap();
+    pair.a.stack.routes_mut().set_default(B6.into()).unwrap();
+    let listener = pair
+        .b
+        .stack
+        .tcp_listen(ANY, ListenOptions::default())
+        .unwrap();
+    let to = SocketAddr::from((Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 77), PORT));
+    let now = pair.now;
+    let client = pair
+        .a
+        .stack
+        .tcp_connect(to, None, ConnectOptions::default(), now);
+    let mut server = None;
+    pair.until("accepted", |pair| {
+        let accepted = pair.b.stack.tcp_accept(listener, pair.now).unwrap();
+        server = server.or(accepted.map(|(id, _)| id));
+        server.is_some()
+    });
+    let (local, _) = pair.b.stack.tcp_ends(server.unwrap()).unwrap();
+    assert_eq!(local, to);
+    transfer(&mut pair, (client.unwrap(), server.unwrap()), 20_000);
+}
+
+/// A fragment of a packet from A to B, with the fragment header and `piece`.
+#[cfg(feature = "fragments")]
+fn fragment(identification: u32, offset: usize, more: bool, piece: &[u8]) -> Vec<u8> {
+    let mut payload = vec![0; FragmentHeader::LEN];
+    FragmentHeader {
+        next_header: Protocol::Icmpv6.into(),
+        offset: offset as u16,
+        more,
+        identification,
+    }
+    .write(&mut payload);
+    payload.extend(piece);
+    let header = Ipv6Header {
+        next_header: FragmentHeader::NEXT_HEADER,
+        ..Ipv6Header::new(A6, B6, Protocol::Icmpv6, payload.len())
+    };
+    frame(&header, &payload)
+}
+
+/// An echo request with `len` bytes of data, without its IP header.
+#[cfg(feature = "fragments")]
+fn request(len: usize) -> Vec<u8> {
+    let data = vec![7; len];
+    let mut bytes = vec![0; Icmpv6Message::LEN];
+    let message = Icmpv6Message::EchoRequest { ident: 1, seq: 2 };
+    message.write(&mut bytes, (A6, B6), Checksum::of(&data));
+    bytes.extend(data);
+    bytes
+}
+
+#[cfg(feature = "fragments")]
+#[test]
+fn a_request_in_fragments_is_answered_in_fragments() {
+    let mut pair = pair_of(&config(), ethernet());
+    let request = request(4_000);
+    let mut sent = Vec::new();
+    // The last fragment arrives first.
+    for (at, end, more) in [
+        (2_000, 4_008, false),
+        (0, 1_000, true),
+        (1_000, 2_000, true),
+    ] {
+        assert!(sent.is_empty());
+        sent = answers(&mut pair, &fragment(9, at, more, &request[at..end]));
+    }
+    assert_eq!(sent.len(), 3);
+    let mut whole = Vec::new();
+    for (header, payload) in &sent {
+        assert_eq!(header.next_header, FragmentHeader::NEXT_HEADER);
+        assert!(Ipv6Header::LEN + payload.len() <= 1500);
+        whole.extend(&payload[FragmentHeader::LEN..]);
+    }
+    let header = Ipv6Header::new(B6, A6, Protocol::Icmpv6, whole.len());
+    let reply = (header, whole);
+    let expected = Icmpv6Message::EchoReply { ident: 1, seq: 2 };
+    assert_eq!(message(&reply), (expected, &[7; 4_000][..]));
+}
+
+#[cfg(feature = "fragments")]
+#[test]
+fn hostile_fragments_complete_no_packet() {
+    let request = request(2_000);
+    let (first, last) = (&request[..1_008], &request[1_000..]);
+    for (name, pieces, reason) in [
+        (
+            "an overlap of other bytes",
+            [(0, true, first), (1_000, false, &[9; 1_008][..])],
+            Discard::FragmentOverlap,
+        ),
+        (
+            "a first fragment without a whole header",
+            [(0, true, &request[..0]), (8, false, last)],
+            Discard::IpExtensionHeader,
+        ),
+        (
+            "a length that is no multiple of 8",
+            [(0, true, &request[..1_001]), (1_008, false, last)],
+            Discard::FragmentMisaligned,
+        ),
+        (
+            "two ends",
+            [(8, false, &request[8..16]), (16, false, last)],
+            Discard::FragmentBadEnd,
+        ),
+    ] {
+        let mut pair = pair_of(&config(), ethernet());
+        for (at, more, piece) in pieces {
+            let sent = answers(&mut pair, &fragment(5, at, more, piece));
+            assert!(sent.is_empty(), "{name}");
+        }
+        assert_eq!(pair.b.stack.counters().discarded(reason), 1, "{name}");
+    }
+}
+
+#[cfg(feature = "fragments")]
+#[test]
+fn an_only_fragment_is_a_packet_of_its_own() {
+    let mut pair = pair_of(&config(), ethernet());
+    let request = request(100);
+    let (first, _) = request.split_at(56);
+    assert!(answers(&mut pair, &fragment(3, 0, true, first)).is_empty());
+    // RFC 6946: the fragment above is not disturbed, and the packet is complete.
+    let sent = answers(&mut pair, &fragment(3, 0, false, &request));
+    assert_eq!(sent.len(), 1);
+    let sent = answers(&mut pair, &fragment(3, 56, false, &request[56..]));
+    assert_eq!(sent.len(), 1);
+}
