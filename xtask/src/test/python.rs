@@ -31,8 +31,8 @@ const TYPES: [&str; 3] = [
     "-m mypy.stubtest fullpipe --mypy-config-file python/pyproject.toml",
 ];
 
-/// The tests. The time limit is for each test.
-const TESTS: &str = "-m pytest -q --timeout 300 -p no:cacheprovider python/tests";
+/// The tests; `-rs` names those that are left out. The time limit is for each test.
+const TESTS: &str = "-m pytest -q -rs --timeout 300 -p no:cacheprovider python/tests";
 
 /// Runs the tests, or says what is missing for them.
 pub fn run(limit: Duration) -> Outcome {
