@@ -13,7 +13,7 @@ use crate::{
     lever::{Change, LeverKind},
     search::{Gain, Search},
     twin::{Speed, TwinFailure},
-    work::{COMBINED, CONFIRMED, EXTENDED, FEWEST, OTHERS, RULES, SINGLES},
+    work::{COMBINED, CONFIRMED, EXTENDED, FEWEST, OTHERS, SINGLES},
 };
 
 /// Rounds in which ample resources may reveal the next scarce resource.
@@ -68,9 +68,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
         Some(_) => COMBINED,
         None => CONFIRMED,
     };
-    search.twin.work().allow(share * RULES);
-    let mut tries = combinations(search, &mut clues, &singles, deep)?;
     search.twin.work().allow(share);
+    let mut tries = combinations(search, &mut clues, &singles, deep)?;
     tries.extend(of_helpful(search, &singles)?);
     let best = best_of(search, tries, Gain::first_worth(&singles))?;
     let is_together = |best: &Gain| best.places.len() > 1;
@@ -314,45 +313,54 @@ fn extended(
 }
 
 /// Returns `whole` without the levers that it does not need to keep its gain. Few seeds choose these
-/// levers; if the rest does not keep the gain with all seeds, all seeds choose them.
+/// levers in groups, and all seeds check the others one by one. If the others do not keep the gain
+/// with all seeds, all seeds choose the groups.
 fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
     let (few, seeds) = (search.twin.few_seeds(), search.twin.seeds());
     let run = |gain: &Gain, seeds| search.gain(&gain.places, &gain.changes, seeds);
-    let with_all = run(&whole, seeds)?;
-    let whole = with_all.unwrap_or(whole);
+    let whole = run(&whole, seeds)?.unwrap_or(whole);
+    let half = whole.places.len().div_ceil(2);
+    if few == seeds {
+        return without_groups(search, &whole, whole.clone(), half, seeds);
+    }
     if let Some(part) = run(&whole, few)? {
-        let part = fewest_with(search, part, few)?;
+        let part = without_groups(search, &part, part.clone(), half, few)?;
         if let Some(again) = run(&part, seeds)?.filter(|again| keeps(again, &whole)) {
-            return Ok(again);
+            return without_groups(search, &whole, again, 1, seeds);
         }
     }
-    fewest_with(search, whole, seeds)
+    without_groups(search, &whole, whole.clone(), half, seeds)
 }
 
-/// As [`fewest`], with runs of this many seeds.
-fn fewest_with(search: &Search<'_>, whole: Gain, seeds: usize) -> Result<Gain, TwinFailure> {
-    let mut parts = search.parts(&whole);
+/// Returns `best`, a part of the combination `whole`, without the levers that are not needed to keep
+/// the gain of `whole`, in runs of `seeds` seeds. Groups of `size` levers are removed first, so that
+/// few runs remove most levers; then groups of half that size, and so on.
+fn without_groups(
+    search: &Search<'_>,
+    whole: &Gain,
+    mut best: Gain,
+    mut size: usize,
+    seeds: usize,
+) -> Result<Gain, TwinFailure> {
+    let mut parts = search.parts(&best);
     // Rules come last: a rule that was added to ample resources is probably needed.
     parts.sort_by_key(|(place, _)| search.levers[*place].kind == LeverKind::Rule);
-    let mut best = whole.clone();
-    // Large groups are removed first, so that few runs remove most levers.
-    let mut part = parts.len().div_ceil(2);
-    while part > 0 && parts.len() > 1 {
+    while size > 0 && parts.len() > 1 {
         let mut from = 0;
         while from < parts.len() && parts.len() > 1 {
             let mut fewer = parts.clone();
-            fewer.drain(from..(from + part).min(parts.len()));
+            fewer.drain(from..(from + size).min(parts.len()));
             let (places, changes): (Vec<usize>, Vec<Vec<Change>>) = fewer.iter().cloned().unzip();
             let gain = match places.is_empty() {
                 true => None,
                 false => search.gain_like(&best.speed, (&places, &changes.concat()), seeds)?,
             };
             match gain {
-                Some(gain) if keeps(&gain, &whole) => (best, parts) = (gain, fewer),
-                _ => from += part,
+                Some(gain) if keeps(&gain, whole) => (best, parts) = (gain, fewer),
+                _ => from += size,
             }
         }
-        part /= 2;
+        size /= 2;
     }
     Ok(best)
 }

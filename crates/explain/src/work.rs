@@ -26,9 +26,6 @@ pub const ADVISED: f64 = 0.92;
 pub const SINGLES: f64 = 0.35;
 /// Share of a search at which the runs of combinations end.
 pub const COMBINED: f64 = 0.6;
-/// Part of the combinations' share in which resources and rules are combined. The rest is for
-/// combinations of levers that help alone.
-pub const RULES: f64 = 0.85;
 /// Share of a search at which the removal of needless levers from a combination ends.
 pub const FEWEST: f64 = 0.75;
 /// Share of a search at which the extension of a combination by further levers ends.
