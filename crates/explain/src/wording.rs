@@ -19,6 +19,10 @@ use crate::{
     search::Search,
 };
 
+/// A rival limits a transfer as much as the best lever if it saves at least this share of the time
+/// that the best lever saves.
+const AS_MUCH: f64 = 0.75;
+
 /// Returns the words that follow "limited by": the limit and its value.
 pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     let Some(best) = &found.best else {
@@ -45,8 +49,9 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     }
     if let Some(rival) = &found.rival {
         let other = &search.levers[rival.places[0]];
+        let amount = amount(rival.equals(best), rival.saves_of(best));
         let rival = cause_with_place(setup, other);
-        text += &format!("; this limits the transfer as much: {rival}");
+        text += &format!("; this limits the transfer{amount}: {rival}");
     }
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
@@ -57,6 +62,15 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
         text += &format!("; {most}: {}", cause_with_place(setup, other));
     }
     text
+}
+
+/// Words for the amount by which a rival limits the transfer. The rival's lever gives the same
+/// goodput as the best lever if `is_equal` is true, and saves `share` of the best lever's time.
+fn amount(is_equal: bool, share: f64) -> &'static str {
+    match is_equal || (AS_MUCH..=1.0 / AS_MUCH).contains(&share) {
+        true => " as much",
+        false => ", too",
+    }
 }
 
 /// Returns the cause of a lever and the part of the setup that the lever changes.
@@ -270,3 +284,6 @@ pub fn listed(words: &[&str]) -> String {
         [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests;
