@@ -1,4 +1,4 @@
-//! Experiments: from TOML, from a path's figures, or from a capture.
+//! Experiments: from TOML, from the rate and round-trip time of a network path, or from a capture.
 //!
 //! Rule: a scenario is its TOML text. Settings of a run are applied to a copy and never to the text.
 

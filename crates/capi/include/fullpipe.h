@@ -238,7 +238,7 @@ enum fp_receive_limit {
 #define FP_EBADF 9
 
 /*
- There is nothing to read, no room to write, or the longest wait of the call has passed: try again.
+ Nothing to read, no room to write, or the call's time limit has passed: try again.
  */
 #define FP_EAGAIN 11
 
@@ -651,7 +651,7 @@ typedef struct fp_address {
 /*
  Every knob (setting) of a stack, as a number: bytes and counts directly, times in microseconds, 0
  or 1 for a switch, and the index in the documented list of names for a choice. `value` is indexed
- by FP_KNOB_... . Needed until `fp_init` returns.
+ by FP_KNOB_... . The structure must exist until `fp_init` returns.
  */
 typedef struct fp_config {
   /*

@@ -29,7 +29,7 @@ pub const FP_KNOBS: usize = Config::COUNT;
 
 /// Every knob (setting) of a stack, as a number: bytes and counts directly, times in microseconds, 0
 /// or 1 for a switch, and the index in the documented list of names for a choice. `value` is indexed
-/// by FP_KNOB_... . Needed until `fp_init` returns.
+/// by FP_KNOB_... . The structure must exist until `fp_init` returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FpConfig {
@@ -85,7 +85,7 @@ pub(crate) unsafe fn borrow_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Err
 /// Bytes of the heap for a call on a configuration. The call allocates texts of values and errors.
 const SCRATCH: usize = 3 * 1024;
 
-/// Runs `call` with a small heap on the stack of the caller.
+/// Runs `call` with a small heap in this function's local memory.
 pub(crate) fn with_scratch<R>(call: impl FnOnce() -> R) -> Result<R, Errno> {
     #[repr(align(16))]
     struct Scratch([MaybeUninit<u8>; SCRATCH]);

@@ -14,7 +14,7 @@ pub const FP_ENOENT: i32 = 2;
 pub const FP_EINTR: i32 = 4;
 /// No socket has this handle.
 pub const FP_EBADF: i32 = 9;
-/// There is nothing to read, no room to write, or the longest wait of the call has passed: try again.
+/// Nothing to read, no room to write, or the call's time limit has passed: try again.
 pub const FP_EAGAIN: i32 = 11;
 /// The arena is too small, or every entry of a table is in use.
 pub const FP_ENOMEM: i32 = 12;

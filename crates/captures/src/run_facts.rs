@@ -86,8 +86,7 @@ fn host(address: &str) -> Host {
     }
 }
 
-/// For a connection without a twin, returns a verdict that names the longest limit of the
-/// account.
+/// For a connection without a twin, returns a verdict that names the limit with the most time.
 fn account(seen: &ObservedConnection) -> VerdictParts {
     match seen.main_limit() {
         Some((limit, share, _)) => VerdictParts::limited_by(format!(

@@ -1,6 +1,6 @@
 //! The connections of captures as tables, for CSV, Parquet and Arrow.
 //!
-//! Rule: each name ends in its unit. In the tables of one connection, times are nanoseconds from
+//! Rule: the name of a column with a unit ends in the unit. In the tables of one connection, times are nanoseconds from
 //! the connection's first segment, and sequence numbers count from the initial sequence number.
 
 use fullpipe_diagnose::{
@@ -78,7 +78,7 @@ pub fn connections(captures: &[Capture], rows: &[Row]) -> Records {
     }
 }
 
-/// Returns a record for each limit of each connection with time or payload: the account.
+/// Returns the accounts: for each connection, a record for each limit that has time or payload.
 pub fn accounts(captures: &[Capture], rows: &[Row]) -> Records {
     let parts = rows.iter().flat_map(|row| {
         let held = row.account.parts();

@@ -22,9 +22,9 @@ pub struct TwinAnswer {
     pub found: Result<(CaptureTwin, Result<Explanation, String>), String>,
 }
 
-/// Fits an experiment to the connection whose whole result was kept, and explains this twin.
-/// `recorded` has the origins of the sizes of buffers, as far as recorded sockets show them.
-/// Returns `None` if there is no such connection. After `progress` returned `ControlFlow::Break`,
+/// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin.
+/// `recorded` says for each buffer if its size was set by a program or by a limit of the system, as
+/// far as a recording of the sockets shows it. Returns `None` if no connection was kept whole. After `progress` returned `ControlFlow::Break`,
 /// the answer has no twin or no explanation.
 pub fn twin(
     connections: &Connections,

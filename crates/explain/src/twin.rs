@@ -28,7 +28,7 @@ use crate::{
     work::Work,
 };
 
-/// Number of seeds of each run, if the row's runs differ by chance.
+/// Number of seeds with which each change is run, if the row's runs differ by chance.
 pub const SEEDS: usize = 5;
 /// Most seeds of a run that predicts, or that distinguishes a gain from chance.
 pub const MOST_SEEDS: usize = 20;
@@ -177,7 +177,7 @@ pub struct Twin<'a> {
     seed: u64,
     /// The part of the transfer that is run.
     part: Part,
-    /// Number of seeds of a run whose result decides.
+    /// Number of seeds for a gain that may be named.
     seeds: usize,
     /// Speed of the unchanged row; `None` before it has run.
     base: Option<Speed>,
@@ -363,7 +363,7 @@ impl<'a> Twin<'a> {
         let mut speed = self.known(&setup);
         let before = speed.as_ref().map_or(0, |known| known.mbps.len());
         for number in before..seeds {
-            // After its first run, run the unchanged row with every requested seed, because it is
+            // Once `base` is known, run the unchanged row with every requested seed, because it is
             // the reference for all gains.
             let may_be_exact = self.base.is_none() || !changes.is_empty();
             let is_exact = |speed: &Speed| may_be_exact && self.is_exact(speed);
@@ -492,8 +492,8 @@ impl<'a> Twin<'a> {
 }
 
 /// Returns `setup` with shorter tables of connections, because filling a table of thousands of
-/// entries takes longer than simulating a short transfer. The tables have an entry for each
-/// connection of all flows, so that no host needs more entries for connections in any state.
+/// entries takes longer than simulating a short transfer. Each table has as many entries as
+/// all flows have connections, so no host runs out of entries.
 fn lean(setup: &Setup) -> Setup {
     let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
     let needed = connections * 2 + SPARE_CONNECTIONS;

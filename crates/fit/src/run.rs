@@ -1,4 +1,4 @@
-//! Runs a candidate, and captures the run.
+//! Runs a candidate (an experiment that may be the twin of a capture), and captures the run.
 //!
 //! Rule: a candidate's run is captured at the same place of the path as the original capture.
 
@@ -62,7 +62,8 @@ impl Place {
     }
 }
 
-/// Runs `setup`, and reads the first `bytes` bytes of its capture at `place`.
+/// Runs `setup`, and captures the run at `place`. The figures are those of the first `bytes` bytes of
+/// payload.
 ///
 /// # Errors
 /// Fails if a checker of the simulator found a violation, or the user interrupted the run.

@@ -209,8 +209,8 @@ impl Replies {
             header.msg_hdr.msg_iov = part;
             header.msg_hdr.msg_iovlen = 1;
         }
-        // SAFETY: each header points to one part and each part to a buffer of its own; all
-        // outlive the call, which writes at most their lengths, into at most `BATCH` of them.
+        // SAFETY: each header points to one part, and each part to a buffer of its own. All
+        // outlive the call, which writes into at most `BATCH` buffers and keeps to their lengths.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),

@@ -19,7 +19,7 @@ pub struct Figure {
     pub name: &'static str,
     /// Value of the figure, a share or a number.
     pub value: f64,
-    /// Number of worlds, refutations or predictions that were counted.
+    /// Number of worlds, of levers that were said not to help, or of predictions that were counted.
     pub of: usize,
     /// Threshold.
     pub limit: f64,

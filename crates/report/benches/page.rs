@@ -1,7 +1,7 @@
 //! Benchmark of the page: time to load a million segments and to draw a frame, in a headless
 //! Chromium (`cargo xtask bench page`).
 //!
-//! Rule: the benchmark prints times and judges none; the test of the page counts the work.
+//! Rule: the benchmark prints times and judges none.
 
 // Allow unused functions: the tests of the page use more functions of the two modules.
 #[allow(dead_code)]
@@ -19,7 +19,7 @@ use browser::Browser;
 const SEGMENTS: u64 = 1_000_000;
 const ROUNDS: u32 = 5;
 
-/// Pans half of the visible range to and fro, and returns the frames drawn per second.
+/// With half of the time range visible, pans to and fro. Returns the frames drawn per second.
 const PAN: &str = "new Promise((done) => {
     const { view } = fullpipe;
     view.all();

@@ -150,7 +150,7 @@ impl AppProgress {
 pub(crate) struct FlowEnd {
     pub host: HostId,
     pub connection: Option<ConnectionId>,
-    /// `None` while the application runs.
+    /// `None` during a call of the application.
     pub app: Option<Box<dyn Application>>,
     pub ledger: AppProgress,
     pub stage: Stage,

@@ -30,9 +30,8 @@ impl std::str::FromStr for Bytes {
 
 /// Follow the verdicts' advice step by step, each prediction beside its result
 ///
-/// Each step changes the setting that the verdict names and nothing else. The advice ends when the path is the limit (a link,
-/// a host's processor, losses, or the round trip), when an application is, when a step gains nothing, or when the memory is
-/// spent. The settings of all steps follow, ready to paste.
+/// Each step changes the setting that the verdict names and nothing else. The advice ends when a link, a processor,
+/// losses, the round trip or an application is the limit, when a step gains nothing, or when the memory is spent. The settings of all steps follow, ready to paste.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab advise linux-buffers-a\n  \
@@ -66,9 +65,9 @@ pub struct LabAdviseArguments {
 /// Print the verdicts of rows, or what each change of a setting would do
 ///
 /// With --matrix every lever of a row is tried. A lever is one thing that somebody could change: a buffer, a window, a rule, the applications, a processor, or the path.
-/// The row is run again with each, at about twice of what is there and at as much as can be used, and the gain in goodput is
-/// printed, the largest first. Every resource of the hosts together, with each rule in turn, finds levers that only help
-/// together. The first line has the number of runs; where chance plays a part, each change is run with five seeds.
+/// The row is run again with each lever at about twice its value, and at as much as the row can use. The gains in goodput are
+/// printed, the largest first. Further runs change all resources of the hosts at once, alone and with each rule, to find levers
+/// that only help together. The first line has the number of runs; where chance plays a part, each change is run with five seeds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab explain ./slow.toml\n  \
@@ -108,8 +107,8 @@ pub enum TryDirection {
 /// Simulate one transfer: its goodput, its limit, and the setting to change
 ///
 /// A host like the preset sends to a stock Linux, or receives from it, over a path of the given rate, round-trip time and
-/// loss. Settings have the names of the preset's system, or fullpipe's own. With an experiment instead, such as that of a
-/// capture, one of its rows runs.
+/// loss. Settings have the names of the preset's system, or fullpipe's own. With an experiment in place of the path, such
+/// as one that `fullpipe why --scenario` wrote, one of its rows runs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe try --rate 100mbit --rtt 20ms\n  \
@@ -121,7 +120,7 @@ pub enum TryDirection {
     fullpipe try --preset linux --congestion bbr --rate 50mbit --rtt 80ms \\\n      \
     --loss 0.5% --queue \"100 packets\" --save mine.toml")]
 pub struct TryArguments {
-    /// An experiment's name, or a file, in place of a path
+    /// An experiment's name, or its file, in place of --rate and --rtt
     #[arg(value_name = "NAME|FILE", conflicts_with_all = [
         "rate", "rtt", "loss", "queue", "preset", "direction", "bytes", "time", "congestion", "save",
     ])]
@@ -144,8 +143,8 @@ pub struct TryArguments {
     /// Host profile: default, nuttx, unet3, netburner or linux
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub preset: String,
-    /// A setting of the host; with the prefix `peer.`, `link.` or `workload.`, one of the other end, the path or the
-    /// application; with an experiment, as `lab run` takes them; repeatable
+    /// A setting of the host, or with the prefix `peer.`, `link.` or `workload.` of the other end, the path or the
+    /// application; with an experiment, a setting as `lab run` takes it; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
     /// Direction of the transfer, seen from the host
@@ -173,11 +172,11 @@ pub struct TryArguments {
 
 /// Find the smallest buffers and packet memory for a path, in the simulator
 ///
-/// One knob at a time, while the host has ample of everything else: the smallest setting that gives 95 % of what the path
-/// carries after slow start, and the curve up to it. Buffers and packet memory, sending and receiving, under the names of the
-/// preset's system. If no setting gives as much, it prints the limit and searches for 95 % of the best. Memory that is given
-/// is not searched but divided between sending and receiving. Of an experiment, such as that of a capture, the path's rate,
-/// round trip and loss are taken, and the preset of the host under study.
+/// One knob is changed at a time, while the host has ample of everything else. Printed are the smallest setting that gives 95 % of
+/// what the path carries after slow start, and the goodput of smaller settings, for buffers and packet memory, sending and
+/// receiving, under the names of the preset's system. If no setting gives as much, it prints the limit and searches for 95 % of the best. Memory that is given
+/// is not searched but divided between sending and receiving. An experiment can give the path's rate, round trip
+/// and loss, and the preset.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe size --rate 100mbit --rtt 20ms\n  \
@@ -190,7 +189,7 @@ pub struct TryArguments {
     --set cpu.send_packet=152us --set cpu.receive_packet=152us\n  \
     fullpipe size --rate 10mbit --rtt 2ms --set peer.tcp.ack_every=1")]
 pub struct SizeArguments {
-    /// An experiment's name, or a file, whose path is taken
+    /// An experiment's name, or its file, in place of --rate and --rtt
     #[arg(value_name = "NAME|FILE", conflicts_with_all = ["rate", "rtt", "loss", "preset"])]
     pub experiment: Option<String>,
     /// Its row [default: the first]

@@ -46,15 +46,16 @@ const PLATEAU: usize = 4;
 /// Round trips of equal flight that show a send buffer after a loss, since CUBIC is flat near its
 /// old window.
 const PLATEAU_AFTER_LOSS: usize = 10;
-/// Nagle's algorithm is not the cause of late waits if at least this many segments leave per wait.
+/// Nagle's algorithm is not the cause of [`Cause::Late`] waits if at least this many segments leave
+/// per wait.
 const BULK: u32 = 6;
 /// Fewest round trips in which a level flight, which varies but does not grow, shows a send buffer.
 const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
 
-/// A receive window is not the limit of a round trip if it is full for less than the time that
-/// windows explain, divided by this value.
+/// A receive window is not the limit of a round trip if it is full for less than this part (one
+/// divided by the value) of the time in which the sender waited for some window.
 const FILLED: u64 = 4;
 
 /// The cause of a piece of a wait.
@@ -122,7 +123,7 @@ struct Round {
     segments: u32,
     clocked: u32,
     paced: u32,
-    /// Number of segments with new payload, those of trains included.
+    /// Number of segments with new payload.
     sent: u32,
     /// Number of waits of [`Cause::Late`].
     late: u32,
@@ -161,8 +162,8 @@ impl Round {
         };
         let is_near = |gap: &&u64| gap.abs_diff(middle) <= UNEVEN_NS.max(middle / UNEVEN);
         let near = self.gaps.iter().filter(is_near).count();
-        // Ignore short gaps: segments of a burst also have equal gaps, the host's time to make a
-        // segment.
+        // Ignore short gaps: the gaps between segments of a burst are equal, too, because the host
+        // takes the same time for each.
         self.gaps.len() >= EVEN_GAPS && middle > UNEVEN_NS && near * 20 >= self.gaps.len() * 17
     }
 
@@ -239,7 +240,8 @@ pub struct Rounds {
     pub reaction: u64,
     /// The sender does not use Nagle's algorithm.
     pub has_no_delay: bool,
-    /// The tap is at the sender, or the spacing of the path before the tap is known.
+    /// The tap is at the sender, or the gaps that the path before the tap makes between segments are
+    /// known.
     pub shows_path: bool,
     /// Queues before the tap are not visible.
     pub is_blind: bool,
@@ -563,7 +565,7 @@ impl Rounds {
         is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
     }
 
-    /// The limit that windows show for the time of `round`.
+    /// Returns the limit of the time that `round` spent waiting for a window, and if this is certain.
     fn window_limit(
         &self,
         round: &Round,
@@ -621,8 +623,8 @@ impl Rounds {
         if before_idle > 0 && round.peak < before_idle && !lost {
             return (Limit::CwndAfterIdle.into(), true);
         }
-        // Slow start is certain only if segments waited for ACKs: writes at equal times make the
-        // first flights grow, too.
+        // Slow start is certain only if segments waited for ACKs: writes at equal intervals make
+        // the first flights grow, too.
         let waits_for_acks = round.window_ns * 4 >= round.paced_ns;
         match (lost, marked, steady) {
             (true, ..) => (Limit::CwndAfterLoss.into(), self.window.reduced),
@@ -675,8 +677,8 @@ impl Rounds {
     fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
-        // A pacer's segments seem to be released by ACKs only by chance: at most half of them, if
-        // every second segment is acknowledged.
+        // Some segments of a pacer leave just after an ACK by chance. If every second segment is
+        // acknowledged, at most half of them do.
         let is_alone = (all.trains as usize) * 3 < all.gaps.len();
         let is_released = all.clocked * 10 > 7 * (all.clocked + all.paced);
         if all.is_even() && has_flight && is_alone && !is_released {
@@ -709,7 +711,7 @@ impl Rounds {
         if round.has_loss {
             if !window.lost || window.before_loss > 0 {
                 // Count the flight at the loss only in slow start, where it doubles until the loss.
-                // Later it includes bytes that wait for the repair.
+                // After slow start it includes bytes that wait for the repair of the loss.
                 let is_climbing = !window.steady && !window.lost;
                 let own = if is_climbing { round.peak } else { 0 };
                 let largest = window.last_peak.max(own);

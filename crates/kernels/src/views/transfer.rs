@@ -1,7 +1,7 @@
 //! Runs the transfer of a case, in real time: fullpipe's stack is at one end of a simulated link,
 //! the kernel (in a network namespace) at the other.
 //!
-//! Rule: nothing outlives the transfer. The accounts end before the sockets are closed.
+//! Rule: nothing outlives the transfer. The accounts of limits end before the sockets are closed.
 
 use std::{
     fs::File,
@@ -71,7 +71,7 @@ pub fn run(case: &ViewCase, file: Option<File>, stop: &Stop) -> Result<Viewed, K
     let (sink, source) = recorded::pipe(file);
     let (hosts, ends) = make(case, plan, own, sink)?;
     let link = LiveLink::asymmetric(ends, hosts.plan.links, SEED, None)?;
-    // The hosts end with the transfer, and the capture ends with fullpipe's stack.
+    // The closure owns the hosts, so they are dropped after the transfer; this ends the capture.
     let (ended, seen, _) = over_link(link, source, false, move |link_ended| {
         transfer(&hosts, case.end, link_ended, stop)
     })?;

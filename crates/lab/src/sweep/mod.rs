@@ -98,8 +98,8 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     Ok(())
 }
 
-/// Requests the quantities with published figures as columns of the table, because the sweep
-/// removes these figures.
+/// Makes the quantities with published figures columns of the table. A column appears by itself only
+/// if it has a published figure, and the sweep removes these figures.
 fn keep_columns(experiment: &mut Experiment) {
     if experiment.columns.is_empty() {
         let published = |name| {

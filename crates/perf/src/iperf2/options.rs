@@ -10,7 +10,7 @@ pub use fullpipe_iperf::{Amount, DEFAULT_PORT, Rate, UDP_LENGTH, UDP_RATE};
 
 /// Bytes of one TCP write or read without `-l`.
 pub const TCP_LENGTH: usize = 128 * 1024;
-/// A TCP test is aborted if the peer sends nothing for this time after the test's end.
+/// After the planned end of a TCP test, the longest silence of the peer before the test is aborted.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Options of a client's test.
@@ -38,8 +38,8 @@ pub struct ClientOptions {
     pub reverse: bool,
     /// Disables the Nagle algorithm (`-N`).
     pub no_delay: bool,
-    /// A TCP test is aborted if the server sends nothing for this time after the test's
-    /// end.
+    /// After the planned end of a TCP test, the longest silence of the server before the test is
+    /// aborted.
     pub silence_timeout: Duration,
 }
 
@@ -87,8 +87,8 @@ pub struct ServerOptions {
     pub window: Option<u32>,
     /// Number of connections or UDP tests after which the server ends (`-P`).
     pub connections: Option<u32>,
-    /// A TCP test is aborted if the client sends nothing for this time after the test's
-    /// end.
+    /// After the planned end of a TCP test, the longest silence of the client before the test is
+    /// aborted.
     pub silence_timeout: Duration,
 }
 
