@@ -10,6 +10,8 @@ pub use batch::ReceiveBatch;
 use fullpipe_pool::Instant;
 use fullpipe_wire::{MacAddress, Protocol, TcpHeader, UnreachableCode};
 
+#[cfg(feature = "ipv6")]
+use crate::{counters::Discard, device::Medium};
 use crate::{
     device::RxMeta,
     icmp::{self, Consequence},
@@ -130,6 +132,10 @@ impl Stack {
             Consequence::Neighbour(message) => {
                 let (pool, counters) = (&mut self.pool, &mut self.counters);
                 let addresses = self.routes.addresses();
+                if self.link.medium != Medium::Ethernet {
+                    // A raw IP device has no neighbours.
+                    return counters.discard(Discard::NdInvalid);
+                }
                 self.neighbours
                     .on_message(addresses, message, now, pool, counters);
             }

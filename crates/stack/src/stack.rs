@@ -137,6 +137,9 @@ impl Stack {
             prefix_len,
         };
         let mut addresses = Addresses::new(subnet, config.ip.addresses, config.ip.accept_any);
+        if capabilities.mtu < V6_MIN_MTU {
+            addresses.refuse_any_v6();
+        }
         if address.is_ipv6() && capabilities.medium == Medium::Ethernet {
             addresses.add_link_local(mac);
         }

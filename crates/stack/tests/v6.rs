@@ -9,8 +9,8 @@ use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use fullpipe::counters::Discard;
 use fullpipe::{
-    AddressError, CloseReason, Config, ConnectOptions, ConnectionId, Interface, ListenOptions,
-    Read, Stack, Subnet,
+    AddressError, CloseReason, Config, ConnectOptions, ConnectionId, Duration, Interface,
+    ListenOptions, OpenError, Read, Stack, Subnet,
     device::{Capabilities, Medium, RxMeta},
 };
 use fullpipe_wire::{
@@ -171,18 +171,24 @@ fn an_echo_request_is_answered() {
     assert_eq!((sent[0].0.src, sent[0].0.dst), (B6, A6));
 }
 
+const UNWANTED: UdpHeader = UdpHeader {
+    src_port: 1000,
+    dst_port: 2000,
+    len: 8,
+};
+
+/// A frame from A to B with an empty datagram to a closed port.
+fn to_closed_port() -> Vec<u8> {
+    let mut datagram = vec![0; UdpHeader::LEN];
+    UNWANTED.write(&mut datagram);
+    udp::set_checksum(&mut datagram, A6.into(), B6.into(), Checksum::new());
+    frame(&Ipv6Header::new(A6, B6, Protocol::Udp, 8), &datagram)
+}
+
 #[test]
 fn a_datagram_to_a_closed_port_is_refused_once_in_a_while() {
     let mut pair = pair_of(&config(), ethernet());
-    let mut datagram = vec![0; UdpHeader::LEN];
-    let header = UdpHeader {
-        src_port: 1000,
-        dst_port: 2000,
-        len: 8,
-    };
-    header.write(&mut datagram);
-    udp::set_checksum(&mut datagram, A6.into(), B6.into(), Checksum::new());
-    let packet = frame(&Ipv6Header::new(A6, B6, Protocol::Udp, 8), &datagram);
+    let packet = to_closed_port();
     let sent = answers(&mut pair, &packet);
     let code = Unreachable6Code::Port;
     let (error, quoted) = message(&sent[0]);
@@ -193,11 +199,65 @@ fn a_datagram_to_a_closed_port_is_refused_once_in_a_while() {
         .sum::<usize>();
     assert!(count < 10, "{count} errors");
 
-    let unsummed = [&header_without_checksum(&header)[..]].concat();
+    let unsummed = header_without_checksum(&UNWANTED);
     let unsummed = frame(&Ipv6Header::new(A6, B6, Protocol::Udp, 8), &unsummed);
     assert!(answers(&mut pair, &unsummed).is_empty());
     let counters = pair.b.stack.counters();
     assert_eq!(counters.discarded(Discard::UdpBadChecksum), 1);
+}
+
+/// Each of these once reached code that takes the versions of the two ends for equal, or the MTU for
+/// at least 1280.
+#[test]
+fn ends_of_two_versions_and_small_devices_are_refused() {
+    let mut pair = pair_of(&config(), ethernet());
+    let now = pair.now;
+    let own = pair.a.stack.addresses()[0].address;
+    assert!(own.is_ipv4());
+    let local = SocketAddr::new(own, 4_000);
+    let remote = SocketAddr::from((B6, PORT));
+    for (remote, local) in [(remote, local), (local, SocketAddr::from((A6, 4_000)))] {
+        let options = ConnectOptions::default();
+        let opened = pair.a.stack.tcp_connect(remote, Some(local), options, now);
+        assert_eq!(opened, Err(OpenError::NoRoute));
+    }
+    let mut gateway = config();
+    gateway.set("ip.accept_any", "true").unwrap();
+    let mut pair = Pair::with(&config(), &gateway, Capabilities::plain(Medium::Ip, 100));
+    let (now, b) = (pair.now, &mut pair.b);
+    b.stack
+        .receive(&to_closed_port()[14..], RxMeta::default(), now);
+    assert_eq!(b.stack.transmit(&mut b.port, now, 1), 0);
+}
+
+/// A solicitation over a raw IP device is not answered: an answer would have an Ethernet header.
+#[test]
+fn a_raw_ip_device_has_no_neighbours() {
+    let mut pair = pair_of(&config(), Capabilities::plain(Medium::Ip, 1500));
+    let (now, b) = (pair.now, &mut pair.b);
+    b.stack.receive(&probe(None)[14..], RxMeta::default(), now);
+    assert_eq!(b.stack.transmit(&mut b.port, now, 1), 0);
+    assert_eq!(b.stack.counters().discarded(Discard::NdInvalid), 1);
+}
+
+/// A port of IPv4 and the same port of IPv6 are two: each socket receives its own datagrams only.
+#[test]
+fn a_datagram_reaches_the_socket_of_its_version_of_ip() {
+    let mut pair = pair_of(&config(), ethernet());
+    let every_v4 = SocketAddr::from(([0; 4], PORT));
+    let own = pair.b.stack.udp_bind(every_v4).unwrap();
+    let sender = pair.a.stack.udp_bind(SocketAddr::from((A6, PORT))).unwrap();
+    let send = |pair: &mut Pair, payload: &[u8]| {
+        let to = SocketAddr::from((B6, PORT));
+        pair.a.stack.udp_send(sender, to, payload).unwrap();
+        pair.pass(Duration::from_millis(100));
+    };
+    send(&mut pair, b"to nobody");
+    assert!(!pair.b.stack.udp_ready(own).unwrap().readable);
+    let other = pair.b.stack.udp_bind(ANY).unwrap();
+    send(&mut pair, b"to [::]");
+    assert!(!pair.b.stack.udp_ready(own).unwrap().readable);
+    assert!(pair.b.stack.udp_ready(other).unwrap().readable);
 }
 
 fn header_without_checksum(header: &UdpHeader) -> [u8; 8] {
@@ -206,25 +266,27 @@ fn header_without_checksum(header: &UdpHeader) -> [u8; 8] {
     bytes
 }
 
+/// A frame that asks if B's address is free.
+fn probe(source_mac: Option<MacAddress>) -> Vec<u8> {
+    let group = fullpipe_wire::ipv6::solicited_node(B6);
+    let message = NeighbourMessage::Solicitation {
+        target: B6,
+        source_mac,
+    };
+    let mut bytes = [0; NeighbourMessage::MOST_LEN];
+    let len = message.write(&mut bytes, (Ipv6Addr::UNSPECIFIED, group));
+    let header = Ipv6Header {
+        hop_limit: 255,
+        ..Ipv6Header::new(Ipv6Addr::UNSPECIFIED, group, Protocol::Icmpv6, len)
+    };
+    let mut frame = frame(&header, &bytes[..len]);
+    frame[..6].copy_from_slice(&[0x33, 0x33, 0xff, 0, 0, 2]);
+    frame
+}
+
 #[test]
 fn the_question_for_a_free_address_is_answered_to_all() {
     let mut pair = pair_of(&config(), ethernet());
-    let group = fullpipe_wire::ipv6::solicited_node(B6);
-    let probe = |source_mac| {
-        let message = NeighbourMessage::Solicitation {
-            target: B6,
-            source_mac,
-        };
-        let mut bytes = [0; NeighbourMessage::MOST_LEN];
-        let len = message.write(&mut bytes, (Ipv6Addr::UNSPECIFIED, group));
-        let header = Ipv6Header {
-            hop_limit: 255,
-            ..Ipv6Header::new(Ipv6Addr::UNSPECIFIED, group, Protocol::Icmpv6, len)
-        };
-        let mut frame = frame(&header, &bytes[..len]);
-        frame[..6].copy_from_slice(&[0x33, 0x33, 0xff, 0, 0, 2]);
-        frame
-    };
     let sent = answers(&mut pair, &probe(None));
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].0.dst, Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));

@@ -56,6 +56,8 @@ pub(crate) struct Addresses {
     most: usize,
     /// This host accepts received packets to every address that a host can have.
     accept_any: bool,
+    /// As `accept_any`, for IPv6 addresses.
+    accept_any_v6: bool,
 }
 
 impl Addresses {
@@ -70,9 +72,15 @@ impl Addresses {
             v4: Vec::with_capacity(most),
             most,
             accept_any,
+            accept_any_v6: accept_any,
         };
         table.push(first);
         table
+    }
+
+    /// Accepts packets only to those IPv6 addresses that are in the table.
+    pub(crate) const fn refuse_any_v6(&mut self) {
+        self.accept_any_v6 = false;
     }
 
     /// Returns the heap memory in bytes.
@@ -117,7 +125,7 @@ impl Addresses {
     #[cfg(feature = "ipv6")]
     #[inline]
     pub(crate) fn speaks_v6(&self) -> bool {
-        self.own.len() > self.v4.len() || self.accept_any
+        self.own.len() > self.v4.len() || self.accept_any_v6
     }
 
     /// Removes an address.
@@ -191,7 +199,11 @@ impl Addresses {
 
     /// Returns true if this host accepts packets to `ip` because of `accept_any`.
     fn accepts(&self, ip: IpAddr) -> bool {
-        self.accept_any && self.can_be_host(ip)
+        let any = match ip {
+            IpAddr::V4(_) => self.accept_any,
+            IpAddr::V6(_) => self.accept_any_v6,
+        };
+        any && self.can_be_host(ip)
     }
 
     /// Returns true if `ip` can be the address of one host. It then is neither the network address nor

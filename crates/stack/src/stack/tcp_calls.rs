@@ -118,6 +118,9 @@ impl Stack {
     ) -> Result<ConnectionId, OpenError> {
         let asked = local.filter(|local| !local.ip().is_unspecified());
         asked.map_or(Ok(()), |local| self.check_ours(local))?;
+        if asked.is_some_and(|local| local.is_ipv4() != remote.is_ipv4()) {
+            return Err(OpenError::NoRoute);
+        }
         if remote.port() == 0 {
             return Err(OpenError::NoPort);
         }

@@ -543,9 +543,13 @@ impl UdpSockets {
             .map(|(index, _)| index)
     }
 
-    /// Returns true if an open socket conflicts with a new one bound to `ip` and `port`.
+    /// Returns true if an open socket conflicts with a new one bound to `ip` and `port`. The
+    /// unspecified address of one version of IP leaves the other version free.
     fn is_taken(&self, ip: IpAddr, port: u16) -> bool {
-        let shares = |local: IpAddr| local == ip || local.is_unspecified() || ip.is_unspecified();
+        let shares = |local: IpAddr| {
+            let is_every = local.is_unspecified() || ip.is_unspecified();
+            local == ip || (is_every && local.is_ipv4() == ip.is_ipv4())
+        };
         self.bound_to(port)
             .any(|(_, socket)| shares(socket.local.ip()))
     }
@@ -575,8 +579,8 @@ impl UdpSockets {
     }
 }
 
-/// Returns true if a socket bound to `local` receives datagrams to `ip`. IPv4 addresses are compared
-/// as numbers, because each datagram is compared.
+/// Returns true if a socket bound to `local` receives datagrams to `ip`: both have the same version
+/// of IP. IPv4 addresses are compared as numbers, because each datagram is compared.
 #[inline]
 fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
     match (local, ip) {
@@ -584,7 +588,8 @@ fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
             let bits = local.ip().to_bits();
             bits == 0 || bits == ip.to_bits()
         }
-        (local, ip) => local.ip().is_unspecified() || local.ip() == ip,
+        (SocketAddr::V6(local), IpAddr::V6(ip)) => local.ip().is_unspecified() || *local.ip() == ip,
+        _ => false,
     }
 }
 

@@ -139,6 +139,8 @@ pub struct HeaderChain {
     pub payload_at: usize,
     /// The fragment header of a packet that is one of several fragments.
     pub fragment: Option<FragmentHeader>,
+    /// True if the packet has a fragment header although it is whole (RFC 6946).
+    pub is_only_fragment: bool,
 }
 
 /// Offset of the field that names the next header, in the IPv6 header.
@@ -207,6 +209,7 @@ impl HeaderChain {
         (mut named_at, mut at): (usize, usize),
     ) -> Result<Self, ChainError> {
         let mut next = first;
+        let mut is_only_fragment = false;
         for _ in 0..=MOST_HEADERS {
             let end = match next {
                 // The hop-by-hop header is the first header or none. RFC 8200 §4.1.
@@ -226,8 +229,10 @@ impl HeaderChain {
                             named_at: at,
                             payload_at: end,
                             fragment: Some(header),
+                            is_only_fragment,
                         });
                     }
+                    is_only_fragment = true;
                     end
                 }
                 protocol => {
@@ -236,6 +241,7 @@ impl HeaderChain {
                         named_at,
                         payload_at: at,
                         fragment: None,
+                        is_only_fragment,
                     });
                 }
             };

@@ -108,6 +108,16 @@ impl IpReceiver {
             if header.src.is_unspecified() && chain.protocol != Protocol::Icmpv6 {
                 return Err(Discard::IpBadSource);
             }
+            // Hop limit 0 makes a message of neighbour discovery invalid: none may have a fragment
+            // header. RFC 6980 §5.
+            let hop_limit = match chain.is_only_fragment {
+                true => 0,
+                false => header.hop_limit,
+            };
+            let header = Ipv6Header {
+                hop_limit,
+                ..header
+            };
             let whole = packet_of(header, chain.protocol, payload, (station, group));
             return Ok(Some(whole));
         };

@@ -145,6 +145,13 @@ impl Neighbours {
             // Nobody has asked for the neighbour since it failed.
             NeighbourState::Failed { .. } => return Ok(()),
         };
+        // The flag is the sender's: without a question of this host, it confirms nothing.
+        let is_asked = matches!(
+            self.entries[index].state,
+            NeighbourState::Incomplete { sent, .. } | NeighbourState::Refreshing { sent, .. }
+                if sent > 0
+        );
+        let solicited = solicited && is_asked;
         let mac = mac.or(known).ok_or(Discard::NdInvalid)?;
         let confirmed = now + self.config.reachable_time;
         let until = match known {
