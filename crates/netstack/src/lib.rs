@@ -22,6 +22,7 @@
 struct Readme;
 
 mod builder;
+mod family;
 pub mod forward;
 mod limits;
 mod pipe;

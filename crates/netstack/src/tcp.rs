@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     fmt, io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
@@ -24,14 +24,14 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::limits::FlowLimits;
+use crate::{family::EachFamily, limits::FlowLimits};
 
 /// The two addresses of a flow: of its peer, and of the destination that the peer wants to reach.
 type Ends = (SocketAddr, SocketAddr);
 
 /// The state that requests and flows share.
 pub(crate) struct TcpShared {
-    listener: TcpListener,
+    listeners: EachFamily<TcpListener>,
     runtime: Arc<Runtime>,
     limits: FlowLimits,
     /// Admitted requests whose handshake is not complete, with the task that waits for it.
@@ -40,14 +40,17 @@ pub(crate) struct TcpShared {
 
 impl TcpShared {
     pub(crate) fn new(runtime: Arc<Runtime>, limits: FlowLimits) -> io::Result<Arc<Self>> {
-        let every = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let options = ListenOptions {
             all_ports: true,
             deferred: true,
             ..ListenOptions::default()
         };
+        let listen = |every| {
+            let every = SocketAddr::new(every, 0);
+            TcpListener::bind_with(&runtime, every, options)
+        };
         Ok(Arc::new(Self {
-            listener: TcpListener::bind_with(&runtime, every, options)?,
+            listeners: EachFamily::of(listen)?,
             runtime,
             limits,
             admitted: Mutex::default(),
@@ -59,8 +62,8 @@ impl TcpShared {
     }
 
     /// Hands each connection whose handshake is complete to the task that admitted it.
-    async fn accept(&self) {
-        while let Ok((stream, peer)) = self.listener.accept().await {
+    async fn accept(&self, listener: &TcpListener) {
+        while let Ok((stream, peer)) = listener.accept().await {
             let ends = (peer, stream.local_addr());
             let waiting = self.admitted().remove(&ends);
             // If the task has stopped waiting, reset the connection.
@@ -90,7 +93,10 @@ impl fmt::Debug for TcpFlows {
 impl TcpFlows {
     pub(crate) fn start(shared: Arc<TcpShared>) -> Self {
         let accepting = Arc::clone(&shared);
-        let acceptor = tokio::spawn(async move { accepting.accept().await });
+        let acceptor = tokio::spawn(async move {
+            let [v4, v6] = accepting.listeners.both();
+            tokio::join!(accepting.accept(v4), accepting.accept(v6));
+        });
         Self { shared, acceptor }
     }
 
@@ -100,7 +106,11 @@ impl TcpFlows {
     /// # Errors
     /// Fails if the device is gone.
     pub async fn next(&mut self) -> io::Result<TcpRequest> {
-        let request = self.shared.listener.next_request().await?;
+        let [v4, v6] = self.shared.listeners.both();
+        let request = tokio::select! {
+            request = v4.next_request() => request?,
+            request = v6.next_request() => request?,
+        };
         Ok(TcpRequest {
             shared: Arc::clone(&self.shared),
             id: Some(request.id),
@@ -147,6 +157,10 @@ impl fmt::Debug for TcpRequest {
 }
 
 impl TcpRequest {
+    fn listener(&self) -> &TcpListener {
+        self.shared.listeners.of_address(self.destination)
+    }
+
     /// Returns the address and port of the peer.
     pub const fn peer(&self) -> SocketAddr {
         self.peer
@@ -168,7 +182,7 @@ impl TcpRequest {
         let (sender, receiver) = oneshot::channel();
         self.shared.admitted().insert(ends, sender);
         let _forget = Forget(&self.shared, ends);
-        self.shared.listener.admit(id)?;
+        self.listener().admit(id)?;
         let waited = tokio::time::timeout(self.shared.limits.admit_timeout, receiver).await;
         let stream = waited.map_err(|_| io::ErrorKind::TimedOut)?;
         Ok(TcpFlow {
@@ -183,7 +197,7 @@ impl TcpRequest {
     /// Fails if the peer has already given up.
     pub fn refuse(mut self, refusal: Refusal) -> io::Result<()> {
         let id = self.id.take().expect("a request is decided once");
-        self.shared.listener.refuse(id, refusal)
+        self.listener().refuse(id, refusal)
     }
 }
 
@@ -191,7 +205,7 @@ impl Drop for TcpRequest {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             // This fails only if the peer gave up; then there is nothing to refuse.
-            let _ = self.shared.listener.refuse(id, Refusal::Port);
+            let _ = self.listener().refuse(id, Refusal::Port);
         }
     }
 }

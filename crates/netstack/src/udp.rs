@@ -1,13 +1,13 @@
 //! UDP flows: the datagrams between one peer and one destination.
 //!
-//! Rule: one task reads every datagram and puts it into the queue of its flow. The datagram is
+//! Rule: one task reads every datagram, of both IP versions, and puts it into the queue of its flow. The datagram is
 //! dropped if this queue is full, or if all queues together have too many bytes. So the task never
 //! waits for one flow while another flow has datagrams.
 
 use std::{
     collections::HashMap,
     fmt, io,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -18,7 +18,7 @@ use fullpipe::Refusal;
 use fullpipe_host::{Runtime, tokio::UdpSocket};
 use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
 
-use crate::limits::FlowLimits;
+use crate::{family::EachFamily, limits::FlowLimits};
 
 /// Largest datagram in bytes.
 const DATAGRAM_MAX: usize = 65_535;
@@ -45,7 +45,7 @@ impl Drop for Queued {
 }
 
 struct UdpShared {
-    socket: UdpSocket,
+    sockets: EachFamily<UdpSocket>,
     /// Keeps the stack running.
     _runtime: Arc<Runtime>,
     limits: FlowLimits,
@@ -59,11 +59,11 @@ impl UdpShared {
         self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads datagrams and sorts them into their flows, until the stack stops.
-    async fn sort(self: Arc<Self>, opened: mpsc::Sender<UdpFlow>) {
+    /// Reads the datagrams of `socket` and sorts them into their flows, until the stack stops.
+    async fn sort(self: &Arc<Self>, socket: &UdpSocket, opened: &mpsc::Sender<UdpFlow>) {
         let mut buffer = vec![0; DATAGRAM_MAX];
-        while let Ok((len, from, to)) = self.socket.recv_from_to(&mut buffer).await {
-            if !self.deliver(&buffer[..len], (from, to), &opened) {
+        while let Ok((len, from, to)) = socket.recv_from_to(&mut buffer).await {
+            if !self.deliver(&buffer[..len], (from, to), opened) {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -129,9 +129,8 @@ impl fmt::Debug for UdpFlows {
 
 impl UdpFlows {
     pub(crate) fn start(runtime: Arc<Runtime>, limits: FlowLimits) -> io::Result<Self> {
-        let every = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         let shared = Arc::new(UdpShared {
-            socket: UdpSocket::bind_all_ports(&runtime, every)?,
+            sockets: EachFamily::of(|every| UdpSocket::bind_all_ports(&runtime, every))?,
             _runtime: runtime,
             limits,
             flows: Mutex::default(),
@@ -139,7 +138,11 @@ impl UdpFlows {
             dropped: AtomicU64::new(0),
         });
         let (sender, opened) = mpsc::channel(NEW_FLOWS);
-        let sorter = tokio::spawn(Arc::clone(&shared).sort(sender));
+        let sorting = Arc::clone(&shared);
+        let sorter = tokio::spawn(async move {
+            let [v4, v6] = sorting.sockets.both();
+            tokio::join!(sorting.sort(v4, &sender), sorting.sort(v6, &sender));
+        });
         Ok(Self {
             opened,
             shared,
@@ -227,7 +230,7 @@ impl UdpFlow {
     /// Refuses the flow's last datagram with an ICMP error.
     pub fn refuse(&self, refusal: Refusal) {
         let (peer, destination) = self.sender.ends;
-        let socket = &self.sender.shared.socket;
+        let socket = self.sender.shared.sockets.of_address(destination);
         socket.refuse(peer, destination, refusal);
     }
 }
@@ -264,7 +267,8 @@ impl UdpSender {
     pub async fn send(&self, payload: &[u8]) -> io::Result<()> {
         let (peer, destination) = self.ends;
         self.note_moved();
-        let sent = self.shared.socket.send_from(payload, destination, peer);
+        let socket = self.shared.sockets.of_address(destination);
+        let sent = socket.send_from(payload, destination, peer);
         sent.await.map(drop)
     }
 

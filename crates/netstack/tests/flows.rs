@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use fullpipe::Refusal;
+use fullpipe::{Refusal, Subnet};
 use fullpipe_host::{Runtime, TcpStream, UdpSocket};
 use fullpipe_netstack::{
     FlowLimits, NetstackBuilder, PipeDevice, RelayClock, RelaySide, TcpFlows, UdpFlows, relay,
@@ -24,13 +24,25 @@ fn far(port: u16) -> SocketAddr {
     SocketAddr::from((FAR, port))
 }
 
-/// Returns a client stack, and the flows of a netstack that receives the client's packets.
+/// The like of [`far`] for IPv6.
+fn far_v6(port: u16) -> SocketAddr {
+    format!("[fd77::2:7]:{port}").parse().expect("an address")
+}
+
+/// Returns a client stack with an address of each version of IP, and the flows of a netstack that receives the client's packets.
 fn netstack(limits: FlowLimits) -> (Runtime, TcpFlows, UdpFlows) {
     let (near, other) = PipeDevice::pair(1500).expect("sockets");
     let client = Runtime::builder("10.9.0.1/24".parse().expect("an address"))
         .gateway("10.9.0.2".parse().expect("an address"))
         .start(near)
         .expect("a client");
+    let v6 = "fd77::1".parse().expect("an address");
+    let subnet = Subnet {
+        address: v6,
+        prefix_len: 32,
+    };
+    let added = client.with_stack(|stack, _| stack.add_address(subnet));
+    added.expect("an address of the other version");
     let (tcp, udp) = NetstackBuilder::default()
         .limits(limits)
         .start(other)
@@ -59,10 +71,16 @@ fn run<R: Send + 'static>(
 
 #[test]
 fn a_flow_carries_both_directions_and_keeps_the_half_close() {
+    for destination in [far(443), far_v6(443)] {
+        echoes(destination);
+    }
+}
+
+fn echoes(destination: SocketAddr) {
     let echoed = run(
         FlowLimits::default(),
-        |runtime| {
-            let stream = TcpStream::connect(&runtime, far(443)).expect("it is admitted");
+        move |runtime| {
+            let stream = TcpStream::connect(&runtime, destination).expect("it is admitted");
             let sent = vec![7; 300_000];
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -78,9 +96,9 @@ fn a_flow_carries_both_directions_and_keeps_the_half_close() {
         },
         async |mut tcp, _udp| {
             let request = tcp.next().await.expect("a SYN");
-            assert_eq!(request.destination(), far(443));
+            assert_eq!(request.destination(), destination);
             let mut flow = request.admit().await.expect("the peer waits");
-            assert_eq!(flow.destination(), far(443));
+            assert_eq!(flow.destination(), destination);
             let (mut ours, mut theirs) = tokio::io::duplex(10_000);
             let echo = tokio::spawn(async move {
                 let (mut reader, mut writer) = tokio::io::split(&mut theirs);
@@ -101,13 +119,14 @@ fn a_flow_carries_both_directions_and_keeps_the_half_close() {
 
 #[test]
 fn a_refused_flow_fails_for_the_peer_before_it_is_open() {
-    for (refusal, expected) in [
-        (Some(Refusal::Port), ErrorKind::ConnectionRefused),
-        (None, ErrorKind::ConnectionRefused),
+    for (destination, refusal) in [
+        (far(9), Some(Refusal::Port)),
+        (far(9), None),
+        (far_v6(9), Some(Refusal::Port)),
     ] {
         let error = run(
             FlowLimits::default(),
-            |runtime| TcpStream::connect(&runtime, far(9)).expect_err("it is refused"),
+            move |runtime| TcpStream::connect(&runtime, destination).expect_err("it is refused"),
             async |mut tcp, _udp| {
                 let request = tcp.next().await.expect("a SYN");
                 match refusal {
@@ -118,7 +137,7 @@ fn a_refused_flow_fails_for_the_peer_before_it_is_open() {
                 tokio::time::sleep(Duration::from_millis(300)).await;
             },
         );
-        assert_eq!(error.kind(), expected);
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     }
 }
 
@@ -158,22 +177,27 @@ fn datagrams_are_sorted_by_flow_and_answered_from_their_destination() {
             ..FlowLimits::default()
         },
         |runtime| {
-            let local = "10.9.0.1:5000".parse().expect("an address");
-            let socket = UdpSocket::bind(&runtime, local).expect("a free port");
-            socket.set_read_timeout(Some(PATIENCE));
-            for port in [53, 443] {
-                let question = port.to_string();
-                socket
-                    .send_to(question.as_bytes(), far(port))
-                    .expect("it is sent");
-                let mut answer = [0; 100];
-                let (len, from) = socket.recv_from(&mut answer).expect("an answer");
-                assert_eq!(from, far(port));
-                assert_eq!(&answer[..len], format!("re {port}").as_bytes());
+            for (local, destinations) in [
+                ("10.9.0.1:5000", [far(53), far(443)]),
+                ("[fd77::1]:5000", [far_v6(53), far_v6(443)]),
+            ] {
+                let local = local.parse().expect("an address");
+                let socket = UdpSocket::bind(&runtime, local).expect("a free port");
+                socket.set_read_timeout(Some(PATIENCE));
+                for destination in destinations {
+                    let question = destination.to_string();
+                    socket
+                        .send_to(question.as_bytes(), destination)
+                        .expect("it is sent");
+                    let mut answer = [0; 100];
+                    let (len, from) = socket.recv_from(&mut answer).expect("an answer");
+                    assert_eq!(from, destination);
+                    assert_eq!(&answer[..len], format!("re {question}").as_bytes());
+                }
             }
         },
         async |_tcp, mut udp| {
-            for _ in 0..2 {
+            for _ in 0..4 {
                 let mut flow = udp.next().await.expect("a datagram");
                 tokio::spawn(async move {
                     let question = flow.recv().await.expect("it began the flow");
