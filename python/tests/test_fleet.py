@@ -108,6 +108,34 @@ def test_a_run_is_resumed_and_a_changed_file_done_again(
     assert not [name for name in contents(out) if name.endswith(".unfinished")]
 
 
+def test_other_options_replace_the_rows_of_a_capture(
+    captures: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = captures / "whole-0.pcap.gz", tmp_path / "out"
+    assert fleet.why_many(source, out).done == 1
+    assert fleet.why_many(source, out, explain=1).done == 1
+    assert table(out, "connections").num_rows == table(out, "verdicts").num_rows == 1
+    # A name means the same file in each folder, and an entry that was cut is made again.
+    monkeypatch.chdir(captures)
+    assert fleet.why_many("./whole-0.pcap.gz", out, explain=1).kept == 1
+    (entry,) = (out / "manifest").glob("*.json")
+    entry.write_text("")
+    assert fleet.why_many(source, out, explain=1).done == 1
+
+
+def test_a_pattern_without_files_and_a_script_without_a_guard_are_refused(
+    captures: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises(fullpipe.SettingError, match="no file"):
+        fleet.why_many(str(captures / "*.nothing"), tmp_path / "out")
+    script = tmp_path / "script.py"
+    call = f"fleet.why_many({str(captures / '*')!r}, {str(tmp_path / 'out')!r}, workers=2)"
+    script.write_text(f"from fullpipe import fleet\n{call}\n")
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1 and "__main__" in ended.stderr.splitlines()[-1]
+    assert not (tmp_path / "out" / "manifest").exists()
+
+
 def descendants(pid: int) -> List[int]:
     """Returns the processes that `pid` started, and those that they started (Linux)."""
     found = []

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import posixpath
+import uuid
 from typing import Any, Dict, Iterable, List, Optional
 
 import pyarrow
@@ -51,7 +53,9 @@ class Dataset:
         self._filesystem.create_dir(posixpath.dirname(path), recursive=True)
         is_local = isinstance(self._filesystem, pyarrow.fs.LocalFileSystem)
         # In an object store a file appears when it is complete.
-        target = path + ".unfinished" if is_local else path
+        # Two runs may write the same part at the same time, so each has its own name for it.
+        own = f"{path}.{os.getpid()}-{uuid.uuid4().hex[:8]}.unfinished"
+        target = own if is_local else path
         with self._filesystem.open_output_stream(target) as stream:
             stream.write(data)
         if is_local:
@@ -65,7 +69,11 @@ class Dataset:
         for info in self._filesystem.get_file_info(selector):
             if info.path.endswith(".json"):
                 with self._filesystem.open_input_stream(info.path) as stream:
-                    entry = json.loads(stream.read())
+                    text = stream.read()
+                try:
+                    entry = json.loads(text)
+                except ValueError:
+                    continue  # The machine stopped during the write: the task is done again.
                 entries[entry["key"]] = entry
         return entries
 
@@ -107,7 +115,8 @@ class Dataset:
         is_open = [
             task
             for task in tasks
-            if entries.get(task.key, {}).get("stamp") != json.loads(json.dumps(task.stamp))
+            if entries.get(task.key, {}).get("stamp") != task.stamp
+            or not _is_final(entries[task.key])
         ]
         return sorted(is_open, key=lambda task: (-task.weight, task.key))
 
@@ -116,3 +125,9 @@ class Dataset:
         keys = {task.key for task in tasks}
         entries = self.finished().items()
         return sum(1 for key, entry in entries if key in keys and entry["error"] is not None)
+
+
+def _is_final(entry: Dict[str, Any]) -> bool:
+    """Returns true unless the task may succeed if it is done again, as after a full disk."""
+    error = entry["error"]
+    return error is None or error.startswith(("CaptureError", "SettingError", "ScenarioError"))

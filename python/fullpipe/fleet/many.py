@@ -20,7 +20,7 @@ import fullpipe
 from fullpipe.progress import Progress, reporter
 
 from .dataset import Dataset, Outcome
-from .tasks import CaptureTask, Task, WorldsTask, filesystem_of, run_task
+from .tasks import CaptureTask, Task, WorldsTask, absolute, filesystem_of, run_task
 
 # Times that a task may lose its worker.
 ATTEMPTS = 3
@@ -65,7 +65,7 @@ def why_many(
         size = info.size if is_file and info.size is not None else 0
         modified = info.mtime_ns if is_file and info.mtime_ns is not None else 0
         tasks.append(CaptureTask(source, size, modified, options))
-    return _run(tasks, os.fspath(out), workers, ray, progress)
+    return _run(tasks, absolute(out), workers, ray, progress)
 
 
 def sweep_many(
@@ -93,12 +93,13 @@ def sweep_many(
         ("explain", explain),
         ("seed", seed),
         ("seeds", seeds),
-        ("settings", tuple(sorted((settings or {}).items()))),
+        # The order matters: `link.delay` sets every link, and a later setting one of them.
+        ("settings", tuple((settings or {}).items())),
     )
     axes = fullpipe.grid_values(grid)
     text = scenario.to_toml()
     tasks: List[Task] = [WorldsTask(text, part, options) for part in _parts(axes, batch)]
-    return _run(tasks, os.fspath(out), workers, ray, progress)
+    return _run(tasks, absolute(out), workers, ray, progress)
 
 
 Part = Tuple[Tuple[str, Tuple[str, ...]], ...]
@@ -119,12 +120,18 @@ def _parts(axes: List[Tuple[str, List[str]]], batch: int) -> List[Part]:
 def _sources(
     sources: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
 ) -> List[str]:
-    """Returns the names of the captures, each once, in a fixed order."""
-    if isinstance(sources, (str, os.PathLike)):
-        pattern = os.fspath(sources)
-        is_pattern = "://" not in pattern and glob.has_magic(pattern)
-        return sorted(glob.glob(pattern, recursive=True)) if is_pattern else [pattern]
-    return sorted({os.fspath(source) for source in sources})
+    """Returns the absolute names of the captures, each once, in a fixed order."""
+    if not isinstance(sources, (str, os.PathLike)):
+        return sorted({absolute(source) for source in sources})
+    pattern = os.fspath(sources)
+    is_pattern = "://" not in pattern and glob.has_magic(pattern)
+    if not is_pattern or os.path.exists(pattern):
+        return [absolute(pattern)]
+    names = [name for name in glob.glob(pattern, recursive=True) if not os.path.isdir(name)]
+    if not names:
+        fix = "no file matches this pattern"
+        raise fullpipe.SettingError(f"{pattern}: {fix}", setting="sources", fix=fix)
+    return sorted(absolute(name) for name in names)
 
 
 def _run(
@@ -207,6 +214,11 @@ def _run_until_broken(
     with concurrent.futures.ProcessPoolExecutor(
         workers, mp_context=context, initializer=_end_with_driver
     ) as pool:
+        try:
+            pool.submit(int).result()
+        except concurrent.futures.process.BrokenProcessPool as error:
+            fix = 'no worker can start; in a script, call this below `if __name__ == "__main__":`'
+            raise fullpipe.SettingError(f"workers: {fix}", setting="workers", fix=fix) from error
         try:
             while waiting or flight:
                 while waiting and len(flight) < workers * AHEAD:

@@ -1,8 +1,8 @@
 """Tasks on a Ray cluster.
 
 The cluster is the one that Ray is connected to, or the one of RAY_ADDRESS; without either, Ray
-starts one on this machine. A capture is a task of its own; workers write their own parts, and
-only keys return. At most two tasks wait for each processor.
+starts one on this machine. A capture is a task of its own, and workers write their own
+parts. At most two tasks wait for each processor.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ def run_on_ray(tasks: List[Task], out: str, tell: Callable[[Task], None]) -> Non
             task = flight.pop(reference)
             try:
                 ray.get(reference)
-            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError):
-                store_lost(out, task)
-            except ray.exceptions.OutOfMemoryError:
+            except (
+                ray.exceptions.WorkerCrashedError,
+                ray.exceptions.NodeDiedError,
+                ray.exceptions.OutOfMemoryError,
+            ):
                 store_lost(out, task)
             tell(task)

@@ -38,12 +38,13 @@ class CaptureTask:
     @property
     def key(self) -> str:
         """Name of the parts of this task."""
-        return _digest(["why", self.source, self.options])
+        return _digest(["why", self.source])
 
     @property
     def stamp(self) -> List[Any]:
         """Facts that must be unchanged for a finished part to remain valid."""
-        return [VERSION, self.size_bytes, self.modified_ns]
+        options = [list(option) for option in self.options]
+        return [VERSION, fullpipe.__version__, self.size_bytes, self.modified_ns, options]
 
     @property
     def weight(self) -> int:
@@ -109,7 +110,7 @@ class WorldsTask:
     @property
     def stamp(self) -> List[Any]:
         """Facts that must be unchanged for a finished part to remain valid."""
-        return [VERSION]
+        return [VERSION, fullpipe.__version__]
 
     @property
     def weight(self) -> int:
@@ -166,6 +167,12 @@ def _named(table: fullpipe.Table, source: str) -> pyarrow.Table:
     return arrow.set_column(arrow.column_names.index("file"), "file", names)
 
 
+def absolute(name: Union[str, "os.PathLike[str]"]) -> str:
+    """Returns a name that means the same file in every folder; a URI as it is given."""
+    name = os.fspath(name)
+    return name if "://" in name else os.path.abspath(name)
+
+
 def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
     """Returns the file system of a path or URI, and the path in it."""
     if "://" in source:
@@ -178,7 +185,7 @@ def run_task(task: Task) -> Tuple[Tables, Optional[str]]:
     """Runs a task. Returns its tables, and the error of a file that cannot be analysed."""
     try:
         return task.run(), None
-    except (KeyboardInterrupt, SystemExit, MemoryError):
+    except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # A panic of the native part is no Exception.
         return {}, f"{type(error).__name__}: {error}"
