@@ -88,7 +88,8 @@ fn an_address_that_no_host_can_have_is_refused_before_a_device_is_opened() {
         ("240.0.0.1/24", "are reserved"),
         ("224.0.0.1/24", "the address of one host"),
         ("127.0.0.1/8", "the address of one host"),
-        ("fd00::1/64", "IPv6 addresses are not supported yet"),
+        ("ff02::1/64", "the address of one host"),
+        ("::ffff:10.0.0.1/96", "IPv4-mapped"),
     ] {
         // Name a missing folder for the capture, so that the command ends before it opens a
         // device.
