@@ -18,12 +18,16 @@ pub const TESTS: &str = "firmware";
 /// Debian's cargo; the compiler is named in `firmware/.cargo/config.toml`.
 const CARGO: &str = "/usr/bin/cargo";
 
-/// Arguments for a build whose arithmetic panics when it overflows: the device has 32 bits.
-const BUILD: &str = "--config firmware/.cargo/config.toml build --locked --profile checked \
+/// Arguments of each build.
+const BUILD: &str = "--config firmware/.cargo/config.toml build --locked \
     --manifest-path firmware/Cargo.toml --target-dir target/firmware";
 
-/// Folder of the programs, relative to the repository's root.
-const PROGRAMS: &str = "target/firmware/thumbv7m-none-eabi/checked";
+/// Profiles that the tests run: arithmetic of `checked` panics when it overflows, because the device
+/// has 32 bits; the speed of the device is that of `release`.
+const PROFILES: [&str; 2] = ["checked", "release"];
+
+/// Folder with the folders of the profiles, relative to the repository's root.
+const PROGRAMS: &str = "target/firmware/thumbv7m-none-eabi";
 
 /// Runs the tests, or says what is missing for them.
 pub fn run(missing: &[String], limit: Duration) -> Outcome {
@@ -31,14 +35,12 @@ pub fn run(missing: &[String], limit: Duration) -> Outcome {
     if !missing.is_empty() {
         return Outcome::left_out(missing);
     }
-    let built = Child::new(CARGO, limit)
-        .args(BUILD.split_ascii_whitespace())
-        // The core library is compiled from source. A stable compiler allows this only with this
-        // variable.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .outcome();
-    if !built.failed.is_empty() {
-        return built;
+    let mut built = Outcome::default();
+    for profile in PROFILES {
+        built = built.and(build(profile, limit));
+        if !built.failed.is_empty() {
+            return built;
+        }
     }
     let programs = repository::root().join(PROGRAMS);
     built.and(
@@ -47,4 +49,15 @@ pub fn run(missing: &[String], limit: Duration) -> Outcome {
             .env("FULLPIPE_FIRMWARE", &programs.to_string_lossy())
             .tests(),
     )
+}
+
+/// Builds the programs with `profile`.
+fn build(profile: &str, limit: Duration) -> Outcome {
+    Child::new(CARGO, limit)
+        .args(BUILD.split_ascii_whitespace())
+        .args(["--profile", profile])
+        // The core library is compiled from source. A stable compiler allows this only with this
+        // variable.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .outcome()
 }

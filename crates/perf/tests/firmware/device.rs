@@ -18,7 +18,7 @@ pub const DEVICE: [u8; 4] = [10, 77, 0, 2];
 pub const KERNEL: [u8; 4] = [10, 77, 0, 1];
 /// Name of the TAP device.
 pub const TAP: &str = "fpdevice";
-/// Folder of the firmware's programs; `cargo xtask test` sets it.
+/// Folder with a folder of the firmware's programs for each [`Profile`]; `cargo xtask test` sets it.
 const FOLDER: &str = "FULLPIPE_FIRMWARE";
 
 /// 36 blocks of 196 bytes, and 256 of 1,548, over tables for a small device.
@@ -26,6 +26,15 @@ pub const POOLS: [&str; 2] = [
     "preset=nuttx",
     "preset=nuttx pool.blocks=256 pool.block_size=1548 udp.receive_buffer=65536",
 ];
+
+/// A build of the firmware.
+#[derive(Clone, Copy)]
+pub enum Profile {
+    /// Arithmetic that overflows panics. For tests of what the device does.
+    Checked,
+    /// The build for a user's device. For tests of how fast the device is.
+    Release,
+}
 
 /// An emulated device that runs a program.
 pub struct Device {
@@ -38,11 +47,21 @@ pub struct Device {
 }
 
 impl Device {
-    /// Starts `program` of the firmware with the words of `line`, and waits until it is ready and
-    /// its link is up.
+    /// Starts `program` of the checked build with the words of `line`, and waits until it is ready
+    /// and its link is up.
     pub fn start(program: &str, line: &str) -> Self {
+        Self::start_build(Profile::Checked, program, line)
+    }
+
+    /// Starts `program` of a build with the words of `line`, and waits until it is ready and its link
+    /// is up.
+    pub fn start_build(profile: Profile, program: &str, line: &str) -> Self {
         let folder = std::env::var(FOLDER)
             .unwrap_or_else(|_| panic!("{FOLDER} is not set: cargo xtask test --only firmware"));
+        let profile = match profile {
+            Profile::Checked => "checked",
+            Profile::Release => "release",
+        };
         let file = |ending: &str| {
             std::env::temp_dir().join(format!("fullpipe-device-{}.{ending}", std::process::id()))
         };
@@ -55,7 +74,7 @@ impl Device {
         eprintln!("$ {program} {line}");
         let mut qemu = Command::new("qemu-system-arm")
             .args(["-M", "mps2-an385", "-display", "none", "-serial", "stdio"])
-            .args(["-kernel", &format!("{folder}/{program}")])
+            .args(["-kernel", &format!("{folder}/{profile}/{program}")])
             .args(["-semihosting-config", &semihosting])
             .args([
                 "-netdev",

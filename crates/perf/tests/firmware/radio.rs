@@ -1,6 +1,8 @@
 //! The device over the radio link of the experiment `nuttx`, in real time, to a stock iperf.
 //!
-//! Rule: goodputs of one machine are compared with each other, not with published ones.
+//! Rules:
+//! - Goodputs of one machine are compared with each other, not with published ones.
+//! - A delay of the machine only lowers a goodput, so the best of several runs is compared.
 
 use fullpipe_sim::{
     LinkModel,
@@ -8,7 +10,7 @@ use fullpipe_sim::{
 };
 
 use crate::{
-    device::{Device, bytes, number},
+    device::{Device, Profile, bytes, number},
     path::Path,
     run, stock,
     stock::Stock,
@@ -19,6 +21,12 @@ use crate::{
 /// would reserve half of the pool.
 const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
     tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
+
+/// Least share of the goodput with 1,024 blocks that 36 blocks carry, in percent.
+const SHARE: u64 = 95;
+/// Most pairs of runs. With 36 blocks only four segments are in flight, so each delay of this machine
+/// costs goodput.
+const PAIRS: u32 = 5;
 
 /// The link of `experiments/nuttx.toml`.
 fn radio() -> LinkModel {
@@ -44,7 +52,7 @@ fn send(path: &Path, seconds: u32, settings: &str) -> (String, u64) {
     });
     let server = server.expect("root may");
     let line = format!("tcp-client seconds={seconds} {DEVICE} {settings}");
-    let device = path.sides[0].enter(|| Device::start("iperf", &line));
+    let device = path.sides[0].enter(|| Device::start_build(Profile::Release, "iperf", &line));
     let device = device.expect("root may");
     let capture = device.capture.clone();
     let (text, succeeded) = device.end();
@@ -56,6 +64,20 @@ fn send(path: &Path, seconds: u32, settings: &str) -> (String, u64) {
     let (_, rate) = text.split_once(" s, ").expect("the line of the test");
     let hundredths = number(rate, "") * 100 + number(rate, ".");
     (text, hundredths)
+}
+
+/// Compares the best goodput with 36 blocks with the best with 1,024.
+fn compare_pools(path: &Path) {
+    let (mut ample, mut small) = (0, 0);
+    for _ in 0..PAIRS {
+        ample = ample.max(send(path, 3, "pool.blocks=1024").1);
+        small = small.max(send(path, 3, "").1);
+        println!("1,024 blocks: {ample}, 36 blocks: {small} hundredths of Mbit/s");
+        if small * 100 >= ample * SHARE {
+            return;
+        }
+    }
+    panic!("36 blocks carry {small}, 1,024 carry {ample} hundredths of Mbit/s");
 }
 
 #[test]
@@ -73,12 +95,7 @@ fn firmware_with_36_small_blocks_is_as_fast_as_with_1024_over_the_radio() {
                 run("ip", &format!("tuntap add dev {tap} mode tap"));
                 run("ip", &format!("link set {tap} master bridge0 up"));
             })?;
-            let (_, ample) = send(path, 3, "pool.blocks=1024");
-            let (text, small) = send(path, 3, "");
-            println!("1,024 blocks: {ample}, 36 blocks: {small} hundredths of Mbit/s");
-            // With four segments in flight, each delay counts: this machine emulates the device with a
-            // share of 0.91 to 0.98 at different hours. A stall would give far less than half.
-            assert!(small * 100 >= ample * 60, "{small} of {ample}: {text}");
+            compare_pools(path);
             let (text, _) = send(path, 1, "tcp.write_atomic=true");
             assert_eq!(bytes(&text, "tcp sent"), 60, "only iperf's header fits");
             assert!(text.contains("limits (sender): memory "), "{text}");
