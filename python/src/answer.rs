@@ -56,7 +56,7 @@ fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
     }
     let path: std::path::PathBuf = given.extract()?;
     let name = path.display().to_string();
-    let opened = Opened::open(&path);
+    let opened = given.py().detach(|| Opened::open(&path));
     let opened = opened.map_err(|error| errors::capture(given.py(), &name, &error))?;
     match opened.recording() {
         Err(capture) => Ok((name, capture)),

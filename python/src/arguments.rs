@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use fullpipe_lab::units::{Time, ambiguous_probability, parse_probability, parse_rate};
 use pyo3::{
     prelude::*,
-    types::{PyBool, PyDict},
+    types::{PyBool, PyMapping},
 };
 
 use crate::errors;
@@ -22,12 +22,26 @@ pub fn value_text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.str()?.to_string())
 }
 
-/// Returns the pairs of a dictionary of settings, in order.
-pub fn settings(given: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
-    let pairs = given.into_iter().flat_map(|given| given.iter());
-    pairs
-        .map(|(name, value)| Ok((name.extract::<String>()?, value_text(&value)?)))
-        .collect()
+/// Returns the names of a mapping and what `of` makes of their values, in order.
+pub fn pairs<T>(
+    given: Option<&Bound<'_, PyMapping>>,
+    of: impl Fn(&str, &Bound<'_, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<(String, T)>> {
+    let Some(given) = given else {
+        return Ok(Vec::new());
+    };
+    let items = given.items()?;
+    let items = items.iter().map(|item| {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+        let made = of(&name, &value)?;
+        Ok((name, made))
+    });
+    items.collect()
+}
+
+/// Returns the settings of a mapping with their values as texts, in order.
+pub fn settings(given: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<(String, String)>> {
+    pairs(given, |_, value| value_text(value))
 }
 
 /// Returns the path of an object with `__fspath__`; `None` for any other object.

@@ -6,8 +6,21 @@ use fullpipe_lab::{Mistake, RunError, SizeError, TrialError, catalogue::Catalogu
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyRuntimeError},
     prelude::*,
-    types::PyDict,
+    types::{IntoPyDict, PyDict},
 };
+
+/// Creates an exception of the class `class` about `subject`, the value of the attribute `name`. The
+/// message has both; `fix` alone if the subject is empty.
+fn about(py: Python<'_>, class: &str, (name, subject): (&str, &str), fix: &str) -> PyErr {
+    let message = match subject {
+        "" => fix.to_string(),
+        subject => format!("{subject}: {fix}"),
+    };
+    match [(name, subject), ("fix", fix)].into_py_dict(py) {
+        Ok(attributes) => exception(py, class, &message, &attributes),
+        Err(error) => error,
+    }
+}
 
 /// Creates an exception of the class `class` with `attributes`.
 fn exception(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, PyDict>) -> PyErr {
@@ -23,35 +36,12 @@ fn exception(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, 
 
 /// Returns the exception for a file that cannot be read or does not begin like a capture.
 pub fn capture(py: Python<'_>, file: &str, fix: &str) -> PyErr {
-    let attributes = PyDict::new(py);
-    let set = attributes
-        .set_item("file", file)
-        .and_then(|()| attributes.set_item("fix", fix));
-    let message = match file {
-        "" => fix.to_string(),
-        file => format!("{file}: {fix}"),
-    };
-    set.map_or_else(
-        |error| error,
-        |()| exception(py, "CaptureError", &message, &attributes),
-    )
+    about(py, "CaptureError", ("file", file), fix)
 }
 
 /// Returns the exception for a setting or an argument that was refused.
 pub fn setting(py: Python<'_>, setting: &str, fix: impl std::fmt::Display) -> PyErr {
-    let fix = fix.to_string();
-    let attributes = PyDict::new(py);
-    let set = attributes
-        .set_item("setting", setting)
-        .and_then(|()| attributes.set_item("fix", &fix));
-    let message = match setting {
-        "" => fix,
-        setting => format!("{setting}: {fix}"),
-    };
-    set.map_or_else(
-        |error| error,
-        |()| exception(py, "SettingError", &message, &attributes),
-    )
+    about(py, "SettingError", ("setting", setting), &fix.to_string())
 }
 
 fn place<'py>(py: Python<'py>, mistake: &Mistake) -> PyResult<Bound<'py, PyDict>> {
@@ -92,14 +82,10 @@ pub fn catalogue(py: Python<'_>, error: &CatalogueError) -> PyErr {
         CatalogueError::Unknown { name, hint } => (name.clone(), hint.clone()),
         CatalogueError::Unreadable { file, error } => (file.clone(), error.to_string()),
     };
-    let attributes = PyDict::new(py);
-    let set = attributes
-        .set_item("file", file)
-        .and_then(|()| attributes.set_item("fix", fix));
-    set.map_or_else(
-        |error| error,
-        |()| exception(py, "ScenarioError", &error.to_string(), &attributes),
-    )
+    match [("file", file), ("fix", fix)].into_py_dict(py) {
+        Ok(attributes) => exception(py, "ScenarioError", &error.to_string(), &attributes),
+        Err(error) => error,
+    }
 }
 
 /// Returns the exception for a run without a result.

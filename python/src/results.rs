@@ -4,15 +4,20 @@
 
 use fullpipe_diagnose::facts::Run;
 use fullpipe_lab::{
-    Axis, Experiment, Records, Report, RunOptions, facts, layout::Layout, report_text,
+    Axis, Column, Records, Report, RunOptions, Values, facts, layout::Layout, report_text,
 };
 use pyo3::{
     prelude::*,
-    types::{PyDict, PyString},
+    types::{PyMapping, PyString},
 };
 
 use crate::{
-    arguments::value_text, errors, page::page, scenario::Scenario, table::Table, work::work,
+    arguments::{pairs, value_text},
+    errors,
+    page::page,
+    scenario::Scenario,
+    table::Table,
+    work::work,
 };
 
 /// Width of texts, in characters.
@@ -29,40 +34,64 @@ pub struct Results {
     observed: Option<Run>,
 }
 
-/// Options of a run.
-struct RunKind {
+/// A run that a function asks for.
+struct Request<'a, 'py> {
+    scenario: &'a Bound<'py, PyAny>,
+    settings: Option<&'a Bound<'py, PyMapping>>,
+    grid: Option<&'a Bound<'py, PyMapping>>,
+    row: Option<&'a str>,
+    seeds: Option<u32>,
     seed: u64,
     is_explained: bool,
     is_observed: bool,
+    progress: Option<&'a Bound<'py, PyAny>>,
 }
 
-fn run_experiment(
-    py: Python<'_>,
-    experiment: &Experiment,
-    options: &RunKind,
-    progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Results> {
-    let ran = work(py, progress, |control| {
-        let rows = experiment.rows.len() as f64;
-        let done = std::sync::Mutex::new(vec![0.0; experiment.rows.len()]);
-        let advance = |place: usize, share: f64| {
-            let mut done = done.lock().unwrap_or_else(|error| error.into_inner());
-            done[place] = share;
-            let _ = control.advance(done.iter().sum::<f64>() / rows);
-        };
-        let is_over = || control.is_over();
-        let options = RunOptions {
-            explain: options.is_explained,
-            observe: options.is_observed,
-            progress: &advance,
-            cancel: Some(&is_over),
-            ..RunOptions::plain(options.seed)
-        };
-        fullpipe_lab::run(experiment, &options)
-    })?;
-    let mut report = ran.map_err(|error| errors::run(py, &error))?;
-    let observed = options.is_observed.then(|| facts(&mut report));
-    Ok(Results { report, observed })
+impl<'a, 'py> Request<'a, 'py> {
+    /// Returns the run of every row of a scenario with its own settings.
+    fn plain(scenario: &'a Bound<'py, PyAny>) -> Self {
+        Self {
+            scenario,
+            settings: None,
+            grid: None,
+            row: None,
+            seeds: None,
+            seed: 1,
+            is_explained: false,
+            is_observed: false,
+            progress: None,
+        }
+    }
+
+    fn run(&self) -> PyResult<Results> {
+        let py = self.scenario.py();
+        let scenario = Scenario::from_argument(self.scenario)?;
+        let axes = axes(self.grid)?;
+        let experiment = scenario.prepared(py, self.settings, self.row, self.seeds, &axes)?;
+        let (explain, observe) = (self.is_explained, self.is_observed);
+        let seed = self.seed;
+        let ran = work(py, self.progress, |control| {
+            let rows = experiment.rows.len() as f64;
+            let done = std::sync::Mutex::new(vec![0.0; experiment.rows.len()]);
+            let advance = |place: usize, share: f64| {
+                let mut done = done.lock().unwrap_or_else(|error| error.into_inner());
+                done[place] = share;
+                let _ = control.advance(done.iter().sum::<f64>() / rows);
+            };
+            let is_over = || control.is_over();
+            let options = RunOptions {
+                explain,
+                observe,
+                progress: &advance,
+                cancel: Some(&is_over),
+                ..RunOptions::plain(seed)
+            };
+            fullpipe_lab::run(&experiment, &options)
+        })?;
+        let mut report = ran.map_err(|error| errors::run(py, &error))?;
+        let observed = observe.then(|| py.detach(|| facts(&mut report)));
+        Ok(Results { report, observed })
+    }
 }
 
 /// Runs every row of a scenario, without explanations.
@@ -76,22 +105,23 @@ fn run_experiment(
 #[pyo3(signature = (scenario, settings=None, seeds=None, *, row=None, seed=1, observe=false, progress=None))]
 pub fn run(
     scenario: &Bound<'_, PyAny>,
-    settings: Option<&Bound<'_, PyDict>>,
+    settings: Option<&Bound<'_, PyMapping>>,
     seeds: Option<u32>,
     row: Option<&str>,
     seed: u64,
     observe: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let py = scenario.py();
-    let scenario = Scenario::from_argument(scenario)?;
-    let experiment = scenario.prepared(py, settings, row, seeds, &[])?;
-    let options = RunKind {
+    let request = Request {
+        settings,
+        row,
+        seeds,
         seed,
-        is_explained: false,
         is_observed: observe,
+        progress,
+        ..Request::plain(scenario)
     };
-    run_experiment(py, &experiment, &options, progress)
+    request.run()
 }
 
 /// Runs every row and finds its limit, the setting to change and the result of the change.
@@ -101,21 +131,22 @@ pub fn run(
 #[pyo3(signature = (scenario, settings=None, *, row=None, seed=1, observe=false, progress=None))]
 pub fn explain(
     scenario: &Bound<'_, PyAny>,
-    settings: Option<&Bound<'_, PyDict>>,
+    settings: Option<&Bound<'_, PyMapping>>,
     row: Option<&str>,
     seed: u64,
     observe: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let py = scenario.py();
-    let scenario = Scenario::from_argument(scenario)?;
-    let experiment = scenario.prepared(py, settings, row, None, &[])?;
-    let options = RunKind {
+    let request = Request {
+        settings,
+        row,
         seed,
         is_explained: true,
         is_observed: observe,
+        progress,
+        ..Request::plain(scenario)
     };
-    run_experiment(py, &experiment, &options, progress)
+    request.run()
 }
 
 /// Runs every row with every combination of the values of a grid.
@@ -129,48 +160,54 @@ pub fn explain(
 #[allow(clippy::too_many_arguments)]
 pub fn sweep(
     scenario: &Bound<'_, PyAny>,
-    grid: &Bound<'_, PyDict>,
-    settings: Option<&Bound<'_, PyDict>>,
+    grid: &Bound<'_, PyMapping>,
+    settings: Option<&Bound<'_, PyMapping>>,
     seeds: Option<u32>,
     row: Option<&str>,
     seed: u64,
     explain: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
-    let py = scenario.py();
-    let scenario = Scenario::from_argument(scenario)?;
-    let axes = grid.iter().map(|(name, values)| axis(&name, &values));
-    let axes = axes.collect::<PyResult<Vec<_>>>()?;
-    let experiment = scenario.prepared(py, settings, row, seeds, &axes)?;
-    let options = RunKind {
+    let request = Request {
+        settings,
+        grid: Some(grid),
+        row,
+        seeds,
         seed,
         is_explained: explain,
-        is_observed: false,
+        progress,
+        ..Request::plain(scenario)
     };
-    run_experiment(py, &experiment, &options, progress)
+    request.run()
 }
 
 /// Returns the values of each setting of a grid as texts, in order. A text such as "4K..1M*2" becomes
 /// its values.
 #[pyfunction]
-pub fn grid_values(grid: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Vec<String>)>> {
-    let axes = grid.iter().map(|(name, values)| axis(&name, &values));
-    axes.map(|axis| axis.map(|axis| (axis.path, axis.values)))
-        .collect()
+pub fn grid_values(grid: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Vec<String>)>> {
+    let axes = axes(Some(grid))?.into_iter();
+    Ok(axes.map(|axis| (axis.path, axis.values)).collect())
 }
 
-fn axis(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
-    let py = name.py();
-    let path: String = name.extract()?;
+fn axes(grid: Option<&Bound<'_, PyMapping>>) -> PyResult<Vec<Axis>> {
+    let axes = pairs(grid, axis)?;
+    Ok(axes.into_iter().map(|(_, axis)| axis).collect())
+}
+
+fn axis(path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
+    let py = values.py();
     if values.is_instance_of::<PyString>() {
-        let parsed = Axis::parse(&path, &values.extract::<String>()?);
-        return parsed.map_err(|error| errors::setting(py, &path, error));
+        let parsed = Axis::parse(path, &values.extract::<String>()?);
+        return parsed.map_err(|error| errors::setting(py, path, error));
     }
     let values = values.try_iter()?.map(|value| value_text(&value?));
     let values = values.collect::<PyResult<Vec<_>>>()?;
     match values.is_empty() {
-        true => Err(errors::setting(py, &path, "give at least one value")),
-        false => Ok(Axis { path, values }),
+        true => Err(errors::setting(py, path, "give at least one value")),
+        false => Ok(Axis {
+            path: path.to_string(),
+            values,
+        }),
     }
 }
 
@@ -185,52 +222,65 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// One record a row: settings, results, limits; the columns of `fullpipe lab run --output`.
+    /// One record a row: row_number, then settings, results, limits; the columns of
+    /// `fullpipe lab run --output`.
     #[getter]
-    fn rows(&self) -> PyResult<Table> {
-        Table::of(Records::of(&self.report))
+    fn rows(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || {
+            let mut records = Records::of(&self.report);
+            let numbers = (1..).map(Some).take(records.count).collect();
+            let column = Column {
+                name: "row_number".to_string(),
+                values: Values::Whole(numbers),
+            };
+            records.columns.insert(0, column);
+            records
+        })
     }
 
     /// One record a connection: flow, connection, goodput_mbps.
     #[getter]
-    fn connections(&self) -> PyResult<Table> {
-        Table::of(Records::connections(&self.report))
+    fn connections(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || Records::connections(&self.report))
     }
 
     /// One record a limit of an end of a row: seconds, share, payload_bytes.
     #[getter]
-    fn accounts(&self) -> PyResult<Table> {
-        Table::of(Records::accounts(&self.report))
+    fn accounts(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || Records::accounts(&self.report))
     }
 
     /// One record an explained row: limit, knob, present and needed value, predicted goodput.
     #[getter]
-    fn verdicts(&self) -> PyResult<Table> {
-        Table::of(Records::verdicts(&self.report))
+    fn verdicts(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || Records::verdicts(&self.report))
     }
 
     /// One record a change that was tried for an explanation: lever, changes, gain_share.
     #[getter]
-    fn levers(&self) -> PyResult<Table> {
-        Table::of(Records::levers(&self.report))
+    fn levers(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || Records::levers(&self.report))
     }
 
     /// One record a segment that an end sent or received (observe=True).
     #[getter]
     fn segments(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::of(Records::segments(self.observed(py)?))
+        let run = self.observed(py)?;
+        Table::made(py, || Records::segments(run))
     }
 
     /// One record a value of a series: windows in bytes, times in microseconds (observe=True).
     #[getter]
     fn series(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::of(Records::series(self.observed(py)?))
+        let run = self.observed(py)?;
+        Table::made(py, || Records::series(run))
     }
 
     /// One record an episode of recovery or congestion control (observe=True).
     #[getter]
     fn episodes(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::of(Records::episodes(self.observed(py)?))
+        let run = self.observed(py)?;
+        Table::made(py, || Records::episodes(run))
     }
 
     /// The table of `fullpipe lab run`, as text.

@@ -8,7 +8,7 @@ use fullpipe_lab::{
     Axis, Experiment, HostRole, TrialEnd, TrialPlan,
     catalogue::{self, ExperimentFile},
 };
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{prelude::*, types::PyMapping};
 
 use crate::{
     answer::{Answer, AnswerOptions},
@@ -68,7 +68,7 @@ impl Scenario {
     pub fn prepared(
         &self,
         py: Python<'_>,
-        settings: Option<&Bound<'_, PyDict>>,
+        settings: Option<&Bound<'_, PyMapping>>,
         row: Option<&str>,
         seeds: Option<u32>,
         axes: &[Axis],
@@ -149,7 +149,7 @@ impl Scenario {
         loss: Option<&Bound<'_, PyAny>>,
         preset: &str,
         direction: &str,
-        settings: Option<&Bound<'_, PyDict>>,
+        settings: Option<&Bound<'_, PyMapping>>,
         queue: Option<String>,
         congestion: Option<String>,
         size_bytes: Option<u64>,

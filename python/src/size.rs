@@ -4,7 +4,10 @@
 
 use fullpipe::presets::{PRESETS, find};
 use fullpipe_lab::{Records, Size, SizeRequest, SizedPath, layout::Layout, size_text};
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyMapping},
+};
 
 use crate::{arguments, errors, scenario::Scenario, table::Table, work::work};
 
@@ -35,7 +38,7 @@ pub fn size(
     loss: Option<&Bound<'_, PyAny>>,
     preset: &str,
     memory: Option<u64>,
-    settings: Option<&Bound<'_, PyDict>>,
+    settings: Option<&Bound<'_, PyMapping>>,
     low_water: u32,
     share: f64,
     seed: u64,
@@ -96,14 +99,14 @@ pub fn size(
 impl Sizes {
     /// One record a knob and direction: the smallest sufficient value, bytes, goodput_mbps.
     #[getter]
-    fn knobs(&self) -> PyResult<Table> {
-        Table::of(Records::sizes(&self.0))
+    fn knobs(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || Records::sizes(&self.0))
     }
 
     /// One record a value that was tried: bytes, goodput_mbps, of_path_share, limit.
     #[getter]
-    fn curves(&self) -> PyResult<Table> {
-        Table::of(Records::size_curves(&self.0))
+    fn curves(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || Records::size_curves(&self.0))
     }
 
     /// Bandwidth-delay product in bytes.

@@ -35,8 +35,13 @@ fn failed(error: impl std::fmt::Display) -> PyErr {
 }
 
 impl Table {
+    /// Converts the records that `make` returns, without the GIL.
+    pub fn made(py: Python<'_>, make: impl FnOnce() -> Records + Send) -> PyResult<Self> {
+        py.detach(|| Self::of(make()))
+    }
+
     /// Converts `records`.
-    pub fn of(records: Records) -> PyResult<Self> {
+    fn of(records: Records) -> PyResult<Self> {
         let mut fields = Vec::with_capacity(records.columns.len());
         let mut arrays = Vec::with_capacity(records.columns.len());
         for column in records.columns {

@@ -4,15 +4,15 @@
 
 use fullpipe_captures::{Capture, accounts, connection_tables, connections, run_facts};
 use fullpipe_diagnose::{
-    capture::CaptureWarning,
+    capture::{CaptureWarning, EndedFlow},
     facts::{Run, captured_ends},
+    observe::{ObservedConnection, SegmentLog},
 };
 use fullpipe_lab::{Column, Records, Values, layout::Layout, of_explanations, verdict_text};
 use pyo3::prelude::*;
 
 use crate::{
     answer::{Answer, AnswerOptions},
-    errors,
     page::page,
     scenario::Scenario,
     table::Table,
@@ -61,20 +61,24 @@ pub fn why(
 }
 
 impl Why {
-    /// Returns one of the tables of the connection whose whole result was kept.
-    fn table_of_one(&self, py: Python<'_>, wanted: &str) -> PyResult<Table> {
+    /// Returns the connection whose whole result was kept, and its segments.
+    fn one(&self, py: Python<'_>) -> PyResult<(&EndedFlow<ObservedConnection>, &SegmentLog)> {
         let one = self.0.connections.full().zip(self.0.connections.log());
-        let (flow, log) = one.ok_or_else(|| self.0.not_one(py))?;
-        let tables = connection_tables(log, &flow.outcome);
-        let found = tables.into_iter().find(|(name, _)| *name == wanted);
-        let (_, records) = found.ok_or_else(|| errors::setting(py, wanted, "no such table"))?;
-        Table::of(records)
+        one.ok_or_else(|| self.0.not_one(py))
+    }
+
+    /// Returns one of segments, limits and episodes of the connection whose whole result was kept.
+    fn table_of_one(&self, py: Python<'_>, wanted: fn([Records; 3]) -> Records) -> PyResult<Table> {
+        let (flow, log) = self.one(py)?;
+        Table::made(py, || {
+            let tables = connection_tables(log, &flow.outcome);
+            wanted(tables.map(|(_, records)| records))
+        })
     }
 
     /// Returns the connection whose whole result was kept, as the run of an experiment.
     fn run(&self, py: Python<'_>) -> PyResult<Run> {
-        let one = self.0.connections.full().zip(self.0.connections.log());
-        let (flow, log) = one.ok_or_else(|| self.0.not_one(py))?;
+        let (flow, log) = self.one(py)?;
         let name = &self.0.captures[self.0.connections.full_capture()].name;
         let ends = match self.0.connections.merged() {
             Some((_, Ok(merged))) => merged.ends(),
@@ -94,87 +98,56 @@ impl Why {
 impl Why {
     /// One record a capture: packets, bytes, times, is_partial (0 or 1), warnings.
     #[getter]
-    fn captures(&self) -> PyResult<Table> {
-        let all = &self.0.captures;
-        let text = |name: &str, of: fn(&Capture) -> String| Column {
-            name: name.to_string(),
-            values: Values::Text(all.iter().map(of).collect()),
-        };
-        let whole = |name: &str, of: fn(&Capture) -> u64| Column {
-            name: name.to_string(),
-            values: Values::Whole(all.iter().map(|one| Some(of(one))).collect()),
-        };
-        let decimal = |name: &str, of: fn(&Capture) -> f64| Column {
-            name: name.to_string(),
-            values: Values::Decimal(all.iter().map(|one| Some(of(one))).collect()),
-        };
-        Table::of(Records {
-            columns: vec![
-                text("file", |one| one.name.clone()),
-                whole("packets", |one| one.counters.frames),
-                whole("bytes", |one| one.counters.bytes),
-                whole("captured_bytes", |one| one.counters.captured_bytes),
-                whole("tcp_segments", |one| one.counters.segments),
-                whole("not_tcp", |one| one.counters.not_tcp),
-                decimal("began_s", |one| one.counters.began_ns as f64 / 1e9),
-                decimal("ended_s", |one| one.counters.ended_ns as f64 / 1e9),
-                whole("is_partial", |one| {
-                    one.warnings.iter().any(CaptureWarning::is_partial).into()
-                }),
-                text("warnings", |one| {
-                    let warnings = one.warnings.iter().map(ToString::to_string);
-                    warnings.collect::<Vec<_>>().join("; ")
-                }),
-            ],
-            count: all.len(),
-        })
+    fn captures(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || captures(&self.0.captures))
     }
 
     /// One record a connection, the one with the most lost time first; the columns of
     /// `fullpipe why --csv`.
     #[getter]
-    fn connections(&self) -> PyResult<Table> {
-        Table::of(connections(&self.0.captures, &self.0.rows))
+    fn connections(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || connections(&self.0.captures, &self.0.rows))
     }
 
     /// One record a limit of a connection: seconds, share of the lifetime, payload_bytes.
     #[getter]
-    fn accounts(&self) -> PyResult<Table> {
-        Table::of(accounts(&self.0.captures, &self.0.rows))
+    fn accounts(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::made(py, || accounts(&self.0.captures, &self.0.rows))
     }
 
     /// One record a segment of the connection.
     #[getter]
     fn segments(&self, py: Python<'_>) -> PyResult<Table> {
-        self.table_of_one(py, "segments")
+        self.table_of_one(py, |[segments, _, _]| segments)
     }
 
     /// One record a period with one limit of the connection: at_ns, until_ns, limit, confidence.
     #[getter]
     fn limits(&self, py: Python<'_>) -> PyResult<Table> {
-        self.table_of_one(py, "limits")
+        self.table_of_one(py, |[_, limits, _]| limits)
     }
 
     /// One record an episode of the connection, such as a recovery: at_ns, until_ns, count.
     #[getter]
     fn episodes(&self, py: Python<'_>) -> PyResult<Table> {
-        self.table_of_one(py, "episodes")
+        self.table_of_one(py, |[_, _, episodes]| episodes)
     }
 
     /// One record a value of a series of the connection.
     #[getter]
     fn series(&self, py: Python<'_>) -> PyResult<Table> {
-        Table::of(Records::series(&self.run(py)?))
+        let run = self.run(py)?;
+        Table::made(py, || Records::series(&run))
     }
 
     /// One record if the connection has an explanation: limit, knob, present and needed value.
     #[getter]
-    fn verdicts(&self) -> PyResult<Table> {
+    fn verdicts(&self, py: Python<'_>) -> PyResult<Table> {
         let one = self.0.connections.full().and_then(|flow| {
             let explained = self.0.twin.as_ref()?.explained()?;
             Some((flow.number, self.title(), explained))
         });
-        Table::of(of_explanations(one))
+        Table::made(py, || of_explanations(one))
     }
 
     /// The verdict of the connection as text, or the reason for which there is none.
@@ -224,7 +197,7 @@ impl Why {
 
     /// Returns the connections as HTML, for notebooks.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
-        self.connections()?.to_html(py)
+        self.connections(py)?.to_html(py)
     }
 
     fn __repr__(&self) -> String {
@@ -242,5 +215,41 @@ impl Why {
             .map_or_else(String::new, |row| {
                 format!("{} to {}", row.sender, row.receiver)
             })
+    }
+}
+
+/// Returns a record for each capture.
+fn captures(all: &[Capture]) -> Records {
+    let text = |name: &str, of: fn(&Capture) -> String| Column {
+        name: name.to_string(),
+        values: Values::Text(all.iter().map(of).collect()),
+    };
+    let whole = |name: &str, of: fn(&Capture) -> u64| Column {
+        name: name.to_string(),
+        values: Values::Whole(all.iter().map(|one| Some(of(one))).collect()),
+    };
+    let decimal = |name: &str, of: fn(&Capture) -> f64| Column {
+        name: name.to_string(),
+        values: Values::Decimal(all.iter().map(|one| Some(of(one))).collect()),
+    };
+    Records {
+        columns: vec![
+            text("file", |one| one.name.clone()),
+            whole("packets", |one| one.counters.frames),
+            whole("bytes", |one| one.counters.bytes),
+            whole("captured_bytes", |one| one.counters.captured_bytes),
+            whole("tcp_segments", |one| one.counters.segments),
+            whole("not_tcp", |one| one.counters.not_tcp),
+            decimal("began_s", |one| one.counters.began_ns as f64 / 1e9),
+            decimal("ended_s", |one| one.counters.ended_ns as f64 / 1e9),
+            whole("is_partial", |one| {
+                one.warnings.iter().any(CaptureWarning::is_partial).into()
+            }),
+            text("warnings", |one| {
+                let warnings = one.warnings.iter().map(ToString::to_string);
+                warnings.collect::<Vec<_>>().join("; ")
+            }),
+        ],
+        count: all.len(),
     }
 }

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import threading
 import time
+import types
+from typing import Callable
 
 import pyarrow
 import pytest
 
 import fullpipe
+
+CAPTURE = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / "examples"
+    / "captures"
+    / "send-buffer.pcap.gz"
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +54,20 @@ def test_a_sweep_has_a_column_for_each_setting(scenario: fullpipe.Scenario) -> N
     assert rows.num_rows == 6
     assert rows["host.tcp.send_buffer"].to_pylist() == [8192] * 2 + [16384] * 2 + [32768] * 2
     assert rows["link.delay_us"].to_pylist() == [5_000.0, 10_000.0] * 3
+    # Any mapping is a grid, not only a dictionary.
+    same = fullpipe.sweep(scenario, types.MappingProxyType(grid))
+    assert pyarrow.table(same.rows) == rows
+    assert fullpipe.grid_values(types.MappingProxyType({"link.mtu": [1500]})) == [
+        ("link.mtu", ["1500"])
+    ]
+
+
+def test_row_number_joins_the_tables_of_a_sweep(scenario: fullpipe.Scenario) -> None:
+    results = fullpipe.sweep(scenario, {"link.delay": ["5ms", "10ms"]}, explain=True)
+    numbers = results.rows.column("row_number")
+    assert numbers == [1, 2] == results.verdicts.column("row_number")
+    for table in (results.connections, results.accounts, results.levers):
+        assert set(table.column("row_number")) == {1, 2}
 
 
 def test_an_explanation_names_limit_and_needed_value(scenario: fullpipe.Scenario) -> None:
@@ -106,18 +130,25 @@ def test_progress_is_reported_and_its_exception_ends_the_run(
         fullpipe.explain("linux-buffers-a", progress=refuse)
 
 
-def test_ctrl_c_ends_a_long_run_and_a_long_search() -> None:
-    for work in (
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: fullpipe.why(CAPTURE),
         lambda: fullpipe.explain("linux-buffers-a"),
+        lambda: fullpipe.sweep("linux-buffers-a", {"link.delay": "1ms..1000ms+1ms"}),
+        lambda: fullpipe.run("linux-buffers-a", seeds=10_000),
         lambda: fullpipe.size(rate="10gbit", rtt="20ms", loss="1%"),
-    ):
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        began = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            work()
-        timer.join()
-        assert time.monotonic() - began < 60
+    ],
+    ids=["why", "explain", "sweep", "run", "size"],
+)
+def test_ctrl_c_ends_long_work(work: Callable[[], object]) -> None:
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    timer.join()
+    assert time.monotonic() - began < 60
 
 
 def test_other_threads_run_during_the_work(scenario: fullpipe.Scenario) -> None:
