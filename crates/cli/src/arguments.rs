@@ -5,6 +5,7 @@
 
 mod advice;
 mod fail_on;
+mod fleet;
 mod forward;
 mod iperf;
 mod lab;
@@ -32,6 +33,7 @@ pub use advice::{
     Bytes, LabAdviseArguments, LabExplainArguments, SizeArguments, TryArguments, TryDirection,
 };
 pub use fail_on::FailOn;
+pub use fleet::FleetArguments;
 pub use forward::ForwardArguments;
 pub use iperf::{IperfArguments, NetworkDevice};
 pub use lab::{
@@ -60,7 +62,8 @@ pub use why::{ConnectionCondition, WhyArguments};
         fullpipe iperf -s             a server for iperf 2\n  \
         fullpipe link --help          delay and loss between two TAP devices\n  \
         fullpipe forward --help       the flows of a TUN device through a proxy\n  \
-        fullpipe watch                what limits each connection of this host"
+        fullpipe watch                what limits each connection of this host\n  \
+        fullpipe fleet report dataset what costs most in many captures"
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -82,6 +85,7 @@ pub enum Command {
     Link(LinkArguments),
     Forward(Box<ForwardArguments>),
     Watch(Box<WatchArguments>),
+    Fleet(FleetArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }

@@ -10,6 +10,7 @@ mod experiments;
 mod explain;
 mod failure;
 mod files;
+mod fleet;
 mod footprint;
 mod forward;
 mod generate;
@@ -54,6 +55,7 @@ fn run(command: Command, terminal: &Terminal) -> Result<(), Failure> {
         Command::Iperf(arguments) => iperf::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Forward(arguments) => forward::run(&arguments, terminal),
+        Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Watch(arguments) => watch::run(&arguments, terminal),
         Command::Why(arguments) => why::run(&arguments, terminal),
         Command::Completions(arguments) => generate::completions(&arguments),

@@ -6,6 +6,7 @@
 
 mod checkout;
 mod files;
+mod fleet;
 mod iperf;
 mod merges;
 mod mistakes;
