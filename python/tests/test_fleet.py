@@ -18,7 +18,6 @@ import pytest
 import fullpipe
 from fullpipe import fleet
 from fullpipe.fleet import many
-from fullpipe.fleet.__main__ import main
 from fullpipe.fleet.tasks import CaptureTask
 
 CAPTURE = (
@@ -236,19 +235,17 @@ def test_a_sweep_in_parts_has_the_rows_of_a_whole_sweep(tmp_path: pathlib.Path) 
         assert fleet.sweep_many(scenario, grid, out, batch=batch).done == 0
 
 
-def test_a_report_sums_up_a_dataset(
-    captures: pathlib.Path, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sources = [str(captures / "whole-0.pcap.gz"), str(captures / "empty.pcap")]
-    out, page = str(tmp_path / "out"), str(tmp_path / "page")
-    assert main(["why", *sources, "--out", out, "--explain", "1"]) == 1
-    assert main(["report", out, "--before", out, "--out", page]) == 0
-    assert "2 captures: 2 done, 0 kept, 1 errors" in capsys.readouterr().out
-    (change,) = table(tmp_path / "page", "changes.parquet").to_pylist()
-    assert change["knob"] == "SO_SNDBUF" and change["median_times_as_fast"] > 5
-    limits = table(tmp_path / "page", "by_limit.parquet").to_pylist()
-    assert limits[0]["limit"] == "send_buffer"
-    text = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
-    assert "SO_SNDBUF" in text and "empty.pcap" in text and "Before" in text
-    with pytest.raises(fullpipe.CaptureError):
-        fleet.report(tmp_path / "nothing")
+def test_world_joins_rows_and_verdicts_of_a_sweep(tmp_path: pathlib.Path) -> None:
+    scenario = fullpipe.Scenario.transfer("20mbit", "10ms", duration=0.3)
+    grid = {"host.tcp.send_buffer": ["8K", "16K", "32K"]}
+    worlds = []
+    for batch in (1, 3):
+        out = tmp_path / str(batch)
+        assert fleet.sweep_many(scenario, grid, out, batch=batch, explain=True).errors == 0
+        rows = {row["world"]: row for row in table(out, "rows").to_pylist()}
+        verdicts = {row["world"]: row for row in table(out, "verdicts").to_pylist()}
+        assert len(rows) == 3 and rows.keys() == verdicts.keys()
+        for world, row in rows.items():
+            assert row["host.tcp.send_buffer"] in verdicts[world]["row"]
+        worlds.append(rows.keys())
+    assert worlds[0] == worlds[1]

@@ -1,39 +1,80 @@
-"""The command `fullpipe-fleet`."""
+"""The command `fullpipe fleet`, which runs `python3 -m fullpipe.fleet`."""
 
 from __future__ import annotations
 
 import argparse
+import posixpath
 import sys
 from typing import List, Optional
 
 import fullpipe
 
 from . import report, why_many
+from .report import PAGE
+
+EXAMPLES = """examples:
+  fullpipe fleet why 'captures/*.pcap.gz' --out dataset --workers 8 --explain 1
+  fullpipe fleet report dataset
+  fullpipe fleet report dataset --before dataset-of-last-week --out report
+  fullpipe fleet report 's3://bucket/dataset?region=eu-west-1' --pages 0
+
+A dataset is a folder or a URI of pyarrow.fs. `fullpipe fleet COMMAND --help` lists the flags."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fullpipe fleet",
+        description="Analyse many captures, and report what costs most.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    why = commands.add_parser(
+        "why",
+        help="analyse captures into a dataset",
+        epilog="example: fullpipe fleet why 's3://bucket/captures/**/*.pcap.gz' --out dataset --explain 1",
+    )
+    why.add_argument("source", nargs="+", help="captures, or one pattern of paths or URIs")
+    why.add_argument("--out", required=True, help="folder or URI of the dataset")
+    why.add_argument("--workers", type=int, default=1, help="processes (default: 1)")
+    why.add_argument("--ray", action="store_true", help="use the Ray cluster")
+    why.add_argument(
+        "--explain",
+        type=int,
+        default=0,
+        metavar="N",
+        help="connections of each capture that get a verdict (default: 0)",
+    )
+    why.add_argument("--filter", help="connections to read, in tcpdump's words")
+    show = commands.add_parser(
+        "report",
+        help="write the page about a dataset, its tables and the pages of outliers",
+        epilog="example: fullpipe fleet report dataset --before dataset-of-last-week --out report",
+    )
+    show.add_argument("dataset", help="folder or URI of the dataset")
+    show.add_argument("--before", help="an earlier dataset to compare with")
+    show.add_argument(
+        "--out",
+        default="report",
+        help="folder or URI for the page and its tables (default: report)",
+    )
+    show.add_argument(
+        "--pages",
+        type=int,
+        default=20,
+        metavar="N",
+        help="most pages of outliers; their captures are read again (default: 20)",
+    )
+    return parser
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command. Returns 0, 1 for captures with errors, 2 for a wrong argument."""
-    parser = argparse.ArgumentParser(
-        prog="fullpipe-fleet",
-        description="Analyse many captures, and sum up what costs most.",
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    why = commands.add_parser("why", help="analyse captures into a dataset")
-    why.add_argument("source", nargs="+", help="captures, or one glob pattern")
-    why.add_argument("--out", required=True, help="folder or URI of the dataset")
-    why.add_argument("--workers", type=int, default=1, help="processes")
-    why.add_argument("--ray", action="store_true", help="use the Ray cluster")
-    why.add_argument("--explain", type=int, default=0, help="verdicts of each capture")
-    why.add_argument("--filter", help="connections to read, in tcpdump's words")
-    show = commands.add_parser("report", help="write the page about a dataset")
-    show.add_argument("dataset", help="folder of the dataset")
-    show.add_argument("--before", help="an earlier dataset to compare with")
-    show.add_argument("--out", required=True, help="folder for the page and its tables")
-    given = parser.parse_args(arguments)
+    given = _parser().parse_args(arguments)
     try:
         if given.command == "report":
-            report(given.dataset, before=given.before, out=given.out)
-            print(f"{given.out}/report.html")
+            report(given.dataset, before=given.before, out=given.out, pages=given.pages)
+            print(posixpath.join(given.out, PAGE))
             return 0
         source = given.source[0] if len(given.source) == 1 else given.source
         outcome = why_many(
@@ -44,8 +85,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             workers=given.workers,
             ray=given.ray,
         )
-    except fullpipe.FullpipeError as error:
-        print(f"fullpipe-fleet: {error}", file=sys.stderr)
+    except (fullpipe.FullpipeError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
     print(f"{outcome.tasks} captures: {outcome.done} done, {outcome.kept} kept, {outcome.errors} errors")
     return 1 if outcome.errors else 0

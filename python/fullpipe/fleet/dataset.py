@@ -17,7 +17,8 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 
-from .tasks import Tables, Task, filesystem_of
+from .sources import filesystem_of
+from .tasks import Tables, Task
 
 MANIFEST = "manifest"
 ERRORS = "errors"
@@ -76,6 +77,15 @@ class Dataset:
                     continue  # The machine stopped during the write: the task is done again.
                 entries[entry["key"]] = entry
         return entries
+
+    def entry(self, key: str) -> Optional[Dict[str, Any]]:
+        """Returns the entry of one finished task; None without one."""
+        try:
+            with self._filesystem.open_input_stream(self._path(MANIFEST, f"{key}.json")) as stream:
+                found: Dict[str, Any] = json.loads(stream.read())
+        except (OSError, ValueError):
+            return None
+        return found
 
     def store(self, task: Task, tables: Tables, error: Optional[str]) -> None:
         """Writes the parts of a task, then its entry."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import concurrent.futures.process
-import glob
 import multiprocessing
 import os
 import threading
@@ -20,7 +19,8 @@ import fullpipe
 from fullpipe.progress import Progress, reporter
 
 from .dataset import Dataset, Outcome
-from .tasks import CaptureTask, Task, WorldsTask, absolute, filesystem_of, run_task
+from .sources import absolute, expand, filesystem_of
+from .tasks import CaptureTask, Task, WorldsTask, run_task
 
 # Times that a task may lose its worker.
 ATTEMPTS = 3
@@ -51,14 +51,14 @@ def why_many(
 ) -> Outcome:
     """Analyses captures and writes the tables captures, connections, accounts, verdicts, errors.
 
-    sources: a glob pattern, or paths and URIs of pyarrow.fs. out: folder or URI of the dataset.
+    sources: a pattern of paths or URIs of pyarrow.fs, or a list of paths and URIs. out: folder or URI of the dataset.
     rows: most connections of a capture. explain: number of connections of each capture, those
     with the most lost time, that get a verdict. workers: processes; 1 uses this one. ray: use the
     Ray cluster in place of processes. progress: True for a tqdm bar, or a function of the share.
     """
     options = (("explain", explain), ("filter", filter), ("preset", preset), ("rows", rows))
     tasks: List[Task] = []
-    for source in _sources(sources):
+    for source in expand(sources):
         filesystem, path = filesystem_of(source)
         info = filesystem.get_file_info(path)
         is_file = info.type == pyarrow.fs.FileType.File
@@ -115,23 +115,6 @@ def _parts(axes: List[Tuple[str, List[str]]], batch: int) -> List[Part]:
         parts = [((name, chunk), *part) for chunk in chunks for part in parts]
         room = room // len(values)
     return parts
-
-
-def _sources(
-    sources: Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]],
-) -> List[str]:
-    """Returns the absolute names of the captures, each once, in a fixed order."""
-    if not isinstance(sources, (str, os.PathLike)):
-        return sorted({absolute(source) for source in sources})
-    pattern = os.fspath(sources)
-    is_pattern = "://" not in pattern and glob.has_magic(pattern)
-    if not is_pattern or os.path.exists(pattern):
-        return [absolute(pattern)]
-    names = [name for name in glob.glob(pattern, recursive=True) if not os.path.isdir(name)]
-    if not names:
-        fix = "no file matches this pattern"
-        raise fullpipe.SettingError(f"{pattern}: {fix}", setting="sources", fix=fix)
-    return sorted(absolute(name) for name in names)
 
 
 def _run(

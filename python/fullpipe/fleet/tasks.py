@@ -9,21 +9,19 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import pyarrow
-import pyarrow.fs
 
 import fullpipe
+
+from .sources import local
 
 Tables = Dict[str, pyarrow.Table]
 Options = Mapping[str, Any]
 
 # Version of the tables. Parts of another version are made again.
-VERSION = 1
+VERSION = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,15 +51,8 @@ class CaptureTask:
 
     def run(self) -> Tables:
         """Reads the capture and returns its tables."""
-        filesystem, path = filesystem_of(self.source)
-        if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
+        with local(self.source) as path:
             return self._tables(path)
-        # A file in an object store is copied first, because a capture is read in one pass from disk.
-        with tempfile.TemporaryDirectory() as folder:
-            local = os.path.join(folder, os.path.basename(path))
-            with filesystem.open_input_stream(path) as remote, open(local, "wb") as copy:
-                shutil.copyfileobj(remote, copy, 1 << 20)
-            return self._tables(local)
 
     def _tables(self, path: str) -> Tables:
         options = dict(self.options)
@@ -131,14 +122,25 @@ class WorldsTask:
         names = rows.column_names
         first, last = names.index("row") + 1, names.index("seed")
         points = [_point(number, grid) for number in range(rows.num_rows)]
+        labels = rows["row"].to_pylist()
+        worlds = [self._world(label, point) for label, point in zip(labels, points)]
         settings = {name: [point[name] for point in points] for name in grid}
-        columns = {name: rows[name] for name in names[:first]}
+        columns = {"world": pyarrow.array(worlds)}
+        columns.update({name: rows[name] for name in names[names.index("row_number") + 1 : first]})
         columns.update({name: pyarrow.array(values) for name, values in settings.items()})
         columns.update({name: rows[name] for name in names[last:]})
         tables = {"rows": pyarrow.table(columns)}
         if options.get("explain"):
-            tables["verdicts"] = pyarrow.table(results.verdicts)
+            verdicts = pyarrow.table(results.verdicts)
+            place = verdicts.column_names.index("row_number")
+            numbers = verdicts["row_number"].to_pylist()
+            joined = pyarrow.array([worlds[number - 1] for number in numbers], pyarrow.string())
+            tables["verdicts"] = verdicts.set_column(place, "world", joined)
         return tables
+
+    def _world(self, label: str, point: Mapping[str, str]) -> str:
+        """Returns the key of a row: the same in every part, however the grid is divided."""
+        return _digest(["world", self.scenario, self.options, label, point])
 
 
 Task = Union[CaptureTask, WorldsTask]
@@ -165,20 +167,6 @@ def _named(table: fullpipe.Table, source: str) -> pyarrow.Table:
     if "file" not in arrow.column_names:
         return arrow.append_column("file", names)
     return arrow.set_column(arrow.column_names.index("file"), "file", names)
-
-
-def absolute(name: Union[str, "os.PathLike[str]"]) -> str:
-    """Returns a name that means the same file in every folder; a URI as it is given."""
-    name = os.fspath(name)
-    return name if "://" in name else os.path.abspath(name)
-
-
-def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
-    """Returns the file system of a path or URI, and the path in it."""
-    if "://" in source:
-        filesystem, path = pyarrow.fs.FileSystem.from_uri(source)
-        return filesystem, path
-    return pyarrow.fs.LocalFileSystem(), os.path.abspath(source)
 
 
 def run_task(task: Task) -> Tuple[Tables, Optional[str]]:

@@ -1,0 +1,81 @@
+"""Pages of single connections, beside the report that links to them.
+
+The capture is read again with the options of the dataset, so it must still be in its place. A
+connection without a page has the reason in its row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from typing import Any, Callable, Dict, List, Tuple
+
+import pyarrow
+
+import fullpipe
+
+from .dataset import Dataset
+from .sources import local
+from .tasks import CaptureTask
+
+# Folder of the pages, beside the report.
+FOLDER = "connections"
+# The tables of the report with connections, those whose pages are made first.
+TABLES = ("outliers", "most_lost")
+
+Write = Callable[[str, bytes], None]
+# Capture and number of a connection.
+Which = Tuple[str, int]
+
+
+def link(
+    dataset: str, sums: Dict[str, pyarrow.Table], count: int, write: Write
+) -> Dict[str, pyarrow.Table]:
+    """Writes the pages of the first `count` connections and returns the tables with links to them.
+
+    The column `page` has the relative link and `no_page` the reason if there is none.
+    """
+    wanted = list(dict.fromkeys(one for name in TABLES for one in _connections(sums[name])))
+    found: Dict[Which, Tuple[str, str]] = {}
+    for which in wanted[:count]:
+        path = _name(which)
+        try:
+            write(path, _page(Dataset(dataset), *which).html.encode())
+            found[which] = (path, "")
+        except (fullpipe.FullpipeError, OSError) as error:
+            found[which] = ("", str(error))
+    linked = dict(sums)
+    for name in TABLES:
+        rows = _connections(sums[name])
+        pairs = [found.get(which, ("", f"only {count} pages were made")) for which in rows]
+        text = pyarrow.string()
+        linked[name] = (
+            sums[name]
+            .append_column("page", pyarrow.array([page for page, _ in pairs], text))
+            .append_column("no_page", pyarrow.array([reason for _, reason in pairs], text))
+        )
+    return linked
+
+
+def _connections(table: pyarrow.Table) -> List[Which]:
+    return list(zip(table["file"].to_pylist(), table["number"].to_pylist()))
+
+
+def _name(which: Which) -> str:
+    """Returns the relative path of a page, which depends on nothing but the connection."""
+    source, number = which
+    digest = hashlib.sha256(source.encode()).hexdigest()[:10]
+    stem = posixpath.basename(source.partition("?")[0]).partition(".")[0]
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in stem)[:40]
+    return posixpath.join(FOLDER, f"{plain}-{digest}-{number}.html")
+
+
+def _page(dataset: Dataset, source: str, number: int) -> fullpipe.Page:
+    """Returns the page of a connection; with its verdict if the dataset has verdicts."""
+    task = CaptureTask(source, 0, 0, ())
+    entry = dataset.entry(task.key)
+    options: Dict[str, Any] = dict(entry["stamp"][-1]) if entry is not None else {}
+    explained = options.pop("explain", 0)
+    with local(source) as path:
+        answer = fullpipe.why(path, flow=number, quick=not explained, **options)
+    return answer.page()

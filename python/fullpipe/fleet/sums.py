@@ -1,0 +1,262 @@
+"""Sums over a dataset of captures, by DuckDB.
+
+Every part of the dataset is read once, from any file system of pyarrow.fs, into a temporary database
+on disk. Every number of the report is a row of a query below.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import posixpath
+import tempfile
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+import pyarrow
+import pyarrow.dataset
+import pyarrow.fs
+
+import fullpipe
+
+from .sources import filesystem_of
+
+# The columns of the dataset that the report reads. A part without a column has nulls there.
+COLUMNS = {
+    "captures": "file:s is_partial:n",
+    "connections": "file:s number:n sender:s receiver:s elapsed_s:d payload_bytes:n goodput_mbps:d "
+    "base_rtt_ms:d retransmitted_segments:n limit:s confidence:s lost_s:d",
+    "accounts": "file:s number:n limit:s seconds:d payload_bytes:n",
+    "verdicts": "file:s number:n limit:s knob:s needed:s predicted_mbps:d predicted_low_mbps:d "
+    "predicted_s:d",
+    "errors": "source:s error:s",
+}
+TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}
+
+# Connections with the names that the sums group by.
+FLOWS = """
+    create table flows as
+    with split as (
+        select *, regexp_replace(sender, ':[0-9]+$', '') as sender_host,
+            regexp_replace(receiver, ':[0-9]+$', '') as receiver_host,
+            least(regexp_extract(sender, '([0-9]+)$', 1)::int,
+                regexp_extract(receiver, '([0-9]+)$', 1)::int) as port
+        from connections
+    )
+    select split.*, s.network as sender_network, r.network as receiver_network,
+        case when v.file is null then 'not explained' when v.knob = '' then 'no setting'
+            else v.knob end as setting
+    from split
+    join networks s on s.host = sender_host
+    join networks r on r.host = receiver_host
+    left join verdicts v on v.file = split.file and v.number = split.number
+"""
+
+# One record for each verdict that names a setting, with what its change saves.
+GAINS = """
+    create table gains as
+    select v.knob as setting, v.needed, f.confidence, f.goodput_mbps,
+        v.predicted_mbps / nullif(f.goodput_mbps, 0) as times_as_fast,
+        greatest(f.elapsed_s - v.predicted_s, 0) as saved_s,
+        greatest(f.elapsed_s - v.predicted_s * v.predicted_mbps
+            / nullif(v.predicted_low_mbps, 0), 0) as saved_least_s
+    from verdicts v join flows f using (file, number)
+    where v.knob <> ''
+"""
+
+# Connections that are much slower than others between the same networks to the same port.
+PEERS = """
+    create table peers as
+    select sender_network, receiver_network, port, count(*) as peers,
+        median(goodput_mbps) as peers_median_mbps, median(payload_bytes) as peers_payload_bytes
+    from flows group by all having count(*) >= 5
+"""
+
+# Sums of times are rounded, because the last digits depend on the order of the addition.
+MEASURES = """round(sum(lost_s), 6) as lost_s,
+    round(sum(lost_s) / nullif(sum(elapsed_s), 0), 6) as lost_share, count(*) as connections,
+    sum(payload_bytes)::bigint as payload_bytes,
+    sum(retransmitted_segments)::bigint as retransmitted_segments"""
+
+
+class Sum(NamedTuple):
+    """A table of the report: its name, title, query, and the columns that name its rows.
+
+    measure: the column that before and after are compared by; empty for no comparison.
+    """
+
+    name: str
+    title: str
+    query: str
+    keys: Tuple[str, ...] = ()
+    measure: str = ""
+
+
+def _by(name: str, title: str, *keys: str, more: str = "") -> Sum:
+    """Returns the sums of the connections by columns of `flows`."""
+    names = ", ".join(f'"{key}"' for key in keys)
+    query = f"select {names}, {MEASURES}{more} from flows group by {names} order by lost_s desc, {names}"
+    return Sum(name, title, query, keys, "lost_s")
+
+
+SUMS: List[Sum] = [
+    Sum(
+        "totals",
+        "Totals",
+        """
+        select (select count(*) from captures) as captures,
+            (select count(*) from captures where is_partial = 1) as partial_captures,
+            (select count(*) from errors) as errors, round(sum(elapsed_s), 6) as elapsed_s,
+            """
+        + MEASURES
+        + """, count(*) filter (setting <> 'not explained') as explained_connections,
+            round(sum(lost_s) filter (setting <> 'not explained'), 6) as explained_lost_s
+        from flows
+        """,
+    ),
+    Sum(
+        "changes",
+        "Changes with the largest predicted gain",
+        """
+        select setting, round(sum(saved_s), 6) as saved_s,
+            round(sum(saved_least_s), 6) as saved_least_s, count(*) as connections,
+            count(*) filter (confidence = 'high' and saved_least_s > 0) as sure_connections,
+            median(times_as_fast) as median_times_as_fast,
+            min(times_as_fast) as least_times_as_fast,
+            arg_max(needed, saved_s) as needed, count(distinct needed) as needed_values
+        from gains group by setting order by saved_s desc, setting limit 10
+        """,
+    ),
+    Sum(
+        "by_limit",
+        "Time and payload by limit",
+        """
+        select "limit", round(sum(seconds), 6) as seconds,
+            round(sum(seconds) / nullif(sum(sum(seconds)) over (), 0), 6) as share,
+            count(*) as connections, sum(payload_bytes)::bigint as payload_bytes
+        from accounts group by "limit" order by seconds desc, "limit"
+        """,
+        ("limit",),
+        "seconds",
+    ),
+    _by(
+        "lost_by_limit",
+        "Lost time by the main limit of connections",
+        "limit",
+        more=", count(*) filter (confidence = 'high') as sure_connections",
+    ),
+    _by("by_setting", "Lost time by setting that a verdict names", "setting"),
+    _by(
+        "by_path",
+        "Lost time by path",
+        "sender_network",
+        "receiver_network",
+        more=", median(base_rtt_ms) as median_base_rtt_ms",
+    ),
+    _by("by_hosts", "Lost time by pair of hosts", "sender_host", "receiver_host"),
+    _by("by_port", "Lost time by port", "port"),
+    Sum(
+        "outliers",
+        "Outliers: connections much slower than others of their path and port",
+        """
+        select file, number, sender, receiver, "limit", goodput_mbps, peers_median_mbps, peers,
+            lost_s, elapsed_s
+        from flows join peers using (sender_network, receiver_network, port)
+        where goodput_mbps < peers_median_mbps / 4 and payload_bytes >= peers_payload_bytes / 4
+        order by lost_s desc, file, number limit 20
+        """,
+    ),
+    Sum(
+        "most_lost",
+        "Connections with the most lost time",
+        """
+        select file, number, sender, receiver, "limit", goodput_mbps, lost_s, elapsed_s
+        from flows order by lost_s desc, file, number limit 20
+        """,
+    ),
+    Sum(
+        "errors",
+        "Captures that could not be analysed",
+        "select source, error from errors order by source",
+    ),
+]
+
+
+def _parts(dataset: str, name: str) -> "pyarrow.dataset.Dataset":
+    """Returns the parts of a table of the dataset, which may be none."""
+    filesystem, root = filesystem_of(dataset)
+    folder = posixpath.join(root, name)
+    selector = pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True)
+    found = filesystem.get_file_info(selector)
+    paths = sorted(info.path for info in found if info.path.endswith(".parquet"))
+    pairs = (column.split(":") for column in COLUMNS[name].split())
+    schema = pyarrow.schema([(column, TYPES[kind]) for column, kind in pairs])
+    if not paths:
+        return pyarrow.dataset.dataset(schema.empty_table())
+    return pyarrow.dataset.dataset(paths, schema=schema, filesystem=filesystem, format="parquet")
+
+
+def network_of(host: str) -> str:
+    """Returns the network of an address: its first 24 bits of IPv4, 48 of IPv6."""
+    address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    bits = 24 if address.version == 4 else 48
+    return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
+
+
+def summaries(dataset: str) -> Dict[str, pyarrow.Table]:
+    """Returns the tables of the report by name."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        connection = duckdb.connect(os.path.join(folder, "sums.duckdb"))
+        try:
+            for name in COLUMNS:
+                connection.register("parts", _parts(dataset, name))
+                connection.execute(f"create table {name} as select * from parts")
+                connection.unregister("parts")
+            _refuse_others(dataset, connection)
+            hosts = connection.sql(
+                "select distinct unnest([regexp_replace(sender, ':[0-9]+$', ''),"
+                " regexp_replace(receiver, ':[0-9]+$', '')]) from connections"
+            ).fetchall()
+            names = [host for (host,) in hosts]
+            networks = [network_of(name) for name in names]
+            text = pyarrow.string()
+            table = {"host": pyarrow.array(names, text), "network": pyarrow.array(networks, text)}
+            connection.register("networks", pyarrow.table(table))
+            for query in (FLOWS, GAINS, PEERS):
+                connection.execute(query)
+            return {one.name: connection.sql(one.query).to_arrow_table() for one in SUMS}
+        finally:
+            connection.close()
+
+
+def _refuse_others(dataset: str, connection: Any) -> None:
+    """Raises CaptureError if the folder has no table of `why_many`."""
+    counts = connection.sql("select (select count(*) from captures) + (select count(*) from errors)")
+    if counts.fetchall() == [(0,)]:
+        fix = "no tables of why_many here"
+        raise fullpipe.CaptureError(f"{dataset}: {fix}", file=dataset, fix=fix)
+
+
+def compared(now: pyarrow.Table, before: pyarrow.Table, one: Sum) -> pyarrow.Table:
+    """Returns a row for each key of either table: connections and measure, before and after."""
+    import duckdb
+
+    connection = duckdb.connect()
+    try:
+        connection.register("a", now)
+        connection.register("b", before)
+        keys = ", ".join(f'"{key}"' for key in one.keys)
+        columns = []
+        for column in (one.measure, "connections"):
+            columns.append(f"coalesce(b.{column}, 0) as before_{column}")
+            columns.append(f"coalesce(a.{column}, 0) as {column}")
+        change = f"round(coalesce(a.{one.measure}, 0) - coalesce(b.{one.measure}, 0), 6)"
+        columns.insert(2, f"{change} as change_s")
+        query = f"""
+            select {keys}, {", ".join(columns)}
+            from a full join b using ({keys}) order by abs(change_s) desc, {keys}
+        """
+        return connection.sql(query).to_arrow_table()
+    finally:
+        connection.close()

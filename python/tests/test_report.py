@@ -1,0 +1,182 @@
+"""The report: sums of a dataset, changes, outliers with pages, before and after."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+from typing import Any, Dict, List
+
+import pyarrow.parquet
+import pytest
+
+import fullpipe
+from fullpipe import fleet
+from fullpipe.fleet.__main__ import main
+from fullpipe.fleet.sums import network_of, summaries
+
+CAPTURE = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / "examples"
+    / "captures"
+    / "send-buffer.pcap.gz"
+)
+
+
+def connection(file: str, sender: str, receiver: str, **more: Any) -> Dict[str, Any]:
+    """Returns a record of the table `connections`: 1 MB in 10 s, of which 4 s are lost time."""
+    common = {
+        "file": file,
+        "number": 1,
+        "sender": sender,
+        "receiver": receiver,
+        "elapsed_s": 10.0,
+        "payload_bytes": 1_000_000,
+        "goodput_mbps": 0.8,
+        "base_rtt_ms": 20.0,
+        "retransmitted_segments": 3,
+        "limit": "send_buffer",
+        "confidence": "high",
+        "lost_s": 4.0,
+    }
+    return {**common, **more}
+
+
+def verdict(file: str, knob: str, needed: str, predicted_s: float) -> Dict[str, Any]:
+    """Returns a record of the table `verdicts` about connection 1 of a file."""
+    return {
+        "file": file,
+        "number": 1,
+        "limit": "send_buffer",
+        "knob": knob,
+        "needed": needed,
+        "predicted_mbps": 8 / predicted_s,
+        "predicted_low_mbps": 4 / predicted_s,
+        "predicted_s": predicted_s,
+    }
+
+
+def write(dataset: pathlib.Path, **tables: List[Dict[str, Any]]) -> str:
+    for name, rows in tables.items():
+        (dataset / name).mkdir(parents=True)
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pylist(rows), dataset / name / "part.parquet"
+        )
+    return str(dataset)
+
+
+@pytest.fixture
+def dataset(tmp_path: pathlib.Path) -> str:
+    """Eight connections on three paths, of which four have a verdict."""
+    connections = [
+        connection(f"{number}.pcap", f"10.0.0.{number}:443", "192.0.2.9:50000") for number in range(5)
+    ]
+    connections += [
+        connection("slow.pcap", "10.0.0.9:443", "192.0.2.9:50001", goodput_mbps=0.1, lost_s=9.0),
+        connection("six.pcap", "[2001:db8:1:2::1]:80", "[2001:db8:2::2]:50000"),
+        connection("unsure.pcap", "10.0.1.1:22", "192.0.2.9:50000", confidence="low"),
+    ]
+    verdicts = [
+        verdict("0.pcap", "SO_SNDBUF", "64K", 4.0),
+        verdict("1.pcap", "SO_SNDBUF", "128K", 2.0),
+        verdict("unsure.pcap", "SO_SNDBUF", "128K", 5.0),
+        verdict("2.pcap", "", "", 10.0),
+    ]
+    captures = [{"file": row["file"], "is_partial": 0} for row in connections]
+    return write(
+        tmp_path / "dataset", captures=captures, connections=connections, verdicts=verdicts
+    )
+
+
+def test_a_change_is_a_setting_whatever_value_a_connection_needs(dataset: str) -> None:
+    (change,) = summaries(dataset)["changes"].to_pylist()
+    assert (change["setting"], change["connections"]) == ("SO_SNDBUF", 3)
+    assert change["saved_s"] == pytest.approx(6 + 8 + 5)
+    # With half of the goodput each takes twice as long.
+    assert change["saved_least_s"] == pytest.approx(2 + 6 + 0)
+    assert change["sure_connections"] == 2
+    assert (change["needed"], change["needed_values"]) == ("128K", 2)
+    assert change["median_times_as_fast"] == pytest.approx(2.5)
+
+
+def test_every_sum_has_all_lost_time(dataset: str) -> None:
+    sums = summaries(dataset)
+    (totals,) = sums["totals"].to_pylist()
+    assert totals["lost_s"] == 7 * 4 + 9 and totals["lost_share"] == pytest.approx(37 / 80)
+    for name in ("lost_by_limit", "by_setting", "by_path", "by_hosts", "by_port"):
+        assert sum(sums[name]["lost_s"].to_pylist()) == totals["lost_s"], name
+        assert sum(sums[name]["connections"].to_pylist()) == 8, name
+    settings = {row["setting"]: row["connections"] for row in sums["by_setting"].to_pylist()}
+    assert settings == {"SO_SNDBUF": 3, "no setting": 1, "not explained": 4}
+    paths = [
+        (row["sender_network"], row["receiver_network"]) for row in sums["by_path"].to_pylist()
+    ]
+    assert paths == [
+        ("10.0.0.0/24", "192.0.2.0/24"),
+        ("10.0.1.0/24", "192.0.2.0/24"),
+        ("2001:db8:1::/48", "2001:db8:2::/48"),
+    ]
+    assert {row["port"] for row in sums["by_port"].to_pylist()} == {443, 80, 22}
+    assert network_of("[fe80::1%3]") == "fe80::/48"
+
+
+def test_an_outlier_is_slower_than_its_peers(dataset: str) -> None:
+    (outlier,) = summaries(dataset)["outliers"].to_pylist()
+    assert (outlier["file"], outlier["peers"]) == ("slow.pcap", 6)
+    assert outlier["peers_median_mbps"] == pytest.approx(0.8)
+
+
+def test_before_and_after_have_the_rows_of_both(dataset: str, tmp_path: pathlib.Path) -> None:
+    rows = [connection("a.pcap", "10.0.0.1:443", "192.0.2.9:50000", limit="receive_window")]
+    captures = [{"file": "a.pcap", "is_partial": 1}]
+    before = write(tmp_path / "before", captures=captures, connections=rows)
+    out = tmp_path / "out"
+    page = fleet.report(dataset, before=before, out=out, pages=0)
+    both = pyarrow.parquet.read_table(out / "lost_by_limit_compared.parquet").to_pylist()
+    assert both == [
+        {
+            "limit": "send_buffer",
+            "before_lost_s": 0.0,
+            "lost_s": 37.0,
+            "change_s": 37.0,
+            "before_connections": 0,
+            "connections": 8,
+        },
+        {
+            "limit": "receive_window",
+            "before_lost_s": 4.0,
+            "lost_s": 0.0,
+            "change_s": -4.0,
+            "before_connections": 1,
+            "connections": 0,
+        },
+    ]
+    assert "Before and after" in page.html and "only 0 pages" in page.html
+
+
+def test_a_report_links_to_the_pages_of_connections(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, lost = tmp_path / "kept.pcap.gz", tmp_path / "lost & <found>.pcap.gz"
+    for capture in (kept, lost):
+        shutil.copyfile(CAPTURE, capture)
+    (tmp_path / "empty.pcap").touch()
+    out, folder = str(tmp_path / "dataset"), tmp_path / "report"
+    assert main(["why", str(tmp_path / "*.pcap*"), "--out", out, "--explain", "1"]) == 1
+    assert "3 captures: 3 done, 0 kept, 1 errors" in capsys.readouterr().out
+    lost.unlink()
+    assert main(["report", out, "--out", str(folder)]) == 0
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    (link,) = re.findall(r'href="([^"]+)"', text)
+    assert "send buffer" in (folder / link).read_text(encoding="utf-8")
+    rows = pyarrow.parquet.read_table(folder / "most_lost.parquet").to_pylist()
+    assert [(row["page"], bool(row["no_page"])) for row in rows] == [(link, False), ("", True)]
+    assert "SO_SNDBUF" in text and "empty.pcap" in text and "lost &amp; &lt;found&gt;" in text
+    # The page needs no other file but the linked pages.
+    assert not re.search(r"(src=|@import|https?://)", text)
+
+
+def test_a_folder_without_a_dataset_is_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(fullpipe.CaptureError, match="no tables"):
+        fleet.report(tmp_path / "nothing")
+    assert main(["report", str(tmp_path / "nothing"), "--out", str(tmp_path / "out")]) == 2
