@@ -135,13 +135,14 @@ pub enum Icmpv4Message {
     },
 }
 
+/// The header of every message, of IPv4 and of IPv6.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-struct Layout {
-    kind: u8,
-    code: u8,
-    checksum: U16,
-    rest: [u8; 4],
+pub(crate) struct Layout {
+    pub(crate) kind: u8,
+    pub(crate) code: u8,
+    pub(crate) checksum: U16,
+    pub(crate) rest: [u8; 4],
 }
 
 impl Icmpv4Message {

@@ -8,11 +8,11 @@
 use core::net::{IpAddr, Ipv6Addr};
 
 use zerocopy::byteorder::network_endian::U16;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::checksum::{Checksum, ChecksumPolicy};
 use crate::error::WireError;
-use crate::icmpv4::TimeExceededCode;
+use crate::icmpv4::{Layout, TimeExceededCode};
 use crate::ipv4::Protocol;
 use crate::ipv6::ParameterProblemCode;
 
@@ -114,15 +114,6 @@ pub enum Icmpv6Message {
         /// The second half of the header, whose meaning the type decides.
         rest: [u8; 4],
     },
-}
-
-#[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct Layout {
-    kind: u8,
-    code: u8,
-    checksum: U16,
-    rest: [u8; 4],
 }
 
 impl Icmpv6Message {

@@ -1,4 +1,5 @@
-//! Neighbour discovery: solicitations, advertisements and their options. RFC 4861.
+//! Neighbour discovery: solicitations, advertisements and their options. RFC 4861. Messages of
+//! routers are in `router`.
 //!
 //! The one rule: a message is read only with its checks of RFC 4861 §6.1 and §7.1 that need no
 //! knowledge of the host: the hop limit, the code, the lengths of all options. Options of unknown
@@ -10,6 +11,8 @@ use crate::checksum::Checksum;
 use crate::error::WireError;
 use crate::ethernet::MacAddress;
 use crate::icmpv6::Icmpv6Message;
+
+pub mod router;
 
 /// Type of a neighbour solicitation.
 const SOLICITATION: u8 = 135;

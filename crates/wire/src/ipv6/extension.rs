@@ -13,6 +13,9 @@ const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const DESTINATION: u8 = 60;
+const ICMPV6: u8 = 58;
+/// Type of a redirect, a message of ICMPv6.
+const REDIRECT: u8 = 137;
 
 const PAD_ONE: u8 = 0;
 const PAD_N: u8 = 1;
@@ -201,6 +204,34 @@ impl HeaderChain {
             None => Ok(chain),
             Some(_) => Err(ChainError::TooLong),
         }
+    }
+
+    /// Returns true if a problem of `packet` may be reported: the packet is no ICMPv6 error and no
+    /// redirect (RFC 4443 §2.4), no fragment but the first, and its headers can be walked over.
+    pub fn may_be_reported(packet: &[u8]) -> bool {
+        let (mut next, mut at) = match packet.get(NEXT_HEADER_AT) {
+            Some(first) => (*first, Ipv6Header::LEN),
+            None => return false,
+        };
+        for _ in 0..=MOST_HEADERS {
+            let end = match next {
+                HOP_BY_HOP | DESTINATION | ROUTING => header_end(packet, at),
+                FRAGMENT => match packet.get(at..).and_then(FragmentHeader::parse) {
+                    Some(header) if header.offset == 0 => Ok(at + FragmentHeader::LEN),
+                    Some(_) | None => return false,
+                },
+                ICMPV6 => {
+                    let kind = packet.get(at).copied();
+                    return kind.is_some_and(|kind| kind >= 128 && kind != REDIRECT);
+                }
+                _ => return true,
+            };
+            match end {
+                Ok(end) => (next, at) = (packet[at], end),
+                Err(_) => return false,
+            }
+        }
+        false
     }
 
     fn walk(

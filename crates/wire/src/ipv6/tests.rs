@@ -254,3 +254,48 @@ fn a_group_of_solicited_nodes_has_the_last_24_bits() {
     let group = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff28, 0x9c5a);
     assert_eq!(solicited_node(address), group);
 }
+
+#[test]
+fn problems_of_errors_and_of_later_fragments_are_not_reported() {
+    const ICMP: u8 = 58;
+    let unknown = [0x80, 0, 1, 2, 0, 0];
+    for (name, next, payload, expected) in [
+        ("an option before TCP", 60, options(TCP, &unknown), true),
+        (
+            "an echo request",
+            60,
+            [options(ICMP, &unknown), vec![128; 8]].concat(),
+            true,
+        ),
+        (
+            "an error",
+            60,
+            [options(ICMP, &unknown), vec![1; 8]].concat(),
+            false,
+        ),
+        (
+            "a redirect",
+            60,
+            [options(ICMP, &unknown), vec![137; 8]].concat(),
+            false,
+        ),
+        ("no message", 60, options(ICMP, &unknown), false),
+        (
+            "a first fragment",
+            44,
+            [&fragment(200, 0, true)[..], &[0; 8]].concat(),
+            true,
+        ),
+        (
+            "a later fragment",
+            44,
+            [&fragment(200, 8, true)[..], &[0; 8]].concat(),
+            false,
+        ),
+        ("cut short", 60, vec![TCP, 1, 0, 0, 0, 0, 0, 0], false),
+    ] {
+        let bytes = packet(next, &payload);
+        assert_eq!(HeaderChain::may_be_reported(&bytes), expected, "{name}");
+    }
+    assert!(!HeaderChain::may_be_reported(&[]));
+}
