@@ -55,6 +55,8 @@ const NO_LEVERS: &[&str] = &[
     "ip.reassembly_largest",
     "ip.reassembly_timeout",
     "ip.path_mtu_min",
+    "ip.autoconfiguration",
+    "ip.dad_probes",
     "arp.entries",
     "arp.requests",
     "arp.request_interval",

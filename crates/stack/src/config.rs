@@ -149,8 +149,15 @@ fullpipe_pool::knobs! {
         reassembly_timeout: Duration = Duration::from_secs(30),
             legal Duration::from_millis(1) => Duration::from_secs(600),
             drawn Duration::from_millis(100) => Duration::from_secs(30), "";
-        /// Smallest path MTU that is accepted from a router's message.
+        /// Smallest path MTU that is accepted from a router's message; for IPv6 at least 1280.
         path_mtu_min: u32 = 552, legal 68 => 65_535, drawn 68 => 1_280, "bytes";
+        /// Configure IPv6 on an Ethernet interface as hosts do: form addresses with the prefixes of
+        /// routers, choose a default router, check that no other host has an address before it is
+        /// used, report groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
+        autoconfiguration: bool = false, legal false => true, drawn false => false, "";
+        /// Questions about a new IPv6 address, a second apart, before it is used; 0 asks none. RFC
+        /// 4862 §5.1 (DupAddrDetectTransmits).
+        dad_probes: u32 = 1, legal 0 => 10, drawn 1 => 1, "questions";
     }
 }
 

@@ -179,6 +179,11 @@ discards! {
     /// A message of neighbour discovery is malformed, may have been forwarded by a router, or
     /// breaks another rule of RFC 4861 §7.1.
     NdInvalid,
+    /// Another host has the IPv6 address that this host was to use, or asks about it at the same
+    /// time, so the address is not used. RFC 4862 §5.4.
+    NdDuplicate,
+    /// A router announced more routers, prefixes or DNS servers than this host keeps.
+    RaTableFull,
     /// A packet waiting for ARP was dropped for a newer one. RFC 1122 §2.3.2.2.
     ArpWaitQueueFull,
     /// The pool had no block for a packet waiting for ARP.
@@ -365,7 +370,7 @@ impl MibCounters {
             // The MIBs have no counters for the layers below IP.
             FrameTruncated | FrameNotForUs | FrameBadSource | FrameUnknownType | ArpMalformed
             | ArpBadSender | ArpOffLink | ArpConflict | ArpNotForUs | ArpTableFull
-            | ArpReplyQueueFull | NdInvalid => [None, None],
+            | ArpReplyQueueFull | NdInvalid | NdDuplicate | RaTableFull => [None, None],
             ArpWaitQueueFull | ArpWaitNoMemory | ArpUnresolved | NeighbourNoRoom
             | NeighbourUnreachable => [Some(&mut self.ip_out_discards), None],
             IpTruncated | IpBadVersion | IpBadHeaderLength | IpBadLength | IpBadChecksum

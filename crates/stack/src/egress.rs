@@ -179,7 +179,7 @@ impl Stack {
     /// Returns the sources that may have something to send.
     fn due_sources(&self, now: Instant) -> DueSources {
         DueSources::default()
-            .with(OutputSource::Neighbours, self.neighbours.wants_output(now))
+            .with(OutputSource::Neighbours, self.has_for_neighbours(now))
             .with(OutputSource::Errors, self.errors.wants_output())
             .with(OutputSource::Echo, self.echo.wants_output())
             .with(OutputSource::Resets, !self.tcp.resets.is_empty())
@@ -344,9 +344,14 @@ impl Stack {
         }
     }
 
-    /// Sends ARP packets, and the packets that waited for ARP.
+    /// Returns true if the neighbour cache or autoconfiguration has something to send.
+    fn has_for_neighbours(&self, now: Instant) -> bool {
+        self.neighbours.wants_output(now) || self.autoconfiguration.wants_output(now)
+    }
+
+    /// Sends ARP packets, messages of autoconfiguration, and the packets that waited for ARP.
     fn send_for_neighbours(&mut self, device: &mut impl Device, now: Instant) -> SendOutcome {
-        if !self.neighbours.wants_output(now) {
+        if !self.has_for_neighbours(now) {
             return SendOutcome::Idle;
         }
         let Some(frame) = device.lend(self.frame_len()) else {
@@ -354,10 +359,16 @@ impl Stack {
         };
         let (pool, counters) = (&mut self.pool, &mut self.counters);
         let addresses = self.routes.addresses();
-        match self
+        let written = self
             .neighbours
-            .poll_packet(addresses, now, pool, frame, counters)
-        {
+            .poll_packet(addresses, now, pool, frame, counters);
+        #[cfg(feature = "slaac")]
+        let written = written.or_else(|| {
+            let addresses = self.routes.addresses_mut();
+            let own = &mut self.autoconfiguration;
+            own.poll_message(addresses, now, frame, counters)
+        });
+        match written {
             Some(len) => {
                 device.send(len, TxMeta::default());
                 self.device_backlog.add_bare(len);

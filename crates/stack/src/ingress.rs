@@ -4,23 +4,27 @@
 //! leave through `egress`. A frame may contain any bytes.
 
 mod batch;
+#[cfg(feature = "ipv6")]
+mod icmpv6;
 
 pub use batch::ReceiveBatch;
 
-use fullpipe_pool::Instant;
+use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{MacAddress, Protocol, TcpHeader, UnreachableCode};
 
-#[cfg(feature = "ipv6")]
-use crate::{counters::Discard, device::Medium};
 use crate::{
+    counters::Counters,
     device::RxMeta,
-    icmp::{self, Consequence},
-    ip::{IpHeader, IpSender},
+    events::EventQueue,
+    icmp::{self, Consequence, ErrorQueue},
+    ip::{IpHeader, IpSender, Packet},
     link::{Inbound, IpVersion},
     stack::{Stack, mss_limit},
     tcp::{HostContext, SegmentSender},
-    udp::Delivery,
+    udp::{Delivery, UdpSockets},
 };
+#[cfg(feature = "ipv6")]
+use crate::{counters::Discard, device::Medium};
 
 impl Stack {
     /// Processes one received frame, which need not be well-formed: malformed and
@@ -87,15 +91,8 @@ impl Stack {
                 return self.tcp.on_packet(&packet, meta, sender, &mut host);
             }
             Protocol::Udp => {
-                let verified = meta.checksum_verified;
-                match self.udp.on_datagram(&packet, verified, pool, counters) {
-                    Delivery::Queued(id) => self.events.udp(id.0.index),
-                    Delivery::NoPort => {
-                        self.errors
-                            .report(&packet, UnreachableCode::Port, now, counters);
-                    }
-                    Delivery::Dropped => {}
-                }
+                let sockets = (&mut self.udp, &mut self.events, errors);
+                on_datagram(&packet, meta, sockets, (pool, now), counters);
                 None
             }
             Protocol::Icmp => {
@@ -107,15 +104,22 @@ impl Stack {
             // queued. RFC 1122 §3.2.2.1.
             Protocol::Icmpv6 | Protocol::Other(_) => match packet.header {
                 IpHeader::V4(_) => {
-                    let code = UnreachableCode::Protocol;
-                    self.errors.report(&packet, code, now, counters);
+                    errors.report(&packet, UnreachableCode::Protocol, now, counters);
                     None
                 }
                 #[cfg(feature = "ipv6")]
-                IpHeader::V6(header) => {
-                    let (addresses, echo) = (self.routes.addresses(), &mut self.echo);
-                    icmp::v6::on_packet((&packet, &header), addresses, echo, pool, counters)
+                IpHeader::V6(header) => icmpv6::Changeable {
+                    routes: &mut self.routes,
+                    neighbours: &mut self.neighbours,
+                    autoconfiguration: &mut self.autoconfiguration,
+                    sender: &mut self.sender,
+                    echo: &mut self.echo,
+                    pool,
+                    counters,
+                    path_mtu_min: self.path_mtu_min,
+                    now,
                 }
+                .on_packet(&packet, &header),
             },
         };
         if let Some(consequence) = consequence {
@@ -130,12 +134,16 @@ impl Stack {
             Consequence::Event(event) => self.on_icmp_event(event, now),
             #[cfg(feature = "ipv6")]
             Consequence::Neighbour(message) => {
-                let (pool, counters) = (&mut self.pool, &mut self.counters);
-                let addresses = self.routes.addresses();
                 if self.link.medium != Medium::Ethernet {
                     // A raw IP device has no neighbours.
-                    return counters.discard(Discard::NdInvalid);
+                    return self.counters.discard(Discard::NdInvalid);
                 }
+                #[cfg(feature = "slaac")]
+                if self.configures_with(message, now) {
+                    return;
+                }
+                let (pool, counters) = (&mut self.pool, &mut self.counters);
+                let addresses = self.routes.addresses();
                 self.neighbours
                     .on_message(addresses, message, now, pool, counters);
             }
@@ -155,5 +163,20 @@ impl Stack {
                 }
             }
         }
+    }
+}
+
+/// Hands a UDP datagram to its socket, or reports that no socket has its port.
+fn on_datagram(
+    packet: &Packet<'_>,
+    meta: RxMeta,
+    (udp, events, errors): (&mut UdpSockets, &mut EventQueue, &mut ErrorQueue),
+    (pool, now): (&mut Pool, Instant),
+    counters: &mut Counters,
+) {
+    match udp.on_datagram(packet, meta.checksum_verified, pool, counters) {
+        Delivery::Queued(id) => events.udp(id.0.index),
+        Delivery::NoPort => errors.report(packet, UnreachableCode::Port, now, counters),
+        Delivery::Dropped => {}
     }
 }

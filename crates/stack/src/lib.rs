@@ -291,11 +291,11 @@
 //! | `icmp-errors` | ICMP errors, sent and received |
 //! | `ipv6` | IPv6, neighbour discovery, ICMPv6; without it IPv6 addresses are refused |
 //! | `limit-clock` | the times and bytes of limits; without it each is 0 |
+//! | `slaac` | IPv6 autoconfiguration, duplicate address detection, reports of groups; off unless the knob `ip.autoconfiguration` is on |
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
 //! | `trace` | the ring of records |
 //!
-//! The crate does not support several interfaces or IPv6 autoconfiguration. It writes no packet
-//! captures: `fullpipe-host` and `fullpipe-sim` do.
+//! The crate does not support several interfaces. It writes no packet captures: `fullpipe-host` and `fullpipe-sim` do.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -376,8 +376,13 @@ pub use fullpipe_tcp::{
 };
 #[doc(inline)]
 pub use fullpipe_wire::MacAddress;
+#[cfg(feature = "slaac")]
+#[doc(inline)]
+pub use fullpipe_wire::ndp::router::RouterPreference;
 pub use icmp::PathError;
 pub use ingress::ReceiveBatch;
+#[cfg(feature = "slaac")]
+pub use ip::DefaultRouter;
 pub use ip::{AddressError, Route, RouteError, Routes, Subnet};
 #[doc(inline)]
 pub use limit::{Limit, LimitClock, ReceiveClock, ReceiveLimit};

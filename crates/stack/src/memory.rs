@@ -29,7 +29,10 @@ impl Stack {
         ];
         let above = [
             ("neighbours", self.neighbours.heap_bytes()),
-            ("routes", self.routes.heap_bytes()),
+            (
+                "routes",
+                self.routes.heap_bytes() + self.autoconfiguration.heap_bytes(),
+            ),
             ("reassembly", self.receiver.heap_bytes()),
             ("IP identifications", self.sender.heap_bytes()),
             ("ICMP echo", self.echo.heap_bytes()),

@@ -1,4 +1,4 @@
-//! A rate limit for answers to unknown hosts, with an account for each source address.
+//! A rate limit for answers to unknown hosts, with an account for each source.
 //!
 //! Rule: an answer is charged only to the address that it is sent to. The answers that one host
 //! gets therefore reveal nothing about packets sent in another host's name (CVE-2016-5696,
@@ -15,6 +15,7 @@ use fullpipe_pool::{Duration, Instant};
 use crate::{
     hash_index::HashIndex,
     secret::{HashInput, Secret},
+    sources::source_of,
 };
 
 #[cfg(test)]
@@ -85,8 +86,10 @@ impl SourceLimit {
         size_of_val(&*self.accounts) + self.by_ip.heap_bytes()
     }
 
-    /// Returns true if an answer to `ip` is allowed now, and counts it if so.
+    /// Returns true if an answer to `ip` is allowed now, and counts it if so. IPv6 addresses of one
+    /// prefix of 64 bits have one account.
     pub(crate) fn allow(&mut self, ip: IpAddr, now: Instant) -> bool {
+        let ip = source_of(ip);
         let Some(interval) = self.interval else {
             return false;
         };

@@ -1,11 +1,12 @@
-//! Counts of entries by source address.
+//! Counts of entries by source.
 //!
 //! Rule: the counts show when an address has reached its bound. The caller then refuses a new
 //! entry, or removes an old entry of that address, so that one sender cannot use up a shared table.
 //! Counting takes constant time, and an address without entries takes no memory. The caller decides
-//! what an entry is.
+//! what an entry is. All IPv6 addresses of a prefix of 64 bits are one source, because one host has
+//! as many of them as it likes.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use crate::{
     hash_index::HashIndex,
@@ -15,6 +16,17 @@ use crate::{
 
 #[cfg(test)]
 mod tests;
+
+/// Returns the address that stands for the source `ip`: itself, or its prefix of 64 bits.
+#[inline]
+pub(crate) const fn source_of(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V6(ip) if cfg!(feature = "ipv6") => {
+            IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64))
+        }
+        ip => ip,
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct SourceCount {
@@ -49,7 +61,7 @@ impl SourceCounts {
 
     /// Returns the slot of `ip` if it has reached its bound.
     pub(crate) fn full(&self, ip: IpAddr) -> Option<u32> {
-        self.find(ip)
+        self.find(source_of(ip))
             .filter(|index| self.sources[*index].has >= self.most_each)
     }
 
@@ -59,6 +71,7 @@ impl SourceCounts {
     /// # Panics
     /// Panics if there are more than `most` entries in total.
     pub(crate) fn add(&mut self, ip: IpAddr) -> u32 {
+        let ip = source_of(ip);
         if let Some(index) = self.find(ip) {
             self.sources[index].has += 1;
             return index;
@@ -75,6 +88,7 @@ impl SourceCounts {
     /// # Panics
     /// Panics if the count of `ip` is 0.
     pub(crate) fn remove(&mut self, ip: IpAddr) {
+        let ip = source_of(ip);
         let index = self.find(ip).expect("it was added");
         let source = &mut self.sources[index];
         source.has -= 1;
@@ -84,6 +98,7 @@ impl SourceCounts {
         }
     }
 
+    /// Returns the slot of the source `ip`, as [`source_of`] returns it.
     fn find(&self, ip: IpAddr) -> Option<u32> {
         self.by_ip
             .find(self.hash(ip), |index| self.sources[index].ip == ip)

@@ -12,6 +12,8 @@
 //! [`turn`](crate::turn()) combines the calls that need no application.
 
 mod address_calls;
+#[cfg(feature = "slaac")]
+mod autoconfiguration_calls;
 mod congestion_calls;
 mod handles;
 mod request_calls;
@@ -37,7 +39,7 @@ use crate::{
     error::ConfigError,
     events::{Changed, EventQueue},
     icmp::{Echo, ErrorQueue},
-    ip::{Addresses, IpReceiver, IpSender, Route, Routes, Subnet},
+    ip::{Addresses, Autoconfiguration, IpReceiver, IpSender, Route, Routes, Subnet},
     link::{LinkLayer, Neighbours},
     secret::Secret,
     tcp::{HostContext, TcpLayer},
@@ -82,6 +84,7 @@ pub struct Stack {
     pub(crate) link: LinkLayer,
     pub(crate) routes: Routes,
     pub(crate) neighbours: Neighbours,
+    pub(crate) autoconfiguration: Autoconfiguration,
     pub(crate) receiver: IpReceiver,
     pub(crate) sender: IpSender,
     pub(crate) echo: Echo,
@@ -140,7 +143,13 @@ impl Stack {
         if capabilities.mtu < V6_MIN_MTU {
             addresses.refuse_any_v6();
         }
-        if address.is_ipv6() && capabilities.medium == Medium::Ethernet {
+        #[cfg(feature = "slaac")]
+        let autoconfiguration =
+            Autoconfiguration::new(&config.ip, &capabilities, mac, &secret, &mut addresses);
+        #[cfg(not(feature = "slaac"))]
+        let autoconfiguration = Autoconfiguration;
+        let has_link_local = address.is_ipv6() && capabilities.medium == Medium::Ethernet;
+        if has_link_local && !autoconfiguration.is_on() {
             addresses.add_link_local(mac);
         }
         let mut routes = Routes::new(addresses, config.ip.routes.max(1));
@@ -157,6 +166,7 @@ impl Stack {
             },
             routes,
             neighbours: Neighbours::new(mac, &config.arp, rng(b"neighbours")),
+            autoconfiguration,
             receiver: IpReceiver::new(&config.ip, &secret),
             sender: IpSender::new(
                 &capabilities,
@@ -197,6 +207,8 @@ impl Stack {
         }
         self.receiver
             .on_timeout(&mut self.pool, now, &mut self.counters);
+        #[cfg(feature = "slaac")]
+        self.configure(now);
     }
 
     /// Returns the time at which the stack next has something to do. A time that is not
@@ -209,6 +221,10 @@ impl Stack {
         }
         let (tcp, fragments) = (self.tcp.next_timeout(), self.receiver.next_timeout());
         let of_layers = earlier(self.neighbours_timeout(), fragments);
+        let of_layers = earlier(
+            of_layers,
+            self.autoconfiguration.next_timeout(self.device_full),
+        );
         earlier(tcp, of_layers)
     }
 
@@ -219,6 +235,7 @@ impl Stack {
             || is_over(self.tcp.next_timeout())
             || is_over(self.neighbours_timeout())
             || is_over(self.receiver.next_timeout())
+            || is_over(self.autoconfiguration.next_timeout(self.device_full))
     }
 
     /// Returns the next time at which ARP has something to do.

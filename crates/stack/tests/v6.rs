@@ -496,3 +496,83 @@ fn an_only_fragment_is_a_packet_of_its_own() {
     let sent = answers(&mut pair, &fragment(3, 56, false, &request[56..]));
     assert_eq!(sent.len(), 1);
 }
+
+/// The hop limit shows that the sender is on the link. RFC 4861 §7.2.3.
+#[test]
+fn a_neighbour_outside_our_prefixes_gets_an_answer_and_no_entry() {
+    let mut pair = pair_of(&config(), ethernet());
+    let stranger = Ipv6Addr::new(0x2001, 0xdb8, 7, 7, 0, 0, 0, 1);
+    let message = NeighbourMessage::Solicitation {
+        target: B6,
+        source_mac: Some(MAC_A),
+    };
+    let mut bytes = [0; NeighbourMessage::MOST_LEN];
+    let len = message.write(&mut bytes, (stranger, B6));
+    let header = Ipv6Header {
+        hop_limit: 255,
+        ..Ipv6Header::new(stranger, B6, Protocol::Icmpv6, len)
+    };
+    let sent = answers(&mut pair, &frame(&header, &bytes[..len]));
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].0.dst, stranger);
+}
+
+#[test]
+fn neighbour_messages_to_wrong_groups_are_refused() {
+    let mut pair = pair_of(&config(), ethernet());
+    let nobody = Ipv6Addr::UNSPECIFIED;
+    let all = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+    let probe = NeighbourMessage::Solicitation {
+        target: B6,
+        source_mac: None,
+    };
+    let advertisement = NeighbourMessage::Advertisement {
+        target: A6,
+        target_mac: Some(MAC_A),
+        router: false,
+        solicited: true,
+        overrides: true,
+    };
+    for (message, src) in [(probe, nobody), (advertisement, A6)] {
+        let mut bytes = [0; NeighbourMessage::MOST_LEN];
+        let len = message.write(&mut bytes, (src, all));
+        let header = Ipv6Header {
+            hop_limit: 255,
+            ..Ipv6Header::new(src, all, Protocol::Icmpv6, len)
+        };
+        let mut frame = frame(&header, &bytes[..len]);
+        frame[..6].copy_from_slice(&[0x33, 0x33, 0, 0, 0, 1]);
+        assert!(answers(&mut pair, &frame).is_empty());
+    }
+    assert_eq!(pair.b.stack.counters().discarded(Discard::NdInvalid), 2);
+}
+
+#[test]
+fn the_link_local_address_goes_with_the_last_other_one() {
+    let mut pair = pair_of(&config(), ethernet());
+    let (now, a) = (pair.now, &mut pair.a.stack);
+    assert_eq!(a.addresses().len(), 3);
+    a.remove_address(A6.into(), now).unwrap();
+    assert_eq!(a.addresses().len(), 1, "{:?}", a.addresses());
+    a.add_address(subnet(A6)).unwrap();
+    assert_eq!(a.addresses().len(), 3);
+}
+
+#[cfg(all(feature = "path-mtu", feature = "icmp-errors"))]
+#[test]
+fn the_smallest_path_mtu_holds_for_ipv6() {
+    let mut knobs = config();
+    knobs.set("ip.path_mtu_min", "1400").unwrap();
+    let mut pair = pair_of(&knobs, ethernet());
+    let (client, _) = connected(&mut pair, B6);
+    let now = pair.now;
+    pair.write(Side::A, client, &[7; 5_000]);
+    let Pair { a, .. } = &mut pair;
+    assert!(a.stack.transmit(&mut a.port, now, 1) > 0);
+    let (sent, _) = a.port.last_sent();
+    let seq = u32::from_be_bytes([sent[58], sent[59], sent[60], sent[61]]);
+    let report = too_big(&pair, client, 1_300, seq);
+    pair.a.stack.receive(&report, RxMeta::default(), now);
+    let info = pair.a.stack.tcp_info(client, now).unwrap();
+    assert_eq!(info.mss, 1_400 - 40 - 20 - 12);
+}

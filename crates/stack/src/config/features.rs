@@ -34,6 +34,11 @@ const FEATURES: &[Feature] = &[
         cfg!(feature = "path-mtu"),
         &["tcp.mtu_probing", "tcp.base_mss", "tcp.probe_interval"],
     ),
+    (
+        "slaac",
+        cfg!(feature = "slaac"),
+        &["ip.autoconfiguration", "ip.dad_probes"],
+    ),
     ("trace", cfg!(feature = "trace"), &["trace."]),
 ];
 

@@ -75,7 +75,8 @@ fn event(
     })
 }
 
-/// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`].
+/// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`]. A path MTU below
+/// `path_mtu_min` is taken for `path_mtu_min`, if that is at least 1280.
 ///
 /// # Errors
 /// As [`parse`].
@@ -84,8 +85,9 @@ pub(crate) fn parse_v6(
     message: Icmpv6Message,
     quoted: &[u8],
     addresses: &Addresses,
+    path_mtu_min: u16,
 ) -> Result<IcmpEvent, Discard> {
-    let error = path_error_v6(message).ok_or(Discard::IcmpUnwanted)?;
+    let error = path_error_v6(message, path_mtu_min).ok_or(Discard::IcmpUnwanted)?;
     let (header, _) = Ipv6Header::parse_quoted(quoted).map_err(|_| Discard::IcmpQuoteMalformed)?;
     if addresses.audience_of_input(header.src.into()) != Audience::Us {
         return Err(Discard::IcmpQuoteNotOurs);
@@ -96,13 +98,13 @@ pub(crate) fn parse_v6(
 }
 
 #[cfg(feature = "ipv6")]
-fn path_error_v6(message: Icmpv6Message) -> Option<PathError> {
+fn path_error_v6(message: Icmpv6Message, path_mtu_min: u16) -> Option<PathError> {
     let unreachable = |hard| Some(PathError::Unreachable { hard });
     match message {
         // Ignore the error: each IPv6 link carries packets of 1280 bytes (RFC 8201 §4).
         Icmpv6Message::PacketTooBig { mtu } if mtu < MIN_MTU as u32 => None,
         Icmpv6Message::PacketTooBig { mtu } => Some(PathError::FragmentationNeeded {
-            mtu: mtu.min(u16::MAX.into()) as u16,
+            mtu: (mtu.min(u16::MAX.into()) as u16).max(path_mtu_min),
             fragment: false,
         }),
         Icmpv6Message::Unreachable { code } => unreachable(code == Unreachable6Code::Port),

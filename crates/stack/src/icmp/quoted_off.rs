@@ -31,6 +31,7 @@ pub(crate) const fn parse_v6(
     _message: Icmpv6Message,
     _quoted: &[u8],
     _addresses: &Addresses,
+    _path_mtu_min: u16,
 ) -> Result<IcmpEvent, Discard> {
     Err(Discard::IcmpUnwanted)
 }

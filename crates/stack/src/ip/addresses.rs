@@ -1,8 +1,13 @@
 //! The addresses of this host: the one table from which every layer reads them.
 //!
 //! Rule: no layer keeps a copy of an address, so an address can be added and removed at any time.
-//! When an address is removed, the stack closes the address's sockets. This file depends on neither
+//! The removal of an address closes its sockets, which the stack does. This file depends on neither
 //! sockets nor routes.
+
+#[cfg(feature = "slaac")]
+mod automatic;
+#[cfg(feature = "slaac")]
+pub(crate) mod tentative;
 
 use alloc::vec::Vec;
 use core::{fmt, net::IpAddr};
@@ -58,6 +63,10 @@ pub(crate) struct Addresses {
     accept_any: bool,
     /// As `accept_any`, for IPv6 addresses.
     accept_any_v6: bool,
+    /// The link-local address that came with the first IPv6 address.
+    link_local_added: Option<IpAddr>,
+    #[cfg(feature = "slaac")]
+    automatic: automatic::Automatic,
 }
 
 impl Addresses {
@@ -73,6 +82,9 @@ impl Addresses {
             most,
             accept_any,
             accept_any_v6: accept_any,
+            link_local_added: None,
+            #[cfg(feature = "slaac")]
+            automatic: automatic::Automatic::default(),
         };
         table.push(first);
         table
@@ -85,7 +97,10 @@ impl Addresses {
 
     /// Returns the heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.own.capacity() * size_of::<Subnet>() + self.v4.capacity() * size_of::<OwnNetwork>()
+        let own = self.own.capacity() * size_of::<Subnet>();
+        #[cfg(feature = "slaac")]
+        let own = own + self.automatic.heap_bytes();
+        own + self.v4.capacity() * size_of::<OwnNetwork>()
     }
 
     /// Returns the addresses, oldest first.
@@ -98,8 +113,7 @@ impl Addresses {
         if self.contains(subnet.address) {
             return Err(AddressError::Exists);
         }
-        let counted = self.own.iter().filter(|own| !is_link_local(own.address));
-        if !is_link_local(subnet.address) && counted.count() == self.most {
+        if !is_link_local(subnet.address) && self.counted() >= self.most {
             return Err(AddressError::Full);
         }
         if self.own.len() == self.own.capacity() {
@@ -107,6 +121,17 @@ impl Addresses {
         }
         self.push(subnet);
         Ok(())
+    }
+
+    /// Returns the number of addresses that the knob counts.
+    fn counted(&self) -> usize {
+        let counted = self.own.iter().filter(|own| !is_link_local(own.address));
+        #[cfg(feature = "slaac")]
+        let counted = counted.filter(|own| !self.automatic.has(own.address));
+        let counted = counted.count();
+        #[cfg(feature = "slaac")]
+        let counted = counted + self.automatic.added();
+        counted
     }
 
     /// Adds the link-local address of a station, unless the table has a link-local address.
@@ -118,13 +143,30 @@ impl Addresses {
                 address,
                 prefix_len: 64,
             });
+            self.link_local_added = Some(address);
         }
+    }
+
+    /// Removes and returns the link-local address that came with the first IPv6 address, if no other
+    /// IPv6 address is left.
+    pub(crate) fn remove_lone_link_local(&mut self) -> Option<IpAddr> {
+        let mut of_v6 = self.own.iter().filter(|own| own.address.is_ipv6());
+        let only = match (of_v6.next(), of_v6.next()) {
+            (Some(only), None) if Some(only.address) == self.link_local_added => only.address,
+            _ => return None,
+        };
+        self.link_local_added = None;
+        self.remove(only).ok().map(|()| only)
     }
 
     /// Returns true if this host receives IPv6 packets.
     #[cfg(feature = "ipv6")]
     #[inline]
     pub(crate) fn speaks_v6(&self) -> bool {
+        #[cfg(feature = "slaac")]
+        if self.automatic.is_used() {
+            return true;
+        }
         self.own.len() > self.v4.len() || self.accept_any_v6
     }
 
@@ -135,6 +177,8 @@ impl Addresses {
         self.own.remove(place);
         self.v4.clear();
         self.v4.extend(self.own.iter().filter_map(v4_network));
+        #[cfg(feature = "slaac")]
+        self.automatic.forget(ip);
         Ok(())
     }
 
@@ -236,7 +280,10 @@ impl Addresses {
     /// several such networks, returns the one with the longest prefix; of equal prefixes, the oldest.
     pub(crate) fn network_of(&self, ip: IpAddr) -> Option<&Subnet> {
         let mut longest: Option<&Subnet> = None;
-        for own in self.own.iter().filter(|own| own.contains(ip)) {
+        let networks = self.own.iter();
+        #[cfg(feature = "slaac")]
+        let networks = networks.chain(self.automatic.on_link());
+        for own in networks.filter(|own| own.contains(ip)) {
             if longest.is_none_or(|longest| own.prefix_len > longest.prefix_len) {
                 longest = Some(own);
             }
@@ -249,7 +296,11 @@ impl Addresses {
     /// `None` if this host has no address of the family.
     pub(crate) fn source_for(&self, dst: IpAddr, hop: IpAddr) -> Option<IpAddr> {
         if let IpAddr::V6(dst) = dst {
-            return v6::source::for_destination(&self.own, dst).map(IpAddr::V6);
+            #[cfg(feature = "slaac")]
+            let is_deprecated = |ip| self.automatic.is_deprecated(ip);
+            #[cfg(not(feature = "slaac"))]
+            let is_deprecated = |_| false;
+            return v6::source::for_destination(&self.own, is_deprecated, dst).map(IpAddr::V6);
         }
         let same_family = |own: &&Subnet| own.address.is_ipv4() == hop.is_ipv4();
         let first = || self.own.iter().find(same_family);

@@ -6,6 +6,9 @@
 
 pub(crate) mod addresses;
 pub(crate) mod audience;
+#[cfg(not(feature = "slaac"))]
+#[path = "v6/autoconfiguration_off.rs"]
+pub(crate) mod autoconfiguration;
 pub(crate) mod packet;
 #[cfg(feature = "fragments")]
 pub(crate) mod reassembly;
@@ -32,6 +35,8 @@ pub(crate) const MOST_IP_HEADER: usize = if cfg!(feature = "ipv6") { 40 } else {
 pub use addresses::AddressError;
 pub(crate) use addresses::Addresses;
 pub(crate) use audience::Audience;
+#[cfg(not(feature = "slaac"))]
+pub(crate) use autoconfiguration::Autoconfiguration;
 pub(crate) use packet::IpHeader;
 pub(crate) use packet::Packet;
 pub(crate) use receiver::IpReceiver;
@@ -39,3 +44,7 @@ pub use routes::{Route, RouteError, Routes};
 pub(crate) use send_queue::{DatagramHeader, SendQueue};
 pub(crate) use sender::{BuiltPacket, IpSender, Outgoing};
 pub use subnet::Subnet;
+#[cfg(feature = "slaac")]
+pub use v6::autoconfiguration::DefaultRouter;
+#[cfg(feature = "slaac")]
+pub(crate) use v6::autoconfiguration::{Autoconfiguration, Surroundings};

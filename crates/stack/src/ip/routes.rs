@@ -3,7 +3,7 @@
 //! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
 //! route like any other. The table also contains the addresses of this host, because a destination
 //! is compared with them first. The table contains no MAC addresses, and no received packet changes it:
-//! ICMP redirects are ignored.
+//! ICMP redirects are ignored, of both families (RFC 4861 §8 leaves a host the choice).
 
 use alloc::vec::Vec;
 use core::{
@@ -58,6 +58,9 @@ pub struct Routes {
     /// The routes, longest prefix first. Never grows beyond its first capacity.
     entries: Vec<RouteEntry>,
     most: usize,
+    /// The default router that announced itself and was chosen.
+    #[cfg(feature = "slaac")]
+    router: Option<Ipv6Addr>,
 }
 
 impl Routes {
@@ -69,7 +72,22 @@ impl Routes {
             addresses,
             entries: Vec::with_capacity(most),
             most,
+            #[cfg(feature = "slaac")]
+            router: None,
         }
+    }
+
+    /// Returns the default router that announced itself and was chosen. The default route that the
+    /// application set comes before it.
+    #[cfg(feature = "slaac")]
+    pub const fn router(&self) -> Option<Ipv6Addr> {
+        self.router
+    }
+
+    /// Sets the default router that announced itself.
+    #[cfg(feature = "slaac")]
+    pub(crate) const fn set_router(&mut self, router: Option<Ipv6Addr>) {
+        self.router = router;
     }
 
     /// Returns the heap memory in bytes.
@@ -176,7 +194,22 @@ impl Routes {
         match matched {
             Some(entry) if !is_local(entry.network.prefix_len) => Some(entry.gateway),
             Some(_) | None if network.is_some() => Some(dst),
-            Some(_) | None => None,
+            Some(_) | None => self.announced(dst),
         }
+    }
+
+    /// Returns the next hop to a destination that no route matches.
+    #[cfg(feature = "slaac")]
+    fn announced(&self, dst: IpAddr) -> Option<IpAddr> {
+        match dst {
+            IpAddr::V4(_) => None,
+            IpAddr::V6(_) => self.router.map(IpAddr::V6),
+        }
+    }
+
+    /// Returns `None`.
+    #[cfg(not(feature = "slaac"))]
+    const fn announced(&self, _dst: IpAddr) -> Option<IpAddr> {
+        None
     }
 }

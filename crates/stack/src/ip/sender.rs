@@ -61,6 +61,9 @@ pub(crate) struct IpSender {
     checksum_tx: bool,
     mtu: usize,
     ttl: u8,
+    /// MTU of IPv6 packets and their hop limit, if a router announced them.
+    #[cfg(feature = "slaac")]
+    announced: (Option<u16>, Option<u8>),
     identifications: Identifications,
 }
 
@@ -77,6 +80,8 @@ impl IpSender {
             checksum_tx: device.checksum_tx,
             mtu: device.mtu,
             ttl: config.ttl.clamp(1, 255) as u8,
+            #[cfg(feature = "slaac")]
+            announced: (None, None),
             identifications: Identifications::new(rng, fast_identifications),
         }
     }
@@ -101,7 +106,43 @@ impl IpSender {
 
     /// Returns the largest payload of one packet to `dst`, in bytes.
     pub(crate) const fn max_payload(&self, dst: IpAddr) -> usize {
-        self.mtu.saturating_sub(Self::header_len(dst))
+        self.mtu_to(dst).saturating_sub(Self::header_len(dst))
+    }
+
+    /// Returns the largest packet to `dst`, in bytes.
+    #[inline]
+    const fn mtu_to(&self, dst: IpAddr) -> usize {
+        #[cfg(feature = "slaac")]
+        if let (IpAddr::V6(_), Some(mtu)) = (dst, self.announced.0) {
+            return mtu as usize;
+        }
+        let _ = dst;
+        self.mtu
+    }
+
+    /// Returns the hop limit of IPv6 packets.
+    const fn hop_limit(&self) -> u8 {
+        #[cfg(feature = "slaac")]
+        if let Some(hop_limit) = self.announced.1 {
+            return hop_limit;
+        }
+        self.ttl
+    }
+
+    /// Sets the MTU of IPv6 packets, unless it is below 1280 or above the device's MTU. RFC 4861
+    /// §6.3.4.
+    #[cfg(feature = "slaac")]
+    pub(crate) fn set_v6_mtu(&mut self, mtu: u32) {
+        let device = u32::try_from(self.mtu).unwrap_or(u32::MAX);
+        if (1280..=device).contains(&mtu) {
+            self.announced.0 = u16::try_from(mtu).ok();
+        }
+    }
+
+    /// Sets the hop limit of IPv6 packets.
+    #[cfg(feature = "slaac")]
+    pub(crate) const fn set_v6_hop_limit(&mut self, hop_limit: u8) {
+        self.announced.1 = Some(hop_limit);
     }
 
     /// Writes the header of a whole datagram in front of its payload, which the
@@ -124,7 +165,10 @@ impl IpSender {
                 header.write(packet);
                 header.total_len.into()
             }
-            Ends::V6(src, dst) => v6::output::write_header(packet, (src, dst), outgoing, self.ttl),
+            Ends::V6(src, dst) => {
+                let hop_limit = self.hop_limit();
+                v6::output::write_header(packet, (src, dst), outgoing, hop_limit)
+            }
         };
         counters.mib.ip_ext_out_octets += len as u64;
         len
@@ -134,7 +178,7 @@ impl IpSender {
     pub(crate) fn fragment(&mut self, outgoing: &Outgoing, counters: &mut Counters) -> Fragmenter {
         counters.mib.ip_out_requests += 1;
         counters.mib.ip_frag_oks += 1;
-        let most = self.mtu - Self::fragment_header_len(outgoing.dst);
+        let most = self.mtu_to(outgoing.dst) - Self::fragment_header_len(outgoing.dst);
         let identification = match outgoing.dst {
             IpAddr::V4(_) => self.identifications.take().into(),
             IpAddr::V6(_) => self.identifications.take_long(),
@@ -178,7 +222,7 @@ impl IpSender {
             Ends::V6(src, dst) => {
                 let piece = (fragmenter, fragment);
                 let ends = (src, dst);
-                v6::output::write_fragment_header(packet, ends, outgoing, self.ttl, piece)
+                v6::output::write_fragment_header(packet, ends, outgoing, self.hop_limit(), piece)
             }
         };
         counters.mib.ip_ext_out_octets += len as u64;

@@ -28,7 +28,11 @@ pub(crate) mod source {
     use crate::ip::subnet::Subnet;
 
     /// Returns `None`.
-    pub(crate) const fn for_destination(_own: &[Subnet], _dst: Ipv6Addr) -> Option<Ipv6Addr> {
+    pub(crate) fn for_destination(
+        _own: &[Subnet],
+        _is_deprecated: impl Fn(Ipv6Addr) -> bool,
+        _dst: Ipv6Addr,
+    ) -> Option<Ipv6Addr> {
         None
     }
 }

@@ -7,6 +7,8 @@
 
 use core::net::IpAddr;
 
+#[cfg(feature = "ipv6")]
+use fullpipe_wire::Ipv6Header;
 use fullpipe_wire::{EtherType, EthernetHeader, MacAddress};
 
 use crate::{
@@ -145,6 +147,28 @@ pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
         IpAddr::V4(_) => EtherType::Ipv4,
         IpAddr::V6(_) => EtherType::Ipv6,
     }
+}
+
+/// Writes the headers of an IPv6 packet from station `mac` to `station`, whose payload the caller has
+/// written behind them. Returns the length of the frame.
+///
+/// # Panics
+/// Panics if `frame` is shorter than the headers.
+#[cfg(feature = "ipv6")]
+pub(crate) fn write_v6_headers(
+    frame: &mut [u8],
+    (mac, station): (MacAddress, MacAddress),
+    header: &Ipv6Header,
+) -> usize {
+    let (ethernet, packet) = frame.split_at_mut(EthernetHeader::LEN);
+    EthernetHeader {
+        dst: station,
+        src: mac,
+        ether_type: EtherType::Ipv6,
+    }
+    .write(ethernet);
+    header.write(packet);
+    EthernetHeader::LEN + Ipv6Header::LEN + usize::from(header.payload_len)
 }
 
 /// Returns the MAC address of an IP multicast group. RFC 1112 §6.4, RFC 2464 §7.

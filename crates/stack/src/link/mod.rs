@@ -7,6 +7,8 @@ pub(crate) mod neighbours;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "slaac")]
+pub(crate) use framing::write_v6_headers;
 pub(crate) use framing::{Inbound, IpVersion, LinkLayer, multicast_station};
 #[cfg(feature = "ipv6")]
 pub(crate) use neighbours::ReceivedMessage;

@@ -24,7 +24,7 @@ mod tests;
 use alloc::{boxed::Box, collections::VecDeque, vec};
 use core::net::IpAddr;
 
-use fullpipe_pool::{Instant, Pool, Rng};
+use fullpipe_pool::{Duration, Instant, Pool, Rng};
 use fullpipe_wire::{ArpOperation, EthernetHeader, MacAddress};
 #[cfg(feature = "ipv6")]
 pub(crate) use nd::ReceivedMessage;
@@ -163,6 +163,15 @@ pub(crate) struct Neighbours {
     /// Lower bound of all `due` times; exact after each `on_timeout`.
     deadline: Option<Instant>,
     config: ArpConfig,
+    /// As `config.request_interval`, for IPv6 neighbours.
+    #[cfg(feature = "ipv6")]
+    v6_request_interval: Duration,
+    /// As `config.reachable_time`, for IPv6 neighbours.
+    #[cfg(feature = "ipv6")]
+    v6_reachable_time: Duration,
+    /// A neighbour failed, and default routers were not chosen again yet.
+    #[cfg(feature = "slaac")]
+    failure: bool,
 }
 
 impl Neighbours {
@@ -187,6 +196,21 @@ impl Neighbours {
             ),
             deadline: None,
             config: config.clone(),
+            #[cfg(feature = "ipv6")]
+            v6_request_interval: config.request_interval,
+            #[cfg(feature = "ipv6")]
+            v6_reachable_time: config.reachable_time,
+            #[cfg(feature = "slaac")]
+            failure: false,
+        }
+    }
+
+    /// Returns the time between two requests for `ip`.
+    const fn request_interval(&self, ip: IpAddr) -> Duration {
+        match ip {
+            #[cfg(feature = "ipv6")]
+            IpAddr::V6(_) => self.v6_request_interval,
+            _ => self.config.request_interval,
         }
     }
 
@@ -503,7 +527,7 @@ impl Neighbours {
         frame: &mut [u8],
         counters: &mut Counters,
     ) -> Option<usize> {
-        let next_due = now + self.config.request_interval;
+        let next_due = now + self.request_interval(self.entries[index].ip);
         let entry = &mut self.entries[index];
         let station = match &mut entry.state {
             NeighbourState::Incomplete { sent, due } => {
@@ -610,6 +634,10 @@ impl Neighbours {
         });
         self.waiting[index as usize].clear(pool, counters);
         self.settled.join(SETTLED, index);
+        #[cfg(feature = "slaac")]
+        {
+            self.failure = true;
+        }
     }
 
     /// Returns the next time at which there is work.

@@ -21,3 +21,16 @@ fn each_address_has_its_own_bound_and_is_forgotten_at_zero() {
     (10..14).for_each(|last| sources.remove(ip(last)));
     assert_eq!((sources.sources.len(), sources.by_ip.len()), (0, 0));
 }
+
+#[test]
+#[cfg(feature = "ipv6")]
+fn addresses_of_one_prefix_are_one_source() {
+    let mut sources = SourceCounts::new(8, 2, Secret([1; 16]));
+    let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+    sources.add(ip("2001:db8::1"));
+    let slot = sources.add(ip("2001:db8::2"));
+    assert_eq!(sources.full(ip("2001:db8::ffff:1")), Some(slot));
+    assert_eq!(sources.full(ip("2001:db8:0:1::1")), None);
+    sources.remove(ip("2001:db8::3"));
+    assert_eq!(sources.full(ip("2001:db8::1")), None);
+}

@@ -24,7 +24,8 @@ impl Stack {
     /// Adds an address with the prefix of its network (knob `ip.addresses`). The host receives
     /// packets to it, answers ARP requests or neighbour solicitations for it, and can send from it;
     /// the network needs no gateway. The first IPv6 address of an Ethernet interface also adds the
-    /// link-local address, which the knob does not count.
+    /// link-local address, which the knob does not count. With `ip.autoconfiguration`, an IPv6 address
+    /// is tentative at first: it is used once no other host has answered for it.
     ///
     /// # Errors
     /// Returns [`AddressError::Full`], [`Exists`](AddressError::Exists), or
@@ -33,6 +34,10 @@ impl Stack {
         let mtu = self.interface.capabilities.mtu;
         super::check_mtu(subnet.address, mtu).map_err(AddressError::Unusable)?;
         match Interface::check_address(subnet.address, subnet.prefix_len) {
+            #[cfg(feature = "slaac")]
+            Ok(()) if self.autoconfiguration.is_on() && subnet.address.is_ipv6() => {
+                self.add_tentative(subnet)
+            }
             Ok(()) => {
                 self.routes.addresses_mut().add(subnet)?;
                 if subnet.address.is_ipv6() && self.link.medium == Medium::Ethernet {
@@ -50,18 +55,34 @@ impl Stack {
     /// [`TcpError::AddressRemoved`](crate::TcpError::AddressRemoved), UDP sockets with
     /// [`UdpError::AddressRemoved`](crate::UdpError::AddressRemoved). The peers get no reset.
     /// Sockets at the unspecified address stay open. Payload and datagrams that were received can
-    /// still be read. The cost grows with the sizes of the tables.
+    /// still be read. The link-local address goes with the last other IPv6 address, unless it was added
+    /// itself or `ip.autoconfiguration` is on. The cost grows with the sizes of the tables.
     ///
     /// # Errors
     /// Returns [`AddressError::NotOurs`].
     pub fn remove_address(&mut self, address: IpAddr, now: Instant) -> Result<(), AddressError> {
+        #[cfg(feature = "slaac")]
+        if self.remove_tentative(address, now) {
+            return Ok(());
+        }
         self.routes.addresses_mut().remove(address)?;
+        self.end_sockets_of(address, now);
+        if !self.autoconfiguration.is_on()
+            && let Some(left) = self.routes.addresses_mut().remove_lone_link_local()
+        {
+            self.end_sockets_of(left, now);
+        }
+        let addresses = self.routes.addresses();
+        self.autoconfiguration.on_removed(address, addresses, now);
+        Ok(())
+    }
+
+    fn end_sockets_of(&mut self, address: IpAddr, now: Instant) {
         let (tcp, mut host) = self.tcp_and_host(now);
         tcp.forget_address(address, &mut host);
         let events = &mut self.events;
         let ended = |id: crate::udp::UdpId| events.udp(id.index());
         self.udp.forget_address(address, &mut self.pool, ended);
         self.neighbours.forget_address(address);
-        Ok(())
     }
 }

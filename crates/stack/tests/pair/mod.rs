@@ -454,6 +454,16 @@ impl Port {
         let (frame, len, meta) = &ring.frames[ring.place(ring.len - 1)];
         (frame[..*len].to_vec(), *meta)
     }
+    /// Removes and returns the oldest frame that was sent.
+    pub fn take_sent(&mut self) -> Vec<u8> {
+        let ring = &mut self.outgoing;
+        assert!(ring.len > 0);
+        let place = ring.first;
+        ring.first = ring.place(1);
+        ring.len -= 1;
+        let (frame, len, _) = &ring.frames[place];
+        frame[..*len].to_vec()
+    }
 }
 
 impl Port {

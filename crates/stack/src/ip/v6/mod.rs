@@ -3,6 +3,8 @@
 //! Rule: code here depends on the rules of IPv6. A build without the feature `ipv6` has `v6_off.rs`
 //! in place of this folder. Neighbour discovery is in `link::neighbours`, ICMPv6 in `icmp::v6`.
 
+#[cfg(feature = "slaac")]
+pub(crate) mod autoconfiguration;
 pub(crate) mod output;
 pub(crate) mod receiver;
 pub(crate) mod source;

@@ -92,7 +92,7 @@ impl IpReceiver {
             Ok(chain) => chain,
             Err(ChainError::Problem { code, pointer, .. }) => {
                 // A report about a packet to a group would need another source.
-                if !group {
+                if !group && HeaderChain::may_be_reported(bytes) {
                     let ends = (header.src, header.dst);
                     let station = Some(station);
                     errors.report_problem(ends, station, (code, pointer), bytes, now, counters);
@@ -260,6 +260,14 @@ fn hears(addresses: &Addresses, group: Ipv6Addr) -> bool {
         IpAddr::V4(_) => false,
     };
     debug_assert!(!is_unicast(group), "the caller has judged {group}");
+    #[cfg(feature = "slaac")]
+    if addresses
+        .tentative()
+        .iter()
+        .any(|own| solicited_node(own.ip) == group)
+    {
+        return true;
+    }
     group == ALL_NODES
         || addresses
             .as_slice()

@@ -1,8 +1,9 @@
 //! Selection of the source address. RFC 6724 §5.
 //!
 //! Rule: of two addresses, the first rule of the RFC that prefers one decides: the same address,
-//! the appropriate scope, the longest common prefix. Addresses of this host are never deprecated
-//! or temporary, so the other rules have nothing to compare. Between equals, the oldest wins.
+//! the appropriate scope, no deprecated address, the label of the destination, the longest common
+//! prefix. Addresses of this host are never temporary, and it has one interface, so the other rules
+//! have nothing to compare. Between equals, the oldest wins.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -11,29 +12,45 @@ use crate::ip::subnet::Subnet;
 
 /// Scopes of RFC 4291 §2.7, ordered from small to large.
 const LINK: u8 = 0x2;
+const SITE: u8 = 0x5;
 const GLOBAL: u8 = 0xe;
+
+/// Bits of an address in front of its interface identifier.
+const PREFIX_LEN: u32 = 64;
 
 /// Returns the scope of an address. Unique local addresses are global (RFC 4193 §3.3).
 const fn scope(ip: Ipv6Addr) -> u8 {
     match ip.octets() {
         [0xff, flags_scope, ..] => flags_scope & 0xf,
         _ if ip.is_unicast_link_local() || ip.is_loopback() => LINK,
+        [0xfe, second, ..] if second & 0xc0 == 0xc0 => SITE,
         _ => GLOBAL,
     }
 }
 
-/// Returns the label of an address in the policy table, for rule 6. RFC 6724 §2.1.
-const fn label(ip: Ipv6Addr) -> u8 {
+/// Returns the label of an address in the policy table, for rule 6: that of the longest prefix that
+/// contains the address. RFC 6724 §2.1.
+pub(super) const fn label(ip: Ipv6Addr) -> u8 {
     match ip.segments() {
-        [0x2002, ..] => 2,
+        [0, 0, 0, 0, 0, 0, 0, 1] => 0,
+        [0, 0, 0, 0, 0, 0xffff, ..] => 4,
+        [0, 0, 0, 0, 0, 0, ..] => 3,
         [0x2001, 0, ..] => 5,
+        [0x2002, ..] => 2,
+        [0x3ffe, ..] => 12,
+        [first, ..] if first & 0xffc0 == 0xfec0 => 11,
         [first, ..] if first & 0xfe00 == 0xfc00 => 13,
         _ => 1,
     }
 }
 
 /// Returns true if `one` is a better source for `dst` than `other`.
-fn is_better(one: &Subnet, other: &Subnet, dst: Ipv6Addr) -> bool {
+fn is_better(
+    one: &Subnet,
+    other: &Subnet,
+    is_deprecated: impl Fn(Ipv6Addr) -> bool,
+    dst: Ipv6Addr,
+) -> bool {
     let (IpAddr::V6(a), IpAddr::V6(b)) = (one.address, other.address) else {
         return false;
     };
@@ -47,19 +64,29 @@ fn is_better(one: &Subnet, other: &Subnet, dst: Ipv6Addr) -> bool {
             false => of_b < wanted,
         };
     }
+    let [old_a, old_b] = [a, b].map(is_deprecated);
+    if old_a != old_b {
+        return old_b;
+    }
     let [same_a, same_b] = [a, b].map(|ip| label(ip) == label(dst));
     if same_a != same_b {
         return same_a;
     }
-    let shared = |ip, len: u8| common_prefix(ip, dst).min(len.into());
+    // The address of a host alone (/128) has a prefix too, but its length is not known. RFC 6724
+    // §2.2.
+    let shared = |ip, len: u8| common_prefix(ip, dst).min(PREFIX_LEN.min(len.into()));
     shared(a, one.prefix_len) > shared(b, other.prefix_len)
 }
 
 /// Returns the source address of packets to `dst`; `None` if this host has no IPv6 address.
-pub(crate) fn for_destination(own: &[Subnet], dst: Ipv6Addr) -> Option<Ipv6Addr> {
+pub(crate) fn for_destination(
+    own: &[Subnet],
+    is_deprecated: impl Fn(Ipv6Addr) -> bool,
+    dst: Ipv6Addr,
+) -> Option<Ipv6Addr> {
     let mut best: Option<&Subnet> = None;
     for candidate in own.iter().filter(|own| own.address.is_ipv6()) {
-        if best.is_none_or(|best| is_better(candidate, best, dst)) {
+        if best.is_none_or(|best| is_better(candidate, best, &is_deprecated, dst)) {
             best = Some(candidate);
         }
     }

@@ -75,10 +75,46 @@ fn the_source_has_the_scope_and_the_longest_prefix() {
         ("fd77::9", "fd00::5"),
         ("fd00::5", "fd00::5"),
     ] {
-        let source = source::for_destination(&own, ip(dst));
+        let source = source::for_destination(&own, |_| false, ip(dst));
         assert_eq!(source, Some(ip(expected)), "{dst}");
     }
-    assert_eq!(source::for_destination(&own[..1], ip("2a00::1")), None);
+    let none = source::for_destination(&own[..1], |_| false, ip("2a00::1"));
+    assert_eq!(none, None);
+}
+
+#[test]
+fn a_deprecated_source_is_the_last_choice_of_its_scope() {
+    let own = ["2001:db8:1::2/64", "2001:db8:2::2/64", "fe80::1/64"].map(subnet);
+    let source = |deprecated: &[&str], dst| {
+        let is_deprecated = |own: Ipv6Addr| deprecated.iter().any(|old| ip(old) == own);
+        source::for_destination(&own, is_deprecated, ip(dst)).unwrap()
+    };
+    let (one, two) = ("2001:db8:1::2", "2001:db8:2::2");
+    let near_one = "2001:db8:1::9";
+    assert_eq!(source(&[], near_one), ip(one));
+    assert_eq!(source(&[one], near_one), ip(two));
+    assert_eq!(source(&[one, two], near_one), ip(one));
+    assert_eq!(source(&[one], one), ip(one));
+}
+
+/// The table of RFC 6724 §2.1.
+#[test]
+fn labels_are_those_of_the_policy_table() {
+    for (address, label) in [
+        ("::1", 0),
+        ("2a00::1", 1),
+        ("2002::1", 2),
+        ("::10.0.0.1", 3),
+        ("::ffff:10.0.0.1", 4),
+        ("2001::1", 5),
+        ("2001:db8::1", 1),
+        ("fec0::1", 11),
+        ("3ffe::1", 12),
+        ("fd00::1", 13),
+        ("fe80::1", 1),
+    ] {
+        assert_eq!(source::label(ip(address)), label, "{address}");
+    }
 }
 
 #[test]

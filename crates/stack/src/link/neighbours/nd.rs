@@ -6,9 +6,11 @@
 
 use core::net::{IpAddr, Ipv6Addr};
 
+#[cfg(feature = "slaac")]
+use fullpipe_pool::Duration;
 use fullpipe_pool::{Instant, Pool};
 use fullpipe_wire::{
-    EtherType, EthernetHeader, Ipv6Header, MacAddress, Protocol,
+    EthernetHeader, Ipv6Header, MacAddress, Protocol,
     ipv6::solicited_node,
     ndp::{HOP_LIMIT, NeighbourMessage},
 };
@@ -17,7 +19,7 @@ use super::{NeighbourReply, NeighbourState, Neighbours, check_sender};
 use crate::{
     counters::{Counters, Discard},
     ip::{Addresses, v6},
-    link::multicast_station,
+    link::{framing::write_v6_headers, multicast_station},
 };
 
 /// A message between neighbours, and the ends of its packet.
@@ -27,8 +29,6 @@ pub(crate) struct ReceivedMessage {
     pub(crate) message: NeighbourMessage,
     /// Source of the packet.
     pub(crate) src: Ipv6Addr,
-    /// The packet was addressed to a group.
-    pub(crate) to_group: bool,
     /// Source MAC address of the packet's frame.
     pub(crate) station: MacAddress,
 }
@@ -66,7 +66,7 @@ impl Neighbours {
                 let advertisement = Advertisement {
                     target,
                     mac: target_mac,
-                    solicited: solicited && !received.to_group,
+                    solicited,
                     overrides,
                 };
                 self.on_advertisement(addresses, &advertisement, now, pool, counters)
@@ -94,19 +94,21 @@ impl Neighbours {
         // A host that asks whether its address is free has no address yet. The answer goes to all
         // nodes. RFC 4862 §5.4.3.
         if src.is_unspecified() {
-            if !received.to_group || source_mac.is_some() {
-                return Err(Discard::NdInvalid);
-            }
             return self.queue_reply(NeighbourReply {
                 mac: multicast_station(v6::ALL_NODES.into()),
                 ip: src.into(),
                 ours: target.into(),
             });
         }
-        check_sender(addresses, src.into())?;
         let mac = source_mac.unwrap_or(received.station);
         self.check_mac(mac)?;
-        if source_mac.is_some() && self.mac_of(src) != Some(mac) {
+        // The hop limit shows that the sender is on the link. If its address is of no network of the
+        // link, it gets an answer, but no entry: packets to it go to a router. RFC 4861 §7.2.3.
+        let is_neighbour = match check_sender(addresses, src.into()) {
+            Err(Discard::ArpOffLink) => false,
+            checked => checked.map(|()| true)?,
+        };
+        if is_neighbour && source_mac.is_some() && self.mac_of(src) != Some(mac) {
             self.learn((src.into(), mac), true, now, now, pool, counters);
         }
         self.queue_reply(NeighbourReply {
@@ -153,7 +155,7 @@ impl Neighbours {
         );
         let solicited = solicited && is_asked;
         let mac = mac.or(known).ok_or(Discard::NdInvalid)?;
-        let confirmed = now + self.config.reachable_time;
+        let confirmed = now + self.v6_reachable_time;
         let until = match known {
             Some(known) if known != mac && !overrides => {
                 // Another MAC address claims to be this neighbour: probe the known one.
@@ -166,6 +168,48 @@ impl Neighbours {
         };
         self.learn((target, mac), false, until, now, pool, counters);
         Ok(())
+    }
+
+    /// Stores the MAC address that the router `ip` states in an advertisement.
+    #[cfg(feature = "slaac")]
+    pub(crate) fn learn_router(
+        &mut self,
+        (ip, mac): (Ipv6Addr, MacAddress),
+        now: Instant,
+        pool: &mut Pool,
+        counters: &mut Counters,
+    ) {
+        match self.check_mac(mac) {
+            Ok(()) if self.mac_of(ip) == Some(mac) => {}
+            Ok(()) => _ = self.learn((ip.into(), mac), true, now, now, pool, counters),
+            Err(reason) => counters.discard(reason),
+        }
+    }
+
+    /// Sets the time between two solicitations for one neighbour.
+    #[cfg(feature = "slaac")]
+    pub(crate) const fn set_v6_request_interval(&mut self, interval: Duration) {
+        self.v6_request_interval = interval;
+    }
+
+    /// Sets the time after an answer until an IPv6 neighbour is probed again.
+    #[cfg(feature = "slaac")]
+    pub(crate) const fn set_v6_reachable_time(&mut self, time: Duration) {
+        self.v6_reachable_time = time;
+    }
+
+    /// Returns true if the neighbour `ip` did not answer.
+    #[cfg(feature = "slaac")]
+    pub(crate) fn has_failed(&self, ip: IpAddr) -> bool {
+        let index = self.find(ip);
+        index
+            .is_some_and(|index| matches!(self.entries[index].state, NeighbourState::Failed { .. }))
+    }
+
+    /// Returns true if a neighbour failed since this was last called.
+    #[cfg(feature = "slaac")]
+    pub(crate) const fn take_failure(&mut self) -> bool {
+        core::mem::replace(&mut self.failure, false)
     }
 
     fn check_mac(&self, mac: MacAddress) -> Result<(), Discard> {
@@ -235,20 +279,12 @@ impl Neighbours {
         (src, dst): (Ipv6Addr, Ipv6Addr),
         message: NeighbourMessage,
     ) -> usize {
-        let (header, packet) = frame.split_at_mut(EthernetHeader::LEN);
-        EthernetHeader {
-            dst: station,
-            src: self.mac,
-            ether_type: EtherType::Ipv6,
-        }
-        .write(header);
-        let (ip, body) = packet.split_at_mut(Ipv6Header::LEN);
+        let body = &mut frame[EthernetHeader::LEN + Ipv6Header::LEN..];
         let len = message.write(body, (src, dst));
-        Ipv6Header {
+        let header = Ipv6Header {
             hop_limit: HOP_LIMIT,
             ..Ipv6Header::new(src, dst, Protocol::Icmpv6, len)
-        }
-        .write(ip);
-        EthernetHeader::LEN + Ipv6Header::LEN + len
+        };
+        write_v6_headers(frame, (self.mac, station), &header)
     }
 }

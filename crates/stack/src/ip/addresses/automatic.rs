@@ -1,0 +1,211 @@
+//! The part of the table of addresses that exists only with autoconfiguration: tentative and
+//! deprecated addresses, and networks of the link that no address names.
+//!
+//! Rule: no list grows beyond its first capacity. `v6::autoconfiguration` decides about lifetimes.
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv6Addr};
+
+use super::{
+    AddressError, Addresses, is_link_local,
+    tentative::{Origin, TentativeAddress},
+};
+use crate::ip::subnet::Subnet;
+
+/// An address that was formed with a prefix of a router.
+#[derive(Clone, Copy, Debug)]
+struct FormedAddress {
+    ip: IpAddr,
+    is_deprecated: bool,
+}
+
+/// Addresses and networks that routers announced, and tentative addresses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Automatic {
+    /// This host configures its IPv6 addresses itself.
+    is_on: bool,
+    tentative: Vec<TentativeAddress>,
+    formed: Vec<FormedAddress>,
+    on_link: Vec<Subnet>,
+}
+
+impl Automatic {
+    /// Returns the heap memory in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.tentative.capacity() * size_of::<TentativeAddress>()
+            + self.formed.capacity() * size_of::<FormedAddress>()
+            + self.on_link.capacity() * size_of::<Subnet>()
+    }
+
+    /// Returns true if `ip` was formed with a prefix of a router.
+    pub(super) fn has(&self, ip: IpAddr) -> bool {
+        self.formed.iter().any(|formed| formed.ip == ip)
+    }
+
+    /// Returns the number of tentative addresses that the application added.
+    pub(super) fn added(&self) -> usize {
+        let added = |own: &&TentativeAddress| {
+            own.origin == Origin::Added && !is_link_local(own.subnet.address)
+        };
+        self.tentative.iter().filter(added).count()
+    }
+
+    /// Returns true if this host configures its IPv6 addresses itself.
+    pub(super) const fn is_used(&self) -> bool {
+        self.is_on
+    }
+
+    /// Forgets that `ip` was formed with a prefix of a router.
+    pub(super) fn forget(&mut self, ip: IpAddr) {
+        self.formed.retain(|formed| formed.ip != ip);
+    }
+
+    /// Returns the networks of the link that no address names.
+    pub(super) fn on_link(&self) -> impl Iterator<Item = &Subnet> {
+        self.on_link.iter()
+    }
+
+    /// Returns true if new connections should not use `ip`. RFC 4862 §5.5.4.
+    pub(super) fn is_deprecated(&self, ip: Ipv6Addr) -> bool {
+        let is_old = |own: &FormedAddress| own.is_deprecated && own.ip == ip;
+        self.formed.iter().any(is_old)
+    }
+}
+
+impl Addresses {
+    /// Begins to configure IPv6 addresses, with room for `formed` formed addresses and as many
+    /// networks of the link.
+    pub(crate) fn begin_automatic(&mut self, formed: usize) {
+        self.own.reserve_exact(self.most + 1 + formed);
+        self.automatic = Automatic {
+            is_on: true,
+            tentative: Vec::with_capacity(self.most + 1 + formed),
+            formed: Vec::with_capacity(formed),
+            on_link: Vec::with_capacity(formed),
+        };
+    }
+
+    /// Adds a tentative address. The caller has checked that a host can have it.
+    pub(crate) fn add_tentative(
+        &mut self,
+        subnet: Subnet,
+        ip: Ipv6Addr,
+        origin: Origin,
+    ) -> Result<(), AddressError> {
+        if self.contains(subnet.address) || self.is_tentative(ip) {
+            return Err(AddressError::Exists);
+        }
+        let is_counted = origin == Origin::Added && !is_link_local(subnet.address);
+        let list = &self.automatic.tentative;
+        let places = self.own.capacity() - self.own.len();
+        if (is_counted && self.counted() >= self.most)
+            || list.len() == list.capacity()
+            || list.len() >= places
+        {
+            return Err(AddressError::Full);
+        }
+        self.automatic.tentative.push(TentativeAddress {
+            subnet,
+            ip,
+            origin,
+            sent: 0,
+            due: None,
+        });
+        Ok(())
+    }
+
+    /// Moves the first address, which must be an IPv6 address, to the tentative addresses.
+    pub(crate) fn make_first_tentative(&mut self) {
+        if let Some(&Subnet {
+            address: IpAddr::V6(ip),
+            prefix_len,
+        }) = self.own.first()
+        {
+            let subnet = self.own.remove(0);
+            debug_assert_eq!(subnet.prefix_len, prefix_len);
+            // An error is impossible: the place of the address is free.
+            let _added = self.add_tentative(subnet, ip, Origin::Added);
+        }
+    }
+
+    /// Returns the tentative addresses, oldest first.
+    pub(crate) fn tentative(&self) -> &[TentativeAddress] {
+        &self.automatic.tentative
+    }
+
+    /// Returns the tentative addresses, to change their timers.
+    pub(crate) fn tentative_mut(&mut self) -> &mut [TentativeAddress] {
+        &mut self.automatic.tentative
+    }
+
+    /// Returns true if `ip` is tentative.
+    pub(crate) fn is_tentative(&self, ip: Ipv6Addr) -> bool {
+        self.automatic.tentative.iter().any(|own| own.ip == ip)
+    }
+
+    /// Removes and returns a tentative address.
+    pub(crate) fn remove_tentative(&mut self, ip: Ipv6Addr) -> Option<TentativeAddress> {
+        let list = &mut self.automatic.tentative;
+        let place = list.iter().position(|own| own.ip == ip)?;
+        Some(list.remove(place))
+    }
+
+    /// Begins to use an address that was tentative.
+    pub(crate) fn assign(&mut self, was: &TentativeAddress) {
+        if was.origin == Origin::Prefix {
+            self.automatic.formed.push(FormedAddress {
+                ip: was.subnet.address,
+                is_deprecated: false,
+            });
+        }
+        self.push(was.subnet);
+    }
+
+    /// Deprecates a formed address, or ends that. Returns true if that changes anything.
+    pub(crate) fn set_deprecated(&mut self, ip: Ipv6Addr, is_deprecated: bool) -> bool {
+        let mut formed = self.automatic.formed.iter_mut();
+        match formed.find(|formed| formed.ip == ip) {
+            Some(formed) if formed.is_deprecated != is_deprecated => {
+                formed.is_deprecated = is_deprecated;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// Returns true if new connections should not use `ip`.
+    pub(crate) fn is_deprecated(&self, ip: IpAddr) -> bool {
+        match ip {
+            IpAddr::V4(_) => false,
+            IpAddr::V6(ip) => self.automatic.is_deprecated(ip),
+        }
+    }
+
+    /// Adds or removes a network of the link.
+    pub(crate) fn set_on_link(&mut self, network: Subnet, is_on_link: bool) {
+        let list = &mut self.automatic.on_link;
+        let place = list.iter().position(|known| *known == network);
+        match place {
+            Some(place) if !is_on_link => _ = list.remove(place),
+            None if is_on_link && list.len() < list.capacity() => list.push(network),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Returns this host's link-local address, if it has one that is not tentative.
+    pub(crate) fn link_local(&self) -> Option<Ipv6Addr> {
+        self.own.iter().find_map(|own| match own.address {
+            IpAddr::V6(ip) if ip.is_unicast_link_local() => Some(ip),
+            IpAddr::V4(_) | IpAddr::V6(_) => None,
+        })
+    }
+
+    /// Returns this host's IPv6 addresses, those that are tentative last.
+    pub(crate) fn all_v6(&self) -> impl Iterator<Item = Ipv6Addr> {
+        let own = self.own.iter().filter_map(|own| match own.address {
+            IpAddr::V6(ip) => Some(ip),
+            IpAddr::V4(_) => None,
+        });
+        own.chain(self.automatic.tentative.iter().map(|own| own.ip))
+    }
+}

@@ -1,0 +1,36 @@
+//! Addresses that this host asks about before it uses them. RFC 4862 §5.4.
+//!
+//! Rule: a tentative address is no address of this host: packets to it are refused, and it is never
+//! a source. Only its group is heard. `v6::autoconfiguration` decides what happens to it.
+
+use core::net::Ipv6Addr;
+
+use fullpipe_pool::Instant;
+
+use crate::ip::subnet::Subnet;
+
+/// The reason that this host wants an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The application added it.
+    Added,
+    /// It is the link-local address.
+    LinkLocal,
+    /// It was formed with a prefix of a router.
+    Prefix,
+}
+
+/// A tentative address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TentativeAddress {
+    /// The address, with the prefix of its network.
+    pub(crate) subnet: Subnet,
+    /// The same address.
+    pub(crate) ip: Ipv6Addr,
+    pub(crate) origin: Origin,
+    /// Solicitations sent.
+    pub(crate) sent: u32,
+    /// Time of the next solicitation or, after the last one, of the first use; `None` until the
+    /// timers run for the first time.
+    pub(crate) due: Option<Instant>,
+}
