@@ -11,6 +11,7 @@ import fullpipe
 
 from . import report, why_many
 from .report import PAGE
+from .sources import shown
 
 EXAMPLES = """examples:
   fullpipe fleet why 'captures/*.pcap.gz' --out dataset --workers 8 --explain 1
@@ -74,7 +75,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         if given.command == "report":
             report(given.dataset, before=given.before, out=given.out, pages=given.pages)
-            print(posixpath.join(given.out, PAGE))
+            print(posixpath.join(shown(given.out), PAGE))
             return 0
         source = given.source[0] if len(given.source) == 1 else given.source
         outcome = why_many(

@@ -13,7 +13,7 @@ import fullpipe
 
 from . import outliers
 from .report_page import page_text
-from .sources import Path, absolute, filesystem_of
+from .sources import Path, absolute, filesystem_of, shown
 from .sums import SUMS, compared, summaries
 
 # Name of the page in its folder.
@@ -33,7 +33,7 @@ def report(
     tables as Parquet, and the pages of outliers. pages: most pages of outliers; their captures are
     read again. Without `out` there are none.
     """
-    name = absolute(dataset)
+    name, title = absolute(dataset), shown(os.fspath(dataset))
     sums = summaries(name)
     if before is not None:
         earlier = summaries(absolute(before))
@@ -43,10 +43,10 @@ def report(
                 sums[f"{one.name}_compared"] = both
         sums["totals_before"] = earlier["totals"]
     if out is None:
-        return fullpipe.Page(page_text(os.fspath(dataset), sums))
+        return fullpipe.Page(page_text(title, sums))
     folder = _Folder(absolute(out))
     sums = outliers.link(name, sums, pages, folder.write)
-    page = fullpipe.Page(page_text(os.fspath(dataset), sums))
+    page = fullpipe.Page(page_text(title, sums))
     folder.write(PAGE, page.html.encode())
     folder.write_tables(sums)
     return page

@@ -16,6 +16,7 @@ import tempfile
 import urllib.parse
 from typing import Iterable, Iterator, List, Tuple, Union
 
+import pyarrow
 import pyarrow.fs
 
 import fullpipe
@@ -29,10 +30,18 @@ def absolute(name: Path) -> str:
     return name if "://" in name else os.path.abspath(name)
 
 
+def shown(name: str) -> str:
+    """Returns a name for people: a URI without its options and credentials."""
+    return re.sub(r"://[^/@]*@", "://", name.partition("?")[0]) if "://" in name else name
+
+
 def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
     """Returns the file system of a path or URI, and the path in it."""
     if "://" in source:
-        filesystem, path = pyarrow.fs.FileSystem.from_uri(source)
+        try:
+            filesystem, path = pyarrow.fs.FileSystem.from_uri(source)
+        except pyarrow.ArrowInvalid as error:
+            raise fullpipe.SettingError(f"{source}: {error}", setting=source, fix=str(error)) from None
         return filesystem, path
     return pyarrow.fs.LocalFileSystem(), os.path.abspath(source)
 
@@ -87,7 +96,7 @@ def _files_of_uri(uri: str) -> List[str]:
     rest = parts[fixed:]
     is_deep = len(rest) > 1 or "**" in rest
     selector = pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=is_deep)
-    wanted = re.compile(_expression(rest))
+    wanted = re.compile(_expression([urllib.parse.unquote(part) for part in rest]))
     found = []
     for info in filesystem.get_file_info(selector):
         below = posixpath.relpath(info.path, folder)
