@@ -24,8 +24,8 @@ use fullpipe_diagnose::{
 const IDENTITIES: usize = 100_000;
 /// Most connections that [`Connections::same`] lists.
 const SAME_MAX: usize = 10_000;
-/// Largest difference of the clocks of two captures at which connections with the same addresses
-/// and ports count as one, in nanoseconds.
+/// Largest difference, in nanoseconds, that the clocks of two captures are assumed to have. With a
+/// larger one, connections with the same addresses and ports are taken for different ones.
 const CLOCKS_NS: i64 = 60_000_000_000;
 
 /// A connection in the table.
@@ -220,7 +220,8 @@ pub struct Apart {
     pub reason: ApartBy,
 }
 
-/// Facts that recognise a connection that has a row of its own in another capture.
+/// Facts of a connection by which it is recognised in a later capture, where it may get a second
+/// row.
 #[derive(Clone, Copy)]
 struct Traces {
     known: Known,
@@ -388,7 +389,8 @@ impl Connections {
             .by_key
             .get(&flow.key)
             .filter(|known| known.overlaps(&own) && !(known.has_handshake && own.has_handshake));
-        // The clocks of two hosts may differ, so translated connections need not overlap.
+        // Two random sequence numbers suffice to recognise a connection, so it need not overlap in
+        // time: the clocks of the captures may differ by any amount.
         let by_seqs = seqs.and_then(|seqs| self.by_seqs.get(&seqs));
         let same = self.by_key.get(&flow.key).map(|same| same.known.number);
         let by_seqs = by_seqs

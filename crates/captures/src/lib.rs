@@ -1,5 +1,5 @@
-//! The connections of packet captures: rows in bounded memory, tables, and the twin of one
-//! connection.
+//! Reads packet captures into a table of connections, in bounded memory. One connection can be
+//! explained: its *twin* is a simulation whose path and hosts are fitted to the capture.
 //!
 //! Rule: for a file that is cut or damaged, the answer is partial and has a warning. Nothing here
 //! prints, because both the command `fullpipe why` and the Python package use the results.

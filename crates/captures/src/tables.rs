@@ -35,42 +35,34 @@ fn file<'a>(captures: &'a [Capture], row: &Row) -> &'a str {
 
 /// Returns a record for each connection.
 pub fn connections(captures: &[Capture], rows: &[Row]) -> Records {
-    let words = |name: &str, of: &dyn Fn(&Row) -> String| Column {
-        name: name.to_string(),
-        values: Values::Text(rows.iter().map(of).collect()),
-    };
-    let whole = |name: &str, of: &dyn Fn(&Row) -> u64| Column {
-        name: name.to_string(),
-        values: Values::Whole(rows.iter().map(|row| Some(of(row))).collect()),
-    };
-    let decimal = |name: &str, of: &dyn Fn(&Row) -> Option<f64>| Column {
-        name: name.to_string(),
-        values: Values::Decimal(rows.iter().map(of).collect()),
-    };
     let columns = vec![
-        whole("number", &|row| row.number),
-        words("file", &|row| file(captures, row).to_string()),
-        words("sender", &|row| row.sender.to_string()),
-        words("receiver", &|row| row.receiver.to_string()),
-        decimal("began_s", &|row| Some(row.began_ns as f64 / 1e9)),
-        decimal("elapsed_s", &|row| Some(row.seconds)),
-        whole("segments", &|row| row.segments),
-        whole("data_segments", &|row| row.data_segments),
-        whole("payload_bytes", &|row| row.bytes),
-        decimal("goodput_mbps", &|row| Some(row.goodput_bps / 1e6)),
-        decimal("base_rtt_ms", &|row| row.rtt_s.map(|seconds| seconds * 1e3)),
-        whole("retransmitted_segments", &|row| row.retransmitted),
-        words("limit", &|row| {
+        whole("number", rows, |row| row.number),
+        words("file", rows, |row| file(captures, row).to_string()),
+        words("sender", rows, |row| row.sender.to_string()),
+        words("receiver", rows, |row| row.receiver.to_string()),
+        decimal("began_s", rows, |row| Some(row.began_ns as f64 / 1e9)),
+        decimal("elapsed_s", rows, |row| Some(row.seconds)),
+        whole("segments", rows, |row| row.segments),
+        whole("data_segments", rows, |row| row.data_segments),
+        whole("payload_bytes", rows, |row| row.bytes),
+        decimal("goodput_mbps", rows, |row| Some(row.goodput_bps / 1e6)),
+        decimal("base_rtt_ms", rows, |row| {
+            row.rtt_s.map(|seconds| seconds * 1e3)
+        }),
+        whole("retransmitted_segments", rows, |row| row.retransmitted),
+        words("limit", rows, |row| {
             row.limit.map_or("", |(limit, ..)| limit.name()).to_string()
         }),
-        decimal("limit_share", &|row| row.limit.map(|(_, share, _)| share)),
-        words("confidence", &|row| match row.limit {
+        decimal("limit_share", rows, |row| {
+            row.limit.map(|(_, share, _)| share)
+        }),
+        words("confidence", rows, |row| match row.limit {
             Some((.., Confidence::High)) => "high".to_string(),
             Some(_) => "low".to_string(),
             None => String::new(),
         }),
-        decimal("lost_s", &|row| Some(row.lost_s)),
-        words("ending", &|row| ending_name(row.ending).to_string()),
+        decimal("lost_s", rows, |row| Some(row.lost_s)),
+        words("ending", rows, |row| ending_name(row.ending).to_string()),
     ];
     Records {
         columns,
@@ -86,21 +78,17 @@ pub fn accounts(captures: &[Capture], rows: &[Row]) -> Records {
         held.map(move |part| (row, part))
     });
     let parts: Vec<_> = parts.collect();
-    let decimal = |name: &str, values: Vec<Option<f64>>| Column {
-        name: name.to_string(),
-        values: Values::Decimal(values),
-    };
-    let seconds = parts.iter().map(|(_, (_, time, _))| time.as_secs_f64());
-    let shares = parts
-        .iter()
-        .map(|(row, (limit, ..))| row.shares.share(*limit));
     Records {
         columns: vec![
             whole("number", &parts, |(row, _)| row.number),
             words("file", &parts, |(row, _)| file(captures, row).to_string()),
             words("limit", &parts, |(_, (limit, ..))| limit.name().to_string()),
-            decimal("seconds", seconds.map(Some).collect()),
-            decimal("share", shares.map(Some).collect()),
+            decimal("seconds", &parts, |(_, (_, time, _))| {
+                Some(time.as_secs_f64())
+            }),
+            decimal("share", &parts, |(row, (limit, ..))| {
+                Some(row.shares.share(*limit))
+            }),
             whole("payload_bytes", &parts, |(_, (.., bytes))| *bytes),
         ],
         count: parts.len(),
@@ -130,6 +118,13 @@ fn whole<T>(name: &str, all: &[T], of: impl Fn(&T) -> u64) -> Column {
     Column {
         name: name.to_string(),
         values: Values::Whole(all.iter().map(|one| Some(of(one))).collect()),
+    }
+}
+
+fn decimal<T>(name: &str, all: &[T], of: impl Fn(&T) -> Option<f64>) -> Column {
+    Column {
+        name: name.to_string(),
+        values: Values::Decimal(all.iter().map(of).collect()),
     }
 }
 

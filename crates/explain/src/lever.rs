@@ -51,8 +51,8 @@ pub struct Lever {
     /// The lever's name: the name of its first setting, followed by the value if the setting takes
     /// one of several named values.
     pub name: String,
-    /// The setting of the host's system that makes the ample change, with its value; `None` if the
-    /// system has no such setting.
+    /// The change in the words of the host's system, with the ample value (`wmem_max = 67108864`);
+    /// `None` if the system has no such setting.
     pub called: Option<String>,
     /// The part of the transfer that the lever changes.
     pub kind: LeverKind,

@@ -47,6 +47,13 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     if !runs.is_empty() {
         told.push(format!("Tried: {}.", runs.join("; ")));
     }
+    if found
+        .best
+        .as_ref()
+        .is_some_and(|best| best.places.len() > 1)
+    {
+        told.push("With one of these changes left out, the gain is smaller.".to_string());
+    }
     told.extend(no_help(setup, search, found));
     told
 }

@@ -139,7 +139,7 @@ fn nothing(search: &Search<'_>) -> String {
     let longest = shares.largest_first();
     match longest.first() {
         Some((limit, _)) => format!(
-            "{}: no change that was tried helps; in the unchanged run the sender waits longest {}",
+            "{}: no change that was tried helps; the sender waits longest {}",
             Cause::NOTHING.words,
             waits_for(*limit)
         ),

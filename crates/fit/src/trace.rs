@@ -179,8 +179,8 @@ impl Waits {
     fn before(&self, at_ns: i64, tsval: u32) -> u64 {
         let Some(first) = self.first else { return 0 };
         let late = lateness(first, (at_ns, tsval)).saturating_sub(self.least);
-        // Subtract a tick, because the segment with the smallest difference, the reference, may have
-        // left at the end of its tick.
+        // The reference is the segment with the smallest difference. It may have left at the end of
+        // its tick, so the others may seem late by up to a tick, which is subtracted.
         late.saturating_sub(TICK).max(0) as u64
     }
 }

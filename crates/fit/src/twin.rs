@@ -378,8 +378,8 @@ fn is_response_to_losses(guess: &FittedValue, explained: &Explanation) -> bool {
     guess.set == "sender.tcp.congestion" && explained.fault.is_some()
 }
 
-/// Names the impairment of the path before the setting of a host that reduces its cost, if the
-/// impairment costs more time.
+/// Names the path's impairment first, and the setting of a host that reduces its cost second, if
+/// removing the impairment saves more time than the setting does.
 fn fault_first(mut explained: Explanation) -> Explanation {
     if let Some(fault) = explained.fault.as_ref().filter(|fault| fault.is_most) {
         let named = &explained.parts.limited_by;

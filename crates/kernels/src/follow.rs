@@ -98,7 +98,7 @@ impl FollowedSockets {
         FollowedSenders(self.0.into_iter().filter(is_sender).collect())
     }
 
-    /// Returns the time of each receiver's limit, in nanoseconds, at the socket that received
+    /// Returns the time of each limit of the receiver, in nanoseconds, at the socket that received
     /// most.
     pub fn receiver(&self) -> Vec<(ReceiveLimit, u64)> {
         let most = self.0.iter().max_by_key(|socket| socket.account.moved[1]);

@@ -46,7 +46,8 @@ impl Blob {
         blob
     }
 
-    /// Encodes the blocks of each holder of a host's pool, and the work of its processor.
+    /// Encodes two series: the number of blocks that each holder of a host's pool has, and the times in
+    /// which the host's processor works.
     pub fn of_host(pool: &PoolLevels, cpu: &BusyPeriods) -> Self {
         let mut blob = Self::default();
         blob.tables.push(("pool", pool.len()));

@@ -162,7 +162,7 @@ quantities! {
     /// Largest payload of a segment, in bytes.
     segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
     /// Largest amount of packet memory in use on the host under study.
-    peak_pool_bytes: u64 = "peak pool", "at most {} bytes of packet memory", Whole, Median;
+    peak_pool_bytes: u64 = "peak pool", "at most {} bytes of packet memory used", Whole, Median;
     /// Blocks of that host's pool that were neither used nor reserved at the end (netburner's
     /// `GetFreeCount`).
     free_blocks: u64 = "free at the end", "{} blocks free at the end", Whole, Median;
@@ -211,7 +211,7 @@ quantities! {
     jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
     /// Time from the read of the answer's first byte to the read of its last byte. `None` if the
     /// receiver sends no request.
-    transfer_s: Option<f64> = "transfer s", "answer in {} s", Decimal, Median;
+    transfer_s: Option<f64> = "transfer s", "first to last byte of the answer {} s", Decimal, Median;
     /// Bytes read in each smoothed round-trip time of the first sender.
     round_trip_bytes: u64 = "bytes/round trip", "{} bytes a round trip", Whole, Median;
     /// Longest time in which a sender sent no payload except window probes.

@@ -22,8 +22,8 @@
 //!
 //! # Limits
 //!
-//! `poll_segment` compares the bounds on what may be sent with
-//! [`limit::tightest`]. The name of the tightest bound is the [`Limit`], and
+//! Several bounds say how much may be sent. `poll_segment` calls
+//! [`limit::tightest`] to find the tightest one. Its name is the [`Limit`], and
 //! the [`LimitClock`] charges time to exactly one limit at a time.
 //! [`Connection::info`] returns these times, which add up to the connection's age, and
 //! the variables of the RFCs.

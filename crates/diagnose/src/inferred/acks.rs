@@ -5,8 +5,8 @@
 use super::frames::FrameKind;
 use super::matching::Matched;
 
-/// An ACK counts as compressed if its distance in time from the previous ACK shrank on the path to
-/// less than one part in this number.
+/// An ACK counts as compressed if the path divided its distance in time from the previous ACK by
+/// more than this number.
 const COMPRESSED: u64 = 4;
 
 /// The acknowledgments of one direction.

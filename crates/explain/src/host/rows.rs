@@ -19,11 +19,11 @@ pub(super) enum End {
 
 /// The values to try.
 pub(super) enum Try {
-    /// Twice the present number, and the ample number of bytes.
+    /// Twice the present number, and a number of bytes that is ample: a larger one gains nothing.
     Bytes,
-    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If an application has set
-    /// the buffer's size, another value is the size to which the system would let an unset buffer
-    /// grow.
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If the application has
+    /// set the buffer's size, a third value is tried: the size to which the system lets a buffer grow
+    /// whose size is unset.
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,

@@ -83,7 +83,7 @@ impl Served {
                     _ => None,
                 };
                 if let Some(header) = header {
-                    // A full `bytes` without a header prevents a second parse.
+                    // Zeros are no header, so no later read parses these bytes again.
                     head.bytes = Some([0; CLIENT_LEN]);
                     if header.wants_ack {
                         stack

@@ -115,12 +115,12 @@ const SIDE_BY_SIDE: usize = 2;
 const FAR: u64 = 1 << 20;
 /// Every value larger than the reported one must reach this share of the sufficient goodput.
 const NEARLY: f64 = 0.97;
-/// Most steps in which the search approaches the smallest sufficient value. The first step tries
-/// two values near the point at which a straight line reaches the sufficient goodput. The other
-/// steps divide the interval into thirds.
+/// Most steps in which the search approaches the smallest sufficient value. The first step
+/// assumes that goodput is proportional to the value, and tries two values near the one that would
+/// then be sufficient. The other steps divide the interval into thirds.
 const STEPS: u32 = 5;
-/// The two values of the first of these steps, as percentages of the value at which the straight
-/// line reaches the sufficient goodput.
+/// The two values of the first of these steps, as percentages of the value that would be sufficient
+/// if goodput were proportional to it.
 const AROUND: (u64, u64) = (98, 101);
 /// The search ends when the interval between the last insufficient and the first sufficient value
 /// is at most the sufficient value divided by this number.
@@ -149,8 +149,8 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // Measure again with a suitable length: the first run shows how long filling the path
-        // takes, and how long a run with enough losses is.
+        // Measure again with a suitable length: it depends on the time in which the path is filled and
+        // on the goodput, because a run on a path with losses must carry bytes for enough losses.
         let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
@@ -594,8 +594,8 @@ impl Curve<'_> {
         setup.validate().ok().map(|()| setup)
     }
 
-    /// Returns the highest goodput that any setting, ample resources included, reached with 95 %
-    /// confidence. This need not be the result with ample resources: with losses, or with a slow
+    /// Returns the largest of the mean goodput with ample resources and, for each setting that was
+    /// tried, the goodput that it reaches with 95 % confidence. This need not be the result with ample resources: with losses, or with a slow
     /// processor, a larger value can be worse.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| self.estimate(point).least());

@@ -4,7 +4,6 @@
 //! layout wraps it.
 
 use fullpipe_scenario::{
-    Shares,
     measured::{FlowMeasured, Measured, Quantity},
     units::three_digits,
 };
@@ -118,21 +117,19 @@ fn flow(flow: &FlowMeasured) -> String {
     )
 }
 
-/// Returns the largest limits of both ends, the sender's first: `memory 88 %, pacing 12 %`.
+/// Returns the largest limits of both ends, the sender's first: `memory 88 %, pacing 12 %`. Time in
+/// which nothing limits the receiver is not listed.
 pub(super) fn limits(row: &RowReport) -> String {
-    let sender = largest(&row.limits.sender);
-    let receiver = &row.limits.receiver;
-    if receiver.share(ReceiveLimit::None) > 1.0 - SMALLEST_SHOWN {
-        return sender;
-    }
+    let sender = largest(row.limits.sender.largest_first());
+    let mut receiver = row.limits.receiver.largest_first();
+    receiver.retain(|(limit, _)| *limit != ReceiveLimit::None);
     match largest(receiver) {
         none if none.is_empty() => sender,
         receiver => format!("{sender}; receiver: {receiver}"),
     }
 }
 
-fn largest<R: Reason>(shares: &Shares<R>) -> String {
-    let mut largest = shares.largest_first();
+fn largest<R: Reason>(mut largest: Vec<(R, f64)>) -> String {
     largest.retain(|(_, share)| *share >= SMALLEST_SHOWN);
     let shown = largest.iter().take(LIMITS_SHOWN);
     let words: Vec<_> = shown

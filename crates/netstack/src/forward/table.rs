@@ -60,8 +60,8 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
-    /// Returns the side for which the direction waited longest; `None` if both waits are equal, as
-    /// before the first one.
+    /// Returns the side for which the direction waited longest; `None` if both waits are equal,
+    /// for example if it has not waited yet.
     pub fn held_back(&self) -> Option<HeldBack> {
         let (client, target) = (self.waited_for_client, self.waited_for_target);
         match client.cmp(&target) {

@@ -448,7 +448,7 @@ pub fn is_knob_group(name: &str) -> bool {
 }
 
 /// Returns the names from which to suggest one for the unknown `path`. If one of `paths` is
-/// similar, these are all paths; otherwise they are only the parts of paths before the first dot.
+/// similar to it, returns all of `paths`; otherwise only the part of each path before the first dot.
 fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
     let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
     paths

@@ -1,7 +1,7 @@
 //! The time in which connections were active, and the mean number of simultaneous ones.
 //!
-//! Rule: a connection is active from its start to the end of its own measurement, without the
-//! beginning of the run that results exclude (`omit`). An idle connection counts as active.
+//! Rule: a connection is active from its start to the end of its own measurement. The beginning of
+//! the run, which results exclude (`omit`), does not count. An idle connection counts as active.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::ended::{Ended, over};
 pub struct Activity {
     /// Share of the measured time in which any connection was active.
     pub share: f64,
-    /// Mean number of active connections over that time.
+    /// Mean number of active connections in the time in which any was active.
     pub at_once: f64,
     /// Share of the delivered payload that was delivered after the excluded beginning.
     pub payload_share: f64,

@@ -1,6 +1,6 @@
 //! A UDP socket at one moment, as `ss -uanm` shows it.
 //!
-//! Rule: a name from `ss` has the same meaning here, as for connections (`sockets`). Queue lengths
+//! Rule: a name from `ss` means the same as in `ss`; the module `sockets` has this rule too. Queue lengths
 //! in datagrams are added, because some systems count datagrams instead of bytes.
 
 use std::fmt;

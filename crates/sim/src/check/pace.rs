@@ -1,7 +1,7 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: in any period, a sender may send the bytes that the pacing rate allows and one quantum (a
-//! millisecond of the rate, or two segments). It may send ten more segments each time it starts with
+//! Rule: in any period, a sender may send the bytes that the pacing rate allows and one quantum (the
+//! bytes of a millisecond at the rate, and at least two segments). It may send ten more segments each time it starts with
 //! nothing in flight, and one more for each tail loss probe, because the probe leaves when its timer
 //! ends (RFC 8985 §7.3). If the rate changed since the last payload, the higher rate counts.
 
@@ -71,8 +71,8 @@ impl PaceChecker {
             probes,
         } = pacing;
         let bytes: u32 = payloads.iter().sum();
-        // A segment that waits for ARP counts as sent before this checker sees it. Nothing may have
-        // been in flight when it was sent.
+        // A segment that waits for ARP counts as sent before this checker sees it. Perhaps nothing
+        // was in flight when it was sent.
         let is_unseen = sent != self.seen + u64::from(bytes);
         self.seen = sent;
         let passed = now.since(self.at);

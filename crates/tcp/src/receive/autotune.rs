@@ -2,9 +2,9 @@
 //!
 //! Rule: the bytes that the application reads in a round trip are the bytes that the peer sent in a
 //! round trip. A buffer of twice this size lets the peer send as many bytes again while the
-//! application reads. A peer whose rate grows has a still higher rate when the window update
-//! arrives. Twice the growth since the round before is therefore added to the bytes read, before
-//! they are doubled. `connection/buffers.rs` decides how connections share memory.
+//! application reads. If the peer's rate grows, it will have grown further when the window
+//! update arrives. For this reason twice the growth since the round before is added to the bytes
+//! read, and the sum is doubled. `connection/buffers.rs` decides how connections share memory.
 //!
 //! A receiver that sends no payload has round-trip times only from the handshake and from the
 //! peer's timestamp echoes (RFC 7323 §4.1). If the sender pauses, the age of an echo is too long;

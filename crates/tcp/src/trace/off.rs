@@ -1,6 +1,6 @@
 //! The trace of a build without the feature `trace`.
 //!
-//! Rule: it has the interface of the ring, keeps nothing, and costs nothing.
+//! Rule: it has the interface of the module `ring`, keeps no record, and costs nothing.
 
 use fullpipe_pool::Instant;
 

@@ -1,6 +1,7 @@
-//! The command, call or configuration line that sets a name in its system.
+//! Writes the command, call or configuration line by which a system sets one of its own settings,
+//! such as `sysctl -w net.core.wmem_max=…`.
 //!
-//! Rule: each row of the alias table holds the form in which its name is set. A caller
+//! Rule: each row of the alias table has the name of such a setting, and the form in which it is set. A caller
 //! passes the name and the value, and gets text that can be pasted unchanged.
 
 use alloc::{format, string::String};
