@@ -63,8 +63,8 @@ pub(crate) struct Addresses {
     accept_any: bool,
     /// As `accept_any`, for IPv6 addresses.
     accept_any_v6: bool,
-    /// The link-local address that came with the first IPv6 address.
-    link_local_added: Option<IpAddr>,
+    /// The link-local address came with the first IPv6 address.
+    link_local_came: bool,
     #[cfg(feature = "slaac")]
     automatic: automatic::Automatic,
 }
@@ -82,7 +82,7 @@ impl Addresses {
             most,
             accept_any,
             accept_any_v6: accept_any,
-            link_local_added: None,
+            link_local_came: false,
             #[cfg(feature = "slaac")]
             automatic: automatic::Automatic::default(),
         };
@@ -143,7 +143,7 @@ impl Addresses {
                 address,
                 prefix_len: 64,
             });
-            self.link_local_added = Some(address);
+            self.link_local_came = true;
         }
     }
 
@@ -151,11 +151,13 @@ impl Addresses {
     /// IPv6 address is left.
     pub(crate) fn remove_lone_link_local(&mut self) -> Option<IpAddr> {
         let mut of_v6 = self.own.iter().filter(|own| own.address.is_ipv6());
-        let only = match (of_v6.next(), of_v6.next()) {
-            (Some(only), None) if Some(only.address) == self.link_local_added => only.address,
-            _ => return None,
+        let (Some(only), None) = (of_v6.next(), of_v6.next()) else {
+            return None;
         };
-        self.link_local_added = None;
+        let only = only.address;
+        if !self.link_local_came || !is_link_local(only) {
+            return None;
+        }
         self.remove(only).ok().map(|()| only)
     }
 
@@ -175,6 +177,7 @@ impl Addresses {
         let place = self.own.iter().position(|own| own.address == ip);
         let place = place.ok_or(AddressError::NotOurs)?;
         self.own.remove(place);
+        self.link_local_came &= !is_link_local(ip);
         self.v4.clear();
         self.v4.extend(self.own.iter().filter_map(v4_network));
         #[cfg(feature = "slaac")]

@@ -67,7 +67,8 @@ impl Stack {
         }
         self.routes.addresses_mut().remove(address)?;
         self.end_sockets_of(address, now);
-        if !self.autoconfiguration.is_on()
+        if cfg!(feature = "ipv6")
+            && !self.autoconfiguration.is_on()
             && let Some(left) = self.routes.addresses_mut().remove_lone_link_local()
         {
             self.end_sockets_of(left, now);
