@@ -16,7 +16,7 @@ use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack};
 
 use crate::{capture::Capture, device::HostDevice, driver::Driver, entropy, spec::Prefix};
 
-/// Interval at which [`Runtime::finish`] checks for open connections.
+/// Interval at which [`Runtime::finish`] checks for open connections, and the start for an address.
 const FINISH_POLL: Duration = Duration::from_millis(5);
 
 /// Error of starting a stack.
@@ -26,7 +26,7 @@ pub enum StartError {
     Config(ConfigError),
     /// The operating system refused to create a thread or a descriptor, or to give entropy.
     System(io::Error),
-    /// The device cannot serve a host with these addresses.
+    /// The device cannot serve a host with these addresses, or another host has one of them.
     Device(io::Error),
     /// The head of the capture could not be written.
     Capture(io::Error),
@@ -106,7 +106,8 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Starts the stack on `device`.
+    /// Starts the stack on `device`. With `ip.autoconfiguration` and an IPv6 address, waits one to
+    /// two seconds for the answer of a host that has the same address.
     ///
     /// # Errors
     /// Returns a [`StartError`] that names the cause; the device is then closed.
@@ -150,12 +151,14 @@ impl RuntimeBuilder {
                 .spawn(move || driver.run())
                 .map_err(system)?
         };
-        Ok(Runtime {
+        let runtime = Runtime {
             driver,
             thread: Some(thread),
             interface,
             config: self.config,
-        })
+        };
+        runtime.await_address().map_err(StartError::Device)?;
+        Ok(runtime)
     }
 }
 
@@ -179,6 +182,32 @@ impl fmt::Debug for Runtime {
 }
 
 impl Runtime {
+    /// Waits until the address may be used, if the stack first asks other hosts about it (knob
+    /// `ip.autoconfiguration`).
+    fn await_address(&self) -> io::Result<()> {
+        let IpAddr::V6(address) = self.interface.address else {
+            return Ok(());
+        };
+        loop {
+            let (is_tentative, is_duplicate) = self.with_stack(|stack, _| {
+                let mut tentative = stack.tentative_addresses();
+                let is_tentative = tentative.any(|own| own.address == address);
+                (is_tentative, stack.duplicate_address() == Some(address))
+            });
+            if is_duplicate {
+                let why = format!("another host has the address {address}");
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+            }
+            if !is_tentative {
+                return Ok(());
+            }
+            let core = self.driver.lock();
+            self.driver.check(&core)?;
+            drop(core);
+            thread::sleep(FINISH_POLL);
+        }
+    }
+
     /// Begins a runtime for the host `address`, given with the prefix of its network
     /// (`"10.9.0.2/24".parse()?`).
     pub fn builder(address: Prefix) -> RuntimeBuilder {
