@@ -12,7 +12,7 @@ use std::{
 };
 
 use fullpipe::{Config, Interface, presets};
-use fullpipe_host::{DeviceOptions, DeviceSpec, Prefix, Runtime};
+use fullpipe_host::{DeviceKind, DeviceOptions, DeviceSpec, Prefix, Runtime};
 use fullpipe_perf::{
     FullpipeSockets, KernelSockets, Stop,
     fullpipe_sockets::configure_udp_for_iperf,
@@ -125,6 +125,9 @@ struct Plan {
     capture: Option<PathBuf>,
 }
 
+/// Presets of hosts, not of small devices.
+const HOSTS: [&str; 2] = ["default", "linux"];
+
 impl Plan {
     /// Checks the arguments of the fullpipe stack. Returns `None` if the test uses the kernel's
     /// stack.
@@ -158,6 +161,10 @@ impl Plan {
         let mut config = presets::find(&arguments.preset)
             .map_err(|error| Failure::usage(format!("--preset: {error}")))?
             .config();
+        // A stack on a TAP device takes its IPv6 addresses from routers, as hosts do. The presets of
+        // small devices have no part in it.
+        let is_host = HOSTS.contains(&arguments.preset.as_str());
+        config.ip.autoconfiguration = device.kind == DeviceKind::Tap && is_host;
         // If the preset sets no buffers for UDP, use those that a test needs. The user's settings
         // are applied later, so they take precedence.
         if config.udp == Config::default().udp {

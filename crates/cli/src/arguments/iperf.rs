@@ -31,11 +31,13 @@ use crate::failure::Failure;
     fullpipe iperf -c 10.9.0.1 --dev tap:fp0 --addr 10.9.0.2/24 \\\n    \
       --set tcp.send_buffer=16K\n  \
     fullpipe iperf -s --dev xdp:eth0 --addr 192.168.8.50/24\n\n\
-    tap and tun devices are created. packet (AF_PACKET) and xdp (AF_XDP) put the\n\
-    stack on the wire of an interface that exists, beside this machine's kernel:\n\
-    --addr must be an address that no host of the network has, this machine\n\
-    included, because its kernel would answer too. This machine itself cannot\n\
-    reach that address through the same interface.")]
+    tap and tun devices are created. On a TAP device the stack also takes IPv6\n\
+    addresses from routers, unless --set ip.autoconfiguration=false. packet\n\
+    (AF_PACKET) and xdp (AF_XDP) put the stack on the wire of an interface that\n\
+    exists, beside this machine's kernel: --addr must be an address that no host\n\
+    of the network has, this machine included, because its kernel would answer\n\
+    too. This machine itself cannot reach that address through the same\n\
+    interface.")]
 #[command(group(clap::ArgGroup::new("role").required(true)))]
 pub struct IperfArguments {
     /// Wait for clients
