@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// A program, and the Debian package that contains it.
 type Tool = (&'static str, &'static str);
 
-const TOOLS: [Tool; 7] = [
+const TOOLS: [Tool; 8] = [
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("tshark", "tshark"),
@@ -20,6 +20,7 @@ const TOOLS: [Tool; 7] = [
     ("ip", "iproute2"),
     ("ping", "iputils-ping"),
     ("curl", "curl"),
+    ("radvd", "radvd"),
 ];
 
 /// The program that the tests of the page need.

@@ -7,6 +7,7 @@
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
+mod routers;
 #[path = "../stock_iperf/stock.rs"]
 mod stock;
 mod v6;

@@ -34,7 +34,7 @@ fn start(device: &str, offload: bool) -> Runtime {
 }
 
 /// Sends three echo requests with `len` bytes of data to `host`, and requires three replies.
-fn ping(host: &str, len: u32) {
+pub(super) fn ping(host: &str, len: u32) {
     let len = len.to_string();
     let output = Command::new("ping")
         .args(["-6", "-c", "3", "-i", "0.2", "-W", "5", "-s", &len, host])
