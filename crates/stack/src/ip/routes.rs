@@ -159,6 +159,17 @@ impl Routes {
         Ok(())
     }
 
+    /// Removes the route to the network of `to`. Returns false if there is none.
+    pub fn remove(&mut self, to: Subnet) -> bool {
+        let is_same = |known: &RouteEntry| {
+            known.network.prefix_len == to.prefix_len
+                && known.network.address.is_ipv4() == to.address.is_ipv4()
+                && known.network.contains(to.address)
+        };
+        let place = self.entries.iter().position(is_same);
+        place.map(|place| self.entries.remove(place)).is_some()
+    }
+
     /// Returns the next hop of a packet to `dst`; `None` if no route leads to `dst`, or if `dst`
     /// is this host, because packets are not looped back.
     pub fn lookup(&self, dst: IpAddr) -> Option<Route> {

@@ -222,3 +222,18 @@ fn a_header_is_written_in_front_of_its_payload() {
         (1, 40)
     );
 }
+
+#[test]
+fn a_removed_default_route_leads_nowhere() {
+    let mut routes = Routes::new(addresses(), 1);
+    let everywhere = Subnet {
+        address: Ipv4Addr::UNSPECIFIED.into(),
+        prefix_len: 0,
+    };
+    let far = Ipv4Addr::new(192, 0, 2, 1).into();
+    assert!(!routes.remove(everywhere));
+    routes.set_default(PEER.into()).expect("there is room");
+    assert_eq!(routes.lookup(far), Some(Route::Neighbour(PEER.into())));
+    assert!(routes.remove(everywhere));
+    assert_eq!(routes.lookup(far), None);
+}
