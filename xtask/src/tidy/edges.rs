@@ -15,14 +15,24 @@ use super::source::CORE;
 use crate::repository;
 
 /// Each crate of the workspace, with the crates of the workspace that it may use.
-const DRAWN: [(&str, &[&str]); 23] = [
+const DRAWN: [(&str, &[&str]); 24] = [
     ("fullpipe-wire", &[]),
     ("fullpipe-pool", &[]),
     ("fullpipe-tcp", &["fullpipe-wire", "fullpipe-pool"]),
     ("fullpipe", &CORE_CRATES),
     ("fullpipe-iperf", &["fullpipe"]),
     ("fullpipe-sim", &STACK_CRATES),
-    ("fullpipe-host", &STACK_CRATES),
+    ("fullpipe-dhcp", &["fullpipe-wire", "fullpipe"]),
+    (
+        "fullpipe-host",
+        &[
+            "fullpipe-wire",
+            "fullpipe-pool",
+            "fullpipe-tcp",
+            "fullpipe",
+            "fullpipe-dhcp",
+        ],
+    ),
     (
         "fullpipe-netstack",
         &[

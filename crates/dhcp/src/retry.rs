@@ -1,0 +1,53 @@
+//! The retransmission times of one exchange.
+//!
+//! Rule: each interval is twice the last, with a random second more or less, so that hosts that
+//! start together do not stay together. RFC 2131 §4.1.
+
+use fullpipe::{Duration, Instant, Rng};
+
+/// First interval.
+const FIRST: Duration = Duration::from_secs(4);
+/// Largest interval.
+const LARGEST: Duration = Duration::from_secs(64);
+/// Least interval of a renewal. RFC 2131 §4.4.5.
+const RENEWAL_MIN: Duration = Duration::from_secs(60);
+
+/// One request and its retransmissions.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    /// Transaction id, which answers repeat.
+    pub(crate) xid: u32,
+    /// Time of the first transmission.
+    pub(crate) since: Instant,
+    /// Number of transmissions.
+    pub(crate) sent: u32,
+    /// Time of the next transmission.
+    pub(crate) next: Instant,
+}
+
+impl Exchange {
+    /// Returns an exchange whose first transmission is due at `now`.
+    pub(crate) fn new(rng: &mut Rng, now: Instant) -> Self {
+        Self {
+            xid: rng.next_u64() as u32,
+            since: now,
+            sent: 0,
+            next: now,
+        }
+    }
+
+    /// Notes a transmission of a broadcast exchange, and chooses the time of the next one.
+    pub(crate) fn on_sent(&mut self, rng: &mut Rng, now: Instant) {
+        let interval = FIRST * (1 << self.sent.min(8));
+        let jitter = Duration::from_millis(rng.between(0, 2_000));
+        self.next = now + interval.min(LARGEST) + jitter - Duration::from_secs(1);
+        self.sent += 1;
+    }
+
+    /// Notes a transmission of a renewal, and chooses the time of the next one: after a half of the
+    /// time that is left until `end`, but not before a minute has passed.
+    pub(crate) fn on_renewal_sent(&mut self, end: Instant, now: Instant) {
+        self.next = now + (end.since(now) / 2).max(RENEWAL_MIN);
+        self.sent += 1;
+    }
+}
