@@ -24,7 +24,7 @@ const LISTED: [(&str, &str, &str); 2] = [
 ];
 
 /// The crates in which a re-exported name may be defined.
-const FOLDERS: [&str; 5] = ["stack", "host", "tcp", "pool", "wire"];
+const FOLDERS: [&str; 6] = ["stack", "host", "dhcp", "tcp", "pool", "wire"];
 
 /// Returns the path and the text of each listing.
 ///

@@ -27,6 +27,7 @@ use fullpipe::{
 use crate::{
     device::HostDevice,
     frames::{FrameBatch, Outlet},
+    lease::LeaseHolder,
     poll::{self, Notifier},
     wakers::{Handle, Interest, WakerTable},
 };
@@ -41,6 +42,8 @@ const CALLER_BATCHES: u32 = 4;
 pub(crate) struct Core {
     pub(crate) stack: Stack,
     pub(crate) wakers: WakerTable,
+    /// The DHCP client; `None` if the address is fixed.
+    pub(crate) lease: Option<LeaseHolder>,
     /// Frames that the stack has written and that wait to be sent.
     outgoing: FrameBatch<TxMeta>,
     /// The batch to send; `None` while a thread is sending it. While no thread sends, the batch is
@@ -122,7 +125,7 @@ impl Core {
             return false;
         };
         let is_sending = self.sending.is_none();
-        let next = self.stack.next_timeout();
+        let next = self.next_timeout();
         let is_early = next.is_some_and(|at| at < asleep_until && !(is_sending && at <= now));
         let must = is_early || (self.waits_for_device() && !self.watches_device);
         if must {
@@ -137,9 +140,40 @@ impl Core {
         self.device_is_full || self.stack.waits_for_device()
     }
 
+    /// Returns the time at which the stack or the DHCP client next has something to do.
+    fn next_timeout(&self) -> Option<Instant> {
+        let lease = self.lease.as_ref().and_then(LeaseHolder::next_timeout);
+        [self.stack.next_timeout(), lease]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Lets the DHCP client, if there is one, do what is due.
+    pub(crate) fn drive_lease(&mut self, now: Instant) {
+        if let Some(lease) = &mut self.lease {
+            lease.drive(&mut self.stack, &mut self.outgoing, now);
+        }
+    }
+
+    /// Passes the received frames to the stack, except those that are for the DHCP client.
+    fn receive(&mut self, incoming: &mut FrameBatch<RxMeta>, now: Instant) {
+        let mut batch = self.stack.receive_batch(now);
+        while let Some((frame, meta)) = incoming.first() {
+            let lease = self.lease.as_mut();
+            if !lease.is_some_and(|lease| lease.on_frame(frame, meta, now)) {
+                batch.receive(frame, meta);
+            }
+            incoming.remove_first();
+        }
+    }
+
     /// Removes and returns the wakers of sockets that became ready.
     fn take_ready(&mut self, now: Instant) -> Vec<Waker> {
         let mut ready = Vec::new();
+        if let Some(lease) = &mut self.lease {
+            lease.take_ready(&mut ready);
+        }
         self.wakers.take_ready(&mut self.stack, now, &mut ready);
         ready
     }
@@ -160,12 +194,17 @@ impl Driver {
     ///
     /// # Errors
     /// Fails if the kernel refuses a descriptor.
-    pub(crate) fn new(stack: Stack, device: Box<dyn HostDevice>) -> io::Result<Self> {
+    pub(crate) fn new(
+        stack: Stack,
+        device: Box<dyn HostDevice>,
+        lease: Option<LeaseHolder>,
+    ) -> io::Result<Self> {
         let capabilities = device.capabilities();
         let frame_max = device.frame_max();
         let core = Core {
             stack,
             wakers: WakerTable::default(),
+            lease,
             outgoing: FrameBatch::new(frame_max),
             sending: Some(FrameBatch::new(frame_max)),
             capabilities,
@@ -220,6 +259,18 @@ impl Driver {
         core.transmit(now, false);
         self.settle(core, now);
         drop(forgotten); // without the lock
+    }
+
+    /// Changes the state of the DHCP client, and sends what it then has to send.
+    pub(crate) fn change_lease(&self, change: impl FnOnce(&mut LeaseHolder, Instant)) {
+        let mut core = self.lock();
+        let now = self.now();
+        if let Some(lease) = &mut core.lease {
+            change(lease, now);
+            core.drive_lease(now);
+            core.transmit(now, false);
+            self.settle(core, now);
+        }
     }
 
     /// Wakes the waiters of one direction of `handle`.
@@ -319,12 +370,8 @@ impl Driver {
             core.asleep_until = None;
             core.device_is_full = false; // until the next frame is refused
             core.sent_bytes = core.sent_bytes.max(sent_bytes);
-            let mut batch = core.stack.receive_batch(now);
-            while let Some((frame, meta)) = incoming.first() {
-                batch.receive(frame, meta);
-                incoming.remove_first();
-            }
-            drop(batch);
+            core.receive(&mut incoming, now);
+            core.drive_lease(now);
             core.stack.on_timeouts(now);
             core.transmit(now, true);
             if let Err(error) = &received {
@@ -345,7 +392,7 @@ impl Driver {
     fn sleep(&self) {
         let mut core = self.lock();
         let now = self.now();
-        let deadline = core.stack.next_timeout();
+        let deadline = core.next_timeout();
         let is_sending = core.sending.is_none();
         let has_frames = !core.outgoing.is_empty() && !core.device_is_full;
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
@@ -374,7 +421,12 @@ impl Drop for Ended<'_> {
     fn drop(&mut self) {
         self.0.stopped.store(true, Ordering::Release);
         let mut waiting = Vec::new();
-        self.0.lock().wakers.take_all(&mut waiting);
+        let mut core = self.0.lock();
+        core.wakers.take_all(&mut waiting);
+        if let Some(lease) = &mut core.lease {
+            lease.take_all(&mut waiting);
+        }
+        drop(core);
         waiting.into_iter().for_each(Waker::wake);
     }
 }

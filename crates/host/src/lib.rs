@@ -11,7 +11,7 @@
 //!    stack on the wire of an interface as one more host. Any other device implements
 //!    [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
 //! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a gateway, a MAC
-//!    address, a secret, the knobs and a capture. [`start`](RuntimeBuilder::start) takes the
+//!    address, a secret, the knobs and a capture. [`Runtime::dhcp`] obtains the address by DHCP. [`start`](RuntimeBuilder::start) takes the
 //!    device. The runtime's thread waits for frames and deadlines. A call on a socket sends the
 //!    resulting frames itself, without waking that thread. No lock is held over a system call.
 //! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have calls like those
@@ -76,6 +76,7 @@ mod errno;
 mod frames;
 mod interface;
 pub mod kernel;
+mod lease;
 mod mapping;
 mod namespace;
 mod netlink;
@@ -105,6 +106,8 @@ pub use capture::Capture;
 pub use device::{HostDevice, OutgoingFrame};
 pub use entropy::{secret, station_address};
 pub use errno::DeviceError;
+#[doc(inline)]
+pub use fullpipe_dhcp::Lease;
 pub use namespace::Namespace;
 pub use packet::PacketSocket;
 pub use poll::{wait_for_either, wait_precisely};

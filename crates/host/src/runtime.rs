@@ -3,16 +3,18 @@
 //! Rule: entropy is drawn here, and only for values that the user did not give. The
 //! driver moves the frames.
 
+mod dhcp;
+
 use std::{
     fmt,
     io::{self, Write},
-    net::IpAddr,
+    net::{IpAddr, Ipv4Addr},
     sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant as Moment},
 };
 
-use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack};
+use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack, device::Capabilities};
 
 use crate::{capture::Capture, device::HostDevice, driver::Driver, entropy, spec::Prefix};
 
@@ -53,7 +55,10 @@ impl std::error::Error for StartError {
 
 /// Settings of a [`Runtime`] before it starts; see [`Runtime::builder`].
 pub struct RuntimeBuilder {
-    prefix: Prefix,
+    /// The host's address; `None` if DHCP gives it.
+    prefix: Option<Prefix>,
+    host_name: Option<String>,
+    previous: Option<Ipv4Addr>,
     gateway: Option<IpAddr>,
     mac: Option<MacAddress>,
     secret: Option<[u8; 16]>,
@@ -73,6 +78,32 @@ impl fmt::Debug for RuntimeBuilder {
 }
 
 impl RuntimeBuilder {
+    fn new(prefix: Option<Prefix>) -> Self {
+        Self {
+            prefix,
+            host_name: None,
+            previous: None,
+            gateway: None,
+            mac: None,
+            secret: None,
+            config: Config::default(),
+            capture: None,
+        }
+    }
+
+    /// Sets the name that the DHCP client tells the server; none by default. Unused without DHCP.
+    pub fn host_name(mut self, name: impl Into<String>) -> Self {
+        self.host_name = Some(name.into());
+        self
+    }
+
+    /// Sets the address of an earlier lease, which the DHCP client asks for first; none by default.
+    /// Unused without DHCP.
+    pub fn previous_address(mut self, address: Ipv4Addr) -> Self {
+        self.previous = Some(address);
+        self
+    }
+
     /// Sets the router for packets to other networks; none by default.
     pub fn gateway(mut self, gateway: IpAddr) -> Self {
         self.gateway = Some(gateway);
@@ -127,23 +158,30 @@ impl RuntimeBuilder {
 
     fn start_on(self, device: Box<dyn HostDevice>) -> Result<Runtime, StartError> {
         let system = StartError::System;
-        let interface = Interface {
-            mac: match self.mac {
-                Some(mac) => mac,
-                None => entropy::station_address().map_err(system)?,
-            },
-            address: self.prefix.address,
-            prefix_len: self.prefix.len,
-            gateway: self.gateway,
-            capabilities: device.capabilities(),
+        let mac = match self.mac {
+            Some(mac) => mac,
+            None => entropy::station_address().map_err(system)?,
         };
         let secret = match self.secret {
             Some(secret) => secret,
             None => entropy::secret().map_err(system)?,
         };
-        let stack = Stack::new(&self.config, interface, secret).map_err(StartError::Config)?;
+        let capabilities = device.capabilities();
+        let interface = self.interface(mac, capabilities);
+        let (stack, lease) = match self.prefix {
+            Some(_) => {
+                let stack = Stack::new(&self.config, interface, secret);
+                (stack.map_err(StartError::Config)?, None)
+            }
+            None => {
+                let identity = (self.host_name, self.previous);
+                let started =
+                    dhcp::start_without_address(&self.config, interface, secret, identity)?;
+                (started.0, Some(started.1))
+            }
+        };
         device.begin(&interface).map_err(StartError::Device)?;
-        let driver = Arc::new(Driver::new(stack, device).map_err(system)?);
+        let driver = Arc::new(Driver::new(stack, device, lease).map_err(system)?);
         let thread = {
             let driver = Arc::clone(&driver);
             thread::Builder::new()
@@ -160,8 +198,19 @@ impl RuntimeBuilder {
         runtime.await_address().map_err(StartError::Device)?;
         Ok(runtime)
     }
-}
 
+    /// Returns the interface. Without an address of its own, it has the unspecified address.
+    fn interface(&self, mac: MacAddress, capabilities: Capabilities) -> Interface {
+        let none = Ipv4Addr::UNSPECIFIED.into();
+        Interface {
+            mac,
+            address: self.prefix.map_or(none, |prefix| prefix.address),
+            prefix_len: self.prefix.map_or(0, |prefix| prefix.len),
+            gateway: self.gateway,
+            capabilities,
+        }
+    }
+}
 /// A running stack, on which sockets are opened.
 ///
 /// After the runtime is dropped, calls on its sockets that would wait fail with `NotConnected`.
@@ -211,17 +260,11 @@ impl Runtime {
     /// Begins a runtime for the host `address`, given with the prefix of its network
     /// (`"10.9.0.2/24".parse()?`).
     pub fn builder(address: Prefix) -> RuntimeBuilder {
-        RuntimeBuilder {
-            prefix: address,
-            gateway: None,
-            mac: None,
-            secret: None,
-            config: Config::default(),
-            capture: None,
-        }
+        RuntimeBuilder::new(Some(address))
     }
 
-    /// The stack's addresses and its device's capabilities.
+    /// The stack's first address and its device's capabilities. With DHCP, the address is
+    /// unspecified: [`lease`](Self::lease) has the present one.
     pub const fn interface(&self) -> &Interface {
         &self.interface
     }
@@ -258,6 +301,7 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        self.release_lease();
         self.driver.stop();
         if let Some(thread) = self.thread.take() {
             // If the driver's thread panicked, it has printed the message.

@@ -137,7 +137,7 @@ impl<F> Drop for Wait<'_, F> {
 }
 
 /// Wakes a blocked thread.
-struct Unpark(Thread);
+pub(crate) struct Unpark(pub(crate) Thread);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {

@@ -94,6 +94,9 @@ pub(crate) fn announcement(host: &Interface) -> Option<[u8; FRAME_MIN]> {
     let IpAddr::V4(address) = host.address else {
         return None;
     };
+    if address.is_unspecified() {
+        return None; // it comes later, by DHCP
+    }
     let mac = host.mac.0;
     let parts: [&[u8]; 9] = [
         &[0xff; 6],

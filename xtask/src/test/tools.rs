@@ -19,6 +19,7 @@ const TOOLS: [Tool; 8] = [
     ("tcptrace", "tcptrace"),
     ("ip", "iproute2"),
     ("ping", "iputils-ping"),
+    ("dnsmasq", "dnsmasq-base"),
     ("curl", "curl"),
     ("radvd", "radvd"),
 ];

@@ -49,7 +49,7 @@ fn driver() -> Driver {
         capabilities: device.capabilities(),
     };
     let stack = Stack::new(&Config::default(), interface, [7; 16]).expect("it is sound");
-    Driver::new(stack, Box::new(device)).expect("the kernel gives a descriptor")
+    Driver::new(stack, Box::new(device), None).expect("the kernel gives a descriptor")
 }
 
 fn never(_: &mut Stack, _: Instant) -> Option<()> {

@@ -217,6 +217,12 @@ impl HostDevice for XdpSocket {
         let IpAddr::V4(address) = host.address else {
             return Err(io::ErrorKind::Unsupported.into());
         };
+        if address.is_unspecified() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "xdp devices need a fixed address: use packet or tap devices for DHCP",
+            ));
+        }
         let link = program::attach(self.index, &self.socket, host.mac, address)
             .map_err(|source| io::Error::other(refused(&self.name, source)))?;
         if self.link.set(link).is_err() {
