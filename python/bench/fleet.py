@@ -7,19 +7,14 @@ first run that starts the workers. The datasets must be equal byte for byte.
 """
 
 import os
-import pathlib
 import shutil
 import sys
 import tempfile
 import time
 
+from datasets import contents
+
 from fullpipe import fleet
-
-
-def contents(dataset):
-    """Returns the bytes of every file by its name."""
-    files = [path for path in pathlib.Path(dataset).rglob("*") if path.is_file()]
-    return {str(path.relative_to(dataset)): path.read_bytes() for path in files}
 
 
 def main():

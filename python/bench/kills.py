@@ -16,30 +16,13 @@ import tempfile
 import threading
 import time
 
+import psutil
 import ray
 from ray.cluster_utils import Cluster
 
+from datasets import contents
+
 from fullpipe import fleet
-
-
-def contents(dataset):
-    """Returns the bytes of every file by its name."""
-    files = [path for path in pathlib.Path(dataset).rglob("*") if path.is_file()]
-    return {str(path.relative_to(dataset)): path.read_bytes() for path in files}
-
-
-def descendants(pid):
-    """Returns the processes that `pid` started, and those that they started."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(path.read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):
-            continue
-        if parent == pid:
-            child = int(path.parent.name)
-            found += [child, *descendants(child)]
-    return found
 
 
 def is_worker(pid):
@@ -76,7 +59,8 @@ def main():
     began = time.monotonic()
     run.start()
     wait_for(100)
-    worker = next(pid for pid in descendants(os.getpid()) if is_worker(pid))
+    children = psutil.Process().children(recursive=True)
+    worker = next(child.pid for child in children if is_worker(child.pid))
     os.kill(worker, signal.SIGKILL)
     print("killed a worker")
     wait_for(500)

@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 import time
-from typing import Callable, Dict, List
+from typing import Callable, Dict
 
+import psutil
 import pyarrow.parquet
 import pytest
 
@@ -135,21 +136,6 @@ def test_a_pattern_without_files_and_a_script_without_a_guard_are_refused(
     assert not (tmp_path / "out" / "manifest").exists()
 
 
-def descendants(pid: int) -> List[int]:
-    """Returns the processes that `pid` started, and those that they started (Linux)."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(path.read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):
-            continue
-        if parent == pid:
-            child = int(path.parent.name)
-            found += [child, *descendants(child)]
-    return found
-
-
-@pytest.mark.skipif(not pathlib.Path("/proc").is_dir(), reason="needs /proc")
 def test_a_killed_driver_leaves_no_worker_and_its_run_is_resumed(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "captures"
     folder.mkdir()
@@ -166,10 +152,10 @@ if __name__ == "__main__":
     driver = subprocess.Popen([sys.executable, str(script)])
     entries = out / "manifest"
     wait_until(lambda: len(list(entries.glob("*.json"))) >= 10)
-    workers = descendants(driver.pid)
+    workers = psutil.Process(driver.pid).children(recursive=True)
     driver.kill()
     driver.wait()
-    wait_until(lambda: not any(is_running(pid) for pid in workers))
+    wait_until(lambda: not any(worker.is_running() for worker in workers))
     kept = {path: path.stat().st_mtime_ns for path in entries.glob("*.json")}
     outcome = fleet.why_many(pattern, out)
     assert workers and 10 <= outcome.kept == len(kept) and outcome.done == 400 - outcome.kept
@@ -182,14 +168,6 @@ def wait_until(is_met: Callable[[], bool]) -> None:
     while not is_met():
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def die(out: str, task: CaptureTask) -> None:
