@@ -7,19 +7,20 @@ import itertools
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from typing import Callable, Dict
+from typing import Callable, Dict, List, Optional
 
-import psutil
 import pyarrow.parquet
 import pytest
 
 import fullpipe
 from fullpipe import fleet
-from fullpipe.fleet import many
-from fullpipe.fleet.tasks import CaptureTask
+from fullpipe.fleet import batches, pool
+from fullpipe.fleet.dataset import Dataset
+from fullpipe.fleet.tasks import BatchResult, CaptureTask, Task
 
 CAPTURE = (
     pathlib.Path(__file__).resolve().parents[2]
@@ -65,20 +66,6 @@ def test_processes_write_the_bytes_of_one_process(
     errors = table(tmp_path / "alone", "errors").to_pylist()
     assert {os.path.basename(row["source"]) for row in errors} == {"empty.pcap", "text.pcap"}
     assert all("CaptureError" in row["error"] for row in errors)
-
-
-def test_ray_writes_the_bytes_of_one_process(
-    captures: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
-    ray = pytest.importorskip("ray")
-    pattern = str(captures / "*")
-    fleet.why_many(pattern, tmp_path / "alone")
-    try:
-        outcome = fleet.why_many(pattern, tmp_path / "on-ray", ray=True)
-    finally:
-        ray.shutdown()
-    assert (outcome.done, outcome.errors) == (6, 2)
-    assert contents(tmp_path / "alone") == contents(tmp_path / "on-ray")
 
 
 def test_a_run_is_resumed_and_a_changed_file_done_again(
@@ -136,26 +123,50 @@ def test_a_pattern_without_files_and_a_script_without_a_guard_are_refused(
     assert not (tmp_path / "out" / "manifest").exists()
 
 
-def test_a_killed_driver_leaves_no_worker_and_its_run_is_resumed(tmp_path: pathlib.Path) -> None:
-    folder = tmp_path / "captures"
+def descendants(pid: int) -> List[int]:
+    """Returns the processes that `pid` started, and those that they started (Linux)."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        if parent == pid:
+            child = int(path.parent.name)
+            found += [child, *descendants(child)]
+    return found
+
+
+def links(folder: pathlib.Path, count: int) -> pathlib.Path:
+    """Makes a folder with `count` links to the capture."""
     folder.mkdir()
-    for number in range(400):
+    for number in range(count):
         (folder / f"{number:03}.pcap.gz").symlink_to(CAPTURE)
-    pattern, out = str(folder / "*"), tmp_path / "out"
-    program = f"""
+    return folder
+
+
+def driver(folder: pathlib.Path, out: pathlib.Path, workers: int) -> str:
+    """Returns a program that analyses the captures of a folder."""
+    return f"""
 from fullpipe import fleet
 if __name__ == "__main__":
-    fleet.why_many({pattern!r}, {str(out)!r}, workers=2)
+    fleet.why_many({str(folder / "*")!r}, {str(out)!r}, workers={workers})
 """
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc").is_dir(), reason="needs /proc")
+def test_a_killed_driver_leaves_no_worker_and_its_run_is_resumed(tmp_path: pathlib.Path) -> None:
+    folder = links(tmp_path / "captures", 400)
+    pattern, out = str(folder / "*"), tmp_path / "out"
     script = tmp_path / "driver.py"
-    script.write_text(program)
-    driver = subprocess.Popen([sys.executable, str(script)])
+    script.write_text(driver(folder, out, 2))
+    run = subprocess.Popen([sys.executable, str(script)])
     entries = out / "manifest"
     wait_until(lambda: len(list(entries.glob("*.json"))) >= 10)
-    workers = psutil.Process(driver.pid).children(recursive=True)
-    driver.kill()
-    driver.wait()
-    wait_until(lambda: not any(worker.is_running() for worker in workers))
+    workers = descendants(run.pid)
+    run.kill()
+    run.wait()
+    wait_until(lambda: not any(is_running(pid) for pid in workers))
     kept = {path: path.stat().st_mtime_ns for path in entries.glob("*.json")}
     outcome = fleet.why_many(pattern, out)
     assert workers and 10 <= outcome.kept == len(kept) and outcome.done == 400 - outcome.kept
@@ -170,11 +181,19 @@ def wait_until(is_met: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def die(out: str, task: CaptureTask) -> None:
-    """Kills its worker if the capture is the one called deadly."""
-    if "deadly" in task.source:
+def is_running(pid: int) -> bool:
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def die(out: str, run: str, batch: List[Task]) -> BatchResult:
+    """Kills its worker if one of the captures is the one called deadly."""
+    if any("deadly" in task.source for task in batch):
         os._exit(9)
-    many.do(out, task)
+    return batches.run_batch(out, run, batch)
 
 
 def test_a_task_that_kills_its_worker_is_an_error_and_the_others_are_done(
@@ -183,14 +202,72 @@ def test_a_task_that_kills_its_worker_is_an_error_and_the_others_are_done(
     options = (("explain", 0), ("filter", None), ("preset", "linux"), ("rows", 10))
     sources = [str(captures / f"whole-{number}.pcap.gz") for number in range(3)]
     sources.append(str(tmp_path / "deadly.pcap"))
-    tasks = [CaptureTask(source, 1, 1, options) for source in sources]
-    done: list[str] = []
-    monkeypatch.setattr(many, "do", die)
-    many._run_in_pool(list(tasks), str(tmp_path / "out"), 2, lambda task: done.append(task.source))
+    tasks: List[Task] = [CaptureTask(source, 1, 1, options) for source in sources]
+    done: Dict[str, Optional[str]] = {}
+    monkeypatch.setattr(pool, "run_batch", die)
+    dataset = Dataset(str(tmp_path / "out"))
+    batches.drive(
+        pool.Pool(2, dataset),
+        tasks,
+        dataset,
+        lambda task, error: done.update({task.source: error}),
+    )
     assert sorted(done) == sorted(sources)
     (error,) = table(tmp_path / "out", "errors").to_pylist()
     assert error["source"] == sources[3] and "worker died" in error["error"]
+    assert error["error"] == done[sources[3]]
     assert table(tmp_path / "out", "connections").num_rows == 3
+
+
+def test_batches_grow_with_the_speed_seen_and_shrink_towards_the_end() -> None:
+    options = (("explain", 0), ("filter", None), ("preset", "linux"), ("rows", 10))
+    tasks: List[Task] = [CaptureTask(str(number), 5_000_000, 1, options) for number in range(1_000)]
+    waiting = batches.Batches(tasks)
+    assert len(waiting.take(2)) == 1
+    waiting.measured(tasks[:1], 0.01)
+    sizes = []
+    while waiting:
+        sizes.append(len(waiting.take(2)))
+    assert sum(sizes) == 999 and sizes == sorted(sizes, reverse=True)
+    assert 90 <= sizes[0] <= 100 and sizes[-1] == 1
+
+
+def test_wrong_options_are_refused_before_the_first_task(
+    captures: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    out = tmp_path / "out"
+    for wrong in ({"filter": "port nonsense"}, {"preset": "nonsense"}):
+        with pytest.raises(fullpipe.SettingError, match="nonsense"):
+            fleet.why_many(str(captures / "*"), out, **wrong)  # type: ignore[arg-type]
+    scenario = fullpipe.Scenario.transfer("20mbit", "10ms", duration=0.5)
+    wrong_grids: List[Dict[str, List[str]]] = [
+        {"link.delay": ["5ms", "6ms"], "link.nonsense": ["1"]},
+        {"link.delay": ["5ms", "nonsense"]},
+    ]
+    for grid in wrong_grids:
+        with pytest.raises(fullpipe.SettingError, match="nonsense"):
+            fleet.sweep_many(scenario, grid, out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupted_run_leaves_no_worker_and_no_unfinished_file(
+    tmp_path: pathlib.Path, workers: int
+) -> None:
+    folder = links(tmp_path / "captures", 300)
+    out = tmp_path / "out"
+    script = tmp_path / "driver.py"
+    script.write_text(driver(folder, out, workers))
+    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE) as run:
+        wait_until(lambda: len(list((out / "manifest").glob("*.json"))) >= 5)
+        started = descendants(run.pid)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in errors and run.returncode != 0
+    # The process that cleans up after `multiprocessing` ends a moment after the driver.
+    wait_until(lambda: not any(is_running(pid) for pid in started))
+    assert not (out / "unfinished").exists()
+    assert 5 <= len(list((out / "manifest").glob("*.json"))) < 300
 
 
 def test_a_sweep_in_parts_has_the_rows_of_a_whole_sweep(tmp_path: pathlib.Path) -> None:
@@ -202,6 +279,8 @@ def test_a_sweep_in_parts_has_the_rows_of_a_whole_sweep(tmp_path: pathlib.Path) 
     for batch in (2, 5):
         out = tmp_path / str(batch)
         outcome = fleet.sweep_many(scenario, grid, out, batch=batch)
+        # The parts of a second call are those of the first, whatever batch it asks for.
+        assert fleet.sweep_many(scenario, grid, out, batch=7 - batch).done == 0
         assert outcome.errors == 0
         rows = table(out, "rows").to_pylist()
         measured = {

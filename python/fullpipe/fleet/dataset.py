@@ -6,10 +6,13 @@ have the name of their task, so doing a task twice leaves one part.
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import json
 import os
 import posixpath
+import shutil
+import time
 import uuid
 from typing import Any, Dict, Iterable, List, Optional
 
@@ -21,7 +24,16 @@ from .sources import filesystem_of
 from .tasks import Tables, Task
 
 MANIFEST = "manifest"
+PLANS = "plans"
 ERRORS = "errors"
+UNFINISHED = "unfinished"
+
+# Files that are read at the same time, which matters in an object store.
+READERS = 32
+# Age at which an unfinished file of another run is deleted, in seconds.
+OLD_S = 86_400.0
+
+Entry = Dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,43 +52,90 @@ class Outcome:
 
 
 class Dataset:
-    """Writes parts and entries below a path or URI."""
+    """Writes parts and entries below a path or URI.
 
-    def __init__(self, out: str) -> None:
+    run: name of the run, which all its processes share.
+    """
+
+    def __init__(self, out: str, run: Optional[str] = None) -> None:
         self.out = out
+        self.run = run or uuid.uuid4().hex[:12]
         self._filesystem, self._root = filesystem_of(out)
+        self._is_local = isinstance(self._filesystem, pyarrow.fs.LocalFileSystem)
+        self._folders: Dict[str, bool] = {}
 
     def _path(self, *parts: str) -> str:
         return posixpath.join(self._root, *parts)
 
     def _write(self, path: str, data: bytes) -> None:
         """Writes a whole file or nothing."""
-        self._filesystem.create_dir(posixpath.dirname(path), recursive=True)
-        is_local = isinstance(self._filesystem, pyarrow.fs.LocalFileSystem)
+        self._make_folder(posixpath.dirname(path))
         # In an object store a file appears when it is complete.
-        # Two runs may write the same part at the same time, so each has its own name for it.
-        own = f"{path}.{os.getpid()}-{uuid.uuid4().hex[:8]}.unfinished"
-        target = own if is_local else path
+        target = path
+        if self._is_local:
+            # Two runs may write the same part at the same time, so each has its own name for it.
+            folder = self._path(UNFINISHED, self.run)
+            self._make_folder(folder)
+            target = posixpath.join(folder, uuid.uuid4().hex)
         with self._filesystem.open_output_stream(target) as stream:
             stream.write(data)
-        if is_local:
+        if self._is_local:
             self._filesystem.move(target, path)
 
-    def finished(self) -> Dict[str, Dict[str, Any]]:
+    def _make_folder(self, folder: str) -> None:
+        if folder not in self._folders:
+            self._filesystem.create_dir(folder, recursive=True)
+            self._folders[folder] = True
+
+    def remove_unfinished(self) -> None:
+        """Removes what dead workers of this run left, and what runs before yesterday left."""
+        if not self._is_local:
+            return
+        folder = self._path(UNFINISHED)
+        shutil.rmtree(posixpath.join(folder, self.run), ignore_errors=True)
+        for info in self._listed(UNFINISHED):
+            if info.mtime_ns is not None and time.time() - info.mtime_ns / 1e9 > OLD_S:
+                shutil.rmtree(info.path, ignore_errors=True)
+        try:
+            os.rmdir(folder)
+        except OSError:
+            pass  # Another run uses it, or nothing was written.
+
+    def _listed(self, folder: str) -> List[pyarrow.fs.FileInfo]:
+        selector = pyarrow.fs.FileSelector(self._path(folder), allow_not_found=True)
+        found: List[pyarrow.fs.FileInfo] = self._filesystem.get_file_info(selector)
+        return found
+
+    def _read(self, path: str) -> Optional[Entry]:
+        """Returns the object in a file; None if the file is missing or was cut."""
+        try:
+            with self._filesystem.open_input_stream(path) as stream:
+                entry: Entry = json.loads(stream.read())
+        except (FileNotFoundError, ValueError):
+            return None  # The machine stopped during the write: the task is done again.
+        return entry
+
+    def finished(self) -> Dict[str, Entry]:
         """Returns the entries of finished tasks by key."""
-        folder = self._path(MANIFEST)
-        selector = pyarrow.fs.FileSelector(folder, allow_not_found=True)
-        entries = {}
-        for info in self._filesystem.get_file_info(selector):
-            if info.path.endswith(".json"):
-                with self._filesystem.open_input_stream(info.path) as stream:
-                    text = stream.read()
-                try:
-                    entry = json.loads(text)
-                except ValueError:
-                    continue  # The machine stopped during the write: the task is done again.
-                entries[entry["key"]] = entry
-        return entries
+        paths = [info.path for info in self._listed(MANIFEST) if info.path.endswith(".json")]
+        with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
+            entries = pool.map(self._read, paths)
+            return {entry["key"]: entry for entry in entries if entry is not None}
+
+    def entry(self, task: Task) -> Optional[Entry]:
+        """Returns the valid entry of a finished task."""
+        entry = self._read(self._path(MANIFEST, f"{task.key}.json"))
+        return entry if entry is not None and _is_valid(entry, task) else None
+
+    def planned_batch(self, sweep: str, batch: int) -> int:
+        """Returns the size of the parts of a sweep: `batch`, or that of an earlier call, because
+        other parts would hold the same rows a second time."""
+        path = self._path(PLANS, f"{sweep}.json")
+        plan = self._read(path)
+        if plan is None:
+            plan = {"batch": batch}
+            self._write(path, (json.dumps(plan) + "\n").encode())
+        return int(plan["batch"])
 
     def entry(self, key: str) -> Optional[Dict[str, Any]]:
         """Returns the entry of one finished task; None without one."""
@@ -119,25 +178,20 @@ class Dataset:
             if info.type == pyarrow.fs.FileType.File:
                 self._filesystem.delete_file(info.path)
 
-    def open_tasks(self, tasks: List[Task]) -> List[Task]:
+    @staticmethod
+    def open_tasks(tasks: List[Task], entries: Dict[str, Entry]) -> List[Task]:
         """Returns the tasks without a valid entry, the heaviest first."""
-        entries = self.finished()
         is_open = [
             task
             for task in tasks
-            if entries.get(task.key, {}).get("stamp") != task.stamp
-            or not _is_final(entries[task.key])
+            if task.key not in entries or not _is_valid(entries[task.key], task)
         ]
         return sorted(is_open, key=lambda task: (-task.weight, task.key))
 
-    def error_count(self, tasks: List[Task]) -> int:
-        """Returns the number of tasks with an error."""
-        keys = {task.key for task in tasks}
-        entries = self.finished().items()
-        return sum(1 for key, entry in entries if key in keys and entry["error"] is not None)
 
-
-def _is_final(entry: Dict[str, Any]) -> bool:
-    """Returns true unless the task may succeed if it is done again, as after a full disk."""
+def _is_valid(entry: Entry, task: Task) -> bool:
+    """Returns true unless the file or the options changed, or the task may succeed if it is done
+    again, as after a full disk."""
     error = entry["error"]
-    return error is None or error.startswith(("CaptureError", "SettingError", "ScenarioError"))
+    is_final = error is None or error.startswith(("CaptureError", "SettingError", "ScenarioError"))
+    return bool(is_final and entry["stamp"] == task.stamp)

@@ -1,40 +1,38 @@
-"""Runs tasks: in this process, in a pool of processes, or on Ray.
+"""Analyses many captures, runs many worlds: in this process, in a pool of processes, or on Ray.
 
 Workers write their own parts, so no table passes through the driver. A worker that dies is
-replaced and its task is done again; a task whose worker dies three times is a row in `errors`.
+replaced and its tasks are done again; a task whose worker dies three times is a row in `errors`.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
-import concurrent.futures.process
-import multiprocessing
+import hashlib
+import json
 import os
-import threading
-from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+import struct
+from typing import Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import pyarrow.fs
 
 import fullpipe
 from fullpipe.progress import Progress, reporter
 
-from .dataset import Dataset, Outcome
+from .batches import Tell, do_tasks, drive
+from .dataset import READERS, Dataset, Outcome
 from .sources import absolute, expand, filesystem_of
-from .tasks import CaptureTask, Task, WorldsTask, run_task
+from .tasks import CaptureTask, Options, Task, WorldsTask
 
-# Times that a task may lose its worker.
-ATTEMPTS = 3
-# Tasks for each worker that are handed out in advance.
-AHEAD = 2
+# Combinations of a part of a sweep, and parts of a sweep from which parts become larger.
+PART = 64
+PARTS = 10_000
+# Values of a swept setting that are checked before the sweep.
+CHECKED = 100
+# A capture without packets.
+NOTHING = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
 
 Settings = Mapping[str, Union[str, int, float, bool]]
 Grid = Mapping[str, Union[str, Sequence[Union[str, int, float, bool]]]]
-
-
-def do(out: str, task: Task) -> None:
-    """Does one task and stores its result."""
-    tables, error = run_task(task)
-    Dataset(out).store(task, tables, error)
 
 
 def why_many(
@@ -57,15 +55,20 @@ def why_many(
     Ray cluster in place of processes. progress: True for a tqdm bar, or a function of the share.
     """
     options = (("explain", explain), ("filter", filter), ("preset", preset), ("rows", rows))
-    tasks: List[Task] = []
-    for source in expand(sources):
+    # A wrong filter or preset would be an error of each capture.
+    fullpipe.why(NOTHING, filter=filter, preset=preset, rows=rows, quick=True)
+
+    def task(source: str) -> Task:
         filesystem, path = filesystem_of(source)
         info = filesystem.get_file_info(path)
         is_file = info.type == pyarrow.fs.FileType.File
         size = info.size if is_file and info.size is not None else 0
         modified = info.mtime_ns if is_file and info.mtime_ns is not None else 0
-        tasks.append(CaptureTask(source, size, modified, options))
-    return _run(tasks, absolute(out), workers, ray, progress)
+        return CaptureTask(source, size, modified, options)
+
+    with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
+        tasks = list(pool.map(task, expand(sources)))
+    return _run(tasks, Dataset(absolute(out)), workers, ray, progress)
 
 
 def sweep_many(
@@ -77,7 +80,7 @@ def sweep_many(
     seeds: Optional[int] = None,
     seed: int = 1,
     explain: bool = False,
-    batch: int = 64,
+    batch: Optional[int] = None,
     workers: int = 1,
     ray: bool = False,
     progress: Progress = None,
@@ -85,7 +88,8 @@ def sweep_many(
     """Runs every combination of the values of a grid and writes the tables rows, verdicts, errors.
 
     The arguments are those of `fullpipe.sweep`. In `rows`, a swept setting is text as written.
-    batch: most combinations of one task. workers, ray, progress: as in `why_many`.
+    batch: most combinations of a part; default: 64, and more in a sweep of more than 640,000.
+    A dataset keeps the batch of the first call. workers, ray, progress: as in `why_many`.
     """
     if not isinstance(scenario, fullpipe.Scenario):
         scenario = fullpipe.Scenario.from_toml(scenario)
@@ -97,9 +101,39 @@ def sweep_many(
         ("settings", tuple((settings or {}).items())),
     )
     axes = fullpipe.grid_values(grid)
+    _check(scenario, axes, dict(options))
     text = scenario.to_toml()
+    dataset = Dataset(absolute(out))
+    count = 1
+    for _, values in axes:
+        count *= len(values)
+    whole = json.dumps([text, axes, options])
+    sweep = hashlib.sha256(whole.encode()).hexdigest()[:20]
+    batch = dataset.planned_batch(sweep, batch or max(PART, -(-count // PARTS)))
     tasks: List[Task] = [WorldsTask(text, part, options) for part in _parts(axes, batch)]
-    return _run(tasks, absolute(out), workers, ray, progress)
+    return _run(tasks, dataset, workers, ray, progress)
+
+
+class _Accepted(Exception):
+    """The settings of a sweep are valid, and its first world has begun."""
+
+
+def _check(
+    scenario: fullpipe.Scenario, axes: List[Tuple[str, List[str]]], options: Options
+) -> None:
+    """Raises SettingError for a wrong setting or value, which would be an error of each part."""
+
+    def begun(_: float) -> None:
+        raise _Accepted
+
+    settings = dict(options["settings"])
+    first = {name: values[:1] for name, values in axes}
+    for name, values in axes:
+        try:
+            grid = {**first, name: values[:CHECKED]}
+            fullpipe.sweep(scenario, grid, settings, progress=begun)
+        except (_Accepted, fullpipe.SimulationError):
+            pass
 
 
 Part = Tuple[Tuple[str, Tuple[str, ...]], ...]
@@ -118,103 +152,53 @@ def _parts(axes: List[Tuple[str, List[str]]], batch: int) -> List[Part]:
 
 
 def _run(
-    tasks: List[Task], out: str, workers: int, ray: bool, progress: Progress
+    tasks: List[Task], dataset: Dataset, workers: int, ray: bool, progress: Progress
 ) -> Outcome:
-    dataset = Dataset(out)
-    is_open = dataset.open_tasks(tasks)
+    entries = dataset.finished()
+    is_open = dataset.open_tasks(tasks, entries)
     report = reporter(progress) or (lambda share: None)
-    weight = sum(task.weight + 1 for task in is_open)
+    weight = sum(task.weight for task in is_open)
+    open_keys = {task.key for task in is_open}
+    errors = sum(
+        1
+        for task in tasks
+        if task.key not in open_keys and entries[task.key]["error"] is not None
+    )
     done = 0
 
-    def tell(task: Task) -> None:
-        nonlocal done
-        done += task.weight + 1
+    def tell(task: Task, error: Optional[str]) -> None:
+        nonlocal done, errors
+        done += task.weight
+        errors += error is not None
         report(done / weight)
 
-    if ray:
-        from .on_ray import run_on_ray
-
-        run_on_ray(is_open, out, tell)
-    elif workers <= 1:
-        for task in is_open:
-            do(out, task)
-            tell(task)
-    else:
-        _run_in_pool(is_open, out, workers, tell)
+    try:
+        _do(is_open, dataset, workers, ray, tell)
+    finally:
+        dataset.remove_unfinished()
     if not is_open:
         report(1.0)
     return Outcome(
-        out=out,
+        out=dataset.out,
         tasks=len(tasks),
         done=len(is_open),
         kept=len(tasks) - len(is_open),
-        errors=dataset.error_count(tasks),
+        errors=errors,
     )
 
 
-def _run_in_pool(
-    tasks: List[Task], out: str, workers: int, tell: Callable[[Task], None]
-) -> None:
-    waiting = list(reversed(tasks))
-    attempts: Dict[str, int] = {}
-    while waiting:
-        broken = _run_until_broken(waiting, out, workers, tell)
-        # The tasks in flight are suspects: run each alone, so that a bad one harms no other.
-        for task in broken:
-            attempts[task.key] = attempts.get(task.key, 0) + 1
-            while _run_until_broken([task], out, 1, tell):
-                attempts[task.key] += 1
-                if attempts[task.key] >= ATTEMPTS:
-                    store_lost(out, task)
-                    tell(task)
-                    break
+def _do(tasks: List[Task], dataset: Dataset, workers: int, ray: bool, tell: Tell) -> None:
+    if not tasks:
+        return
+    if ray:
+        from .on_ray import Ray
 
+        drive(Ray(dataset), tasks, dataset, tell)
+    elif workers > 1:
+        from .pool import Pool
 
-def _end_with_driver() -> None:
-    """Ends this worker when the driver dies, because the pool's queue does not tell it."""
-    driver = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if driver is not None:
-            driver.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def store_lost(out: str, task: Task) -> None:
-    """Stores the error of a task whose workers died."""
-    Dataset(out).store(task, {}, f"WorkerDied: its worker died {ATTEMPTS} times")
-
-
-def _run_until_broken(
-    waiting: List[Task], out: str, workers: int, tell: Callable[[Task], None]
-) -> List[Task]:
-    """Runs tasks until none waits or a worker dies. Returns the tasks that were in flight then."""
-    # Not fork: the native part has threads.
-    context = multiprocessing.get_context("spawn")
-    flight: Dict["concurrent.futures.Future[None]", Task] = {}
-    with concurrent.futures.ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_end_with_driver
-    ) as pool:
-        try:
-            pool.submit(int).result()
-        except concurrent.futures.process.BrokenProcessPool as error:
-            fix = 'no worker can start; in a script, call this below `if __name__ == "__main__":`'
-            raise fullpipe.SettingError(f"workers: {fix}", setting="workers", fix=fix) from error
-        try:
-            while waiting or flight:
-                while waiting and len(flight) < workers * AHEAD:
-                    task = waiting[-1]
-                    flight[pool.submit(do, out, task)] = task
-                    waiting.pop()
-                first = concurrent.futures.FIRST_COMPLETED
-                finished, _ = concurrent.futures.wait(flight, return_when=first)
-                for future in finished:
-                    future.result()
-                    tell(flight.pop(future))
-        except concurrent.futures.process.BrokenProcessPool:
-            return list(flight.values())
-    return []
-
-
+        drive(Pool(workers, dataset), tasks, dataset, tell)
+    else:
+        for task in tasks:
+            errors = do_tasks(dataset, [task]).errors
+            tell(task, errors.get(task.key))

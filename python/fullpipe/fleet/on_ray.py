@@ -1,51 +1,77 @@
-"""Tasks on a Ray cluster.
+"""Batches on a Ray cluster.
 
 The cluster is the one that Ray is connected to, or the one of RAY_ADDRESS; without either, Ray
-starts one on this machine. A capture is a task of its own, and workers write their own
-parts. At most two tasks wait for each processor.
+starts one on this machine. Ray repeats nothing: the driver repeats the tasks that a dead worker
+or node did not finish, one by one.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List
+import time
+from typing import Any, Callable, Dict, Iterable, List
 
-from .tasks import Task
+from .batches import WorkerDied, Workers, run_batch
+from .dataset import Dataset
+from .tasks import BatchResult, Task
 
-# Tasks for each processor that are handed out in advance.
-AHEAD = 2
+# Time between two questions for the size of the cluster, in seconds.
+LOOK_S = 2.0
+# Time that workers have for the end of their work after an interruption, in seconds.
+END_S = 10.0
 
 
-def run_on_ray(tasks: List[Task], out: str, tell: Callable[[Task], None]) -> None:
-    """Runs tasks and calls `tell` with each finished one."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray
+class Ray(Workers):
+    """The processors of a cluster; each does one batch at a time."""
 
-    from .many import ATTEMPTS, do, store_lost
+    def __init__(self, dataset: Dataset) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
 
-    if not ray.is_initialized():
-        # A cluster of this machine alone needs no network but loopback.
-        own = {} if os.environ.get("RAY_ADDRESS") else {"_node_ip_address": "127.0.0.1"}
-        ray.init(log_to_driver=False, configure_logging=False, **own)
-    # Ray repeats a task whose worker or node dies.
-    remote = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(do)
-    resources: Callable[[], Dict[str, float]] = ray.cluster_resources
-    waiting = list(reversed(tasks))
-    flight: Dict[Any, Task] = {}
-    while waiting or flight:
-        cpus = int(resources().get("CPU", 1))
-        while waiting and len(flight) < max(cpus, 1) * AHEAD:
-            task = waiting.pop()
-            flight[remote.remote(out, task)] = task
-        finished, _ = ray.wait(list(flight), num_returns=1)
-        for reference in finished:
-            task = flight.pop(reference)
-            try:
-                ray.get(reference)
-            except (
-                ray.exceptions.WorkerCrashedError,
-                ray.exceptions.NodeDiedError,
-                ray.exceptions.OutOfMemoryError,
-            ):
-                store_lost(out, task)
-            tell(task)
+        if not ray.is_initialized():
+            # A cluster of this machine alone needs no network but loopback.
+            own: Any = {} if os.environ.get("RAY_ADDRESS") else {"_node_ip_address": "127.0.0.1"}
+            ray.init(log_to_driver=False, configure_logging=False, **own)
+        self._ray: Any = ray
+        self._dataset = dataset
+        self._remote: Any = ray.remote(num_cpus=1, max_retries=0)(run_batch)
+        self._count = 1
+        self._looked = 0.0
+
+    def count(self) -> int:
+        if not self._looked or time.monotonic() - self._looked > LOOK_S:
+            resources: Callable[[], Dict[str, float]] = self._ray.cluster_resources
+            self._count = max(int(resources().get("CPU", 1)), 1)
+            self._looked = time.monotonic()
+        return self._count
+
+    def submit(self, batch: List[Task]) -> Any:
+        return self._remote.remote(self._dataset.out, self._dataset.run, batch)
+
+    def wait(self, handles: List[Any]) -> Iterable[Any]:
+        self._ray.wait(handles, num_returns=1)
+        ended, _ = self._ray.wait(handles, num_returns=len(handles), timeout=0)
+        done: List[Any] = ended
+        return done
+
+    def result(self, handle: Any) -> BatchResult:
+        errors = self._ray.exceptions
+        try:
+            result: BatchResult = self._ray.get(handle)
+        except (
+            errors.WorkerCrashedError,
+            errors.NodeDiedError,
+            errors.LocalRayletDiedError,
+            errors.OutOfMemoryError,
+            errors.ObjectLostError,
+        ) as error:
+            raise WorkerDied from error
+        return result
+
+    def stop(self, handles: List[Any]) -> None:
+        for force in (False, True):
+            for handle in handles:
+                self._ray.cancel(handle, force=force)
+            if handles:
+                most = len(handles)
+                _, handles = self._ray.wait(handles, num_returns=most, timeout=END_S)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import pyarrow
 
@@ -22,6 +22,9 @@ Options = Mapping[str, Any]
 
 # Version of the tables. Parts of another version are made again.
 VERSION = 2
+
+# Bytes of a capture that are read in the time that opening it and writing its parts takes.
+PARTS_BYTES = 5_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +49,8 @@ class CaptureTask:
 
     @property
     def weight(self) -> int:
-        """Bytes to read."""
-        return self.size_bytes
+        """Bytes to read, and those that could be read while the parts are written."""
+        return self.size_bytes + PARTS_BYTES
 
     def run(self) -> Tables:
         """Reads the capture and returns its tables."""
@@ -177,3 +180,10 @@ def run_task(task: Task) -> Tuple[Tables, Optional[str]]:
         raise
     except BaseException as error:  # A panic of the native part is no Exception.
         return {}, f"{type(error).__name__}: {error}"
+
+
+class BatchResult(NamedTuple):
+    """Seconds that a batch took, and its errors by the keys of their tasks."""
+
+    seconds: float
+    errors: Dict[str, str]
