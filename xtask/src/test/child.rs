@@ -57,14 +57,24 @@ impl Child {
         Outcome::of_check(self.run(|_| ()))
     }
 
-    /// Runs the command as a test program, and counts each of its tests.
-    pub fn tests(mut self) -> Outcome {
+    /// Runs the command as a test program of Rust, and counts each of its tests.
+    pub fn tests(self) -> Outcome {
+        self.counted(Outcome::read_line)
+    }
+
+    /// Runs the command as pytest with `-rpfEs`, and counts each of its tests.
+    pub fn pytest(self) -> Outcome {
+        self.counted(Outcome::read_pytest_line)
+    }
+
+    /// Runs the command and passes each line of its output to `read`.
+    fn counted(mut self, read: fn(&mut Outcome, &str)) -> Outcome {
         println!("$ {}", self.shown);
         self.command.stdout(Stdio::piped());
         let mut outcome = Outcome::default();
         let result = self.run(|line| {
             println!("{line}");
-            outcome.read_line(line.trim_end());
+            read(&mut outcome, line.trim_end());
         });
         // Add the error if no test failed: the build or the test program itself failed then. If a
         // test failed, it explains the exit code, so only an exceeded time limit is added.

@@ -77,6 +77,32 @@ impl Outcome {
         self
     }
 
+    /// Parses one line of pytest's summary.
+    pub fn read_pytest_line(&mut self, line: &str) {
+        let Some((verdict, rest)) = line.split_once(' ') else {
+            return;
+        };
+        // A failed test is followed by its message, and a skipped one by its reason.
+        let name = rest.split(" - ").next().unwrap_or(rest).to_owned();
+        match verdict {
+            "PASSED" if name.contains("::") => {
+                self.passed += 1;
+                self.ran.push(name);
+            }
+            "FAILED" | "ERROR" if name.contains(".py") => {
+                self.failed.push(name.clone());
+                self.ran.push(name);
+            }
+            // "SKIPPED [1] FILE:LINE: REASON", with the number of tests that were skipped there.
+            "SKIPPED" => {
+                let place = rest.split_once("] ").map_or(rest, |(_, place)| place);
+                let (test, reason) = place.split_once(": ").unwrap_or((place, ""));
+                self.ignored.insert(test.to_owned(), reason.to_owned());
+            }
+            _ => (),
+        }
+    }
+
     /// Parses one line of a test program's output.
     pub fn read_line(&mut self, line: &str) {
         let Some((name, verdict)) = line

@@ -4,6 +4,8 @@
 //! wheel lacks is noticed.
 //!
 //! The packages that the tests need come from PyPI and are listed in `python/tests/requirements.txt`.
+//! Ray is installed after the other tests, and its tests run in a network namespace with nothing but
+//! loopback.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +33,17 @@ const TYPES: [&str; 3] = [
     "-m mypy.stubtest fullpipe --mypy-config-file python/pyproject.toml",
 ];
 
-/// The tests; `-rs` names those that are left out. The time limit is for each test.
-const TESTS: &str = "-m pytest -q -rs --timeout 300 -p no:cacheprovider python/tests";
+/// The tests. `-r` names each of them with its result. The time limit is for each test.
+const TESTS: &str = "-m pytest -q -rpfEs --timeout 300 -p no:cacheprovider";
+
+/// File of the tests on a Ray cluster.
+const ON_RAY: &str = "python/tests/test_ray.py";
+
+/// Time limit for the tests on a Ray cluster, which take less than a minute.
+const RAY_LIMIT: Duration = Duration::from_secs(600);
+
+/// Runs a command in a network namespace of its own.
+const LOOPBACK_ONLY: &str = "ip link set lo up && exec \"$@\"";
 
 /// Runs the tests, or says what is missing for them.
 pub fn run(limit: Duration) -> Outcome {
@@ -78,7 +89,27 @@ pub fn run(limit: Duration) -> Outcome {
     for types in TYPES {
         outcome = outcome.and(inside(types).outcome());
     }
-    outcome.and(inside(TESTS).outcome())
+    outcome = outcome.and(inside(&format!("{TESTS} --ignore {ON_RAY} python/tests")).pytest());
+    let ray = inside(&format!("{pip} -r python/tests/requirements-ray.txt"));
+    outcome.and(on_ray(&python, ray))
+}
+
+/// Installs Ray by the command `install` and runs its tests, or says what is missing for them.
+fn on_ray(python: &str, install: Child) -> Outcome {
+    let left_out = |reason: &str| Outcome::left_out(vec![format!("Ray: {reason}")]);
+    if !rustix::process::geteuid().is_root() {
+        return left_out("not root: its tests need a network namespace");
+    }
+    if tools::find("unshare").is_none() || tools::find("ip").is_none() {
+        return left_out("unshare or ip is missing (Debian packages util-linux, iproute2)");
+    }
+    if !install.outcome().failed.is_empty() {
+        return left_out("pip cannot install python/tests/requirements-ray.txt");
+    }
+    Child::new("unshare", RAY_LIMIT)
+        .args(["--net", "sh", "-c", LOOPBACK_ONLY, "sh", python])
+        .args(TESTS.split_ascii_whitespace().chain([ON_RAY]))
+        .pytest()
 }
 
 /// Returns the wheel in `folder`, after it has printed and checked the wheel's size.

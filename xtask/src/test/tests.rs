@@ -33,6 +33,40 @@ fn each_test_line_is_counted_once() {
     );
 }
 
+const PYTEST: &str = "\
+.F.s                                                                     [100%]
+=========================== short test summary info ============================
+PASSED python/tests/test_a.py::test_one[1]
+PASSED python/tests/test_a.py::test_two
+SKIPPED [1] python/tests/test_b.py:40: could not import 'ray': No module named 'ray'
+FAILED python/tests/test_a.py::test_three - assert 1 == 2
+ERROR python/tests/test_c.py
+2 passed, 1 failed, 1 skipped, 1 error in 12.91s
+";
+
+#[test]
+fn a_skipped_test_of_python_is_left_out_and_never_passed() {
+    let mut outcome = Outcome::default();
+    PYTEST
+        .lines()
+        .for_each(|line| outcome.read_pytest_line(line));
+    assert_eq!(outcome.passed, 2);
+    assert_eq!(
+        outcome.failed,
+        [
+            "python/tests/test_a.py::test_three",
+            "python/tests/test_c.py"
+        ]
+    );
+    assert_eq!(
+        outcome.ignored["python/tests/test_b.py:40"],
+        "could not import 'ray': No module named 'ray'"
+    );
+    let mut summary = Summary::new(true);
+    summary.add("python", Duration::ZERO, outcome);
+    assert_eq!(summary.failed(), 3);
+}
+
 #[test]
 fn the_last_line_is_the_plain_count() {
     let mut summary = Summary::new(false);
