@@ -139,7 +139,7 @@ def _repeat(batches: Batches, batch: List[Task], dataset: Dataset, tell: Tell) -
     """Puts the tasks back that a dead worker did not finish; a task that lost too many workers
     becomes an error."""
     for task in batch:
-        entry = dataset.entry(task)
+        entry = dataset.valid_entry(task)
         if entry is not None:
             tell(task, entry["error"])
         elif not batches.worker_died(task):

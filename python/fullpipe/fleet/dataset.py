@@ -122,9 +122,9 @@ class Dataset:
             entries = pool.map(self._read, paths)
             return {entry["key"]: entry for entry in entries if entry is not None}
 
-    def entry(self, task: Task) -> Optional[Entry]:
-        """Returns the valid entry of a finished task."""
-        entry = self._read(self._path(MANIFEST, f"{task.key}.json"))
+    def valid_entry(self, task: Task) -> Optional[Entry]:
+        """Returns the entry of a task that need not be done again."""
+        entry = self.entry(task.key)
         return entry if entry is not None and _is_valid(entry, task) else None
 
     def planned_batch(self, sweep: str, batch: int) -> int:
@@ -137,14 +137,9 @@ class Dataset:
             self._write(path, (json.dumps(plan) + "\n").encode())
         return int(plan["batch"])
 
-    def entry(self, key: str) -> Optional[Dict[str, Any]]:
+    def entry(self, key: str) -> Optional[Entry]:
         """Returns the entry of one finished task; None without one."""
-        try:
-            with self._filesystem.open_input_stream(self._path(MANIFEST, f"{key}.json")) as stream:
-                found: Dict[str, Any] = json.loads(stream.read())
-        except (OSError, ValueError):
-            return None
-        return found
+        return self._read(self._path(MANIFEST, f"{key}.json"))
 
     def store(self, task: Task, tables: Tables, error: Optional[str]) -> None:
         """Writes the parts of a task, then its entry."""
