@@ -39,6 +39,9 @@ const TESTS: &str = "-m pytest -q -rpfEs --timeout 300 -p no:cacheprovider";
 /// File of the tests on a Ray cluster.
 const ON_RAY: &str = "python/tests/test_ray.py";
 
+/// File of the tests on Spark, which are no part of this step: they need Java and 400 MB of packages.
+const ON_SPARK: &str = "python/tests/test_spark.py";
+
 /// Time limit for the tests on a Ray cluster, which take less than a minute.
 const RAY_LIMIT: Duration = Duration::from_secs(600);
 
@@ -89,7 +92,9 @@ pub fn run(limit: Duration) -> Outcome {
     for types in TYPES {
         outcome = outcome.and(inside(types).outcome());
     }
-    outcome = outcome.and(inside(&format!("{TESTS} --ignore {ON_RAY} python/tests")).pytest());
+    println!("not a part of this step: {ON_SPARK}");
+    let others = format!("{TESTS} --ignore {ON_RAY} --ignore {ON_SPARK} python/tests");
+    outcome = outcome.and(inside(&others).pytest());
     let ray = inside(&format!("{pip} -r python/tests/requirements-ray.txt"));
     outcome.and(on_ray(&python, ray))
 }
