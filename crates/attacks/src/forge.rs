@@ -88,7 +88,7 @@ pub struct ScriptedPeer {
     pub at: u16,
     /// The peer's sequence number of its first payload byte.
     pub first: u32,
-    /// The host's sequence number of its first payload byte.
+    /// The host's sequence number of its first payload byte, which the peer has not acknowledged.
     pub una: u32,
     /// Sequence number after the highest one that the host has sent.
     pub seen: u32,

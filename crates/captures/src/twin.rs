@@ -23,9 +23,9 @@ pub struct TwinAnswer {
 }
 
 /// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin.
-/// `recorded` says for each buffer if its size was set by a program or by a limit of the system, as
-/// far as a recording of the sockets shows it. Returns `None` if no connection was kept whole. After `progress` returned `ControlFlow::Break`,
-/// the answer has no twin or no explanation.
+/// `recorded` says for each buffer if a program set its size or if the system tunes it up to a cap, as
+/// far as a recording of the sockets shows it. Returns `None` if no connection was kept whole. After
+/// `progress` returned `ControlFlow::Break`, the answer has no twin or no explanation.
 pub fn twin(
     connections: &Connections,
     preset: &'static Preset,

@@ -1,5 +1,5 @@
-//! The advice: the smallest settings that keep the gain of ample settings (so large that larger ones
-//! would not help), by their names in the host's system.
+//! The advice: the smallest settings that keep the gain of ample settings, in the names of the host's
+//! system. A setting is ample if a larger value would not help.
 //!
 //! Rule: each value is found by simulated runs: first guesses, then bisection. A system's own
 //! setting is used only if it makes the same change. A value that the setting cannot express is
@@ -87,8 +87,8 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     Ok(best)
 }
 
-/// Returns `best`, with autotuning in place of each fixed buffer size, if the system can tune that
-/// buffer and the gain remains. Autotuning needs no number and also suits other paths.
+/// Returns `best`, in which autotuning takes the place of each fixed buffer size that the system can
+/// tune, as long as the gain remains. Autotuning needs no number and also suits other paths.
 fn left_to_tuning(
     search: &Search<'_>,
     mut best: Gain,
@@ -458,7 +458,7 @@ fn own_setting(host: &HostPlan, field: &str, changes: &[Change]) -> Option<Named
         let own = alias.value_for(&wanted.config, value)?;
         let mut set = host.clone();
         set.set(name, &own).ok()?;
-        // Compare with the value that the system rounds `wanted` up to.
+        // The system may round `wanted` up. The setting is right if it changes nothing but `field`.
         let mut same = wanted.clone();
         same.set(field, &set.config.get(field)?).ok()?;
         (set == same)

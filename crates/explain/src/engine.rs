@@ -33,12 +33,12 @@ use crate::{
 const SEGMENTS: f64 = 4_000.0;
 /// Fewest round trips in a part of a transfer, if the budget allows.
 const ROUND_TRIPS: f64 = 30.0;
-/// Fewest round trips of a run, even if the run has already carried more bytes than the unchanged
-/// run.
+/// A run with a change ends when it has carried the bytes of the unchanged run, but not before this
+/// many round trips.
 const LEAST_TRIPS: f64 = 25.0;
-/// Smallest bound on the events of a run.
+/// The bound on the events of a run is never lower than this.
 const MOST_STEPS: f64 = 200_000.0;
-/// Smallest bound on the payload of a run: the bytes of [`SEGMENTS`] segments.
+/// The bound on the payload of a run is never lower than this: the bytes of [`SEGMENTS`] segments.
 const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A part of the transfer is large enough if it predicts the goodput of the whole with at most this
 /// error, as a share.
@@ -53,7 +53,7 @@ const RUNS: [f64; 2] = [80.0, 150.0];
 const FEWEST_RUNS: [f64; 2] = [25.0, 60.0];
 /// Smallest share of a transfer that is run.
 const LEAST_SHARE: f64 = 0.002;
-/// Fewest events of a run; if the row (the transfer that is explained) has fewer, it is run whole.
+/// Fewest events of a part of the row (the transfer that is explained).
 const LEAST_STEPS: f64 = 2_000.0;
 /// A transfer is run whole if at least this share of it would be run.
 const NEARLY_WHOLE: f64 = 0.6;
@@ -154,8 +154,8 @@ pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
     of_share(setup, played, by_segments.max(by_trips).min(most), budget)
 }
 
-/// Returns the part with `share` of the transfer; a short transfer with a fixed number of bytes is
-/// run whole. A run of a transfer that ends after a fixed time always has a bound on its work,
+/// Returns the part with `share` of the transfer. A transfer with a fixed number of bytes is run whole
+/// if the share is at least [`NEARLY_WHOLE`]. A run of a transfer that ends after a fixed time always has a bound on its work,
 /// because a change may let the transfer carry ten thousand times as many bytes.
 fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let measured = &played.measured;

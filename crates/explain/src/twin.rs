@@ -30,7 +30,8 @@ use crate::{
 
 /// Number of seeds with which each change is run, if the row's runs differ by chance.
 pub const SEEDS: usize = 5;
-/// Most seeds of a run that predicts, or that distinguishes a gain from chance.
+/// Most seeds with which a change is run to predict its result, or to distinguish its gain from
+/// chance.
 pub const MOST_SEEDS: usize = 20;
 /// A mean is precise enough for a prediction if its standard error is at most this share of the
 /// mean.
@@ -177,7 +178,7 @@ pub struct Twin<'a> {
     seed: u64,
     /// The part of the transfer that is run.
     part: Part,
-    /// Number of seeds for a gain that may be named.
+    /// Number of seeds with which a change is run before the verdict may name it.
     seeds: usize,
     /// Speed of the unchanged row; `None` before it has run.
     base: Option<Speed>,
@@ -254,7 +255,8 @@ impl<'a> Twin<'a> {
         Ok(self)
     }
 
-    /// Number of seeds of a run whose result decides: 1 if the runs do not differ by chance.
+    /// Number of seeds with which a change is run if its result decides: 1 if runs with different seeds
+    /// do not differ.
     pub fn seeds(&self) -> usize {
         self.seeds
     }
@@ -492,8 +494,9 @@ impl<'a> Twin<'a> {
 }
 
 /// Returns `setup` with shorter tables of connections, because filling a table of thousands of
-/// entries takes longer than simulating a short transfer. Each table has as many entries as
-/// all flows have connections, so no host runs out of entries.
+/// entries takes longer than simulating a short transfer. Each table keeps twice as many entries
+/// as all flows have connections and a few more, if the setup has so many, so no host runs out of
+/// entries.
 fn lean(setup: &Setup) -> Setup {
     let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
     let needed = connections * 2 + SPARE_CONNECTIONS;

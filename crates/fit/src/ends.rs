@@ -33,7 +33,7 @@ const TUNED: f64 = 0.8;
 /// A pacing rate counts as configured if pacing was the limit for at least this share of the
 /// lifetime.
 const PACED: f64 = 0.3;
-/// Fewest partial segments in flight with others that show that Nagle's algorithm is off.
+/// Nagle's algorithm is off if at least this many partial segments left while others were in flight.
 const PARTIAL: usize = 4;
 /// Partial segments show nothing if the receive window limits the sender for a larger share of the
 /// lifetime, because a window may cut segments.
@@ -83,8 +83,9 @@ fn options(plan: &mut Plan, evidence: &Evidence<'_>) {
     }
 }
 
-/// If the bytes in flight show the size of the send buffer, adds it. Returns its size in bytes, on
-/// Linux including the kernel's overhead per segment.
+/// Adds the size of the send buffer if the bytes in flight show it, and an ample size if they show only
+/// that it is larger than the preset's. Returns the size in bytes, on Linux including the kernel's
+/// overhead per segment.
 fn send_buffer(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let config = plan.preset.config();
     let own = config.tcp.send_buffer.max(config.tcp.send_buffer_max);
@@ -226,7 +227,8 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
     let is_linux = plan.preset.name == "linux";
     let sized = sizes::of_receive_buffer(evidence, largest);
-    // A receiver that tunes its buffer and stays below the preset's cap has a smaller cap.
+    // If a receiver tunes its buffer and its window stops growing below the preset's cap, its own
+    // cap is probably lower.
     if is_linux && sized == SizedBy::Autotuning && (limits || is_set) && buffer < own {
         let why =
             format!("{why}; a receiver whose program sets SO_RCVBUF has a smaller window scale");

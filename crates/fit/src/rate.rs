@@ -35,7 +35,7 @@ const OF_HIGHEST: f64 = 0.5;
 const CLUSTER: usize = 3;
 /// Least share of all trains that such a group of equal rates must contain.
 const CLUSTER_SHARE: f64 = 0.003;
-/// Only rates of at least this share of the fastest common rate are considered.
+/// Only rates of at least this share of the fastest frequent rate are considered.
 const NEAR_FASTEST: f64 = 0.75;
 /// Half width of a range of equal rates, relative to the rate.
 const NEAR: f64 = 0.06;
@@ -173,8 +173,8 @@ impl<'a> Sends<'a> {
         }
     }
 
-    /// Longest time in which the bytes between two positions can have left the sender; `None` if
-    /// some of them were retransmitted.
+    /// Upper bound on the time in which the bytes between two positions left the sender; `None` if some
+    /// of them were retransmitted.
     fn span(&mut self, from: u64, to: u64) -> Option<u64> {
         while self.sent.get(self.from)?.end <= from {
             self.from += 1;

@@ -140,8 +140,8 @@ impl FrameBatch<TxMeta> {
     }
 }
 
-/// The device that the stack gets under the lock. It puts frames into a batch instead of sending
-/// them.
+/// The device that the stack sends to while the runtime holds its lock. It puts frames into a batch;
+/// they are sent after the lock is released.
 pub(crate) struct Outlet<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) batch: &'a mut FrameBatch<TxMeta>,

@@ -77,7 +77,7 @@ pub struct AdviceResult {
 pub struct Judged {
     /// Number of the world.
     pub number: u64,
-    /// Names of the dimensions that were drawn for the world.
+    /// Names of the properties that were drawn for the world, such as its kinds of impairments.
     pub dimensions: Vec<&'static str>,
     /// The best levers of the world.
     pub best: Best,

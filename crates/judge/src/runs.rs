@@ -193,7 +193,7 @@ impl Runs {
         self.gain(changes, seeds)
     }
 
-    /// The gain over the first of `seeds`. Seeds are added until twice the error of the gain is at
+    /// The gain over the first few of `seeds`. Seeds are added until twice the error of the gain is at
     /// most `within`, or until the gain is clearly below `enough`.
     ///
     /// # Errors

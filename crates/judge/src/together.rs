@@ -1,6 +1,7 @@
 //! Finds levers (settings to change) of the hosts that help only together.
 //!
-//! Rule: these combinations are tried: all resources, all resources with one rule, pairs of those
+//! Rule: a lever is a resource (a larger one cannot limit) or a rule (another value may help or
+//! harm). These combinations are tried: all resources, all resources with one rule, pairs of those
 //! levers that help most alone, and all levers that help alone. Levers are then removed from the
 //! best combination as long as its gain hardly falls.
 

@@ -163,7 +163,8 @@ pub(crate) fn over_link<T>(
             let stop = || over.load(Ordering::Acquire);
             let ended = link.run(&stop, REPORTS, &mut |_| ());
             link_ended.store(true, Ordering::Release);
-            // Ends a capture at an end of the link.
+            // If the link itself captures the frames, the capture ends when the link is dropped,
+            // and with it the analysis.
             drop(link);
             ended
         });

@@ -5,8 +5,8 @@
 //! device. Transfers in virtual time are in `fullpipe-scenario`.
 //!
 //! [`iperf2`] is the only test so far. It implements client and server with the wire format and
-//! the output of iperf 2.1.8. At the end it prints one more line with the limits of the
-//! connection, largest first. [`KernelSockets`] and [`FullpipeSockets`] implement the traits; a
+//! the output of iperf 2.1.8. At the end it prints one more line: the limits of the
+//! connection (send buffer, receive window, …) with their shares of the time, the largest first. [`KernelSockets`] and [`FullpipeSockets`] implement the traits; a
 //! new kind of socket is a new file that implements them. [`Stop`] ends a test early, for example
 //! on Ctrl-C.
 //!

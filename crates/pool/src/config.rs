@@ -11,21 +11,21 @@ crate::knobs! {
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
         /// Cells in a block. Once a quarter of the pool is used or reserved, a newly accepted or
-        /// idle connection has a cell as its window, until the peer has sent a cell of payload
-        /// without a pause. 1, cells of less than 256 bytes, or a window field whose unit is more
-        /// than a quarter of a cell (windows beyond 8 MB with cells of 512 bytes): every window has
-        /// blocks of its own.
+        /// idle connection has only one cell as its window. It has blocks after its peer has sent as
+        /// many bytes as a cell holds without a pause. Every window has blocks of its own if this knob
+        /// is 1, if a cell has less than 256 bytes, or if the unit of the window field is more than a
+        /// quarter of a cell (for cells of 512 bytes: if windows may exceed 8 MB).
         cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
         /// Blocks guaranteed to senders: only senders can take these blocks. Without this floor,
         /// windows advertised to peers could use all the memory that an answer to those peers
         /// needs.
         send_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
-        /// Blocks guaranteed to receivers: only receivers can take these blocks. Blocks that are
-        /// divided into cells count.
+        /// Blocks guaranteed to receivers: only receivers can take these blocks. A block that is
+        /// divided into cells counts as taken.
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
-        /// Limit on blocks used and reserved together, in percent of all blocks. At 100 a block
-        /// exists for every byte of an advertised window. Idle connections do not need more than
-        /// 100: see `cells`.
+        /// Limit on blocks used and reserved together, in percent of all blocks. At 100, all
+        /// advertised windows together fit into the pool. More than 100 lets more idle connections
+        /// advertise a window, but `cells` does so too, without the risk.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
         /// Share of blocks used and reserved below which pressure ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
@@ -43,8 +43,8 @@ crate::knobs! {
 
 /// Smallest number of ranges that follows from the pool's size.
 const FEWEST_RANGES: u64 = 1_024;
-/// Bytes of packet memory for each range. A range for 8 KiB allows about two holes among six
-/// segments.
+/// Bytes of packet memory for each range. Six segments of 1,460 bytes are about 8 KiB, and
+/// with one range for these and one for the next six, about two holes among six segments are kept.
 const BYTES_PER_RANGE: u64 = 8 << 10;
 
 impl PoolConfig {

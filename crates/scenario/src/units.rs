@@ -58,7 +58,8 @@ pub fn parse_probability(text: &str) -> Option<f64> {
     }
 }
 
-/// Returns the two readings of a probability that is a number of 1 or more without `%`.
+/// Returns the message for a probability that is a number of 1 or more without `%`; `None` for
+/// other texts. For 1 it has both readings.
 pub fn ambiguous_probability(text: &str) -> Option<String> {
     let text = text.trim();
     let number = decimal(text).filter(|number| *number >= 1.0)?;

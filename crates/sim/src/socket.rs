@@ -1,5 +1,5 @@
 //! An application's socket in the simulator. It writes the bytes of a pattern (`pattern.rs`)
-//! and verifies every byte that is read.
+//! and verifies the bytes that are read: all of them, or a sample of each read.
 //!
 //! Rule: each read is compared at once with the other end's writes. A byte that was
 //! never written, a byte that differs, or an early end of stream is a violation;
@@ -25,7 +25,7 @@ pub(crate) struct Scratch {
 
 /// Largest number of bytes verified at once.
 const READ_SIZE: usize = 16 << 10;
-/// Number of bytes that are verified of each read if not all are.
+/// Number of bytes of each read that are verified if a sample suffices.
 const SAMPLE: usize = 32;
 
 /// An end's connection while its application runs.

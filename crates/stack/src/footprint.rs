@@ -32,7 +32,7 @@ mod entry {
     pub(super) const QUEUED: usize = 88;
     /// A packet that waits for a neighbour, its content excluded.
     pub(super) const PENDING: usize = 8;
-    /// The account of one source of answers.
+    /// The account of one source of packets, which bounds the answers to it.
     pub(super) const ACCOUNT: usize = 80;
     /// An answer, a route, an address or an ARP reply.
     pub(super) const ANSWER: usize = 176;
@@ -151,8 +151,8 @@ fn parts(config: &Config) -> [Part; PARTS] {
     ]
 }
 
-/// Returns the parts of sockets and neighbours, of complete datagrams, and of answers that wait to
-/// be sent.
+/// Returns the parts of sockets and neighbours, of the buffer for the largest reassembled datagram,
+/// and of answers that wait to be sent.
 fn answer_parts(config: &Config) -> [Part; ANSWER_PARTS] {
     let Config {
         stack,

@@ -43,8 +43,8 @@ impl UdpHeader {
     /// Reads the header; returns it with its payload, cut to `len`.
     ///
     /// # Errors
-    /// Returns `Truncated` below eight bytes; `BadLength` when the length field is below eight or
-    /// more than the packet holds.
+    /// Returns `Truncated` if there are fewer than eight bytes; `BadLength` if the length field is
+    /// less than eight, or larger than the packet.
     pub fn parse(datagram: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (layout, _) = Layout::ref_from_prefix(datagram).map_err(|_| WireError::Truncated)?;
         let len = layout.len.get();

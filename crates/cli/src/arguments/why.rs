@@ -47,13 +47,13 @@ pub struct WhyArguments {
     /// Write the experiment that behaves like the connection to this file; it is not overwritten
     #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "quick"])]
     pub scenario: Option<PathBuf>,
-    /// System of both hosts of that experiment, whose words the advice uses: default, nuttx, unet3, netburner or linux
+    /// System of both hosts: default, nuttx, unet3, netburner or linux; the advice uses the names of its settings
     #[arg(long, value_name = "PRESET", default_value = "linux")]
     pub preset: String,
     /// Only the account: fit no experiment, and give no advice
     #[arg(long)]
     pub quick: bool,
-    /// Only the verdict of one connection, beside its twin
+    /// Of one connection, print only the verdict, and the figures of the capture beside those of the fitted experiment
     #[arg(long, conflicts_with_all = ["csv", "json", "quick"])]
     pub brief: bool,
     /// Only connections that this filter chooses, in tcpdump's words
@@ -74,11 +74,11 @@ pub struct WhyArguments {
     /// Write a self-contained HTML page with the graphs of one connection to FILE
     #[arg(long, value_name = "FILE", conflicts_with = "csv")]
     pub report: Option<PathBuf>,
-    /// Write time-sequence graphs of one connection to DIR/CAPTURE-FLOW-1-1-HOST.xpl
+    /// Write time-sequence graphs of one connection, a file for each end, to DIR
     #[arg(long, value_name = "DIR", conflicts_with = "csv")]
     pub xplot: Option<PathBuf>,
-    /// Exit with code 3 if a connection meets this condition: limit=NAME, retransmitted=PERCENT or reset; or if a capture is
-    /// partial; repeatable
+    /// Exit with code 3 on this condition: limit=NAME, retransmitted=PERCENT or reset of a connection, or partial, of a
+    /// capture; repeatable
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<ConnectionCondition>,
 }

@@ -9,8 +9,7 @@ use super::acks::AckPath;
 pub enum Confidence {
     /// Likely: other explanations are possible.
     Low,
-    /// Nearly certain: by chance, such an observation occurs in less than one of several hundred
-    /// cases.
+    /// Nearly certain: by chance, such an observation occurs less than once in several hundred cases.
     High,
 }
 

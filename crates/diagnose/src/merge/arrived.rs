@@ -10,7 +10,7 @@ use crate::{
     observe::SegmentLog,
 };
 
-/// Payload that arrived although the capture of the far tap lacks it.
+/// Payload that arrived although the capture at the receiver's side (the far tap) lacks it.
 #[derive(Debug)]
 pub struct Missed {
     /// Bytes that the far tap shows.
@@ -19,12 +19,13 @@ pub struct Missed {
     resent: Ranges,
     /// End of the payload that the receiver acknowledged.
     acknowledged: u64,
-    /// Sequence space of the frames that [`has`](Self::has) takes.
+    /// Converts the sequence numbers of the frames that are given to [`has`](Self::has).
     space: Unwrap,
 }
 
 impl Missed {
-    /// Compares the payload that `sender` sent at both taps with the receiver's ACKs.
+    /// Compares three things: the payload of `sender` that passed the near tap, the payload that passed
+    /// the far tap, and the ACKs of the receiver.
     pub fn of(near: &SegmentLog, far: &SegmentLog, sender: End) -> Self {
         let initial = near.initial()[sender.index()].unwrap_or(0);
         let mut missed = Self {

@@ -130,8 +130,8 @@ fn bpf<T>(command: libc::c_int, arguments: &T) -> io::Result<OwnedFd> {
 
 fn call<T>(command: libc::c_int, arguments: &T) -> io::Result<libc::c_int> {
     let (at, len) = (&raw const *arguments, size_of::<T>());
-    // SAFETY: the pointer and the length describe `arguments`, as the command lays them
-    // out; they and what they point to outlive the call, which only reads them.
+    // SAFETY: the pointer and the length describe `arguments`, whose type has the layout of the
+    // command. The call only reads `arguments` and what it points to, and both outlive the call.
     let status = unsafe { libc::syscall(libc::SYS_bpf, command, at, len) };
     if status < 0 {
         return Err(io::Error::last_os_error());

@@ -58,7 +58,7 @@ pub enum AdvisedBy {
 pub enum Effect {
     /// Goodput is higher with the advice.
     Helps,
-    /// The difference in goodput may be due to chance.
+    /// Goodput changes by less than [`NEUTRAL`], which may be chance.
     Neutral,
     /// Goodput is lower with the advice.
     Worse,

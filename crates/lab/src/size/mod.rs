@@ -2,8 +2,8 @@
 //!
 //! Rule: one knob is searched at a time, while the host has ample amounts of every other resource.
 //! A goodput is sufficient if it reaches a given share of what the path carries. If no value of the
-//! knob suffices, the same share of the host's best goodput is sufficient instead. The text shows
-//! each result also as a multiple of the bandwidth-delay product.
+//! knob suffices, the same share of the host's best goodput is sufficient instead. Each result is
+//! printed also as a multiple of the bandwidth-delay product.
 //!
 //! | content | module |
 //! | --- | --- |
@@ -177,8 +177,8 @@ pub struct KnobSize {
     pub knob: String,
     /// The host's role: `send` or `receive`.
     pub direction: &'static str,
-    /// Highest goodput in Mbit/s that any setting reached with 95 % confidence; at least the mean
-    /// with ample resources.
+    /// The largest, in Mbit/s, of the mean goodput with ample resources and, for each setting that was
+    /// tried, the goodput that it reaches with 95 % confidence.
     pub best_mbps: f64,
     /// Sufficient goodput, in Mbit/s.
     pub enough_mbps: f64,
@@ -247,8 +247,8 @@ pub fn size(request: &SizeRequest, progress: &SizeProgress<'_>) -> Result<Size, 
         let ample = &mut ample_by_role[searched.role as usize];
         knobs.extend(search::search(request, searched, ample, &runs)?);
     }
-    // Update the reported values, because the searches have run the host with ample resources with
-    // further seeds.
+    // The searches have run the host with ample resources again, with more seeds, so the reported
+    // values of these runs are out of date.
     ample_by_role
         .iter_mut()
         .for_each(|ample| ample.update(request));

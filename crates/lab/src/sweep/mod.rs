@@ -98,8 +98,9 @@ pub fn sweep(experiment: &mut Experiment, axes: &[Axis]) -> Result<(), SweepErro
     Ok(())
 }
 
-/// Makes the quantities with published figures columns of the table. A column appears by itself only
-/// if it has a published figure, and the sweep removes these figures.
+/// Lists the quantities that have published figures as chosen columns. Without this their columns
+/// would vanish: a quantity that was not chosen has a column only if it has a published figure, and
+/// the sweep removes these figures.
 fn keep_columns(experiment: &mut Experiment) {
     if experiment.columns.is_empty() {
         let published = |name| {

@@ -20,9 +20,9 @@ use crate::{
     report::RowReport,
 };
 
-/// Fewest columns for the text with the limits.
+/// Least width of the column with the limits, in characters.
 const LEAST_LIMITS: usize = 34;
-/// Most columns for the text with the limits.
+/// Largest width of that column, in characters.
 const MOST_LIMITS: usize = 72;
 /// Name of the column with the limits.
 const LIMITS: &str = "limits";

@@ -3,9 +3,9 @@
 //!
 //! Rule: one thread reads the socket. The state of an ended test is kept for [`FORGET_AFTER`]: a
 //! retransmitted last datagram is then answered again, and a late datagram does not start a new
-//! test. A client that is silent for [`SILENCE`] has ended its test. Each reversed test, of at
-//! most [`MOST_REVERSED`], sends from its own thread until its amount is sent or the client sends
-//! a last datagram.
+//! test. A client that is silent for [`SILENCE`] has ended its test. Each reversed test
+//! sends from its own thread until its amount is sent or the client sends a last datagram; at most
+//! [`MOST_REVERSED`] run at a time.
 
 use std::{
     collections::HashMap,
@@ -128,7 +128,8 @@ struct UdpServer<'scope, D, A> {
 }
 
 impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
-    /// Serves until the server's time, its number of tests or `stop` ends it.
+    /// Serves until the condition `until` is true: the server's time is over, its number of tests has
+    /// run, or it was stopped.
     ///
     /// # Errors
     /// Returns the error of the socket.

@@ -62,7 +62,7 @@ pub enum UdpError {
     AddressRemoved,
     /// Every ephemeral port is in use.
     NoFreePort,
-    /// The socket is at every port or address, and the source of the datagram is not one of them.
+    /// The given source is not an address and port from which this socket may send.
     BadSource,
     /// The destination's port is 0, or its address is unspecified or of a family of which this host
     /// has no address.
@@ -579,8 +579,9 @@ impl UdpSockets {
     }
 }
 
-/// Returns true if a socket bound to `local` receives datagrams to `ip`: both have the same version
-/// of IP. IPv4 addresses are compared as numbers, because each datagram is compared.
+/// Returns true if a socket bound to `local` receives datagrams to `ip`: it is bound to this
+/// address, or to the unspecified address of this version of IP. IPv4 addresses are compared as
+/// numbers, which is faster; each datagram is compared with each socket of its port.
 #[inline]
 fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
     match (local, ip) {

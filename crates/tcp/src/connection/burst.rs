@@ -25,7 +25,7 @@ pub struct Burst {
     room: u32,
     /// Effective segment size.
     mss: u32,
-    /// Segment size that fills the send buffer evenly.
+    /// Size of which a whole number of segments fills the send buffer.
     fitting: u32,
     /// Pacing rate in bytes a second.
     rate: u64,
@@ -92,8 +92,8 @@ impl Connection {
             .min(self.cwnd_room())
     }
 
-    /// Returns true if only new payload is due, and if sending it leaves the size of
-    /// segments unchanged and reduces the bounds only by the bytes sent.
+    /// Returns true if only new payload is due, and sending it has no effect but to use up the bounds
+    /// (windows, allowance) by the bytes sent. The size of the segments stays the same.
     fn is_steady(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Open
             && self.recovery.board().lost() == 0
@@ -103,8 +103,8 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // Begin no burst while the override or the cork's timer is set: a tail loss probe does
-            // not clear them, so `poll_segment` must do so.
+            // Only `poll_segment` clears the override and the cork's timer. A tail loss probe can leave
+            // them set, so no burst begins then.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()

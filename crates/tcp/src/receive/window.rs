@@ -54,7 +54,7 @@ pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
 pub struct LargestWindow {
     /// Bytes, if the window begins at the start of a block.
     pub most: u32,
-    /// Bytes, wherever in a block the window begins.
+    /// Bytes that are certain: the window may begin anywhere in a block.
     pub always: u32,
 }
 
@@ -75,9 +75,9 @@ impl LargestWindow {
 /// In a window of more segments than this, an unused part of a segment is insignificant.
 const MANY_SEGMENTS: u32 = 64;
 
-/// Returns the bytes of the whole segments of `mss` bytes that fit into a window of `bytes`, which
-/// ends at the end of a block of `block_size` bytes. A peer leaves the remaining bytes unused. If
-/// the edge advanced by blocks instead, the window would sometimes have room for one segment less.
+/// Returns `bytes`, the size of a window that ends with a block, rounded down to whole segments of
+/// `mss` bytes. A peer would leave the rest unused, and with the rest the window's edge would advance
+/// by whole blocks: at times the window would then have room for one segment less.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;

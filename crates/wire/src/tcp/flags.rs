@@ -52,7 +52,7 @@ impl TcpFlags {
         Self(bits & Self::ALL.0)
     }
 
-    /// Returns the set in the low nine bits of a number.
+    /// Returns a number whose low nine bits are this set.
     pub const fn bits(self) -> u16 {
         self.0
     }
