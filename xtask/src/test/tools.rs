@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 /// A program, and the Debian package that contains it.
 type Tool = (&'static str, &'static str);
 
-const TOOLS: [Tool; 8] = [
+const TOOLS: [Tool; 9] = [
     ("iperf", "iperf"),
     ("iperf3", "iperf3"),
     ("tshark", "tshark"),
