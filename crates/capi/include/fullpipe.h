@@ -255,8 +255,8 @@ enum fp_receive_limit {
 #define FP_EFAULT 14
 
 /*
- Another call on this stack is in progress: a call of another thread, or the call that called this
- callback.
+ Another call on this stack is in progress: a call of another thread, or a call that runs a
+ callback of the host system, which made this call.
  */
 #define FP_EBUSY 16
 
@@ -1133,8 +1133,8 @@ int32_t fp_getsockopt(struct fp_stack *stack,
 
 /*
  Writes the readiness of `count` sockets, and waits up to `wait_us` microseconds until one has an
- event. With 0, or without the host's `wait`, it does not wait; with FP_FOREVER it waits without a
- limit. Returns the number of sockets with events, or an error number.
+ event. With 0, or if the host system gave no callback `wait`, it does not wait; with FP_FOREVER it
+ waits without a limit. Returns the number of sockets with events, or an error number.
  */
 int32_t fp_poll(struct fp_stack *stack, struct fp_pollfd *polls, size_t count, uint64_t wait_us);
 

@@ -35,7 +35,7 @@ pub use advice::{
 pub use fail_on::FailOn;
 pub use fleet::FleetArguments;
 pub use forward::ForwardArguments;
-pub use iperf::{IperfArguments, NetworkDevice};
+pub use iperf::{IperfArguments, NetworkDevice, OwnAddress};
 pub use lab::{
     LabAction, LabArguments, LabAttacksArguments, LabCheckArguments, LabNewArguments,
     LabRunArguments, LabSchemaArguments,

@@ -21,7 +21,7 @@ use fullpipe_perf::{
 };
 
 use crate::{
-    arguments::{IperfArguments, NetworkDevice},
+    arguments::{IperfArguments, NetworkDevice, OwnAddress},
     failure::Failure,
     files::LiveCapture,
 };
@@ -29,10 +29,13 @@ use crate::{
 /// Longest time that the fullpipe stack may take to close its connections.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Longest wait for an address by DHCP.
+const LEASE_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Runs the subcommand.
 pub fn run(arguments: &IperfArguments) -> Result<(), Failure> {
     let plan = Plan::of(arguments)?;
-    let own_address = plan.as_ref().map(|plan| plan.address.address);
+    let own_address = plan.as_ref().and_then(Plan::fixed_address);
     let test = Test::of(arguments, own_address)?;
     match plan {
         None => {
@@ -61,7 +64,7 @@ enum Test {
 
 impl Test {
     /// Creates the test that `arguments` request, on a host with `address`. Without an address, the
-    /// test uses this machine and all its addresses.
+    /// test uses all addresses of its host.
     fn of(arguments: &IperfArguments, address: Option<IpAddr>) -> Result<Self, Failure> {
         let Some(host) = &arguments.client else {
             let any = IpAddr::from([0, 0, 0, 0]);
@@ -118,7 +121,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, Failure> {
 #[derive(Debug)]
 struct Plan {
     device: DeviceSpec,
-    address: Prefix,
+    address: OwnAddress,
     gateway: Option<IpAddr>,
     host_address: Option<Prefix>,
     config: Config,
@@ -137,22 +140,19 @@ impl Plan {
         };
         let address = arguments.address.ok_or_else(|| {
             Failure::usage(format!(
-                "--dev {device} needs --addr A.B.C.D/N, the address of this end of it"
+                "--dev {device} needs --addr A.B.C.D/N, the address of this end of it, or --addr dhcp"
             ))
         })?;
-        if arguments
-            .host_address
-            .is_some_and(|host| host.address == address.address)
+        let fixed = address.fixed();
+        if let (Some(own), Some(host)) = (fixed, arguments.host_address)
+            && own.address == host.address
         {
             return Err(Failure::usage(format!(
                 "--addr and --host-addr are both {}: the two ends of {device} need an address each",
-                address.address
+                own.address
             )));
         }
-        for (flag, given) in [
-            ("--addr", Some(address)),
-            ("--host-addr", arguments.host_address),
-        ] {
+        for (flag, given) in [("--addr", fixed), ("--host-addr", arguments.host_address)] {
             if let Some(Prefix { address, len }) = given {
                 Interface::check_address(address, len)
                     .map_err(|error| Failure::usage(format!("{flag} {address}/{len}: {error}")))?;
@@ -193,7 +193,12 @@ impl Plan {
         }))
     }
 
-    /// Opens the device and starts the stack on it.
+    /// Returns the address that the user gave to the stack.
+    fn fixed_address(&self) -> Option<IpAddr> {
+        self.address.fixed().map(|prefix| prefix.address)
+    }
+
+    /// Opens the device and starts the stack on it. Waits for an address if DHCP gives it.
     fn start(&self, capture: Option<&LiveCapture<'_>>) -> Result<Runtime, Failure> {
         let options = DeviceOptions {
             host_address: self.host_address,
@@ -203,14 +208,24 @@ impl Plan {
             ..DeviceOptions::new(self.device.clone())
         };
         let device = options.open().map_err(Failure::failed)?;
-        let mut builder = Runtime::builder(self.address).config(self.config.clone());
+        let builder = match self.address {
+            OwnAddress::Dhcp => Runtime::dhcp(),
+            OwnAddress::Fixed(prefix) => Runtime::builder(prefix),
+        };
+        let mut builder = builder.config(self.config.clone());
         if let Some(gateway) = self.gateway {
             builder = builder.gateway(gateway);
         }
         if let Some(capture) = capture {
             builder = builder.capture(capture.writer());
         }
-        builder.start(device).map_err(Failure::failed)
+        let runtime = builder.start(device).map_err(Failure::failed)?;
+        if let OwnAddress::Dhcp = self.address {
+            let lease = runtime.wait_for_lease(LEASE_PATIENCE);
+            let lease = lease.map_err(|why| Failure::failed(format!("--addr dhcp: {why}")))?;
+            eprintln!("address {}/{}", lease.address, lease.prefix_len);
+        }
+        Ok(runtime)
     }
 }
 

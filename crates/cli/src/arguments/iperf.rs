@@ -3,7 +3,7 @@
 //! Rule: flags and their defaults are those of iperf 2.1.8. Flags of fullpipe's stack are
 //! in a separate group.
 
-use std::{net::IpAddr, path::PathBuf, time::Duration};
+use std::{net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::Args;
 use fullpipe_host::{DeviceSpec, Prefix, SpecError};
@@ -30,7 +30,8 @@ use crate::failure::Failure;
       --addr 10.9.0.2/24\n  \
     fullpipe iperf -c 10.9.0.1 --dev tap:fp0 --addr 10.9.0.2/24 \\\n    \
       --set tcp.send_buffer=16K\n  \
-    fullpipe iperf -s --dev xdp:eth0 --addr 192.168.8.50/24\n\n\
+    fullpipe iperf -s --dev xdp:eth0 --addr 192.168.8.50/24\n  \
+    fullpipe iperf -s --dev packet:eth0 --addr dhcp\n\n\
     tap and tun devices are created. On a TAP device the stack also takes IPv6\n\
     addresses from routers, unless --set ip.autoconfiguration=false. packet\n\
     (AF_PACKET) and xdp (AF_XDP) put the stack on the wire of an interface that\n\
@@ -88,9 +89,9 @@ pub struct IperfArguments {
     /// Network: kernel, tap:NAME, tun:NAME, packet:NIC or xdp:NIC
     #[arg(long = "dev", value_name = "DEVICE", default_value = "kernel", help_heading = NETWORK)]
     pub device: NetworkDevice,
-    /// Address of our own stack on the device, which no other host has
+    /// Address of our own stack on the device, which no other host has; or dhcp
     #[arg(long = "addr", value_name = "A.B.C.D/N", help_heading = NETWORK)]
-    pub address: Option<Prefix>,
+    pub address: Option<OwnAddress>,
     /// Gateway to other networks
     #[arg(long, value_name = "A.B.C.D", help_heading = NETWORK)]
     pub gateway: Option<IpAddr>,
@@ -109,6 +110,36 @@ pub struct IperfArguments {
 }
 
 const NETWORK: &str = "Our own stack";
+
+/// The source of the address of our own stack.
+#[derive(Clone, Copy, Debug)]
+pub enum OwnAddress {
+    /// A DHCP server.
+    Dhcp,
+    /// The user.
+    Fixed(Prefix),
+}
+
+impl OwnAddress {
+    /// Returns the address that the user gave, with the prefix of its network.
+    pub const fn fixed(self) -> Option<Prefix> {
+        match self {
+            Self::Dhcp => None,
+            Self::Fixed(prefix) => Some(prefix),
+        }
+    }
+}
+
+impl FromStr for OwnAddress {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        match text {
+            "dhcp" => Ok(Self::Dhcp),
+            fixed => fixed.parse().map(Self::Fixed),
+        }
+    }
+}
 
 impl IperfArguments {
     /// Returns the bytes of `-l`.
