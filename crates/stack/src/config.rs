@@ -155,7 +155,8 @@ fullpipe_pool::knobs! {
         /// routers, choose a default router, check that no other host has an address before it is
         /// used, report groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
         autoconfiguration: bool = false, legal false => true, drawn false => false, "";
-        /// Questions about a new IPv6 address, a second apart, before it is used; 0 asks none. RFC
+        /// Questions about a new IPv6 address before it is used, a second apart unless a router names
+        /// another time; 0 asks none. RFC
         /// 4862 §5.1 (DupAddrDetectTransmits).
         dad_probes: u32 = 1, legal 0 => 10, drawn 1 => 1, "questions";
     }

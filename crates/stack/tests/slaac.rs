@@ -327,6 +327,41 @@ fn limits_of_an_advertisement_hold_for_packets_sent() {
 }
 
 #[test]
+fn a_datagram_stays_in_fragments_when_a_router_raises_the_mtu() {
+    let mut host = Lonely::begun();
+    let with_mtu = |host: &mut Lonely, bytes| {
+        host.advertise(&Advertisement {
+            options: &[prefix(PREFIX, 0xc0, 3_600, 1_800), mtu(bytes)],
+            ..Advertisement::default()
+        });
+    };
+    with_mtu(&mut host, 1_280);
+    host.pass(Duration::from_secs(3));
+    let peer = Ipv6Addr::from_bits(PREFIX.to_bits() | 5);
+    let [own] = host.global()[..] else { panic!() };
+    let mut request = vec![0; Icmpv6Message::LEN];
+    let data = [7; 1_300];
+    let message = Icmpv6Message::EchoRequest { ident: 1, seq: 1 };
+    message.write(&mut request, (peer, own), Checksum::of(&data));
+    request.extend(data);
+    // The station of the peer is known after the first request.
+    host.receive_with(64, (peer, own), &request);
+    let before = host.stack.counters().mib.ip_frag_creates;
+    for _ in 0..2 {
+        host.arrive(64, (peer, own), &request);
+    }
+    let created = |host: &Lonely| host.stack.counters().mib.ip_frag_creates - before;
+    while created(&host) == 0 {
+        host.stack.transmit(&mut host.port, host.now, 1);
+    }
+    // The first reply is half sent, the second waits. It fits the new MTU.
+    with_mtu(&mut host, 1_500);
+    let replies = host.of_kind(ECHO_REPLY).len();
+    host.pass(Duration::from_secs(1));
+    assert_eq!((created(&host), replies), (2, 1));
+}
+
+#[test]
 fn a_duplicate_is_given_up_and_another_address_formed() {
     let mut host = Lonely::new(&[], None);
     host.pass(Duration::ZERO);
@@ -359,8 +394,16 @@ fn a_duplicate_is_given_up_and_another_address_formed() {
     }
     assert_eq!(seen.len(), 3, "RFC 7217 §7");
     assert_eq!(host.stack.counters().discarded(Discard::NdDuplicate), 4);
-    host.pass(Duration::from_secs(4_000));
+    host.pass(Duration::from_secs(3));
     assert!(host.global().is_empty());
+    // The application adds the address that was given up. The prefix's lifetimes do not concern it.
+    let subnet = Subnet {
+        address: seen[2].into(),
+        prefix_len: 64,
+    };
+    host.stack.add_address(subnet).unwrap();
+    host.pass(Duration::from_secs(4_000));
+    assert_eq!(host.global(), [seen[2]]);
 }
 
 #[test]

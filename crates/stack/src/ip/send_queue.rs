@@ -203,7 +203,8 @@ impl SendQueue {
             ecn: Ecn::NotEct,
             dont_fragment: false,
         };
-        if payload_len > sender.max_payload(datagram.dst) {
+        // A datagram that is partly sent stays in fragments, even if a router has raised the MTU.
+        if self.fragmenting.is_some() || payload_len > sender.max_payload(datagram.dst) {
             return Some(self.next_fragment(&datagram, &outgoing, sender, pool, packet, counters));
         }
         let header_len = IpSender::header_len(datagram.dst);

@@ -36,7 +36,7 @@ impl Stack {
         self.autoconfiguration.duplicate()
     }
 
-    /// Returns true if the lifetime of `address` is nearly over, so that new connections use another
+    /// Returns true if the preferred lifetime of `address` is over, so that new connections use another
     /// address if there is one. RFC 4862 §5.5.4.
     pub fn is_deprecated(&self, address: IpAddr) -> bool {
         self.routes.addresses().is_deprecated(address)

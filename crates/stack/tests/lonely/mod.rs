@@ -21,6 +21,7 @@ pub const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, 0);
 pub const FAR: Ipv6Addr = Ipv6Addr::new(0x2a00, 0, 0, 0, 0, 0, 0, 7);
 pub const STATION: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
+pub const ECHO_REPLY: u8 = 129;
 pub const REPORT: u8 = 143;
 pub const SOLICITATION: u8 = 135;
 pub const ROUTER_SOLICITATION: u8 = 133;
@@ -143,6 +144,12 @@ impl Lonely {
         (src, dst): (Ipv6Addr, Ipv6Addr),
         message: &[u8],
     ) {
+        self.arrive(hop_limit, (src, dst), message);
+        self.pass(Duration::ZERO);
+    }
+
+    /// Passes an ICMPv6 message to the host, which sends nothing yet.
+    pub fn arrive(&mut self, hop_limit: u8, (src, dst): (Ipv6Addr, Ipv6Addr), message: &[u8]) {
         let mut frame = vec![0; 14 + Ipv6Header::LEN];
         let station = match dst.is_multicast() {
             true => {
@@ -164,7 +171,6 @@ impl Lonely {
         header.write(&mut frame[14..]);
         frame.extend(message);
         self.stack.receive(&frame, RxMeta::default(), self.now);
-        self.pass(Duration::ZERO);
     }
 
     pub fn advertise(&mut self, advertisement: &Advertisement<'_>) {

@@ -173,6 +173,12 @@ impl Addresses {
         }
     }
 
+    /// Returns true if `ip` was formed with a router's prefix and is not deprecated.
+    pub(crate) fn is_formed_and_preferred(&self, ip: Ipv6Addr) -> bool {
+        let is_preferred = |own: &FormedAddress| !own.is_deprecated && own.ip == ip;
+        self.automatic.formed.iter().any(is_preferred)
+    }
+
     /// Returns true if new connections should not use `ip`.
     pub(crate) fn is_deprecated(&self, ip: IpAddr) -> bool {
         match ip {

@@ -32,7 +32,7 @@ use self::{
     dns::DnsServerList,
     groups::GroupReports,
     identifier::{Identifiers, MOST_TRIES},
-    lifetime::end_of,
+    lifetime::{NEVER, end_of},
     prefixes::{PrefixOutcome, Prefixes},
     routers::Routers,
     solicitation::Solicitation,
@@ -385,7 +385,7 @@ impl State {
         }
         let prefix = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
         let ip = self.identifiers.address(prefix, self.link_local_duplicates);
-        // An error means that the application added a link-local address.
+        // An error means that the application added this very address.
         let _added = addresses.add_tentative(host_address(ip, 64), ip, Origin::LinkLocal);
     }
 
@@ -393,6 +393,7 @@ impl State {
     fn plan(&mut self, addresses: &Addresses) {
         let (mut timers, mut messages) = (None, self.groups.due());
         let note = |list: &mut Option<Instant>, at: Option<Instant>| {
+            let at = at.filter(|at| *at != NEVER);
             *list = list.iter().copied().chain(at).min();
         };
         for own in addresses.tentative() {
@@ -457,14 +458,16 @@ impl State {
                 self.form_link_local(addresses);
             }
             Origin::Prefix => {
-                if let Some(lease) = self.prefixes.lease_mut(ip)
-                    && lease.duplicates + 1 < MOST_TRIES
-                {
+                if let Some(lease) = self.prefixes.lease_mut(ip) {
                     lease.duplicates += 1;
-                    lease.ip = self.identifiers.address(ip, lease.duplicates);
-                    let next = host_address(lease.ip, 128);
-                    // An error is impossible: the place of the duplicate is free.
-                    let _added = addresses.add_tentative(next, lease.ip, Origin::Prefix);
+                    lease.ip = None;
+                    if lease.duplicates < MOST_TRIES {
+                        let next = self.identifiers.address(ip, lease.duplicates);
+                        let subnet = host_address(next, 128);
+                        // The application may have added this very address. It is not ours then.
+                        let added = addresses.add_tentative(subnet, next, Origin::Prefix);
+                        lease.ip = added.is_ok().then_some(next);
+                    }
                 }
             }
         }

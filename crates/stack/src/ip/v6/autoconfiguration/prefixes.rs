@@ -23,7 +23,8 @@ const TWO_HOURS: Duration = Duration::from_secs(7_200);
 /// An address formed with a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease {
-    pub(super) ip: Ipv6Addr,
+    /// The address; `None` if this host gave up to form one until the lease ends.
+    pub(super) ip: Option<Ipv6Addr>,
     preferred_until: Instant,
     valid_until: Instant,
     /// Addresses of the prefix that other hosts had.
@@ -109,7 +110,9 @@ impl Prefixes {
             (false, _) => PrefixOutcome::Known,
             (true, Some(lease)) => {
                 lease.renew(info, now);
-                addresses.set_deprecated(lease.ip, lease.preferred_until <= now);
+                if let Some(ip) = lease.ip {
+                    addresses.set_deprecated(ip, lease.preferred_until <= now);
+                }
                 PrefixOutcome::Known
             }
             (true, None) if info.valid_s > 0 => PrefixOutcome::Form(prefix),
@@ -149,7 +152,7 @@ impl Prefixes {
             entries.find(|known| known.prefix == info.prefix && known.len == info.prefix_len)
         {
             entry.lease = ip.map(|ip| Lease {
-                ip,
+                ip: Some(ip),
                 preferred_until: end_of(info.preferred_s, now),
                 valid_until: end_of(info.valid_s, now),
                 duplicates: 0,
@@ -161,13 +164,13 @@ impl Prefixes {
     /// Returns the lease of a formed address.
     pub(super) fn lease_mut(&mut self, ip: Ipv6Addr) -> Option<&mut Lease> {
         let mut leases = self.0.iter_mut().filter_map(|entry| entry.lease.as_mut());
-        leases.find(|lease| lease.ip == ip)
+        leases.find(|lease| lease.ip == Some(ip))
     }
 
     /// Forgets a formed address, which the application has removed.
     pub(super) fn forget_address(&mut self, ip: Ipv6Addr) {
         for entry in &mut self.0 {
-            if entry.lease.is_some_and(|lease| lease.ip == ip) {
+            if entry.lease.is_some_and(|lease| lease.ip == Some(ip)) {
                 entry.lease = None;
             }
         }
@@ -186,32 +189,36 @@ impl Prefixes {
             }
             if let Some(lease) = entry.lease
                 && lease.preferred_until <= now
+                && let Some(ip) = lease.ip
             {
-                has_changed |= addresses.set_deprecated(lease.ip, true);
+                has_changed |= addresses.set_deprecated(ip, true);
             }
         }
         self.forget_empty(false);
         has_changed
     }
 
-    /// Removes and returns an address whose valid lifetime is over.
+    /// Removes a lease whose valid lifetime is over. Returns its address, if it has one.
     pub(super) fn take_invalid(&mut self, now: Instant) -> Option<Ipv6Addr> {
         let is_over =
             |entry: &&mut PrefixEntry| entry.lease.is_some_and(|lease| lease.valid_until <= now);
         let lease = self.0.iter_mut().find(is_over)?.lease.take();
         self.forget_empty(false);
-        lease.map(|lease| lease.ip)
+        lease.and_then(|lease| lease.ip)
     }
 
     /// Returns the next end of a lifetime.
     pub(super) fn next_timeout(&self, addresses: &Addresses) -> Option<Instant> {
         let of_entry = |entry: &PrefixEntry| {
             let of_address = entry.lease.map(|lease| {
-                match addresses.is_deprecated(lease.ip.into())
-                    || !addresses.contains(lease.ip.into())
-                {
-                    true => lease.valid_until,
-                    false => lease.preferred_until.min(lease.valid_until),
+                // The end of the preferred lifetime changes only an address that is formed and in
+                // use; waiting for another one would never end.
+                let is_preferred = lease
+                    .ip
+                    .is_some_and(|ip| addresses.is_formed_and_preferred(ip));
+                match is_preferred {
+                    true => lease.preferred_until.min(lease.valid_until),
+                    false => lease.valid_until,
                 }
             });
             entry.on_link_until.into_iter().chain(of_address).min()
