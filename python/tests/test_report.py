@@ -43,7 +43,10 @@ def connection(file: str, sender: str, receiver: str, **more: Any) -> Dict[str, 
 
 
 def verdict(file: str, knob: str, needed: str, predicted_s: float) -> Dict[str, Any]:
-    """Returns a record of the table `verdicts` about connection 1 of a file."""
+    """Returns a record of the table `verdicts` about connection 1 of a file.
+
+    The whole connection would take `predicted_s`; the simulation carried half of it.
+    """
     return {
         "file": file,
         "number": 1,
@@ -52,7 +55,7 @@ def verdict(file: str, knob: str, needed: str, predicted_s: float) -> Dict[str, 
         "needed": needed,
         "predicted_mbps": 8 / predicted_s,
         "predicted_low_mbps": 4 / predicted_s,
-        "predicted_s": predicted_s,
+        "predicted_s": predicted_s / 2,
     }
 
 

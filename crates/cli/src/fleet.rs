@@ -16,6 +16,10 @@ use crate::{arguments::FleetArguments, failure::Failure};
 /// Variable with the Python interpreter that has the package.
 const PYTHON: &str = "FULLPIPE_PYTHON";
 
+/// Variable that keeps Python from importing files of the current folder, which may be a folder of
+/// received captures. Python before 3.11 ignores it.
+const SAFE_PATH: (&str, &str) = ("PYTHONSAFEPATH", "1");
+
 /// Python program that names the first package that is not installed, on standard error.
 const PROBE: &str = "import sys, importlib.util
 for name in ('fullpipe', 'pyarrow', 'duckdb'):
@@ -27,6 +31,7 @@ for name in ('fullpipe', 'pyarrow', 'duckdb'):
 pub fn run(arguments: &FleetArguments) -> Result<(), Failure> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| OsString::from("python3"));
     let probe = Command::new(&python)
+        .env(SAFE_PATH.0, SAFE_PATH.1)
         .args(["-c", PROBE])
         .stdin(Stdio::null())
         .output();
@@ -37,7 +42,10 @@ pub fn run(arguments: &FleetArguments) -> Result<(), Failure> {
         return Err(missing(&python, last));
     }
     let mut module = Command::new(&python);
-    module.args(["-m", "fullpipe.fleet"]).args(&arguments.given);
+    module
+        .env(SAFE_PATH.0, SAFE_PATH.1)
+        .args(["-m", "fullpipe.fleet"])
+        .args(&arguments.given);
     Err(missing(&python, &not_run(&module.exec())))
 }
 

@@ -52,13 +52,14 @@ FLOWS = """
 """
 
 # One record for each verdict that names a setting, with what its change saves.
+# A prediction may carry only a part of the connection's payload, so goodputs are compared.
 GAINS = """
     create table gains as
     select v.knob as setting, v.needed, f.confidence, f.goodput_mbps,
         v.predicted_mbps / nullif(f.goodput_mbps, 0) as times_as_fast,
-        greatest(f.elapsed_s - v.predicted_s, 0) as saved_s,
-        greatest(f.elapsed_s - v.predicted_s * v.predicted_mbps
-            / nullif(v.predicted_low_mbps, 0), 0) as saved_least_s
+        greatest(f.elapsed_s * (1 - f.goodput_mbps / nullif(v.predicted_mbps, 0)), 0) as saved_s,
+        greatest(f.elapsed_s * (1 - f.goodput_mbps / nullif(v.predicted_low_mbps, 0)), 0)
+            as saved_least_s
     from verdicts v join flows f using (file, number)
     where v.knob <> ''
 """
