@@ -58,7 +58,7 @@ pub enum AdvisedBy {
 pub enum Effect {
     /// Goodput is higher with the advice.
     Helps,
-    /// Goodput changes by less than [`NEUTRAL`], which may be chance.
+    /// Goodput changes by less than 3 %, or by less than two standard errors: this may be chance.
     Neutral,
     /// Goodput is lower with the advice.
     Worse,
