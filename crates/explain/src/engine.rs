@@ -186,7 +186,7 @@ fn untold(
 ) -> Result<Explanation, TwinFailure> {
     let search = search_of(setup, twin, None)?;
     let found = without_advice(setup, played, &search, &Found::default());
-    let limited_by = wording::untold(mbps, played.measured.first_flow_mbps(setup.flow()));
+    let limited_by = wording::untold(setup, mbps, played.measured.first_flow_mbps(setup.flow()));
     Ok(Explanation {
         limit: Cause::UNKNOWN,
         parts: VerdictParts {

@@ -194,8 +194,10 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
         format!("{first} to {last} s")
     };
     let who = match (silence.connections, silence.of) {
-        (1, 1) => "the last segment of the peer".to_string(),
-        (gone, of) => format!("the last segments of the peers of {gone} of {of} connections"),
+        (1, 1) => "the peer's last segment arrived".to_string(),
+        (gone, of) => {
+            format!("{gone} of {of} connections wait for peers whose last segments arrived")
+        }
     };
     let longest = three_digits(silence.longest_s);
     let until = if silence.given_up == silence.connections {
@@ -224,10 +226,7 @@ fn proof(setup: &Setup, silence: &Silence) -> VerdictParts {
     }
     because.extend(starved.iter().map(|waiting| waited(setup, waiting)));
     VerdictParts {
-        limited_by: format!(
-            "{}: {who} arrived {since} after the start",
-            Cause::PEER_GONE.words
-        ),
+        limited_by: format!("{}: {who} {since} after the start", Cause::PEER_GONE.words),
         because,
         ..VerdictParts::default()
     }

@@ -47,13 +47,6 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     if !runs.is_empty() {
         told.push(format!("Tried: {}.", runs.join("; ")));
     }
-    if found
-        .best
-        .as_ref()
-        .is_some_and(|best| best.places.len() > 1)
-    {
-        told.push("With one of these changes left out, the gain is smaller.".to_string());
-    }
     told.extend(no_help(setup, search, found));
     told
 }
@@ -135,7 +128,11 @@ fn losses(setup: &Setup, played: &Played) -> Option<String> {
         return Some(format!("{lost} of the datagrams were lost: {most}."));
     }
     let opening = wording::is_unopened(played);
-    (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{most}.")))
+    let all = match played.worlds {
+        1 => String::new(),
+        runs => format!("in all {runs} runs together, "),
+    };
+    (repair >= WORTH_TELLING || opening).then(|| capitalised(&format!("{all}{most}.")))
 }
 
 /// Counts the segments that links marked, if the sender waited because of the marks.
@@ -155,7 +152,8 @@ fn marks(setup: &Setup, played: &Played) -> Option<String> {
     })
 }
 
-/// States a change and its gain: `SO_SNDBUF = 65536: goodput +830 %`.
+/// States a change and its gain: `SO_SNDBUF = 65536: goodput +830 %`. Of several changes that
+/// belong together, adds that each of them is needed.
 fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     let gained = gain.ratio - 1.0;
     let result = match gain.ends {
@@ -171,7 +169,12 @@ fn tried(setup: &Setup, search: &Search<'_>, gain: &Gain) -> String {
     };
     let changes = changes(setup, search, gain);
     let changes: Vec<_> = changes.iter().map(String::as_str).collect();
-    format!("{}: {result}", listed(&changes))
+    let less = match gain.places.len() {
+        1 => "",
+        2 => ", and less with only one of the two changes",
+        _ => ", and less with any of these changes left out",
+    };
+    format!("{}: {result}{less}", listed(&changes))
 }
 
 /// Lists the changes of a run with their hosts, named as the hosts' systems name them.

@@ -107,9 +107,14 @@ impl Gain {
         self.is_worth() && single.is_none_or(is_clear)
     }
 
+    /// Share of the transfer's time that this change saves.
+    pub fn time_saved(&self) -> f64 {
+        1.0 - 1.0 / self.ratio
+    }
+
     /// Time that this change saves, as a multiple of the time that `other` saves.
     pub fn saves_of(&self, other: &Self) -> f64 {
-        let [own, other_saved] = [self, other].map(|gain| 1.0 - 1.0 / gain.ratio);
+        let [own, other_saved] = [self, other].map(Self::time_saved);
         match self.ends.cmp(&other.ends) {
             Ordering::Less => 0.0,
             Ordering::Equal => own / other_saved,

@@ -16,7 +16,7 @@ use crate::{
     explanation::Predicted,
     find::Found,
     lever::{Lever, LeverKind, Place},
-    search::Search,
+    search::{Gain, Search},
 };
 
 /// A rival limits a transfer as much as the best lever if it saves at least this share of the time
@@ -49,27 +49,55 @@ pub fn limited_by(setup: &Setup, search: &Search<'_>, found: &Found) -> String {
     }
     if let Some(rival) = &found.rival {
         let other = &search.levers[rival.places[0]];
-        let amount = amount(rival.equals(best), rival.saves_of(best));
-        let rival = cause_with_place(setup, other);
-        text += &format!("; this limits the transfer{amount}: {rival}");
+        text += &Comparison::of(rival, best).words(&cause_with_place(setup, other));
     }
     if let Some(fault) = &found.fault {
         let other = &search.levers[fault.places[0]];
-        let most = match fault.saves_of(best) > 1.0 {
-            true => "the path costs more time than this",
-            false => "the path costs time as well",
+        let cause = cause_with_place(setup, other);
+        text += &match fault.saves_of(best) > 1.0 {
+            true => format!("; it is limited more by the path, by {cause}"),
+            false => format!("; it is limited by the path, too: {cause}"),
         };
-        text += &format!("; {most}: {}", cause_with_place(setup, other));
     }
     text
 }
 
-/// Words for the amount by which a rival limits the transfer. The rival's lever gives the same
-/// goodput as the best lever if `is_equal` is true, and saves `share` of the best lever's time.
-fn amount(is_equal: bool, share: f64) -> &'static str {
-    match is_equal || (AS_MUCH..=1.0 / AS_MUCH).contains(&share) {
-        true => " as much",
-        false => ", too",
+/// Compares the levers of two causes.
+struct Comparison {
+    /// True if both give the same goodput.
+    is_equal: bool,
+    /// Time that the second lever saves, as a multiple of the time that the first saves.
+    share: f64,
+    /// Share of the transfer's time that the second and the first lever save, if this is what they
+    /// gain.
+    saved: Option<[f64; 2]>,
+}
+
+impl Comparison {
+    fn of(second: &Gain, first: &Gain) -> Self {
+        let is_time = !second.ends && !second.saves;
+        Self {
+            is_equal: second.equals(first),
+            share: second.saves_of(first),
+            saved: is_time.then(|| [second, first].map(Gain::time_saved)),
+        }
+    }
+
+    /// Returns the words for `cause`, the second one.
+    fn words(&self, cause: &str) -> String {
+        let is_as_much = (AS_MUCH..=1.0 / AS_MUCH).contains(&self.share);
+        let saved = self
+            .saved
+            .map(|both| both.map(|share| three_digits(share * 100.0)));
+        match (self.is_equal, is_as_much, saved) {
+            (true, ..) => format!("; it is limited as much by {cause}"),
+            (false, false, _) => format!("; it is limited by {cause}, too"),
+            (false, true, Some([second, first])) if second != first => format!(
+                "; it is limited about as much by {cause}, whose change saves {second} % of the \
+                 time where the first saves {first} %"
+            ),
+            (false, true, _) => format!("; it is limited about as much by {cause}"),
+        }
     }
 }
 
@@ -214,14 +242,18 @@ pub fn waits_for(limit: Limit) -> &'static str {
     }
 }
 
-/// Returns the sentence for a transfer whose goodput, `whole_mbps`, differs from `part_mbps`, the
-/// prediction from the largest part within the budget.
-pub fn untold(part_mbps: f64, whole_mbps: f64) -> String {
+/// Returns the sentence for a transfer whose first flow's goodput, `whole_mbps`, differs from
+/// `part_mbps`, the prediction from the largest part within the budget.
+pub fn untold(setup: &Setup, part_mbps: f64, whole_mbps: f64) -> String {
+    let who = match setup.flows.len() {
+        1 => "it".to_string(),
+        _ => format!("flow `{}`", setup.flow().name),
+    };
     let [part, whole] = [part_mbps, whole_mbps].map(|mbps| rate_text(mbps * 1e6));
     format!(
-        "{}: the longest part of the transfer that can be run with many changes has {part}, the \
-         whole transfer {whole}. `fullpipe lab explain --matrix` runs the whole transfer with \
-         every lever",
+        "{}. The whole transfer is too long to be run with many changes, and its beginning may \
+         have another limit: {who} has {part} in the beginning and {whole} in all. `fullpipe lab \
+         explain --matrix` runs the whole transfer with every lever",
         Cause::UNKNOWN.words
     )
 }

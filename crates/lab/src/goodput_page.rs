@@ -75,8 +75,10 @@ fn chapter(page: &mut String, report: &Report) {
         let rows: Vec<_> = not_full.iter().filter(|row| limit(row) == name).collect();
         let labels: Vec<_> = rows.iter().map(|row| format!("`{}`", row.label)).collect();
         let parts = rows[0].verdict_parts();
-        let figure = parts.limited_by.split_once(": ");
-        let figure = figure.map_or("", |(_, figure)| figure);
+        let said = &parts.limited_by;
+        let sentence = said.strip_prefix(&format!("{name}. "));
+        let figure = sentence.or_else(|| Some(said.split_once(": ")?.1));
+        let figure = figure.unwrap_or_default();
         let proof = format!("{figure}. {}", parts.because.join(" "));
         let of = if rows.len() > 1 {
             format!(" For example `{}`:", rows[0].label)

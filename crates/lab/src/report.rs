@@ -71,6 +71,8 @@ pub struct RowReport {
     /// the measured values are medians.
     #[serde(skip_serializing_if = "is_one")]
     pub seeds: u32,
+    /// The host under study, whose packet memory `measured` describes.
+    pub subject: String,
     /// Published figures of the source.
     pub published: Published,
     /// Published figures of other stacks, by name.

@@ -465,6 +465,7 @@ fn row_report(row: &Row, played: Played, verdict: Option<Explanation>) -> RowRep
         point: row.point.clone(),
         overridden: row.overridden.clone(),
         seeds: row.seeds,
+        subject: row.setup.hosts[row.setup.subject].name.clone(),
         peers: row.peers.clone(),
         published: row.published.clone(),
         verdict,

@@ -162,10 +162,10 @@ quantities! {
     /// Largest payload of a segment, in bytes.
     segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
     /// Largest amount of packet memory in use on the host under study.
-    peak_pool_bytes: u64 = "peak pool", "at most {} bytes of packet memory used", Whole, Median;
+    peak_pool_bytes: u64 = "peak pool", "`{host}` used at most {} bytes of packet memory", Whole, Median;
     /// Blocks of that host's pool that were neither used nor reserved at the end (netburner's
     /// `GetFreeCount`).
-    free_blocks: u64 = "free at the end", "{} blocks free at the end", Whole, Median;
+    free_blocks: u64 = "free at the end", "{} blocks free on `{host}` at the end", Whole, Median;
     /// Segments that the senders retransmitted.
     retransmitted_segments: u64 = "retransmitted", "{} segments retransmitted", Whole, Median;
     /// Retransmission timeouts of the senders.
@@ -272,9 +272,10 @@ impl Quantity {
         shown.then(|| format!("{q1} \u{2013} {q3}"))
     }
 
-    /// Returns the value in the quantity's phrase: `4.98 Mbit/s`, `RTT 31 ms`.
-    pub fn phrased(&self, value: &str) -> String {
-        self.phrase.replace("{}", value)
+    /// Returns the value in the quantity's phrase: `4.98 Mbit/s`, `RTT 31 ms`. A phrase about the
+    /// host under study names it: `subject`.
+    pub fn phrased(&self, value: &str, subject: &str) -> String {
+        self.phrase.replace("{}", value).replace("{host}", subject)
     }
 
     /// Returns a value of this quantity in its printed form.

@@ -2,11 +2,35 @@
 
 use super::*;
 
+/// Returns the words for two levers that gain time: the transfer is as many times as fast.
+fn words(is_equal: bool, [second, first]: [f64; 2]) -> String {
+    let saved = [second, first].map(|ratio| 1.0 - 1.0 / ratio);
+    let compared = Comparison {
+        is_equal,
+        share: saved[0] / saved[1],
+        saved: Some(saved),
+    };
+    compared.words("x")
+}
+
 /// A goodput of +49 % saves a third of the time, +131 % saves 57 %.
 #[test]
 fn a_much_smaller_gain_is_not_as_much() {
-    let saved = |gain: f64| 1.0 - 1.0 / (1.0 + gain);
-    assert_eq!(amount(false, saved(0.49) / saved(1.31)), ", too");
-    assert_eq!(amount(false, saved(0.9) / saved(0.95)), " as much");
-    assert_eq!(amount(true, saved(0.03) / saved(0.07)), " as much");
+    assert_eq!(words(false, [1.49, 2.31]), "; it is limited by x, too");
+    assert_eq!(words(true, [1.03, 1.07]), "; it is limited as much by x");
+    assert_eq!(
+        words(false, [305.0, 24.7]),
+        "; it is limited about as much by x, whose change saves 99.7 % of the time where the first \
+         saves 96 %"
+    );
+}
+
+#[test]
+fn a_share_of_time_is_told_only_if_time_is_gained() {
+    let compared = Comparison {
+        is_equal: false,
+        share: 0.9,
+        saved: None,
+    };
+    assert_eq!(compared.words("x"), "; it is limited about as much by x");
 }

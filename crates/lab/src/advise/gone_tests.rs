@@ -28,7 +28,7 @@ fn who_waits_for_the_memory_of_those_that_are_gone_has_it_after_the_user_timeout
     let verdict = first(&advice);
     assert_eq!(verdict.limit, Cause::PEER_GONE);
     for part in [
-        "the peers of 12 of 13 connections",
+        "12 of 13 connections wait for peers",
         "384,000 bytes of packet memory",
         "`next` found no free packet memory for 247 s and was dropped",
     ] {

@@ -62,6 +62,7 @@ fn figure(
     layout: Layout,
 ) -> (Option<String>, bool) {
     let measured = &row.measured;
+    let phrased = |value: &str| quantity.phrased(value, &row.subject);
     let mut beside = Vec::new();
     if let Some(spread) = quantity.spread_text(measured) {
         beside.push(format!("middle half of the seeds {spread}"));
@@ -82,10 +83,10 @@ fn figure(
         Outcome::Stalled | Outcome::Dropped if is_first => {
             Some(layout.paint(Tone::Bad, measured.outcome.name()))
         }
-        _ => words::value(quantity, measured).map(|value| quantity.phrased(&value)),
+        _ => words::value(quantity, measured).map(|value| phrased(&value)),
     };
     let is_compared = !beside.is_empty();
-    let ours = ours.or_else(|| is_compared.then(|| quantity.phrased(&words::dash())));
+    let ours = ours.or_else(|| is_compared.then(|| phrased(&words::dash())));
     let text = ours.map(|ours| match is_compared {
         true => format!("{ours} ({})", beside.join("; ")),
         false => ours,

@@ -109,8 +109,12 @@ fn flow(flow: &FlowMeasured) -> String {
             each.len()
         )
     };
+    let sending = match flow.connections_mbps.len() {
+        1 => "while it sent",
+        _ => "with each connection counted only while it sent",
+    };
     format!(
-        "{}: {} Mbit/s while sending, {} % of all payload{connections}",
+        "{}: {} Mbit/s {sending}, {} % of all payload{connections}",
         flow.flow,
         three_digits(flow.goodput_mbps),
         three_digits(flow.payload_share * 100.0),
