@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import pathlib
 import re
 import shutil
@@ -161,8 +162,10 @@ def test_a_report_links_to_the_pages_of_connections(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept, lost = tmp_path / "kept.pcap.gz", tmp_path / "lost & <found>.pcap.gz"
-    for capture in (kept, lost):
-        shutil.copyfile(CAPTURE, capture)
+    shutil.copyfile(CAPTURE, kept)
+    # Another connection: port 50201 in place of 50200.
+    other = gzip.decompress(CAPTURE.read_bytes()).replace(b"\xc4\x18", b"\xc4\x19")
+    lost.write_bytes(gzip.compress(other))
     (tmp_path / "empty.pcap").touch()
     out, folder = str(tmp_path / "dataset"), tmp_path / "report"
     assert main(["why", str(tmp_path / "*.pcap*"), "--out", out, "--explain", "1"]) == 1
@@ -177,6 +180,70 @@ def test_a_report_links_to_the_pages_of_connections(
     assert "SO_SNDBUF" in text and "empty.pcap" in text and "lost &amp; &lt;found&gt;" in text
     # The page needs no other file but the linked pages.
     assert not re.search(r"(src=|@import|https?://)", text)
+
+
+def test_a_connection_that_two_captures_show_counts_once(tmp_path: pathlib.Path) -> None:
+    ends = ("10.0.0.1:443", "192.0.2.9:50000")
+    noon = 1.7e9
+    connections = [
+        connection("client.pcap", *ends, began_s=noon, segments=90),
+        connection("server.pcap", *ends, began_s=noon + 0.02, segments=100, lost_s=5.0),
+        # The same ports again, after the first connection; and simulated times.
+        connection("server.pcap", *ends, number=2, began_s=noon + 60, segments=100),
+        connection("a.pcap", *ends, began_s=0.0, segments=100),
+        connection("b.pcap", *ends, began_s=0.0, segments=100),
+    ]
+    names = dict.fromkeys(row["file"] for row in connections)
+    captures = [{"file": name, "is_partial": 0} for name in names]
+    accounts = [
+        {"file": row["file"], "number": row["number"], "limit": "send_buffer", "seconds": 1.0}
+        for row in connections
+    ]
+    dataset = write(
+        tmp_path / "dataset", captures=captures, connections=connections, accounts=accounts
+    )
+    sums = summaries(dataset)
+    (totals,) = sums["totals"].to_pylist()
+    assert (totals["connections"], totals["repeated_connections"]) == (4, 1)
+    assert totals["lost_s"] == 5 + 3 * 4
+    # In 5 of 10 s the server's connection carries nothing that it could have carried.
+    assert totals["lost_bytes"] == 1_000_000 + 3 * 1_000_000 * 4 // 6
+    (limit,) = sums["by_limit"].to_pylist()
+    assert limit["seconds"] == 4.0
+    assert "client.pcap" not in sums["most_lost"]["file"].to_pylist()
+
+
+def test_unfinished_and_damaged_parts_and_changed_captures(tmp_path: pathlib.Path) -> None:
+    capture, out = tmp_path / "a.pcap.gz", tmp_path / "dataset"
+    shutil.copyfile(CAPTURE, capture)
+    fleet.why_many(capture, out)
+    part = next((out / "connections").glob("*.parquet"))
+    shutil.copyfile(part, part.with_name("0123.parquet"))
+    (totals,) = summaries(str(out))["totals"].to_pylist()
+    assert totals["connections"] == 1
+    with capture.open("ab") as file:
+        file.write(b"more")
+    fleet.report(out, out=tmp_path / "report")
+    (row,) = pyarrow.parquet.read_table(tmp_path / "report" / "most_lost.parquet").to_pylist()
+    assert "changed or removed" in row["no_page"]
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(fullpipe.CaptureError, match=f"{part.name} is damaged.*delete it and manifest/"):
+        summaries(str(out))
+
+
+def test_the_needed_value_of_equal_gains_does_not_depend_on_their_order(
+    tmp_path: pathlib.Path,
+) -> None:
+    found = []
+    for order in ((0, 1), (1, 0)):
+        rows = [connection(f"{number}.pcap", f"10.0.{number}.1:1", "192.0.2.9:2") for number in order]
+        verdicts = [verdict(f"{number}.pcap", "SO_SNDBUF", f"{number + 1}K", 4.0) for number in order]
+        captures = [{"file": row["file"], "is_partial": 0} for row in rows]
+        folder = tmp_path / str(order[0])
+        dataset = write(folder, captures=captures, connections=rows, verdicts=verdicts)
+        (change,) = summaries(dataset)["changes"].to_pylist()
+        found.append(change["needed"])
+    assert found == ["1K", "1K"]
 
 
 def test_a_folder_without_a_dataset_is_refused(tmp_path: pathlib.Path) -> None:

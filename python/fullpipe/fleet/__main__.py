@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import posixpath
 import sys
-from typing import List, Optional
+import time
+from typing import Callable, List, Optional
 
 import fullpipe
 
@@ -35,16 +36,23 @@ def _parser() -> argparse.ArgumentParser:
         help="analyse captures into a dataset",
         epilog="example: fullpipe fleet why 's3://bucket/captures/**/*.pcap.gz' --out dataset --explain 1",
     )
-    why.add_argument("source", nargs="+", help="captures, or one pattern of paths or URIs")
+    why.add_argument("source", nargs="+", help="captures: paths, URIs and patterns")
     why.add_argument("--out", required=True, help="folder or URI of the dataset")
-    why.add_argument("--workers", type=int, default=1, help="processes (default: 1)")
+    why.add_argument("--workers", type=_whole, default=1, help="processes (default: 1)")
     why.add_argument("--ray", action="store_true", help="use the Ray cluster")
     why.add_argument(
         "--explain",
-        type=int,
+        type=_whole,
         default=0,
         metavar="N",
         help="connections of each capture that get a verdict (default: 0)",
+    )
+    why.add_argument(
+        "--rows",
+        type=_whole,
+        default=10_000,
+        metavar="N",
+        help="most connections of a capture, those with the most lost time (default: 10000)",
     )
     why.add_argument("--filter", help="connections to read, in tcpdump's words")
     show = commands.add_parser(
@@ -61,12 +69,32 @@ def _parser() -> argparse.ArgumentParser:
     )
     show.add_argument(
         "--pages",
-        type=int,
+        type=_whole,
         default=20,
         metavar="N",
         help="most pages of outliers; their captures are read again (default: 20)",
     )
     return parser
+
+
+def _whole(text: str) -> int:
+    """Returns a whole number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 0 on")
+    return int(text)
+
+
+def progress_line() -> Callable[[float], None]:
+    """Returns a function that writes the finished share, and the time left, on one line."""
+    began = time.monotonic()
+
+    def tell(share: float) -> None:
+        left = (time.monotonic() - began) * (1 - share) / max(share, 1e-9)
+        end = "\n" if share >= 1 else ""
+        text = f"{share * 100:.0f} %" + ("" if end else f", about {left:,.0f} s left")
+        print(f"\r\033[K{text}", end=end, file=sys.stderr, flush=True)
+
+    return tell
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -78,13 +106,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
             print(posixpath.join(shown(given.out), PAGE))
             return 0
         source = given.source[0] if len(given.source) == 1 else given.source
+        progress = progress_line() if sys.stderr.isatty() else None
         outcome = why_many(
             source,
             given.out,
             filter=given.filter,
+            rows=given.rows,
             explain=given.explain,
             workers=given.workers,
             ray=given.ray,
+            progress=progress,
         )
     except (fullpipe.FullpipeError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -20,7 +20,7 @@ from fullpipe.progress import Progress, reporter
 
 from .batches import Tell, do_tasks, drive
 from .dataset import READERS, Dataset, Outcome
-from .sources import absolute, expand, filesystem_of
+from .sources import absolute, endpoint_of, expand, filesystem_of, shown
 from .tasks import CaptureTask, Options, Task, WorldsTask
 
 # Combinations of a part of a sweep, and parts of a sweep from which parts become larger.
@@ -49,7 +49,7 @@ def why_many(
 ) -> Outcome:
     """Analyses captures and writes the tables captures, connections, accounts, verdicts, errors.
 
-    sources: a pattern of paths or URIs of pyarrow.fs, or a list of paths and URIs. out: folder or URI of the dataset.
+    sources: a pattern of paths or URIs of pyarrow.fs, or a list of paths, URIs and patterns. out: folder or URI of the dataset.
     rows: most connections of a capture. explain: number of connections of each capture, those
     with the most lost time, that get a verdict. workers: processes; 1 uses this one. ray: use the
     Ray cluster in place of processes. progress: True for a tqdm bar, or a function of the share.
@@ -58,16 +58,22 @@ def why_many(
     # A wrong filter or preset would be an error of each capture.
     fullpipe.why(NOTHING, filter=filter, preset=preset, rows=rows, quick=True)
 
-    def task(source: str) -> Task:
+    def task(source: str) -> Tuple[Tuple[str, str, str], Task]:
         filesystem, path = filesystem_of(source)
         info = filesystem.get_file_info(path)
+        if info.type == pyarrow.fs.FileType.Directory:
+            fix = f"this is a folder; its files are '{source.rstrip('/')}/*'"
+            raise fullpipe.SettingError(f"{shown(source)}: {fix}", setting="sources", fix=fix)
         is_file = info.type == pyarrow.fs.FileType.File
         size = info.size if is_file and info.size is not None else 0
         modified = info.mtime_ns if is_file and info.mtime_ns is not None else 0
-        return CaptureTask(source, size, modified, options)
+        identity = (filesystem.type_name, path, endpoint_of(source))
+        return identity, CaptureTask(source, size, modified, options)
 
     with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
-        tasks = list(pool.map(task, expand(sources)))
+        # Two names of one file, such as two spellings of a URI, are one capture.
+        named = dict(reversed(list(pool.map(task, expand(sources)))))
+    tasks = list(reversed(list(named.values())))
     return _run(tasks, Dataset(absolute(out)), workers, ray, progress)
 
 

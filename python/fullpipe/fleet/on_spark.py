@@ -77,4 +77,5 @@ def _rows(
     if table is None:
         return pyarrow.Table.from_pylist([{"file": source, "error": error}], schema=schema)
     nothing = pyarrow.nulls(table.num_rows, pyarrow.string())
-    return table.append_column("error", nothing).cast(schema)
+    known = table.select(schema.names[:-1])
+    return known.append_column("error", nothing).cast(schema)

@@ -15,7 +15,7 @@ import pyarrow
 import fullpipe
 
 from .dataset import Dataset
-from .sources import local
+from .sources import filesystem_of, local
 from .tasks import CaptureTask
 
 # Folder of the pages, beside the report.
@@ -76,6 +76,12 @@ def _page(dataset: Dataset, source: str, number: int) -> fullpipe.Page:
     entry = dataset.entry(task.key)
     options: Dict[str, Any] = dict(entry["stamp"][-1]) if entry is not None else {}
     explained = options.pop("explain", 0)
+    if entry is not None:
+        filesystem, path = filesystem_of(source)
+        info = filesystem.get_file_info(path)
+        if [info.size or 0, info.mtime_ns or 0] != entry["stamp"][2:4]:
+            fix = "the capture was changed or removed after it was analysed"
+            raise fullpipe.CaptureError(fix, file=source, fix=fix)
     with local(source) as path:
         answer = fullpipe.why(path, flow=number, quick=not explained, **options)
     return answer.page()

@@ -33,6 +33,9 @@ def report(
     tables as Parquet, and the pages of outliers. pages: most pages of outliers; their captures are
     read again. Without `out` there are none.
     """
+    if pages < 0:
+        fix = "expected a number from 0 on"
+        raise fullpipe.SettingError(f"pages={pages}: {fix}", setting="pages", fix=fix)
     name, title = absolute(dataset), shown(os.fspath(dataset))
     sums = summaries(name)
     if before is not None:

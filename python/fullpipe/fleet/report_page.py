@@ -45,7 +45,8 @@ td.file { min-width: 14rem; max-width: 26rem; white-space: normal; overflow-wrap
 NOTES = """
 <h2>Terms</h2>
 <p><b>Lost time</b>: the time in which a sender had something to send and the path was not full.
-Connections run at the same time, so the sum may exceed the time of the capture.</p>
+Connections run at the same time, so the sum may exceed the time of the capture.
+<b>Lost payload</b>: what a connection would carry in its lost time at the goodput of its other time.</p>
 <p><b>Path</b>: the networks of sender and receiver, /24 of IPv4 and /48 of IPv6.
 <b>Port</b>: the smaller one of the two.
 <b>Setting</b>: the first setting that the verdict of a connection changes.</p>
@@ -76,6 +77,7 @@ HEADINGS = {
     "needed": "needed value that saves most",
     "needed_values": "different needed values",
     "lost_share": "lost share of time",
+    "lost_bytes": "lost payload",
     "peers": "connections of path and port",
     "peers_median_mbps": "their median goodput, Mbit/s",
     "goodput_mbps": "goodput, Mbit/s",
@@ -130,6 +132,12 @@ def _summary(sums: Dict[str, pyarrow.Table]) -> str:
     ):
         if totals[name]:
             lines.append(f"{text}: {_count(totals[name], 'capture')}.")
+    for name, text in (
+        ("left_out_connections", "Not counted, because their capture has more connections than `why --rows` allows"),
+        ("repeated_connections", "Counted once, although a second capture shows them"),
+    ):
+        if totals[name]:
+            lines.append(f"{text}: {_count(totals[name], 'connection')}.")
     return f'<div class="figures">{"".join(figures)}</div><p>{" ".join(lines)}</p>'
 
 

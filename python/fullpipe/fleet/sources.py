@@ -35,6 +35,12 @@ def shown(name: str) -> str:
     return re.sub(r"://[^/@]*@", "://", name.partition("?")[0]) if "://" in name else name
 
 
+def endpoint_of(source: str) -> str:
+    """Returns the server that a URI names; empty for paths and for the usual server."""
+    options = urllib.parse.parse_qs(source.partition("?")[2]) if "://" in source else {}
+    return ",".join(options.get("endpoint_override", []))
+
+
 def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
     """Returns the file system of a path or URI, and the path in it."""
     if "://" in source:
@@ -66,7 +72,7 @@ def local(source: str) -> Iterator[str]:
 def expand(sources: Union[Path, Iterable[Path]]) -> List[str]:
     """Returns the absolute names of the captures, each once, in a fixed order."""
     if not isinstance(sources, (str, os.PathLike)):
-        return sorted({absolute(source) for source in sources})
+        return sorted({name for source in sources for name in expand(source)})
     pattern = os.fspath(sources)
     if "://" in pattern:
         names = _files_of_uri(pattern)

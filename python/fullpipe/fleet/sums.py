@@ -10,7 +10,7 @@ import ipaddress
 import os
 import posixpath
 import tempfile
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 import pyarrow
 import pyarrow.dataset
@@ -18,12 +18,13 @@ import pyarrow.fs
 
 import fullpipe
 
+from .dataset import MANIFEST
 from .sources import filesystem_of
 
 # The columns of the dataset that the report reads. A part without a column has nulls there.
 COLUMNS = {
-    "captures": "file:s is_partial:n",
-    "connections": "file:s number:n sender:s receiver:s elapsed_s:d payload_bytes:n goodput_mbps:d "
+    "captures": "file:s is_partial:n left_out:n",
+    "connections": "file:s number:n sender:s receiver:s began_s:d elapsed_s:d segments:n payload_bytes:n goodput_mbps:d "
     "base_rtt_ms:d retransmitted_segments:n limit:s confidence:s lost_s:d",
     "accounts": "file:s number:n limit:s seconds:d payload_bytes:n",
     "verdicts": "file:s number:n limit:s knob:s needed:s predicted_mbps:d predicted_low_mbps:d "
@@ -32,7 +33,23 @@ COLUMNS = {
 }
 TYPES = {"s": pyarrow.string(), "n": pyarrow.uint64(), "d": pyarrow.float64()}
 
-# Connections with the names that the sums group by.
+# Connections that another capture shows better, such as that of the other host: two connections
+# with the same ends cannot exist at the same time. Times of simulated captures begin at 0 in each,
+# so they tell nothing.
+REPEATED = """
+    create table repeated as
+    with ranked as (
+        select file, number, sender, receiver, began_s, began_s + elapsed_s as ended_s,
+            row_number() over (order by segments desc, file, number) as place
+        from connections where began_s > 86400
+    )
+    select distinct worse.file, worse.number
+    from ranked worse join ranked better using (sender, receiver)
+    where better.place < worse.place and better.file <> worse.file
+        and better.began_s < worse.ended_s and worse.began_s < better.ended_s
+"""
+
+# Connections, each once, with the names that the sums group by.
 FLOWS = """
     create table flows as
     with split as (
@@ -40,7 +57,7 @@ FLOWS = """
             regexp_replace(receiver, ':[0-9]+$', '') as receiver_host,
             least(regexp_extract(sender, '([0-9]+)$', 1)::int,
                 regexp_extract(receiver, '([0-9]+)$', 1)::int) as port
-        from connections
+        from connections anti join repeated using (file, number)
     )
     select split.*, s.network as sender_network, r.network as receiver_network,
         case when v.file is null then 'not explained' when v.knob = '' then 'no setting'
@@ -74,7 +91,9 @@ PEERS = """
 
 # Sums of times are rounded, because the last digits depend on the order of the addition.
 MEASURES = """round(sum(lost_s), 6) as lost_s,
-    round(sum(lost_s) / nullif(sum(elapsed_s), 0), 6) as lost_share, count(*) as connections,
+    round(sum(lost_s) / nullif(sum(elapsed_s), 0), 6) as lost_share,
+    round(sum(payload_bytes * lost_s / nullif(elapsed_s - lost_s, 0)))::bigint as lost_bytes,
+    count(*) as connections,
     sum(payload_bytes)::bigint as payload_bytes,
     sum(retransmitted_segments)::bigint as retransmitted_segments"""
 
@@ -106,7 +125,9 @@ SUMS: List[Sum] = [
         """
         select (select count(*) from captures) as captures,
             (select count(*) from captures where is_partial = 1) as partial_captures,
-            (select count(*) from errors) as errors, round(sum(elapsed_s), 6) as elapsed_s,
+            (select count(*) from errors) as errors,
+            (select coalesce(sum(left_out), 0)::bigint from captures) as left_out_connections,
+            (select count(*) from repeated) as repeated_connections, round(sum(elapsed_s), 6) as elapsed_s,
             """
         + MEASURES
         + """, count(*) filter (setting <> 'not explained') as explained_connections,
@@ -123,7 +144,7 @@ SUMS: List[Sum] = [
             count(*) filter (confidence = 'high' and saved_least_s > 0) as sure_connections,
             median(times_as_fast) as median_times_as_fast,
             min(times_as_fast) as least_times_as_fast,
-            arg_max(needed, saved_s) as needed, count(distinct needed) as needed_values
+            first(needed order by saved_s desc nulls last, needed) as needed, count(distinct needed) as needed_values
         from gains group by setting order by saved_s desc, setting limit 10
         """,
     ),
@@ -134,7 +155,7 @@ SUMS: List[Sum] = [
         select "limit", round(sum(seconds), 6) as seconds,
             round(sum(seconds) / nullif(sum(sum(seconds)) over (), 0), 6) as share,
             count(*) as connections, sum(payload_bytes)::bigint as payload_bytes
-        from accounts group by "limit" order by seconds desc, "limit"
+        from accounts semi join flows using (file, number) group by "limit" order by seconds desc, "limit"
         """,
         ("limit",),
         "seconds",
@@ -182,13 +203,29 @@ SUMS: List[Sum] = [
 ]
 
 
-def _parts(dataset: str, name: str) -> "pyarrow.dataset.Dataset":
+def _finished(dataset: str) -> Optional[Set[str]]:
+    """Returns the keys of finished tasks; None in a folder without a manifest."""
+    filesystem, root = filesystem_of(dataset)
+    folder = posixpath.join(root, MANIFEST)
+    found = filesystem.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
+    keys = {_key(info.path) for info in found}
+    return keys or None
+
+
+def _key(path: str) -> str:
+    """Returns the key of the task to which a part or an entry belongs."""
+    return posixpath.basename(path).partition(".")[0]
+
+
+def _parts(dataset: str, name: str, keys: Optional[Set[str]]) -> "pyarrow.dataset.Dataset":
     """Returns the parts of a table of the dataset, which may be none."""
     filesystem, root = filesystem_of(dataset)
     folder = posixpath.join(root, name)
     selector = pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True)
     found = filesystem.get_file_info(selector)
-    paths = sorted(info.path for info in found if info.path.endswith(".parquet"))
+    parts = (info.path for info in found if info.path.endswith(".parquet"))
+    # A part without an entry belongs to a run that has not finished it.
+    paths = sorted(path for path in parts if keys is None or _key(path) in keys)
     pairs = (column.split(":") for column in COLUMNS[name].split())
     schema = pyarrow.schema([(column, TYPES[kind]) for column, kind in pairs])
     if not paths:
@@ -210,9 +247,14 @@ def summaries(dataset: str) -> Dict[str, pyarrow.Table]:
     with tempfile.TemporaryDirectory() as folder:
         connection = duckdb.connect(os.path.join(folder, "sums.duckdb"))
         try:
+            keys = _finished(dataset)
             for name in COLUMNS:
-                connection.register("parts", _parts(dataset, name))
-                connection.execute(f"create table {name} as select * from parts")
+                parts = _parts(dataset, name, keys)
+                connection.register("parts", parts)
+                try:
+                    connection.execute(f"create table {name} as select * from parts")
+                except (duckdb.Error, pyarrow.ArrowException, OSError) as error:
+                    raise _damaged(dataset, parts) or error from error
                 connection.unregister("parts")
             _refuse_others(dataset, connection)
             hosts = connection.sql(
@@ -224,11 +266,26 @@ def summaries(dataset: str) -> Dict[str, pyarrow.Table]:
             text = pyarrow.string()
             table = {"host": pyarrow.array(names, text), "network": pyarrow.array(networks, text)}
             connection.register("networks", pyarrow.table(table))
-            for query in (FLOWS, GAINS, PEERS):
+            for query in (REPEATED, FLOWS, GAINS, PEERS):
                 connection.execute(query)
             return {one.name: connection.sql(one.query).to_arrow_table() for one in SUMS}
         finally:
             connection.close()
+
+
+def _damaged(
+    dataset: str, parts: "pyarrow.dataset.Dataset"
+) -> Optional[fullpipe.CaptureError]:
+    """Returns the error for the first part that cannot be read."""
+    for fragment in parts.get_fragments():
+        try:
+            fragment.to_table()
+        except (pyarrow.ArrowException, OSError) as error:
+            key = _key(fragment.path)
+            fix = f"delete it and {MANIFEST}/{key}.json, and run `fullpipe fleet why` again"
+            text = f"{dataset}: the part {fragment.path} is damaged ({error}); {fix}"
+            return fullpipe.CaptureError(text, file=fragment.path, fix=fix)
+    return None
 
 
 def _refuse_others(dataset: str, connection: Any) -> None:

@@ -15,13 +15,13 @@ import pyarrow
 
 import fullpipe
 
-from .sources import local
+from .sources import local, shown
 
 Tables = Dict[str, pyarrow.Table]
 Options = Mapping[str, Any]
 
 # Version of the tables. Parts of another version are made again.
-VERSION = 2
+VERSION = 3
 
 # Bytes of a capture that are read in the time that opening it and writing its parts takes.
 PARTS_BYTES = 5_000_000
@@ -55,14 +55,21 @@ class CaptureTask:
     def run(self) -> Tables:
         """Reads the capture and returns its tables."""
         with local(self.source) as path:
-            return self._tables(path)
+            try:
+                return self._tables(path)
+            except fullpipe.FullpipeError as error:
+                # The copy of a file in an object store has a name that means nothing to anybody.
+                error.args = (str(error).replace(path, shown(self.source)),)
+                raise
 
     def _tables(self, path: str) -> Tables:
         options = dict(self.options)
         explained = options.pop("explain")
         answer = fullpipe.why(path, quick=True, **options)
+        captures = _named(answer.captures, self.source)
+        left_out = pyarrow.array([answer.left_out] * captures.num_rows, pyarrow.uint64())
         tables = {
-            "captures": _named(answer.captures, self.source),
+            "captures": captures.append_column("left_out", left_out),
             "connections": _named(answer.connections, self.source),
             "accounts": _named(answer.accounts, self.source),
         }
