@@ -192,8 +192,7 @@ pub fn limit_at(now: &SocketObservation, memo: &SocketMemo) -> LimitNow {
         return LimitNow::high(Limit::Recovery);
     }
     let unsent = now.unsent();
-    let is_window_closed = info.snd_wnd == Some(0) && unsent > 0;
-    if now.timer == SocketTimer::ZeroWindowProbe || is_window_closed {
+    if is_window_closed(now, info, unsent) {
         return LimitNow::high(Limit::ZeroWindow);
     }
     if is_overdue(info) {
@@ -205,6 +204,20 @@ pub fn limit_at(now: &SocketObservation, memo: &SocketMemo) -> LimitNow {
         0 | 1 if is_closing => LimitNow::high(Limit::Closing),
         0 => without_unsent(now, info, memo),
         _ => with_unsent(now, info, memo, unsent),
+    }
+}
+
+/// Returns true if the peer's window has no room for the next segment and nothing is in flight.
+///
+/// The probe timer alone does not show it: the kernel also runs this timer while payload is unsent
+/// and nothing is in flight for another reason, for example between two segments of a paced socket
+/// (`tcp_check_probe_timer`).
+fn is_window_closed(now: &SocketObservation, info: &TcpInfo, unsent: u32) -> bool {
+    let is_probing = now.timer == SocketTimer::ZeroWindowProbe;
+    match info.snd_wnd {
+        Some(0) if unsent > 0 => true,
+        Some(window) => is_probing && (info.probes > 0 || window < unsent.min(info.snd_mss)),
+        None => is_probing,
     }
 }
 
@@ -294,8 +307,13 @@ fn with_unsent(
     if room < u64::from(unsent) && room < rooms.deferred {
         return window(false);
     }
-    if info.pacing_limit().is_some() || matches!(now.model, Some(CongestionModel::Bbr { .. })) {
+    let is_bbr = matches!(now.model, Some(CongestionModel::Bbr { .. }));
+    if info.pacing_limit_in_force().is_some() || is_bbr {
         return LimitNow::high(Limit::Pacing);
+    }
+    // The program asked for pacing, and the rate derives from the congestion window.
+    if info.pacing_limit().is_some() {
+        return congestion_limit(now, info, memo, false);
     }
     // The device is the likely limit if more than a millisecond of payload at the pacing rate is in
     // queues below the socket.

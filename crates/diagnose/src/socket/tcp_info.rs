@@ -224,6 +224,13 @@ impl TcpInfo {
             .filter(|&rate| rate != u64::MAX && rate != u64::from(u32::MAX))
     }
 
+    /// Limit of the pacing rate in bytes a second, if the program set one and the kernel paces at
+    /// it. The kernel paces more slowly if the congestion window or BBR's model asks for less.
+    pub fn pacing_limit_in_force(&self) -> Option<u64> {
+        self.pacing_limit()
+            .filter(|&limit| self.pacing_rate.is_none_or(|rate| rate >= limit))
+    }
+
     /// The slow-start threshold in segments, if there is one.
     pub fn ssthresh(&self) -> Option<u32> {
         (self.snd_ssthresh < INFINITE_SSTHRESH).then_some(self.snd_ssthresh)

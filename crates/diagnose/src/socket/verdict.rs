@@ -341,6 +341,9 @@ impl Case<'_> {
         if sndbuf >= most {
             return BufferOrigin::AutotunedFull;
         }
+        if self.is_sndbuf_at_cap() {
+            return BufferOrigin::Program;
+        }
         // Autotuning starts at 20 segments and follows twice the congestion window. A program has
         // therefore set a buffer that is below 20 segments, or that stays constant below twice the
         // window.
@@ -358,6 +361,20 @@ impl Case<'_> {
         }
     }
 
+    fn is_sndbuf_at_cap(&self) -> bool {
+        let HostSettings {
+            wmem_max, tcp_wmem, ..
+        } = self.settings;
+        is_at_cap(self.memory.sndbuf, *wmem_max, tcp_wmem)
+    }
+
+    fn is_rcvbuf_at_cap(&self) -> bool {
+        let HostSettings {
+            rmem_max, tcp_rmem, ..
+        } = self.settings;
+        is_at_cap(self.memory.rcvbuf, *rmem_max, tcp_rmem)
+    }
+
     fn origin_of_rcvbuf(&self) -> BufferOrigin {
         let Some([_, first, most]) = self.settings.tcp_rmem else {
             return BufferOrigin::Unclear;
@@ -367,7 +384,7 @@ impl Case<'_> {
             return BufferOrigin::AutotunedFull;
         }
         // Autotuning starts at the second value and never shrinks the buffer.
-        match rcvbuf < first {
+        match rcvbuf < first || self.is_rcvbuf_at_cap() {
             true => BufferOrigin::Program,
             false => BufferOrigin::Unclear,
         }
@@ -391,12 +408,15 @@ impl Case<'_> {
                 }
             };
             steps.push(SocketStep::new(what).now(format!("{sndbuf} bytes")));
+            if self.is_sndbuf_at_cap() {
+                steps.push(cap_step("SO_SNDBUF", "net.core.wmem_max", sndbuf / 2));
+            }
             let what = "Or set at least this size (the kernel doubles it).";
             steps.push(SocketStep::new(what).paste(format!(
                 "setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){{{asked}}}, sizeof(int));"
             )));
             if let Some(most) = self.settings.wmem_max.filter(|&most| most < asked) {
-                let what = "That needs a higher cap; without it the kernel cuts the value.";
+                let what = "The kernel cuts SO_SNDBUF to net.core.wmem_max; raise it first.";
                 steps.push(
                     SocketStep::new(what)
                         .paste(format!("sysctl -w net.core.wmem_max={asked}"))
@@ -526,14 +546,22 @@ impl Case<'_> {
         let Some(CongestionModel::Bbr { rate, .. }) = self.socket.latest.model else {
             return false;
         };
-        self.info.pacing_limit().is_none() && self.socket.peaks.delivery_rate * 5 >= rate * 4
+        self.info.pacing_limit_in_force().is_none()
+            && self.socket.peaks.delivery_rate * 5 >= rate * 4
     }
 
     fn pacing_steps(&self) -> Vec<SocketStep> {
-        match self.info.pacing_limit() {
+        match self.info.pacing_limit_in_force() {
             Some(rate) => vec![
-                SocketStep::new("The program limits the rate with SO_MAX_PACING_RATE.")
-                    .now(format!("{rate} bytes/s")),
+                SocketStep::new(
+                    "The program limits the rate with setsockopt(SO_MAX_PACING_RATE): remove it, \
+                     or raise it on the open socket; this line lifts it.",
+                )
+                .paste(
+                    "setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &(unsigned int){~0U}, \
+                     sizeof(unsigned int));",
+                )
+                .now(format!("{rate} bytes/s")),
             ],
             None => vec![SocketStep::new(
                 "BBR sends at its estimate of the path's rate; no buffer changes that.",
@@ -605,21 +633,44 @@ impl Case<'_> {
 
     fn receive_buffer_steps(&self) -> Vec<SocketStep> {
         let rcvbuf = u64::from(self.memory.rcvbuf);
-        let first = self.settings.tcp_rmem.map_or(0, |[_, first, _]| first);
         let asked = rcvbuf.next_multiple_of(4096);
-        let what = match rcvbuf < first {
-            true => "Remove setsockopt(SO_RCVBUF) from the program: it turned autotuning off.",
-            false => "If the program sets SO_RCVBUF, remove that: it turns autotuning off.",
+        let what = match self.origin_of_rcvbuf() {
+            BufferOrigin::Program => {
+                "Remove setsockopt(SO_RCVBUF) from the program: it turned autotuning off."
+            }
+            BufferOrigin::AutotunedFull | BufferOrigin::Unclear => {
+                "If the program sets SO_RCVBUF, remove that: it turns autotuning off."
+            }
         };
-        let mut steps = vec![
-            SocketStep::new(what).now(format!("{rcvbuf} bytes")),
+        let mut steps = vec![SocketStep::new(what).now(format!("{rcvbuf} bytes"))];
+        if self.is_rcvbuf_at_cap() {
+            steps.push(cap_step("SO_RCVBUF", "net.core.rmem_max", rcvbuf / 2));
+        }
+        steps.push(
             SocketStep::new("Or set at least this size (the kernel doubles it).").paste(format!(
                 "setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){{{asked}}}, sizeof(int));"
             )),
-        ];
+        );
         steps.extend(rmem_steps(self.settings, asked, ""));
         steps
     }
+}
+
+/// Returns true if `buffer` is twice `cap`, the most that the kernel gives to a program's option.
+/// A buffer of the size with which autotuning starts does not count.
+fn is_at_cap(buffer: u32, cap: Option<u64>, tuned: &Option<[u64; 3]>) -> bool {
+    let buffer = u64::from(buffer);
+    let is_first = tuned.is_some_and(|[_, first, _]| first == buffer);
+    cap.is_some_and(|cap| buffer == 2 * cap) && !is_first
+}
+
+/// Says that the program's `option` has reached `cap_bytes`, the value of `sysctl`.
+fn cap_step(option: &str, sysctl: &str, cap_bytes: u64) -> SocketStep {
+    SocketStep::new(format!(
+        "The buffer is exactly twice {sysctl}, the most that the kernel gives to {option}: a larger \
+         {option} alone changes nothing."
+    ))
+    .now(cap_bytes)
 }
 
 /// Changes of the caps of receive buffers, at another host whose settings are unknown. They have no
@@ -639,7 +690,8 @@ fn unknown_rmem_steps(asked: u64) -> Vec<SocketStep> {
 fn rmem_steps(settings: &HostSettings, asked: u64, place: &str) -> Vec<SocketStep> {
     let mut steps = Vec::new();
     if let Some(most) = settings.rmem_max.filter(|most| *most < asked) {
-        let what = format!("{place}SO_RCVBUF is cut to this cap.");
+        let what =
+            format!("{place}the kernel cuts SO_RCVBUF to net.core.rmem_max; raise it first.");
         let paste = format!("sysctl -w net.core.rmem_max={asked}");
         steps.push(SocketStep::new(what).paste(paste).now(most));
     }

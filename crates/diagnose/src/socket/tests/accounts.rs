@@ -235,6 +235,71 @@ fn the_advice_names_the_option_the_cap_and_the_present_values() {
     assert_eq!(verdict.allows.map(f64::round), Some(941_200.0));
 }
 
+/// A program that set `SO_MAX_PACING_RATE` gets its own value back, and the line that lifts it.
+#[test]
+fn a_rate_that_the_program_set_is_the_limit_with_its_remedy() {
+    let paced = |round: u64| {
+        let mut socket = with_info(sending(0, 90_000), |info| {
+            info.max_pacing_rate = Some(1_000_000);
+            info.pacing_rate = Some(1_000_000);
+        });
+        socket.timer = SocketTimer::ZeroWindowProbe;
+        counted(socket, round * 100, 0, 0)
+    };
+    let rounds: Vec<_> = (0..=5).map(paced).collect();
+    let (socket, changes) = followed(&rounds);
+    let verdict = socket_verdict(&socket, None, &settings());
+    assert_eq!(verdict.limit, Some(Limit::Pacing));
+    assert!(!verdict.is_path);
+    let step = &verdict.steps[0];
+    assert!(step.what.contains("SO_MAX_PACING_RATE"), "{step:?}");
+    assert_eq!(step.now.as_deref(), Some("1000000 bytes/s"));
+    assert!(step.paste.as_ref().unwrap().contains("~0U"), "{step:?}");
+    assert_eq!(changes, []);
+}
+
+/// A buffer of exactly twice the cap shows that the program asked for the cap or for more.
+#[test]
+fn a_buffer_at_the_cap_of_its_option_is_named_with_its_cap() {
+    let mut receiver = with_memory(observation("unread-receiver"), |memory| {
+        memory.rcvbuf = 2 * 212_992;
+    });
+    receiver.receive_queue = 0;
+    let rounds: Vec<_> = (0..=5u64)
+        .map(|round| {
+            with_info(receiver, |info| {
+                info.rcv_wnd = Some(65_536);
+                info.rcv_rtt = 20_000;
+                info.bytes_received = info.bytes_received.map(|bytes| bytes + round * 320_000);
+            })
+        })
+        .collect();
+    let (socket, _) = followed(&rounds);
+    let verdict = socket_verdict(&socket, None, &settings());
+    assert!(verdict.receives);
+    assert_eq!(
+        buffer_origins(&socket, &settings())[1],
+        super::super::verdict::BufferOrigin::Program
+    );
+    let cap = &verdict.steps[1];
+    assert!(cap.what.contains("net.core.rmem_max"), "{cap:?}");
+    assert_eq!(cap.now.as_deref(), Some("212992"));
+    assert_eq!(
+        pasted(&socket, &settings())[1],
+        "sysctl -w net.core.rmem_max=425984"
+    );
+    // Autotuning starts at this size, so the size does not show that a program set it.
+    let equal = HostSettings {
+        rmem_max: Some(212_992),
+        tcp_rmem: Some([4_096, 425_984, 6_291_456]),
+        ..settings()
+    };
+    assert_eq!(
+        buffer_origins(&socket, &equal)[1],
+        super::super::verdict::BufferOrigin::Unclear
+    );
+}
+
 /// The settings of a peer on another host are unknown, so a command could lower them. A peer whose
 /// window was closed for long reads slowly, and no size is advised.
 #[test]

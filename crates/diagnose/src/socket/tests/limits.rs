@@ -77,7 +77,7 @@ fn the_program_the_send_buffer_and_nagle_are_named_with_nothing_or_little_unsent
 fn the_peers_window_and_recovery_are_named() {
     use Limit::*;
     let window = |bytes: u32| move |info: &mut TcpInfo| info.snd_wnd = Some(bytes);
-    let mut probing = sending(0, 94_208);
+    let mut probing = with_info(sending(0, 94_208), window(1_000));
     probing.timer = SocketTimer::ZeroWindowProbe;
     assert_limits(&[
         (
@@ -168,6 +168,49 @@ fn a_full_congestion_window_is_named_by_the_cause_of_its_size() {
             Confidence::Low,
         ),
         ("paced", bbr(sending(10, 90_000)), Pacing, Confidence::High),
+    ]);
+}
+
+/// Measured with a kernel and `SO_MAX_PACING_RATE` of 1 MB/s: between two segments nothing is in
+/// flight, the probe timer runs and the peer's window is open.
+#[test]
+fn a_rate_that_the_program_set_is_named_also_while_the_probe_timer_runs() {
+    let paced = |rate: u64| {
+        with_info(sending(0, 65_483), |info| {
+            info.max_pacing_rate = Some(1_000_000);
+            info.pacing_rate = Some(rate);
+            info.snd_wnd = Some(557_056);
+        })
+    };
+    let mut probing = paced(1_000_000);
+    probing.timer = SocketTimer::ZeroWindowProbe;
+    let unanswered = with_info(probing, |info| info.probes = 1);
+    assert_limits(&[
+        (
+            "paced by the program",
+            paced(1_000_000),
+            Limit::Pacing,
+            Confidence::High,
+        ),
+        (
+            "paced, probe timer",
+            probing,
+            Limit::Pacing,
+            Confidence::High,
+        ),
+        (
+            "probes without an answer",
+            unanswered,
+            Limit::ZeroWindow,
+            Confidence::High,
+        ),
+        // The congestion window asks for less than the program allows.
+        (
+            "paced by cwnd",
+            paced(800_000),
+            Limit::CwndSlowStart,
+            Confidence::Low,
+        ),
     ]);
 }
 
