@@ -54,7 +54,7 @@ class Workers:
         raise NotImplementedError
 
     def stop(self, handles: List[Any]) -> None:
-        """Ends the work on batches and waits for it to end."""
+        """Ends the work on batches, at once or after the batches, and waits for it to end."""
         raise NotImplementedError
 
 

@@ -17,7 +17,7 @@ from .tasks import BatchResult, Task
 
 # Time between two questions for the size of the cluster, in seconds.
 LOOK_S = 2.0
-# Time that workers have for the end of their work after an interruption, in seconds.
+# Time that batches have to end after an interruption, and again when they are cancelled, in seconds.
 END_S = 10.0
 
 
@@ -69,9 +69,10 @@ class Ray(Workers):
         return result
 
     def stop(self, handles: List[Any]) -> None:
-        for force in (False, True):
-            for handle in handles:
-                self._ray.cancel(handle, force=force)
-            if handles:
-                most = len(handles)
-                _, handles = self._ray.wait(handles, num_returns=most, timeout=END_S)
+        # Ray may abort the driver if a batch ends while it is cancelled, so batches may end first.
+        if handles:
+            _, late = self._ray.wait(handles, num_returns=len(handles), timeout=END_S)
+            for handle in late:
+                self._ray.cancel(handle, force=True)
+            if late:
+                self._ray.wait(late, num_returns=len(late), timeout=END_S)
