@@ -26,11 +26,11 @@ fn fleet(script: &str, arguments: &[&str]) -> Output {
 
 #[test]
 fn python_gets_every_argument_and_gives_the_exit_code() {
-    let script = r#"test "$1" = -c && exit 0; echo "$@"; exit 3"#;
+    let script = r#"test "$1" = -c && exit 0; printf '%s\n' "$@"; exit 3"#;
     let output = fleet(script, &["report", "data set", "--help"]);
     assert_eq!(
         stdout(&output),
-        "-m fullpipe.fleet report data set --help\n"
+        "-m\nfullpipe.fleet\nreport\ndata set\n--help\n"
     );
     assert_eq!(output.status.code(), Some(3));
 }
