@@ -133,21 +133,26 @@ def test_progress_is_reported_and_its_exception_ends_the_run(
 @pytest.mark.parametrize(
     "work",
     [
-        lambda: fullpipe.why(CAPTURE),
-        lambda: fullpipe.explain("linux-buffers-a"),
-        lambda: fullpipe.sweep("linux-buffers-a", {"link.delay": "1ms..1000ms+1ms"}),
-        lambda: fullpipe.run("linux-buffers-a", seeds=10_000),
-        lambda: fullpipe.size(rate="10gbit", rtt="20ms", loss="1%"),
+        lambda tell: fullpipe.why(CAPTURE, progress=tell),
+        lambda tell: fullpipe.explain("linux-buffers-a", progress=tell),
+        lambda tell: fullpipe.sweep(
+            "linux-buffers-a", {"link.delay": "1ms..1000ms+1ms"}, progress=tell
+        ),
+        lambda tell: fullpipe.run("linux-buffers-a", seeds=10_000, progress=tell),
+        lambda tell: fullpipe.size(rate="10gbit", rtt="20ms", loss="1%", progress=tell),
     ],
     ids=["why", "explain", "sweep", "run", "size"],
 )
-def test_ctrl_c_ends_long_work(work: Callable[[], object]) -> None:
+def test_ctrl_c_ends_long_work(work: Callable[[Callable[[float], object]], object]) -> None:
+    shares: list[float] = []
     timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        work()
+        work(shares.append)
     timer.join()
+    # Finished work ends with a share of 1.
+    assert 1.0 not in shares
     assert time.monotonic() - began < 60
 
 
