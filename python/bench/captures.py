@@ -1,9 +1,11 @@
-"""Makes different captures by the simulator, with an empty, a corrupt and a large one among them.
+"""Makes different captures by the simulator and by this machine's kernel, with an empty, a corrupt, a
+damaged and a large one among them.
 
     python python/bench/captures.py FOLDER COUNT LARGE PATH-OF-FULLPIPE
 
-Each capture is one transfer: sizes, delays and send buffers differ. LARGE is
-the payload of the largest capture, such as 3900M; 0 for none.
+COUNT captures are simulated. Each is one transfer: sizes, delays and rates differ. As root, one more
+for every 50 is recorded from the kernel, between two network namespaces. LARGE is the payload of
+the largest capture, such as 3900M; 0 for none.
 """
 
 import hashlib
@@ -13,7 +15,9 @@ import subprocess
 import sys
 
 SIZES = ["256K", "512K", "768K", "1M", "1536K"]
-BUFFERS = ["16K", "24K", "32K", "48K"]
+RATES = ["20mbit", "50mbit", "100mbit", "150mbit"]
+# Simulated captures for each of the kernel.
+EACH = 50
 
 
 def call(*arguments):
@@ -22,18 +26,21 @@ def call(*arguments):
 
 
 def transfers(program, folder, size, count):
-    """Makes `count` captures of transfers of `size`."""
-    prefix = folder / f"t{size}.toml"
+    """Makes `count` captures of transfers of `size`, and some by the kernel."""
+    experiment = folder / f"t{size}.toml"
     call(program, "try", "--rate", "100mbit", "--rtt", "5ms", "--loss", "0.1%", "--preset", "linux",
-         "--bytes", size, "--save", prefix)
-    delays = -(-count // len(BUFFERS))
-    call(program, "lab", "run", prefix, "--quick", "--pcap", folder,
-         "--sweep", f"link.delay=1ms..{delays}ms+1ms",
-         "--sweep", f"host.tcp.send_buffer={','.join(BUFFERS)}")
-    made = sorted(folder.glob(f"t{size}-*.pcapng"))
+         "--bytes", size, "--save", experiment)
+    run = [program, "lab", "run", experiment, "--quick", "--pcap", folder, "--sweep"]
+    if os.geteuid() == 0:
+        call(*run, f"link.delay=1ms..{-(-count // EACH)}ms+1ms", "--hosts", "kernel")
+        for simulated in set(folder.glob(f"t{size}-*")) - set(folder.glob("*-kernel.pcapng")):
+            simulated.unlink()
+    call(*run, f"link.delay=1ms..{-(-count // len(RATES))}ms+1ms",
+         "--sweep", f"link.rate={','.join(RATES)}")
+    made = sorted(set(folder.glob(f"t{size}-*")) - set(folder.glob("*-kernel.pcapng")))
     for extra in made[count:]:
         extra.unlink()
-    prefix.unlink()
+    experiment.unlink()
 
 
 def main():
@@ -56,7 +63,8 @@ def main():
     files = sorted(folder.iterdir())
     sizes = [file.stat().st_size for file in files]
     contents = {hashlib.sha256(f.read_bytes()).digest() for f in files if f.stat().st_size < 1e8}
-    print(f"{len(files)} files, {sum(sizes) / 1e9:.2f} GB, the largest {max(sizes) / 1e9:.2f} GB; "
+    kernel = len(list(folder.glob("*-kernel.pcapng")))
+    print(f"{len(files)} files, {kernel} of the kernel, {sum(sizes) / 1e9:.2f} GB, the largest {max(sizes) / 1e9:.2f} GB; "
           f"{len(contents)} different contents of those below 100 MB")
 
 
