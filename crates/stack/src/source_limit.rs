@@ -1,11 +1,11 @@
 //! A rate limit for answers to unknown hosts, with an account for each source.
 //!
-//! Rule: an answer is charged only to the address that it is sent to. The answers that one host
-//! gets therefore reveal nothing about packets sent in another host's name (CVE-2016-5696,
-//! CVE-2020-25705). Accounts are independent; only their number is limited. A new source is
-//! assigned a random account, and gets no answer if that account is in use. One more source
-//! therefore costs another source an answer only if both are assigned the same account. Nothing is
-//! sent from here.
+//! Rule: an answer is charged only to the address that it is sent to, of IPv6 to its /64. The
+//! answers that one host gets therefore reveal nothing about packets sent in another host's name
+//! (CVE-2016-5696, CVE-2020-25705), except in the name of a host of its own /64. Accounts are
+//! independent; only their number is limited. A new source is assigned a random account, and gets
+//! no answer if that account is in use. One more source therefore costs another source an answer
+//! only if both are assigned the same account. Nothing is sent from here.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
