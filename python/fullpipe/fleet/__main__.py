@@ -55,6 +55,18 @@ def _parser() -> argparse.ArgumentParser:
         help="most connections of a capture, those with the most lost time (default: 10000)",
     )
     why.add_argument("--filter", help="connections to read, in tcpdump's words")
+    why.add_argument(
+        "--preset",
+        default="linux",
+        help="system of the hosts, whose words the advice uses (default: linux)",
+    )
+    why.add_argument(
+        "--limit",
+        type=_whole,
+        default=3_600,
+        metavar="SECONDS",
+        help="time that a capture may take before it is an error (default: 3600)",
+    )
     show = commands.add_parser(
         "report",
         help="write the page about a dataset, its tables and the pages of outliers",
@@ -111,6 +123,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             source,
             given.out,
             filter=given.filter,
+            preset=given.preset,
+            limit_s=given.limit,
             rows=given.rows,
             explain=given.explain,
             workers=given.workers,

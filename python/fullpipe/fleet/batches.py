@@ -11,10 +11,13 @@ import time
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional
 
 from .dataset import Dataset
-from .tasks import BatchResult, Task, run_task
+from .tasks import BatchResult, Tables, Task, run_task
 
 # Times that a task may lose its worker.
 ATTEMPTS = 3
+# Times that parts are written before the task fails, and the time between, in seconds.
+WRITES = 3
+WRITE_AGAIN_S = 0.5
 # Batches for each worker that are handed out in advance.
 AHEAD = 2
 # Batches that the driver hands out in a second, at most, when all workers are busy.
@@ -144,8 +147,7 @@ def _repeat(batches: Batches, batch: List[Task], dataset: Dataset, tell: Tell) -
             tell(task, entry["error"])
         elif not batches.worker_died(task):
             error = f"WorkerDied: its worker died {ATTEMPTS} times"
-            dataset.store(task, {}, error)
-            tell(task, error)
+            tell(task, _stored(dataset, task, {}, error))
 
 
 def run_batch(out: str, run: str, batch: List[Task]) -> BatchResult:
@@ -159,7 +161,25 @@ def do_tasks(dataset: Dataset, tasks: List[Task]) -> BatchResult:
     errors: Dict[str, str] = {}
     for task in tasks:
         tables, error = run_task(task)
-        dataset.store(task, tables, error)
+        error = _stored(dataset, task, tables, error)
         if error is not None:
             errors[task.key] = error
     return BatchResult(time.monotonic() - began, errors)
+
+
+def _stored(
+    dataset: Dataset, task: Task, tables: Tables, error: Optional[str]
+) -> Optional[str]:
+    """Stores the result of a task. Returns its error: the given one, or that of the last write.
+
+    A task that cannot be stored has no entry, so the next call does it again.
+    """
+    for attempt in range(WRITES):
+        try:
+            dataset.store(task, tables, error)
+            return error
+        except OSError as failed:
+            unwritten = f"{type(failed).__name__}: not written: {failed}"
+            if attempt + 1 < WRITES:
+                time.sleep(WRITE_AGAIN_S)
+    return unwritten

@@ -21,11 +21,10 @@ import pyarrow.fs
 import pyarrow.parquet
 
 from .sources import filesystem_of
-from .tasks import Tables, Task
+from .tasks import ERRORS, Tables, Task, error_rows
 
 MANIFEST = "manifest"
 PLANS = "plans"
-ERRORS = "errors"
 UNFINISHED = "unfinished"
 
 # Files that are read at the same time, which matters in an object store.
@@ -144,8 +143,7 @@ class Dataset:
     def store(self, task: Task, tables: Tables, error: Optional[str]) -> None:
         """Writes the parts of a task, then its entry."""
         if error is not None:
-            row = {"key": [task.key], "source": [task.source], "error": [error]}
-            tables = {ERRORS: pyarrow.table(row)}
+            tables = {ERRORS: error_rows(task, [error])}
         rows = {}
         for name, table in sorted(tables.items()):
             sink = pyarrow.BufferOutputStream()
@@ -189,4 +187,4 @@ def _is_valid(entry: Entry, task: Task) -> bool:
     again, as after a full disk."""
     error = entry["error"]
     is_final = error is None or error.startswith(("CaptureError", "SettingError", "ScenarioError"))
-    return bool(is_final and entry["stamp"] == task.stamp)
+    return bool(is_final and task.accepts(entry["stamp"]))

@@ -20,14 +20,16 @@ from fullpipe.progress import Progress, reporter
 
 from .batches import Tell, do_tasks, drive
 from .dataset import READERS, Dataset, Outcome
-from .sources import absolute, endpoint_of, expand, filesystem_of, shown
+from .sources import absolute, expand, filesystem_of, place_of, shown
 from .tasks import CaptureTask, Options, Task, WorldsTask
 
 # Combinations of a part of a sweep, and parts of a sweep from which parts become larger.
 PART = 64
 PARTS = 10_000
-# Values of a swept setting that are checked before the sweep.
+# Values of a swept setting that are checked in one call.
 CHECKED = 100
+# Time that a task may take, in seconds.
+LIMIT_S = 3_600.0
 # A capture without packets.
 NOTHING = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
 
@@ -45,6 +47,7 @@ def why_many(
     explain: int = 0,
     workers: int = 1,
     ray: bool = False,
+    limit_s: Optional[float] = LIMIT_S,
     progress: Progress = None,
 ) -> Outcome:
     """Analyses captures and writes the tables captures, connections, accounts, verdicts, errors.
@@ -52,23 +55,24 @@ def why_many(
     sources: a pattern of paths or URIs of pyarrow.fs, or a list of paths, URIs and patterns. out: folder or URI of the dataset.
     rows: most connections of a capture. explain: number of connections of each capture, those
     with the most lost time, that get a verdict. workers: processes; 1 uses this one. ray: use the
-    Ray cluster in place of processes. progress: True for a tqdm bar, or a function of the share.
+    Ray cluster in place of processes. limit_s: time that a capture may take before it becomes an
+    error; None for any time. progress: True for a tqdm bar, or a function of the share.
     """
     options = (("explain", explain), ("filter", filter), ("preset", preset), ("rows", rows))
     # A wrong filter or preset would be an error of each capture.
     fullpipe.why(NOTHING, filter=filter, preset=preset, rows=rows, quick=True)
 
-    def task(source: str) -> Tuple[Tuple[str, str, str], Task]:
+    def task(source: str) -> Tuple[Tuple[str, ...], Task]:
         filesystem, path = filesystem_of(source)
         info = filesystem.get_file_info(path)
         if info.type == pyarrow.fs.FileType.Directory:
-            fix = f"this is a folder; its files are '{source.rstrip('/')}/*'"
+            fix = f"this is a folder; its files are '{shown(source).rstrip('/')}/*'"
             raise fullpipe.SettingError(f"{shown(source)}: {fix}", setting="sources", fix=fix)
         is_file = info.type == pyarrow.fs.FileType.File
         size = info.size if is_file and info.size is not None else 0
         modified = info.mtime_ns if is_file and info.mtime_ns is not None else 0
-        identity = (filesystem.type_name, path, endpoint_of(source))
-        return identity, CaptureTask(source, size, modified, options)
+        place = place_of(source)
+        return place, CaptureTask(source, size, modified, options, place, limit_s)
 
     with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
         # Two names of one file, such as two spellings of a URI, are one capture.
@@ -89,22 +93,23 @@ def sweep_many(
     batch: Optional[int] = None,
     workers: int = 1,
     ray: bool = False,
+    limit_s: Optional[float] = LIMIT_S,
     progress: Progress = None,
 ) -> Outcome:
     """Runs every combination of the values of a grid and writes the tables rows, verdicts, errors.
 
     The arguments are those of `fullpipe.sweep`. In `rows`, a swept setting is text as written.
     batch: most combinations of a part; default: 64, and more in a sweep of more than 640,000.
-    A dataset keeps the batch of the first call. workers, ray, progress: as in `why_many`.
+    A dataset keeps the batch of the first call. limit_s: time that a part may take. workers, ray,
+    progress: as in `why_many`.
     """
     if not isinstance(scenario, fullpipe.Scenario):
         scenario = fullpipe.Scenario.from_toml(scenario)
     options = (
-        ("explain", explain),
         ("seed", seed),
         ("seeds", seeds),
         # The order matters: `link.delay` sets every link, and a later setting one of them.
-        ("settings", tuple((settings or {}).items())),
+        ("settings", tuple((name, _text(name, value)) for name, value in (settings or {}).items())),
     )
     axes = fullpipe.grid_values(grid)
     _check(scenario, axes, dict(options))
@@ -116,8 +121,17 @@ def sweep_many(
     whole = json.dumps([text, axes, options])
     sweep = hashlib.sha256(whole.encode()).hexdigest()[:20]
     batch = dataset.planned_batch(sweep, batch or max(PART, -(-count // PARTS)))
-    tasks: List[Task] = [WorldsTask(text, part, options) for part in _parts(axes, batch)]
+    parts = _parts(axes, batch)
+    tasks: List[Task] = [WorldsTask(text, part, options, explain, limit_s) for part in parts]
     return _run(tasks, dataset, workers, ray, progress)
+
+
+def _text(name: str, value: Union[str, int, float, bool]) -> str:
+    """Returns a value as it is written, so that 1 and "1" make the same worlds."""
+    if isinstance(value, str):
+        return value
+    [(_, [text])] = fullpipe.grid_values({name: [value]})
+    return text
 
 
 class _Accepted(Exception):
@@ -135,11 +149,12 @@ def _check(
     settings = dict(options["settings"])
     first = {name: values[:1] for name, values in axes}
     for name, values in axes:
-        try:
-            grid = {**first, name: values[:CHECKED]}
-            fullpipe.sweep(scenario, grid, settings, progress=begun)
-        except (_Accepted, fullpipe.SimulationError):
-            pass
+        for at in range(0, len(values), CHECKED):
+            try:
+                grid = {**first, name: values[at : at + CHECKED]}
+                fullpipe.sweep(scenario, grid, settings, progress=begun)
+            except (_Accepted, fullpipe.SimulationError):
+                pass
 
 
 Part = Tuple[Tuple[str, Tuple[str, ...]], ...]

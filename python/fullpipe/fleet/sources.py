@@ -41,13 +41,20 @@ def endpoint_of(source: str) -> str:
     return ",".join(options.get("endpoint_override", []))
 
 
+def place_of(source: str) -> Tuple[str, ...]:
+    """Returns the file system of a path or URI and the path in it: the same for every spelling."""
+    filesystem, path = filesystem_of(source)
+    return filesystem.type_name, path, endpoint_of(source)
+
+
 def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
     """Returns the file system of a path or URI, and the path in it."""
     if "://" in source:
         try:
             filesystem, path = pyarrow.fs.FileSystem.from_uri(source)
         except pyarrow.ArrowInvalid as error:
-            raise fullpipe.SettingError(f"{source}: {error}", setting=source, fix=str(error)) from None
+            name, fix = shown(source), str(error).replace(source, shown(source))
+            raise fullpipe.SettingError(f"{name}: {fix}", setting=name, fix=fix) from None
         return filesystem, path
     return pyarrow.fs.LocalFileSystem(), os.path.abspath(source)
 
@@ -60,6 +67,9 @@ def local(source: str) -> Iterator[str]:
     """
     filesystem, path = filesystem_of(source)
     if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
+        # A file that cannot be opened is an OSError: unlike a bad capture, it is tried again.
+        with open(path, "rb") as file:
+            file.read(1)
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +92,7 @@ def expand(sources: Union[Path, Iterable[Path]]) -> List[str]:
         names = [pattern]
     if not names:
         fix = "no file matches this pattern"
-        raise fullpipe.SettingError(f"{pattern}: {fix}", setting="sources", fix=fix)
+        raise fullpipe.SettingError(f"{shown(pattern)}: {fix}", setting="sources", fix=fix)
     return sorted(absolute(name) for name in names)
 
 
@@ -96,7 +106,7 @@ def _files_of_uri(uri: str) -> List[str]:
         return [uri]
     if fixed == 0 and parts[0]:
         fix = "the bucket or host of a URI cannot be a pattern"
-        raise fullpipe.SettingError(f"{uri}: {fix}", setting="sources", fix=fix)
+        raise fullpipe.SettingError(f"{shown(uri)}: {fix}", setting="sources", fix=fix)
     base = name[:begin] + "/".join(parts[:fixed])
     filesystem, folder = filesystem_of((base or "/") + mark + options)
     rest = parts[fixed:]

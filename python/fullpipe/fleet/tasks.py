@@ -9,19 +9,22 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
+import time
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 import pyarrow
 
 import fullpipe
 
-from .sources import local, shown
+from .sources import local, place_of, shown
 
 Tables = Dict[str, pyarrow.Table]
+# The table of what failed.
+ERRORS = "errors"
 Options = Mapping[str, Any]
 
 # Version of the tables. Parts of another version are made again.
-VERSION = 3
+VERSION = 4
 
 # Bytes of a capture that are read in the time that opening it and writing its parts takes.
 PARTS_BYTES = 5_000_000
@@ -29,23 +32,34 @@ PARTS_BYTES = 5_000_000
 
 @dataclasses.dataclass(frozen=True)
 class CaptureTask:
-    """One capture: its name, and its size and time of change when the task was made."""
+    """One capture: its name, and its size and time of change when the task was made.
+
+    place: the file system and the path in it, which are the same for every spelling of the name;
+    found when they are needed if they are not given.
+    limit_s: time after which the work ends with TimeoutError.
+    """
 
     source: str
     size_bytes: int
     modified_ns: int
     options: Tuple[Tuple[str, Any], ...]
+    place: Tuple[str, ...] = ()
+    limit_s: Optional[float] = None
 
     @property
     def key(self) -> str:
         """Name of the parts of this task."""
-        return _digest(["why", self.source])
+        return _digest(["why", self.place or place_of(self.source)])
 
     @property
     def stamp(self) -> List[Any]:
         """Facts that must be unchanged for a finished part to remain valid."""
         options = [list(option) for option in self.options]
         return [VERSION, fullpipe.__version__, self.size_bytes, self.modified_ns, options]
+
+    def accepts(self, stamp: List[Any]) -> bool:
+        """Returns true if parts with this stamp are valid."""
+        return stamp == self.stamp
 
     @property
     def weight(self) -> int:
@@ -65,6 +79,7 @@ class CaptureTask:
     def _tables(self, path: str) -> Tables:
         options = dict(self.options)
         explained = options.pop("explain")
+        options["progress"] = _limit(self.limit_s)
         answer = fullpipe.why(path, quick=True, **options)
         captures = _named(answer.captures, self.source)
         left_out = pyarrow.array([answer.left_out] * captures.num_rows, pyarrow.uint64())
@@ -73,9 +88,16 @@ class CaptureTask:
             "connections": _named(answer.connections, self.source),
             "accounts": _named(answer.accounts, self.source),
         }
-        verdicts = []
+        verdicts, errors = [], []
         for row in answer.connections.to_dicts()[:explained]:
-            full = fullpipe.why(path, flow=row["number"], **options)
+            try:
+                full = fullpipe.why(path, flow=row["number"], **options)
+            except (KeyboardInterrupt, SystemExit, TimeoutError):
+                raise
+            except BaseException as error:  # A panic of the native part is no Exception.
+                text = str(error).replace(path, shown(self.source))
+                errors.append(f"connection {row['number']}: {type(error).__name__}: {text}")
+                continue
             found = _named(full.verdicts, self.source)
             if found.num_rows:
                 extra = ["goodput_mbps", "elapsed_s", "payload_bytes", "lost_s"]
@@ -87,6 +109,8 @@ class CaptureTask:
                 verdicts.append(found)
         if verdicts:
             tables["verdicts"] = pyarrow.concat_tables(verdicts)
+        if errors:
+            tables[ERRORS] = error_rows(self, errors)
         return tables
 
 
@@ -97,6 +121,8 @@ class WorldsTask:
     scenario: str
     grid: Tuple[Tuple[str, Tuple[str, ...]], ...]
     options: Tuple[Tuple[str, Any], ...]
+    explain: bool = False
+    limit_s: Optional[float] = None
 
     @property
     def source(self) -> str:
@@ -111,7 +137,13 @@ class WorldsTask:
     @property
     def stamp(self) -> List[Any]:
         """Facts that must be unchanged for a finished part to remain valid."""
-        return [VERSION, fullpipe.__version__]
+        return [VERSION, fullpipe.__version__, self.explain]
+
+    def accepts(self, stamp: List[Any]) -> bool:
+        """Returns true if parts with this stamp are valid: with verdicts, if the task asks for
+        them."""
+        *versions, is_explained = stamp
+        return versions == self.stamp[:-1] and is_explained >= self.explain
 
     @property
     def weight(self) -> int:
@@ -126,7 +158,10 @@ class WorldsTask:
         options = dict(self.options)
         options["settings"] = dict(options["settings"])
         grid = {name: list(values) for name, values in self.grid}
-        results = fullpipe.sweep(self.scenario, grid, **options)
+        limit = _limit(self.limit_s)
+        results = fullpipe.sweep(
+            self.scenario, grid, explain=self.explain, progress=limit, **options
+        )
         rows = pyarrow.table(results.rows)
         # A swept setting is text as written. The type of its column must not depend on the part.
         names = rows.column_names
@@ -140,7 +175,7 @@ class WorldsTask:
         columns.update({name: pyarrow.array(values) for name, values in settings.items()})
         columns.update({name: rows[name] for name in names[last:]})
         tables = {"rows": pyarrow.table(columns)}
-        if options.get("explain"):
+        if self.explain:
             verdicts = pyarrow.table(results.verdicts)
             place = verdicts.column_names.index("row_number")
             numbers = verdicts["row_number"].to_pylist()
@@ -154,6 +189,27 @@ class WorldsTask:
 
 
 Task = Union[CaptureTask, WorldsTask]
+
+
+def error_rows(task: Task, errors: List[str]) -> pyarrow.Table:
+    """Returns the rows of the errors of a task."""
+    count = len(errors)
+    return pyarrow.table(
+        {"key": [task.key] * count, "source": [task.source] * count, "error": errors}
+    )
+
+
+def _limit(seconds: Optional[float]) -> Optional[Callable[[float], None]]:
+    """Returns a function that raises TimeoutError when it is called after the time."""
+    if seconds is None:
+        return None
+    end = time.monotonic() + seconds
+
+    def look(_: float) -> None:
+        if time.monotonic() > end:
+            raise TimeoutError(f"not done within {seconds:g} s")
+
+    return look
 
 
 def _point(number: int, grid: Mapping[str, List[str]]) -> Dict[str, str]:

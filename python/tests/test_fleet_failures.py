@@ -1,0 +1,142 @@
+"""Failures of files, folders and time: each is an error, and a later call does the task again."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pathlib
+import shutil
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+import fullpipe
+from fullpipe import fleet
+from fullpipe.fleet import batches
+from fullpipe.fleet.dataset import Dataset
+from fullpipe.fleet.sources import filesystem_of
+from fullpipe.fleet.tasks import CaptureTask, Tables
+
+CAPTURE = (
+    pathlib.Path(__file__).resolve().parents[2] / "examples" / "captures" / "send-buffer.pcap.gz"
+)
+
+
+def test_a_part_that_cannot_be_written_is_an_error_and_done_again(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        shutil.copyfile(CAPTURE, tmp_path / f"{name}.pcap.gz")
+    out, store = tmp_path / "out", Dataset.store
+    writes = []
+
+    def full(self: Dataset, task: Any, tables: Tables, error: Any) -> None:
+        writes.append(task.source)
+        if "a.pcap" in task.source:
+            raise OSError(28, "No space left on device")
+        store(self, task, tables, error)
+
+    monkeypatch.setattr(batches, "WRITE_AGAIN_S", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Dataset, "store", full)
+        first = fleet.why_many(str(tmp_path / "*.gz"), out)
+    assert (first.tasks, first.done, first.errors) == (2, 2, 1)
+    assert sum("a.pcap" in source for source in writes) == batches.WRITES
+    second = fleet.why_many(str(tmp_path / "*.gz"), out)
+    assert (second.done, second.kept, second.errors) == (1, 1, 0)
+    assert pyarrow.parquet.read_table(out / "connections").num_rows == 2
+
+
+def test_a_capture_that_could_not_be_opened_is_tried_again(tmp_path: pathlib.Path) -> None:
+    missing, out = tmp_path / "late.pcap.gz", tmp_path / "out"
+    shutil.copyfile(CAPTURE, missing)
+    facts = missing.stat()
+    missing.rename(tmp_path / "away")
+    assert fleet.why_many(missing, out).errors == 1
+    (row,) = pyarrow.parquet.read_table(out / "errors").to_pylist()
+    assert row["error"].startswith("FileNotFoundError")
+    (tmp_path / "away").rename(missing)
+    assert missing.stat().st_mtime_ns == facts.st_mtime_ns
+    again = fleet.why_many(missing, out)
+    assert (again.done, again.errors) == (1, 0)
+    assert not list((out / "errors").glob("*.parquet"))
+
+
+def test_a_task_ends_at_its_limit(tmp_path: pathlib.Path) -> None:
+    # Progress is reported while a file is read, so the file has to be longer than one read.
+    long = tmp_path / "long.pcap"
+    plain = gzip.decompress(CAPTURE.read_bytes())
+    with long.open("wb") as file:
+        file.write(plain)
+        for _ in range(64_000_000 // len(plain)):
+            file.write(plain[24:])
+    limited = fleet.why_many(long, tmp_path / "out", limit_s=0.0)
+    assert limited.errors == 1
+    (row,) = pyarrow.parquet.read_table(tmp_path / "out" / "errors").to_pylist()
+    assert row["error"] == "TimeoutError: not done within 0 s"
+    assert fleet.why_many(long, tmp_path / "out").errors == 0
+
+
+def test_a_verdict_that_fails_loses_no_other_table(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why, out = fullpipe.why, tmp_path / "out"
+
+    def failing(*given: Any, **options: Any) -> Any:
+        if options.get("flow") is not None:
+            raise fullpipe.SimulationError("the simulation ended")
+        return why(*given, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fullpipe, "why", failing)
+        assert fleet.why_many(CAPTURE, out, explain=1).errors == 0
+    assert pyarrow.parquet.read_table(out / "connections").num_rows == 1
+    (row,) = pyarrow.parquet.read_table(out / "errors").to_pylist()
+    number = pyarrow.parquet.read_table(out / "connections")["number"][0].as_py()
+    assert row["error"] == f"connection {number}: SimulationError: the simulation ended"
+
+
+def test_every_value_of_a_setting_is_checked(tmp_path: pathlib.Path) -> None:
+    values = [f"{number}ms" for number in range(1, 150)] + ["soon"]
+    with pytest.raises(fullpipe.SettingError, match="soon"):
+        fleet.sweep_many("nuttx", {"link.delay": values}, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_spellings_of_a_name_in_two_calls_are_one_capture(tmp_path: pathlib.Path) -> None:
+    capture = tmp_path / "a.pcap.gz"
+    shutil.copyfile(CAPTURE, capture)
+    out = tmp_path / "out"
+    assert fleet.why_many(capture, out).done == 1
+    assert fleet.why_many(f"file://{capture}", out).kept == 1
+    given = CaptureTask(os.fspath(capture), 0, 0, ()).key
+    assert given == CaptureTask(f"file://{capture}", 0, 0, ()).key
+
+
+def test_a_sweep_with_verdicts_replaces_one_without_and_not_the_reverse(
+    tmp_path: pathlib.Path,
+) -> None:
+    grid = {"link.delay": ["5ms", "10ms"]}
+
+    def sweep(settings: Any, explain: bool) -> Any:
+        return fleet.sweep_many(
+            "nuttx", grid, tmp_path, settings=settings, explain=explain
+        )
+
+    assert sweep({"device.tcp.send_buffer": 4_096}, False).done == 1
+    assert sweep({"device.tcp.send_buffer": "4096"}, False).kept == 1
+    worlds = pyarrow.parquet.read_table(tmp_path / "rows")["world"].to_pylist()
+    assert sweep({"device.tcp.send_buffer": 4_096}, True).done == 1
+    assert pyarrow.parquet.read_table(tmp_path / "verdicts").num_rows == len(worlds)
+    assert sweep({"device.tcp.send_buffer": 4_096}, False).kept == 1
+    assert pyarrow.parquet.read_table(tmp_path / "rows")["world"].to_pylist() == worlds
+
+
+def test_errors_about_uris_hide_their_credentials() -> None:
+    with pytest.raises(fullpipe.SettingError) as refused:
+        filesystem_of("nothing://key:secret@bucket/a.pcap?token=hidden")
+    assert "secret" not in str(refused.value) and "hidden" not in str(refused.value)
+    with pytest.raises(fullpipe.SettingError) as refused:
+        fleet.why_many("s3://key:secret@buck*/a.pcap", "out")
+    assert "secret" not in str(refused.value)
