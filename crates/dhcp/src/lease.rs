@@ -9,7 +9,7 @@ use fullpipe::{Duration, Instant, Interface};
 
 use crate::options::{Options, code};
 
-/// Most routers and most name servers that a lease keeps.
+/// Largest number of routers that a lease keeps, and of name servers.
 const LIST_MAX: usize = 8;
 /// Least MTU of IPv4. RFC 791.
 const MTU_MIN: u16 = 68;
@@ -91,8 +91,8 @@ fn prefix_len(address: Ipv4Addr, options: &Options<'_>) -> Option<u8> {
     (is_contiguous && ones > 0).then_some(ones as u8)
 }
 
-/// Returns T1, T2 and the end; `None` if the lease is missing or empty. Times that are missing or
-/// out of order are replaced with a half and seven eighths of the lease (RFC 2131 §4.4.5).
+/// Returns T1, T2 and the end; `None` if the lease time is missing or 0 s. If T1 or T2 is
+/// missing or out of order, they are a half and seven eighths of the lease time (RFC 2131 §4.4.5).
 fn times(options: &Options<'_>, since: Instant) -> Option<LeaseTimes> {
     let seconds = match options.u32(code::LEASE_TIME)? {
         0 => return None,

@@ -45,7 +45,7 @@ const ON_SPARK: &str = "python/tests/test_spark.py";
 /// Time limit for the tests on a Ray cluster, which take less than a minute.
 const RAY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Runs a command in a network namespace of its own.
+/// Script for a new network namespace, in which loopback is down: brings it up, then runs a command.
 const LOOPBACK_ONLY: &str = "ip link set lo up && exec \"$@\"";
 
 /// Runs the tests, or says what is missing for them.

@@ -1,11 +1,11 @@
 //! Live sockets of a Linux kernel: the limits of each socket, and the time by limit.
 //!
 //! [`SocketObservation`] parses the kernel's answer to a [`SocketFilter::request`]. A
-//! [`SocketTable`] follows the sockets from round to round and keeps a [`SocketAccount`] of each:
-//! time and bytes by the stack's own [`Limit`](fullpipe_tcp::Limit). [`socket_verdict`] names the
-//! main limit, its figures and the settings that change it. [`SocketWriter`] writes observations to
-//! a file and [`SocketRecording`] reads it; [`Replay`] computes accounts from such a file, and
-//! [`AccountsBeside`] compares an account with a capture.
+//! [`SocketTable`] compares successive answers and keeps a [`SocketAccount`] of each socket: time and
+//! bytes by [`Limit`](fullpipe_tcp::Limit), the same limits as those of fullpipe's own stack.
+//! [`socket_verdict`] names the main limit, its figures and the settings that change it.
+//! [`SocketWriter`] writes observations to a file and [`SocketRecording`] reads it; [`Replay`]
+//! computes accounts from such a file, and [`AccountsBeside`] compares an account with a capture.
 //!
 //! Rule: nothing here asks a kernel or reads a clock. Bytes, settings and times are arguments, so
 //! an old kernel's answer can be analysed on any machine.

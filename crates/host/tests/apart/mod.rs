@@ -117,14 +117,14 @@ fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     status
 }
 
-/// Runs `body` in a network namespace of its own, which ends with its process. The process has a
-/// higher priority, because senders in these tests never pause.
+/// Runs `body` in a new process with its own network namespace, which ends with the process. The
+/// process has a higher priority, because senders in these tests never pause.
 // Some of the tests that share this file need no namespace.
 #[allow(dead_code)]
 pub fn in_network_namespace(test: &str, body: fn()) {
     if env::var_os(INSIDE).is_some() {
-        // Ignore the error: the command fails in a test that gave up its privileges after an earlier call
-        // brought the interface up.
+        // A test that gives up its privileges calls this a second time. The interface is already up
+        // then, so the error of this command is ignored.
         let up = Command::new("ip")
             .args(["link", "set", "lo", "up"])
             .status();

@@ -1,9 +1,9 @@
 //! One transfer between fullpipe's stack and this machine's kernel, and what three observers name as
 //! its limit.
 //!
-//! Rule: the observers share nothing. One is the limit clock of fullpipe's stack, at one end. Another
-//! is what the kernel reports about its socket, at the other end. The third is a capture of the frames
-//! at fullpipe's end. The observer at the sender and the capture name the limit of the transfer. The
+//! Rule: the observers share nothing. One is fullpipe's stack at one end, which adds up the time of
+//! each limit. Another is what the kernel reports about its socket, at the other end. The third is a
+//! capture of the frames at fullpipe's end. The observer at the sender and the capture name the limit of the transfer. The
 //! observer at the receiver gives the share of the time in which the receiver was the limit.
 
 mod pair;

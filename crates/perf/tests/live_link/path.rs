@@ -87,8 +87,8 @@ impl Path {
         let name = NAMES[side];
         let [a, b, c, d] = KERNEL[side];
         self.sides[side].enter(|| {
-            // Switch IPv6 off, because packets of neighbour discovery would consume some of the
-            // link's losses.
+            // Switch IPv6 off: the link would drop packets of neighbour discovery in place of the
+            // test's packets.
             fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
             ip("link set lo up")?;
             ip(&format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;
