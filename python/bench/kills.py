@@ -70,6 +70,8 @@ def killed(cluster, kind, given, out, tasks, dice):
     def wait_for(share):
         while driver.poll() is None and len(entries(out)) < share * tasks:
             time.sleep(0.02)
+        if driver.poll() is not None:
+            sys.exit(f"{kind}: the driver ended before {share:.0%} of the tasks: give it more")
 
     shares = [dice.uniform(place / 3, (place + 0.9) / 3) for place in range(3)]
     wait_for(shares[0])

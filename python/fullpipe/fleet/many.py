@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import struct
-from typing import Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import pyarrow.fs
 
@@ -34,6 +34,7 @@ LIMIT_S = 3_600.0
 NOTHING = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
 
 Settings = Mapping[str, Union[str, int, float, bool]]
+Axes = List[Tuple[str, List[str]]]
 Grid = Mapping[str, Union[str, Sequence[Union[str, int, float, bool]]]]
 
 
@@ -103,6 +104,26 @@ def sweep_many(
     A dataset keeps the batch of the first call. limit_s: time that a part may take. workers, ray,
     progress: as in `why_many`.
     """
+    text, axes, options = checked(scenario, grid, settings, seeds, seed)
+    dataset = Dataset(absolute(out))
+    whole = json.dumps([text, axes, options])
+    sweep = hashlib.sha256(whole.encode()).hexdigest()[:20]
+    batch = dataset.planned_batch(sweep, batch or max(PART, -(-_count(axes) // PARTS)))
+    tasks: List[Task] = [
+        WorldsTask(text, part, options, explain, limit_s) for part in parts_of(axes, batch)
+    ]
+    return _run(tasks, dataset, workers, ray, progress)
+
+
+def checked(
+    scenario: Union[fullpipe.Scenario, str, "os.PathLike[str]"],
+    grid: Grid,
+    settings: Optional[Settings],
+    seeds: Optional[int],
+    seed: int,
+) -> Tuple[str, Axes, Tuple[Tuple[str, Any], ...]]:
+    """Returns the scenario, the grid and the options of a sweep as a task has them. Raises
+    SettingError for a wrong one."""
     if not isinstance(scenario, fullpipe.Scenario):
         scenario = fullpipe.Scenario.from_toml(scenario)
     options = (
@@ -113,17 +134,15 @@ def sweep_many(
     )
     axes = fullpipe.grid_values(grid)
     _check(scenario, axes, dict(options))
-    text = scenario.to_toml()
-    dataset = Dataset(absolute(out))
+    return scenario.to_toml(), axes, options
+
+
+def _count(axes: Axes) -> int:
+    """Returns the number of combinations of a grid."""
     count = 1
     for _, values in axes:
         count *= len(values)
-    whole = json.dumps([text, axes, options])
-    sweep = hashlib.sha256(whole.encode()).hexdigest()[:20]
-    batch = dataset.planned_batch(sweep, batch or max(PART, -(-count // PARTS)))
-    parts = _parts(axes, batch)
-    tasks: List[Task] = [WorldsTask(text, part, options, explain, limit_s) for part in parts]
-    return _run(tasks, dataset, workers, ray, progress)
+    return count
 
 
 def _text(name: str, value: Union[str, int, float, bool]) -> str:
@@ -138,9 +157,7 @@ class _Accepted(Exception):
     """The settings of a sweep are valid, and its first world has begun."""
 
 
-def _check(
-    scenario: fullpipe.Scenario, axes: List[Tuple[str, List[str]]], options: Options
-) -> None:
+def _check(scenario: fullpipe.Scenario, axes: Axes, options: Options) -> None:
     """Raises SettingError for a wrong setting or value, which would be an error of each part."""
 
     def begun(_: float) -> None:
@@ -160,7 +177,7 @@ def _check(
 Part = Tuple[Tuple[str, Tuple[str, ...]], ...]
 
 
-def _parts(axes: List[Tuple[str, List[str]]], batch: int) -> List[Part]:
+def parts_of(axes: Axes, batch: int) -> List[Part]:
     """Divides a grid into grids of at most `batch` combinations, in the order of the whole."""
     parts: List[Part] = [()]
     room = max(batch, 1)

@@ -1,12 +1,13 @@
-"""Captures on Spark: a data frame of names becomes a data frame of a table.
+"""Captures and sweeps on Spark: a data frame of tasks becomes a data frame of a table.
 
 Spark moves, repeats and stores the rows; nothing is written here. The tables are those of
-`why_many`, with the column `error`: a capture that cannot be analysed is one row with only `file`
-and `error`. Spark has no unsigned numbers, so whole numbers are int64.
+`why_many` and `sweep_many`, with the column `error`: a task that fails is one row with only its
+error, which names the part of a sweep, and for a capture `file`. Spark has no unsigned numbers, so whole numbers are int64.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 from typing import Any, Iterator, Optional
 
@@ -14,11 +15,13 @@ import pyarrow
 
 import fullpipe
 
+from .many import PART, checked, parts_of
 from .sources import absolute
-from .tasks import CaptureTask, run_task
+from .tasks import CaptureTask, Task, WorldsTask, run_task
 
 # A capture without packets, from which the columns of a table are known.
 EMPTY = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
+TABLES = ("captures", "connections", "accounts")
 
 
 def why_frame(
@@ -35,22 +38,39 @@ def why_frame(
     frame: a DataFrame whose `column` has paths or URIs that every worker can read. table: captures,
     connections or accounts. filter, preset and rows are those of `why_many`.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    if table not in ("captures", "connections", "accounts"):
-        fix = "expected captures, connections or accounts"
-        raise fullpipe.SettingError(f"table={table}: {fix}", setting=f"table={table}", fix=fix)
+    if table not in TABLES:
+        raise _unknown(table, "expected captures, connections or accounts")
     options = (("explain", 0), ("filter", filter), ("preset", preset), ("rows", rows))
-    schema = _schema(table)
+    columns = pyarrow.table(getattr(fullpipe.why(EMPTY, quick=True), table)).schema
 
-    def analyse(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        for batch in batches:
-            for name in batch.column(0).to_pylist():
-                source = source_of(name)
-                tables, error = run_task(CaptureTask(source, 0, 0, options))
-                yield from _rows(tables.get(table), source, error, schema).to_batches()
+    def task(name: str) -> Task:
+        return CaptureTask(source_of(name), 0, 0, options)
 
-    return frame.select(column).mapInArrow(analyse, from_arrow_schema(schema))
+    return _mapped(frame.select(column), task, table, columns)
+
+
+def sweep_frame(
+    spark: Any, scenario: Any, grid: Any, *, table: str = "rows", settings: Any = None,
+    seeds: Optional[int] = None, seed: int = 1, batch: int = PART,
+) -> Any:
+    """Returns a `pyspark.sql.DataFrame` with the table of a sweep: rows, or verdicts.
+
+    spark: the SparkSession. batch: most combinations of a task. The others: as in `sweep_many`.
+    """
+    if table not in ("rows", "verdicts"):
+        raise _unknown(table, "expected rows or verdicts")
+    text, axes, options = checked(scenario, grid, settings, seeds, seed)
+    explain = table == "verdicts"
+
+    def task(part: str) -> Task:
+        grid = tuple((name, tuple(values)) for name, values in json.loads(part))
+        return WorldsTask(text, grid, options, explain)
+
+    parts = [json.dumps(part) for part in parts_of(axes, batch)]
+    # The columns are those of the first world.
+    first = task(json.dumps([(name, values[:1]) for name, values in axes])).run()
+    frame = spark.createDataFrame([(part,) for part in parts], "part string")
+    return _mapped(frame.repartition(len(parts)), task, table, first[table].schema)
 
 
 def source_of(name: str) -> str:
@@ -60,22 +80,35 @@ def source_of(name: str) -> str:
     return absolute(name.replace("s3a://", "s3://", 1) if name.startswith("s3a://") else name)
 
 
-def _schema(table: str) -> pyarrow.Schema:
-    """Returns the columns of a table on Spark."""
-    columns = pyarrow.table(getattr(fullpipe.why(EMPTY, quick=True), table)).schema
-    fields = []
-    for field in columns:
-        is_whole = pyarrow.types.is_unsigned_integer(field.type)
-        fields.append(pyarrow.field(field.name, pyarrow.int64() if is_whole else field.type))
-    return pyarrow.schema([*fields, pyarrow.field("error", pyarrow.string())])
+def _unknown(table: str, fix: str) -> fullpipe.SettingError:
+    return fullpipe.SettingError(f"table={table}: {fix}", setting=f"table={table}", fix=fix)
+
+
+def _mapped(frame: Any, task_of: Any, table: str, columns: pyarrow.Schema) -> Any:
+    """Returns the frame of a table of the tasks that the only column of `frame` names."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    integers = pyarrow.types.is_unsigned_integer
+    fields = [(each.name, pyarrow.int64() if integers(each.type) else each.type) for each in columns]
+    schema = pyarrow.schema([*fields, ("error", pyarrow.string())])
+
+    def analyse(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        for batch in batches:
+            for name in batch.column(0).to_pylist():
+                task = task_of(name)
+                tables, error = run_task(task)
+                yield from _rows(tables.get(table), task, error, schema).to_batches()
+
+    return frame.mapInArrow(analyse, from_arrow_schema(schema))
 
 
 def _rows(
-    table: Optional[pyarrow.Table], source: str, error: Optional[str], schema: pyarrow.Schema
+    table: Optional[pyarrow.Table], task: Task, error: Optional[str], schema: pyarrow.Schema
 ) -> pyarrow.Table:
-    """Returns the rows of a capture, or the row of its error."""
+    """Returns the rows of a task, or the row of its error."""
     if table is None:
-        return pyarrow.Table.from_pylist([{"file": source, "error": error}], schema=schema)
+        named = {"file": task.source, "error": error}
+        row = named if "file" in schema.names else {"error": f"{task.source}: {error}"}
+        return pyarrow.Table.from_pylist([row], schema=schema)
     nothing = pyarrow.nulls(table.num_rows, pyarrow.string())
-    known = table.select(schema.names[:-1])
-    return known.append_column("error", nothing).cast(schema)
+    return table.select(schema.names[:-1]).append_column("error", nothing).cast(schema)
