@@ -189,6 +189,7 @@ def sweep(
     row: Optional[str] = None,
     seed: int = 1,
     explain: bool = False,
+    workers: Optional[int] = None,
     progress: _Progress = None,
 ) -> Results: ...
 def size(

@@ -44,6 +44,7 @@ struct Request<'a, 'py> {
     seed: u64,
     is_explained: bool,
     is_observed: bool,
+    workers: Option<usize>,
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
@@ -59,6 +60,7 @@ impl<'a, 'py> Request<'a, 'py> {
             seed: 1,
             is_explained: false,
             is_observed: false,
+            workers: None,
             progress: None,
         }
     }
@@ -69,7 +71,7 @@ impl<'a, 'py> Request<'a, 'py> {
         let axes = axes(self.grid)?;
         let experiment = scenario.prepared(py, self.settings, self.row, self.seeds, &axes)?;
         let (explain, observe) = (self.is_explained, self.is_observed);
-        let seed = self.seed;
+        let (seed, workers) = (self.seed, self.workers);
         let ran = work(py, self.progress, |control| {
             let rows = experiment.rows.len() as f64;
             let done = std::sync::Mutex::new(vec![0.0; experiment.rows.len()]);
@@ -83,6 +85,7 @@ impl<'a, 'py> Request<'a, 'py> {
                 explain,
                 observe,
                 progress: &advance,
+                workers,
                 cancel: Some(&is_over),
                 ..RunOptions::plain(seed)
             };
@@ -153,9 +156,10 @@ pub fn explain(
 ///
 /// grid: values by setting. Values are a list, or a text such as "4K..1M*2" or "10ms..50ms+10ms".
 /// The first setting changes slowest. Each swept setting is a column of `rows`, with its unit in
-/// the name. The other arguments are those of `run`; explain=True adds verdicts.
+/// the name. workers: most worlds that run at the same time; None for one for each processor. The
+/// other arguments are those of `run`; explain=True adds verdicts.
 #[pyfunction]
-#[pyo3(signature = (scenario, grid, settings=None, seeds=None, *, row=None, seed=1, explain=false, progress=None))]
+#[pyo3(signature = (scenario, grid, settings=None, seeds=None, *, row=None, seed=1, explain=false, workers=None, progress=None))]
 // Allow many arguments: each is a keyword of the Python function.
 #[allow(clippy::too_many_arguments)]
 pub fn sweep(
@@ -166,6 +170,7 @@ pub fn sweep(
     row: Option<&str>,
     seed: u64,
     explain: bool,
+    workers: Option<usize>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Results> {
     let request = Request {
@@ -175,6 +180,7 @@ pub fn sweep(
         seeds,
         seed,
         is_explained: explain,
+        workers,
         progress,
         ..Request::plain(scenario)
     };

@@ -57,6 +57,9 @@ def test_a_sweep_has_a_column_for_each_setting(scenario: fullpipe.Scenario) -> N
     # Any mapping is a grid, not only a dictionary.
     same = fullpipe.sweep(scenario, types.MappingProxyType(grid))
     assert pyarrow.table(same.rows) == rows
+    # The number of worlds that run at the same time changes no result.
+    alone = fullpipe.sweep(scenario, grid, workers=1)
+    assert pyarrow.table(alone.rows) == rows
     assert fullpipe.grid_values(types.MappingProxyType({"link.mtu": [1500]})) == [
         ("link.mtu", ["1500"])
     ]

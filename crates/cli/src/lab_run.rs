@@ -159,6 +159,7 @@ impl Batch<'_> {
             memory: None,
             captures: self.captures,
             progress: &|row, share| progress.advance(row, share),
+            workers: None,
             clock: Some(&clock),
             cancel: Some(&cancel),
         };

@@ -57,6 +57,8 @@ pub struct RunOptions<'a> {
     /// Function that is called from any thread with a row's index and the finished share of its
     /// work, from 0 to 1.
     pub progress: &'a (dyn Fn(usize, f64) + Sync),
+    /// Most worlds that run at the same time; `None` for one for each processor.
+    pub workers: Option<usize>,
     /// Clock that measures the processor time.
     pub clock: Option<&'a ProcessorClock>,
     /// Function that is asked repeatedly; if it returns true, the run ends with
@@ -83,6 +85,7 @@ impl RunOptions<'_> {
             explain: true,
             memory: None,
             progress: &|_row, _share| (),
+            workers: None,
             clock: None,
             cancel: None,
         }
@@ -130,8 +133,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs every row of `experiment` with each of its seeds, with as many parallel worlds as there
-/// are processors.
+/// Runs every row of `experiment` with each of its seeds.
 ///
 /// # Errors
 /// Returns the error of the first row, in the order of the file, that has no result. The captures
@@ -151,7 +153,8 @@ pub fn run_by_row(
     each: &mut dyn FnMut(&RowReport) -> ControlFlow<()>,
 ) -> Result<Report, RunError> {
     let row_workers = RowWorkers::new(experiment, options);
-    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let processors = || thread::available_parallelism().map_or(1, usize::from);
+    let workers = options.workers.unwrap_or_else(processors).max(1);
     let workers = workers.min(row_workers.worlds.len());
     let mut gathered = Gathered::new(experiment, options.seed);
     thread::scope(|scope| {

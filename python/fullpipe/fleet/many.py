@@ -101,7 +101,8 @@ def sweep_many(
 
     The arguments are those of `fullpipe.sweep`. In `rows`, a swept setting is text as written.
     batch: most combinations of a part; default: 64, and more in a sweep of more than 640,000.
-    A dataset keeps the batch of the first call. limit_s: time that a part may take. workers, ray,
+    A dataset keeps the batch of the first call. limit_s: time that a part may take. workers:
+    processes, each with one world at a time; 1 uses this one, with a world on each processor. ray,
     progress: as in `why_many`.
     """
     text, axes, options = checked(scenario, grid, settings, seeds, seed)
@@ -109,8 +110,11 @@ def sweep_many(
     whole = json.dumps([text, axes, options])
     sweep = hashlib.sha256(whole.encode()).hexdigest()[:20]
     batch = dataset.planned_batch(sweep, batch or max(PART, -(-_count(axes) // PARTS)))
+    # Several workers share the processors already.
+    at_once = 1 if ray or workers > 1 else None
     tasks: List[Task] = [
-        WorldsTask(text, part, options, explain, limit_s) for part in parts_of(axes, batch)
+        WorldsTask(text, part, options, explain, limit_s, at_once)
+        for part in parts_of(axes, batch)
     ]
     return _run(tasks, dataset, workers, ray, progress)
 

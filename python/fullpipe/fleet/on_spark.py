@@ -64,7 +64,7 @@ def sweep_frame(
 
     def task(part: str) -> Task:
         grid = tuple((name, tuple(values)) for name, values in json.loads(part))
-        return WorldsTask(text, grid, options, explain)
+        return WorldsTask(text, grid, options, explain, at_once=1)
 
     parts = [json.dumps(part) for part in parts_of(axes, batch)]
     # The columns are those of the first world.

@@ -116,13 +116,17 @@ class CaptureTask:
 
 @dataclasses.dataclass(frozen=True)
 class WorldsTask:
-    """One part of a grid: a scenario with a few values of each setting."""
+    """One part of a grid: a scenario with a few values of each setting.
+
+    at_once: most worlds that run at the same time; None for one for each processor.
+    """
 
     scenario: str
     grid: Tuple[Tuple[str, Tuple[str, ...]], ...]
     options: Tuple[Tuple[str, Any], ...]
     explain: bool = False
     limit_s: Optional[float] = None
+    at_once: Optional[int] = None
 
     @property
     def source(self) -> str:
@@ -160,7 +164,12 @@ class WorldsTask:
         grid = {name: list(values) for name, values in self.grid}
         limit = _limit(self.limit_s)
         results = fullpipe.sweep(
-            self.scenario, grid, explain=self.explain, progress=limit, **options
+            self.scenario,
+            grid,
+            explain=self.explain,
+            workers=self.at_once,
+            progress=limit,
+            **options,
         )
         rows = pyarrow.table(results.rows)
         # A swept setting is text as written. The type of its column must not depend on the part.
