@@ -28,6 +28,7 @@ from ._native import (
 from .errors import (
     CaptureError,
     FullpipeError,
+    ReadError,
     ScenarioError,
     SettingError,
     SimulationError,
@@ -38,6 +39,7 @@ __all__ = [
     "CaptureError",
     "FullpipeError",
     "Page",
+    "ReadError",
     "Results",
     "Scenario",
     "ScenarioError",

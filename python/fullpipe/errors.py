@@ -49,7 +49,7 @@ class SettingError(FullpipeError, ValueError):
 
 
 class CaptureError(FullpipeError):
-    """A capture cannot be read, or no experiment behaves like its connection.
+    """A file is no capture, or no experiment behaves like its connection.
 
     file: name of the capture. fix: the reason.
     """
@@ -58,6 +58,10 @@ class CaptureError(FullpipeError):
         super().__init__(message)
         self.file = file
         self.fix = fix
+
+
+class ReadError(CaptureError, OSError):
+    """A capture could not be opened or read. The capture itself may be good."""
 
 
 class SimulationError(FullpipeError):

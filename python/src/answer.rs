@@ -1,10 +1,11 @@
 //! The answer about captures, before it is shown to Python.
 //!
 //! Rule: `fullpipe-captures` reads and explains. A capture that is cut or damaged gives a partial
-//! answer with warnings; only a file that does not begin like a capture is an exception.
+//! answer with warnings; only a file that cannot be opened or does not begin like a capture is an
+//! exception.
 
 use fullpipe_captures::{Capture, Connections, Opened, Row, TwinAnswer, twin};
-use fullpipe_diagnose::capture::FlowFilter;
+use fullpipe_diagnose::capture::{CaptureError, FlowFilter};
 use fullpipe_fit::RecordedSizes;
 use pyo3::{
     prelude::*,
@@ -57,7 +58,7 @@ fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
     let path: std::path::PathBuf = given.extract()?;
     let name = path.display().to_string();
     let opened = given.py().detach(|| Opened::open(&path));
-    let opened = opened.map_err(|error| errors::capture(given.py(), &name, &error))?;
+    let opened = opened.map_err(|error| errors::opening(given.py(), &name, &error))?;
     match opened.recording() {
         Err(capture) => Ok((name, capture)),
         Ok(_) => {
@@ -81,7 +82,7 @@ fn read(
     options: &AnswerOptions<'_>,
     control: &Control,
     part: f64,
-) -> Result<(Vec<Capture>, Connections), (String, String)> {
+) -> Result<(Vec<Capture>, Connections), (String, CaptureError)> {
     let mut collection = Connections::new(options.flow, options.rows);
     let mut captures = Vec::new();
     let count = sources.len() as f64;
@@ -127,7 +128,7 @@ impl Answer {
             Ok((captures, connections, answer))
         })?;
         let (captures, connections, twin) =
-            found.map_err(|(name, error): (String, String)| errors::capture(py, &name, &error))?;
+            found.map_err(|(name, error): (_, CaptureError)| errors::reading(py, &name, &error))?;
         if let Some(number) = options.flow
             && connections.full().is_none()
         {

@@ -2,6 +2,9 @@
 //!
 //! Rule: a mistake of the caller names the file, the line or the setting, and the fix.
 
+use std::io;
+
+use fullpipe_diagnose::capture::CaptureError;
 use fullpipe_lab::{Mistake, RunError, SizeError, TrialError, catalogue::CatalogueError};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyRuntimeError},
@@ -34,9 +37,31 @@ fn exception(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, 
     }
 }
 
-/// Returns the exception for a file that cannot be read or does not begin like a capture.
+/// Returns the exception for a file that does not begin like a capture.
 pub fn capture(py: Python<'_>, file: &str, fix: &str) -> PyErr {
     about(py, "CaptureError", ("file", file), fix)
+}
+
+/// Returns the exception for a file that cannot be opened.
+pub fn opening(py: Python<'_>, file: &str, error: &io::Error) -> PyErr {
+    about(py, class_of(error), ("file", file), &error.to_string())
+}
+
+/// Returns the exception for a file whose reading failed at its beginning.
+pub fn reading(py: Python<'_>, file: &str, error: &CaptureError) -> PyErr {
+    let class = match error {
+        CaptureError::Read(error) => class_of(error),
+        _ => "CaptureError",
+    };
+    about(py, class, ("file", file), &error.to_string())
+}
+
+/// Returns the class for an error: the file may be good if the operating system failed.
+fn class_of(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(_) => "ReadError",
+        None => "CaptureError",
+    }
 }
 
 /// Returns the exception for a setting or an argument that was refused.

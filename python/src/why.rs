@@ -38,7 +38,8 @@ pub struct Why(Answer);
 /// account, without a twin and advice. rows: most connections in the tables; those with the most
 /// lost time are kept. progress: True for a tqdm bar, or a function of the finished share.
 ///
-/// Raises CaptureError for a file that cannot be read, SettingError for a wrong argument.
+/// Raises CaptureError for a file that is no capture, ReadError for one that cannot be opened or
+/// read, SettingError for a wrong argument.
 #[pyfunction]
 #[pyo3(signature = (source, *, flow=None, filter=None, preset="linux", quick=false, rows=10_000, progress=None))]
 pub fn why(
@@ -179,6 +180,23 @@ impl Why {
             warnings.map(|warning| format!("{}: {warning}", capture.name))
         });
         warnings.collect()
+    }
+
+    /// Error of the operating system that ended the reading of a capture early; None without one.
+    #[getter]
+    fn read_error(&self) -> Option<String> {
+        self.0.captures.iter().find_map(|capture| {
+            let failed = capture.warnings.iter().find(|warning| {
+                matches!(
+                    warning,
+                    CaptureWarning::Unreadable {
+                        is_of_system: true,
+                        ..
+                    }
+                )
+            })?;
+            Some(format!("{}: {failed}", capture.name))
+        })
     }
 
     /// Returns the experiment that behaves like the connection.

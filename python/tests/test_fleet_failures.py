@@ -55,12 +55,58 @@ def test_a_capture_that_could_not_be_opened_is_tried_again(tmp_path: pathlib.Pat
     missing.rename(tmp_path / "away")
     assert fleet.why_many(missing, out).errors == 1
     (row,) = pyarrow.parquet.read_table(out / "errors").to_pylist()
-    assert row["error"].startswith("FileNotFoundError")
+    assert row["error"].startswith("ReadError")
     (tmp_path / "away").rename(missing)
     assert missing.stat().st_mtime_ns == facts.st_mtime_ns
     again = fleet.why_many(missing, out)
     assert (again.done, again.errors) == (1, 0)
     assert not list((out / "errors").glob("*.parquet"))
+
+
+def test_a_capture_whose_reading_fails_is_tried_again(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The kernel refuses to read the first page of a process.
+    with pytest.raises(fullpipe.ReadError, match="Input/output error") as refused:
+        fullpipe.why("/proc/self/mem")
+    assert isinstance(refused.value, (OSError, fullpipe.CaptureError))
+    assert refused.value.file == "/proc/self/mem"
+    assert fullpipe.why(CAPTURE, quick=True).read_error is None
+
+    class Cut:
+        read_error = f"{CAPTURE}: Input/output error"
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setattr(fullpipe, "why", lambda *given, **options: Cut())
+        assert fleet.why_many(CAPTURE, out).errors == 1
+    assert not (out / "connections").exists()
+    again = fleet.why_many(CAPTURE, out)
+    assert (again.done, again.errors) == (1, 0)
+
+
+def test_a_refused_combination_loses_no_other(tmp_path: pathlib.Path) -> None:
+    # Ephemeral ports must not end before they begin.
+    scenario = fullpipe.Scenario.transfer("20mbit", "10ms", duration=0.05)
+    low, high = "host.stack.ephemeral_low", "host.stack.ephemeral_high"
+    grid = {low: [40_000, 50_000], high: [60_000, 45_000, 55_000]}
+    outcome = fleet.sweep_many(scenario, grid, tmp_path)
+    assert (outcome.tasks, outcome.errors) == (1, 0)
+    rows = pyarrow.parquet.read_table(tmp_path / "rows").to_pylist()
+    assert [(row[low], row[high]) for row in rows] == [
+        ("40000", "60000"),
+        ("40000", "45000"),
+        ("40000", "55000"),
+        ("50000", "60000"),
+        ("50000", "55000"),
+    ]
+    (error,) = pyarrow.parquet.read_table(tmp_path / "errors")["error"].to_pylist()
+    assert error.startswith(f'{{"{low}": ["50000"], "{high}": ["45000"]}}: SettingError')
+    assert fleet.sweep_many(scenario, grid, tmp_path).kept == 1
+    alone = tmp_path / "alone"
+    fleet.sweep_many(scenario, {low: [40_000], high: grid[high]}, alone)
+    worlds = pyarrow.parquet.read_table(alone / "rows")["world"].to_pylist()
+    assert worlds == [row["world"] for row in rows[:3]]
 
 
 def test_a_task_ends_at_its_limit(tmp_path: pathlib.Path) -> None:

@@ -65,8 +65,19 @@ def test_spark_makes_the_tables_of_captures(spark: Any, tmp_path: pathlib.Path) 
         " group by `limit` order by seconds desc limit 1"
     ).collect()
     assert most["limit"] == "send_buffer"
-    with pytest.raises(fullpipe.SettingError, match="expected captures"):
-        why_frame(names, table="verdicts")
+    with pytest.raises(fullpipe.SettingError, match="expected one of captures"):
+        why_frame(names, table="segments")
+
+
+def test_spark_makes_the_verdicts_of_captures(spark: Any, tmp_path: pathlib.Path) -> None:
+    empty, out = tmp_path / "empty.pcap", tmp_path / "out"
+    empty.touch()
+    assert fleet.why_many([CAPTURE, empty], out, explain=1).errors == 1
+    (expected,) = pyarrow.parquet.read_table(out / "verdicts").to_pylist()
+    names = spark.createDataFrame([(str(CAPTURE),), (str(empty),)], "path string")
+    rows = {row["file"]: row.asDict() for row in why_frame(names, table="verdicts").collect()}
+    assert rows[str(CAPTURE)] == {**expected, "error": None}
+    assert "CaptureError" in rows[str(empty)]["error"]
 
 
 def test_spark_makes_the_tables_of_a_sweep(spark: Any, tmp_path: pathlib.Path) -> None:

@@ -11,7 +11,8 @@ use std::{
 };
 
 use fullpipe_diagnose::capture::{
-    BytesRead, CaptureCounters, CaptureReader, CaptureWarning, FlowFilter, FlowLimits, FlowTable,
+    BytesRead, CaptureCounters, CaptureError, CaptureReader, CaptureWarning, FlowFilter,
+    FlowLimits, FlowTable,
 };
 
 use crate::connections::Connections;
@@ -51,15 +52,16 @@ impl Opened {
     ///
     /// # Errors
     /// Fails if the file cannot be opened, or is a folder.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         if path.to_str() == Some("-") {
             let source = Box::new(BufReader::new(io::stdin()));
             return Ok(Self { source, len: 0 });
         }
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        let data = file.metadata().map_err(|error| error.to_string())?;
+        let file = File::open(path)?;
+        let data = file.metadata()?;
         if data.is_dir() {
-            return Err("this is a folder; name the captures in it".to_string());
+            let fix = "this is a folder; name the captures in it";
+            return Err(io::Error::other(fix));
         }
         let source = Box::new(BufReader::new(file));
         let len = data.len();
@@ -91,17 +93,16 @@ impl Opened {
 /// if the length is unknown; after `ControlFlow::Break`, ends as it does at the end of the file.
 ///
 /// # Errors
-/// Fails if the file does not begin like a capture.
+/// Fails if the file does not begin like a capture, or if its beginning cannot be read.
 pub fn read(
     opened: Opened,
     filter: Option<&FlowFilter>,
     connections: &mut Connections,
     progress: &dyn Fn(f64) -> ControlFlow<()>,
-) -> Result<(CaptureCounters, Vec<CaptureWarning>), String> {
+) -> Result<(CaptureCounters, Vec<CaptureWarning>), CaptureError> {
     let count = BytesRead::default();
     let Opened { source, len } = opened;
-    let opened = CaptureReader::open(source, count.clone());
-    let mut reader = opened.map_err(|error| error.to_string())?;
+    let mut reader = CaptureReader::open(source, count.clone())?;
     let mut table = FlowTable::new(FlowLimits::DEFAULT, connections.analysis());
     let mut until_update = EVERY;
     for (key, segment) in reader.by_ref() {

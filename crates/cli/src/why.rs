@@ -115,7 +115,8 @@ fn read_file(
     advance: &dyn Fn(f64) -> ControlFlow<()>,
     stop: &Stop,
 ) -> Result<(), String> {
-    match Opened::open(path)?.recording() {
+    let opened = Opened::open(path).map_err(|error| error.to_string())?;
+    match opened.recording() {
         Ok(recording) => {
             let recording = recordings::read(name, recording, stop)?;
             inputs.recordings.push(recording);
@@ -123,7 +124,7 @@ fn read_file(
         Err(capture) => {
             let connections = &mut inputs.connections;
             let read = fullpipe_captures::read(capture, filter, connections, advance);
-            let (counters, warnings) = read?;
+            let (counters, warnings) = read.map_err(|error| error.to_string())?;
             inputs.captures.push(Capture::new(name, counters, warnings));
             connections.next_capture();
         }

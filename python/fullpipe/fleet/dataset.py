@@ -14,7 +14,7 @@ import posixpath
 import shutil
 import time
 import uuid
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar
 
 import pyarrow
 import pyarrow.fs
@@ -29,10 +29,23 @@ UNFINISHED = "unfinished"
 
 # Files that are read at the same time, which matters in an object store.
 READERS = 32
+SLICE = 10_000
 # Age at which an unfinished file of another run is deleted, in seconds.
 OLD_S = 86_400.0
 
 Entry = Dict[str, Any]
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+
+def at_once(work: Callable[[_In], _Out], items: Sequence[_In]) -> Iterator[_Out]:
+    """Calls `work` with each item, many at a time, and gives the results in the order of the items.
+
+    Only a slice of the items is handed out, because a waiting call needs more memory than an item.
+    """
+    with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
+        for begin in range(0, len(items), SLICE):
+            yield from pool.map(work, items[begin : begin + SLICE])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,12 +127,20 @@ class Dataset:
             return None  # The machine stopped during the write: the task is done again.
         return entry
 
-    def finished(self) -> Dict[str, Entry]:
-        """Returns the entries of finished tasks by key."""
-        paths = [info.path for info in self._listed(MANIFEST) if info.path.endswith(".json")]
-        with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
-            entries = pool.map(self._read, paths)
-            return {entry["key"]: entry for entry in entries if entry is not None}
+    def kept(self, tasks: List[Task]) -> Dict[str, Optional[str]]:
+        """Returns the tasks that need not be done again: their keys, with the error or None.
+
+        Only this is kept of an entry, because the driver may have millions.
+        """
+        names = {posixpath.basename(info.path) for info in self._listed(MANIFEST)}
+        found = [task for task in tasks if f"{task.key}.json" in names]
+        errors = at_once(self._error, found)
+        return {task.key: error for task, (is_kept, error) in zip(found, errors) if is_kept}
+
+    def _error(self, task: Task) -> Tuple[bool, Optional[str]]:
+        """Returns whether a task need not be done again, and its error."""
+        entry = self.valid_entry(task)
+        return (False, None) if entry is None else (True, entry["error"])
 
     def valid_entry(self, task: Task) -> Optional[Entry]:
         """Returns the entry of a task that need not be done again."""
@@ -170,16 +191,6 @@ class Dataset:
         for info in self._filesystem.get_file_info(paths):
             if info.type == pyarrow.fs.FileType.File:
                 self._filesystem.delete_file(info.path)
-
-    @staticmethod
-    def open_tasks(tasks: List[Task], entries: Dict[str, Entry]) -> List[Task]:
-        """Returns the tasks without a valid entry, the heaviest first."""
-        is_open = [
-            task
-            for task in tasks
-            if task.key not in entries or not _is_valid(entries[task.key], task)
-        ]
-        return sorted(is_open, key=lambda task: (-task.weight, task.key))
 
 
 def _is_valid(entry: Entry, task: Task) -> bool:

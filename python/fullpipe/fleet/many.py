@@ -6,11 +6,9 @@ replaced and its tasks are done again; a task whose worker dies three times is a
 
 from __future__ import annotations
 
-import concurrent.futures
 import hashlib
 import json
 import os
-import struct
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import pyarrow.fs
@@ -19,9 +17,9 @@ import fullpipe
 from fullpipe.progress import Progress, reporter
 
 from .batches import Tell, do_tasks, drive
-from .dataset import READERS, Dataset, Outcome
+from .dataset import Dataset, Outcome, at_once
 from .sources import absolute, expand, filesystem_of, place_of, shown
-from .tasks import CaptureTask, Options, Task, WorldsTask
+from .tasks import NOTHING, CaptureTask, Options, Task, WorldsTask
 
 # Combinations of a part of a sweep, and parts of a sweep from which parts become larger.
 PART = 64
@@ -30,8 +28,6 @@ PARTS = 10_000
 CHECKED = 100
 # Time that a task may take, in seconds.
 LIMIT_S = 3_600.0
-# A capture without packets.
-NOTHING = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
 
 Settings = Mapping[str, Union[str, int, float, bool]]
 Axes = List[Tuple[str, List[str]]]
@@ -75,9 +71,8 @@ def why_many(
         place = place_of(source)
         return place, CaptureTask(source, size, modified, options, place, limit_s)
 
-    with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
-        # Two names of one file, such as two spellings of a URI, are one capture.
-        named = dict(reversed(list(pool.map(task, expand(sources)))))
+    # Two names of one file, such as two spellings of a URI, are one capture.
+    named = dict(reversed(list(at_once(task, expand(sources)))))
     tasks = list(reversed(list(named.values())))
     return _run(tasks, Dataset(absolute(out)), workers, ray, progress)
 
@@ -196,16 +191,13 @@ def parts_of(axes: Axes, batch: int) -> List[Part]:
 def _run(
     tasks: List[Task], dataset: Dataset, workers: int, ray: bool, progress: Progress
 ) -> Outcome:
-    entries = dataset.finished()
-    is_open = dataset.open_tasks(tasks, entries)
+    kept = dataset.kept(tasks)
+    is_open = [task for task in tasks if task.key not in kept]
+    # The heaviest first, so that no worker has a heavy one at the end.
+    is_open.sort(key=lambda task: (-task.weight, task.key))
     report = reporter(progress) or (lambda share: None)
     weight = sum(task.weight for task in is_open)
-    open_keys = {task.key for task in is_open}
-    errors = sum(
-        1
-        for task in tasks
-        if task.key not in open_keys and entries[task.key]["error"] is not None
-    )
+    errors = sum(error is not None for error in kept.values())
     done = 0
 
     def tell(task: Task, error: Optional[str]) -> None:

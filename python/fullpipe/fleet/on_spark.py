@@ -1,15 +1,15 @@
 """Captures and sweeps on Spark: a data frame of tasks becomes a data frame of a table.
 
 Spark moves, repeats and stores the rows; nothing is written here. The tables are those of
-`why_many` and `sweep_many`, with the column `error`: a task that fails is one row with only its
-error, which names the part of a sweep, and for a capture `file`. Spark has no unsigned numbers, so whole numbers are int64.
+`why_many` and `sweep_many`, with the column `error`: a row of the table `errors` is a row with only
+its error, which names the part of a sweep, and for a capture `file`. Spark has no unsigned numbers,
+so whole numbers are int64.
 """
 
 from __future__ import annotations
 
 import json
-import struct
-from typing import Any, Iterator, Optional
+from typing import Any, Iterator, List, Optional
 
 import pyarrow
 
@@ -17,11 +17,9 @@ import fullpipe
 
 from .many import PART, checked, parts_of
 from .sources import absolute
-from .tasks import CaptureTask, Task, WorldsTask, run_task
+from .tasks import ERRORS, NOTHING, CaptureTask, Task, WorldsTask, run_task, verdict_schema
 
-# A capture without packets, from which the columns of a table are known.
-EMPTY = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
-TABLES = ("captures", "connections", "accounts")
+TABLES = ("captures", "connections", "accounts", "verdicts")
 
 
 def why_frame(
@@ -32,16 +30,22 @@ def why_frame(
     filter: Optional[str] = None,
     preset: str = "linux",
     rows: int = 10_000,
+    explain: int = 1,
 ) -> Any:
     """Returns a `pyspark.sql.DataFrame` with the table of the captures that `frame` names.
 
     frame: a DataFrame whose `column` has paths or URIs that every worker can read. table: captures,
-    connections or accounts. filter, preset and rows are those of `why_many`.
+    connections, accounts or verdicts. filter, preset and rows are those of `why_many`, and so is
+    explain, for verdicts.
     """
     if table not in TABLES:
-        raise _unknown(table, "expected captures, connections or accounts")
-    options = (("explain", 0), ("filter", filter), ("preset", preset), ("rows", rows))
-    columns = pyarrow.table(getattr(fullpipe.why(EMPTY, quick=True), table)).schema
+        raise _unknown(table, f"expected one of {', '.join(TABLES)}")
+    explained = explain if table == "verdicts" else 0
+    options = (("explain", explained), ("filter", filter), ("preset", preset), ("rows", rows))
+    if table == "verdicts":
+        columns = verdict_schema()
+    else:
+        columns = CaptureTask.tables_of(fullpipe.why(NOTHING, quick=True), "")[table].schema
 
     def task(name: str) -> Task:
         return CaptureTask(source_of(name), 0, 0, options)
@@ -97,18 +101,25 @@ def _mapped(frame: Any, task_of: Any, table: str, columns: pyarrow.Schema) -> An
             for name in batch.column(0).to_pylist():
                 task = task_of(name)
                 tables, error = run_task(task)
-                yield from _rows(tables.get(table), task, error, schema).to_batches()
+                errors = [error] if error is not None else []
+                errors += tables[ERRORS]["error"].to_pylist() if ERRORS in tables else []
+                yield from _failed(task, errors, schema).to_batches()
+                if table in tables:
+                    yield from _rows(tables[table], schema).to_batches()
 
     return frame.mapInArrow(analyse, from_arrow_schema(schema))
 
 
-def _rows(
-    table: Optional[pyarrow.Table], task: Task, error: Optional[str], schema: pyarrow.Schema
-) -> pyarrow.Table:
-    """Returns the rows of a task, or the row of its error."""
-    if table is None:
-        named = {"file": task.source, "error": error}
-        row = named if "file" in schema.names else {"error": f"{task.source}: {error}"}
-        return pyarrow.Table.from_pylist([row], schema=schema)
+def _failed(task: Task, errors: List[str], schema: pyarrow.Schema) -> pyarrow.Table:
+    """Returns the rows of the errors of a task."""
+    if "file" in schema.names:
+        rows = [{"file": task.source, "error": error} for error in errors]
+    else:
+        rows = [{"error": f"{task.source}: {error}"} for error in errors]
+    return pyarrow.Table.from_pylist(rows, schema=schema)
+
+
+def _rows(table: pyarrow.Table, schema: pyarrow.Schema) -> pyarrow.Table:
+    """Returns the rows of a task, in the columns of Spark."""
     nothing = pyarrow.nulls(table.num_rows, pyarrow.string())
     return table.select(schema.names[:-1]).append_column("error", nothing).cast(schema)

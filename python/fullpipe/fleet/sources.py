@@ -67,9 +67,6 @@ def local(source: str) -> Iterator[str]:
     """
     filesystem, path = filesystem_of(source)
     if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
-        # A file that cannot be opened is an OSError: unlike a bad capture, it is tried again.
-        with open(path, "rb") as file:
-            file.read(1)
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import struct
 import time
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
@@ -19,12 +20,19 @@ import fullpipe
 from .sources import local, place_of, shown
 
 Tables = Dict[str, pyarrow.Table]
+Axes = Dict[str, List[str]]
 # The table of what failed.
 ERRORS = "errors"
 Options = Mapping[str, Any]
 
 # Version of the tables. Parts of another version are made again.
-VERSION = 4
+VERSION = 5
+
+# A capture without packets.
+NOTHING = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
+
+# Columns of connections that verdicts have, too.
+KNOWN = ["goodput_mbps", "elapsed_s", "payload_bytes", "lost_s"]
 
 # Bytes of a capture that are read in the time that opening it and writing its parts takes.
 PARTS_BYTES = 5_000_000
@@ -81,15 +89,12 @@ class CaptureTask:
         explained = options.pop("explain")
         options["progress"] = _limit(self.limit_s)
         answer = fullpipe.why(path, quick=True, **options)
-        captures = _named(answer.captures, self.source)
-        left_out = pyarrow.array([answer.left_out] * captures.num_rows, pyarrow.uint64())
-        tables = {
-            "captures": captures.append_column("left_out", left_out),
-            "connections": _named(answer.connections, self.source),
-            "accounts": _named(answer.accounts, self.source),
-        }
+        if answer.read_error is not None:
+            raise fullpipe.ReadError(answer.read_error, file=path, fix=answer.read_error)
+        tables = self.tables_of(answer, self.source)
         verdicts, errors = [], []
-        for row in answer.connections.to_dicts()[:explained]:
+        known = pyarrow.table(answer.connections).select(KNOWN)
+        for place, row in enumerate(answer.connections.to_dicts()[:explained]):
             try:
                 full = fullpipe.why(path, flow=row["number"], **options)
             except (KeyboardInterrupt, SystemExit, TimeoutError):
@@ -98,20 +103,24 @@ class CaptureTask:
                 text = str(error).replace(path, shown(self.source))
                 errors.append(f"connection {row['number']}: {type(error).__name__}: {text}")
                 continue
-            found = _named(full.verdicts, self.source)
-            if found.num_rows:
-                extra = ["goodput_mbps", "elapsed_s", "payload_bytes", "lost_s"]
-                found = found.rename_columns(
-                    ["number" if name == "row_number" else name for name in found.column_names]
-                )
-                for name in extra:
-                    found = found.append_column(name, pyarrow.array([row[name]]))
-                verdicts.append(found)
+            if full.verdicts.num_rows:
+                verdicts.append(_verdicts(full, known.slice(place, 1), self.source))
         if verdicts:
             tables["verdicts"] = pyarrow.concat_tables(verdicts)
         if errors:
             tables[ERRORS] = error_rows(self, errors)
         return tables
+
+    @staticmethod
+    def tables_of(answer: fullpipe.Why, source: str) -> Tables:
+        """Returns the tables of an answer that need no verdict."""
+        captures = _named(answer.captures, source)
+        left_out = pyarrow.array([answer.left_out] * captures.num_rows, pyarrow.uint64())
+        return {
+            "captures": captures.append_column("left_out", left_out),
+            "connections": _named(answer.connections, source),
+            "accounts": _named(answer.accounts, source),
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,9 +168,42 @@ class WorldsTask:
 
     def run(self) -> Tables:
         """Runs the worlds and returns their tables."""
+        tables, errors = self._parts({name: list(values) for name, values in self.grid})
+        if not tables and len(errors) == 1:
+            raise errors[0][1]
+        joined = {
+            name: pyarrow.concat_tables([each[name] for each in tables])
+            for name in (tables[0] if tables else [])
+        }
+        if errors:
+            texts = [
+                f"{json.dumps(point)}: {type(error).__name__}: {error}" for point, error in errors
+            ]
+            joined[ERRORS] = error_rows(self, texts)
+        return joined
+
+    def _parts(self, grid: Axes) -> Tuple[List[Tables], List[Tuple[Axes, Exception]]]:
+        """Runs a grid. If a combination of values is refused, runs both halves of the grid instead.
+
+        Returns the tables of the parts that ran, in the order of the grid, and each refused
+        combination with its error. Values are checked before a world runs, so none runs twice.
+        """
+        try:
+            return [self._tables(grid)], []
+        except (fullpipe.SettingError, fullpipe.ScenarioError) as error:
+            name = next((name for name, values in grid.items() if len(values) > 1), None)
+            if name is None:
+                return [], [(grid, error)]
+        middle = len(grid[name]) // 2
+        halves = [grid[name][:middle], grid[name][middle:]]
+        (first, refused), (second, others) = [
+            self._parts({**grid, name: values}) for values in halves
+        ]
+        return first + second, refused + others
+
+    def _tables(self, grid: Axes) -> Tables:
         options = dict(self.options)
         options["settings"] = dict(options["settings"])
-        grid = {name: list(values) for name, values in self.grid}
         limit = _limit(self.limit_s)
         results = fullpipe.sweep(
             self.scenario,
@@ -233,6 +275,24 @@ def _point(number: int, grid: Mapping[str, List[str]]) -> Dict[str, str]:
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _verdicts(
+    answer: fullpipe.Why, known: pyarrow.Table, source: str
+) -> pyarrow.Table:
+    """Returns the verdict of a connection with the columns of `known`."""
+    found = _named(answer.verdicts, source)
+    place = found.column_names.index("row_number")
+    found = found.set_column(place, "number", found["row_number"])
+    for name in known.column_names:
+        found = found.append_column(name, known[name])
+    return found
+
+
+def verdict_schema() -> pyarrow.Schema:
+    """Returns the columns of the table verdicts of `why_many`."""
+    nothing = fullpipe.why(NOTHING, quick=True)
+    return _verdicts(nothing, pyarrow.table(nothing.connections).select(KNOWN), "").schema
 
 
 def _named(table: fullpipe.Table, source: str) -> pyarrow.Table:

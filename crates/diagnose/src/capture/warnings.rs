@@ -29,6 +29,8 @@ pub enum CaptureWarning {
         at_byte: u64,
         /// Text of the error.
         error: String,
+        /// True if the operating system failed, so the file itself may be good.
+        is_of_system: bool,
     },
     /// The capture has no TCP segment.
     NoTcp,
@@ -88,6 +90,7 @@ impl CaptureWarning {
             Some(Ending::Unreadable { at_byte, error }) => all.push(Self::Unreadable {
                 at_byte: *at_byte,
                 error: error.to_string(),
+                is_of_system: error.raw_os_error().is_some(),
             }),
             Some(Ending::Complete) | None => {}
         }
@@ -195,7 +198,7 @@ impl fmt::Display for CaptureWarning {
                 f,
                 "The file is damaged at byte {at_byte}: {why}. Only what comes before was read."
             ),
-            Self::Unreadable { at_byte, error } => write!(
+            Self::Unreadable { at_byte, error, .. } => write!(
                 f,
                 "The file could be read only up to byte {at_byte}: {error}."
             ),

@@ -5,6 +5,7 @@ mod damaged;
 mod formats;
 mod links;
 mod odd_packets;
+mod unreadable;
 mod written;
 
 use std::io::Cursor;

@@ -1,0 +1,98 @@
+"""Prints the constants of "On paper" in docs/fleet.md.
+
+    python python/bench/paper.py FOLDER TASKS
+
+FOLDER is one of `captures.py`. Prints what a capture costs, and a verdict; the time that the driver needs
+for a capture that an earlier call did; the time of the report; and the memory of the driver for each
+of TASKS tasks, and of the process that did all of this.
+"""
+
+import os
+import pathlib
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from fullpipe import fleet
+from fullpipe.fleet.tasks import CaptureTask
+
+OPTIONS = (("explain", 0), ("filter", None), ("preset", "linux"), ("rows", 10_000))
+# Captures that get a verdict, and the largest of them, in bytes.
+EXPLAINED = 40
+LARGEST = 100_000_000
+
+
+def timed(call):
+    """Returns the seconds of real time that a call takes, and its result."""
+    began = time.monotonic()
+    result = call()
+    return time.monotonic() - began, result
+
+
+def resident():
+    """Returns the memory of this process, in bytes."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def tasks_and_entries(count):
+    """Returns the memory that the driver needs for a task, and for what it keeps of its entry."""
+    before = resident()
+    tasks = [
+        CaptureTask(f"/captures/rack-{n % 97:03}/{n:09}.pcapng", n, n, OPTIONS, ("local", f"/captures/{n:016}.pcapng"), 3_600.0)
+        for n in range(count)
+    ]
+    with_tasks = resident()
+    kept = {task.key: None for task in tasks}
+    after = resident()
+    assert len(kept) == len(tasks)
+    return (with_tasks - before) / count, (after - with_tasks) / count
+
+
+def main():
+    """Prints the constants."""
+    folder, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    out = pathlib.Path(tempfile.mkdtemp(dir=folder.parent))
+    first, outcome = timed(lambda: fleet.why_many(files, out / "all"))
+    again, kept = timed(lambda: fleet.why_many(files, out / "all"))
+    assert kept.kept == outcome.tasks
+    print(f"{outcome.tasks} captures: {first / outcome.tasks * 1e3:.2f} ms each in one process; "
+          f"{again / outcome.tasks * 1e3:.3f} ms each in a second call")
+    objects = [path for path in (out / "all").rglob("*") if path.is_file()]
+    print(f"{len(objects) / outcome.tasks:.2f} objects and {sum(p.stat().st_size for p in objects) / outcome.tasks / 1e3:.1f} KB "
+          "a capture in the dataset")
+    times = []
+    for share in (4, 1):
+        part = files[::share]
+        fleet.why_many(part, out / f"part-{share}")
+        code = ("import sys\nfrom fullpipe import fleet\n"
+                "fleet.report(sys.argv[1], out=sys.argv[2], pages=0)\n"
+                "import resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+        command = [sys.executable, "-c", code, out / f"part-{share}", out / f"report-{share}"]
+        seconds, answer = timed(lambda: subprocess.run(command, check=True, capture_output=True, text=True))
+        times.append(seconds)
+        print(f"report of {len(part)} captures: {seconds:.1f} s, {int(answer.stdout) / 1024:.0f} MB of memory")
+    each = (times[1] - times[0]) / (len(files) - len(files[::4]))
+    print(f"report: {each * 1e3:.2f} ms for each further capture")
+    small = [path for path in files if 0 < path.stat().st_size < LARGEST]
+    chosen = small[:: max(1, len(small) // EXPLAINED)][:EXPLAINED]
+    verdicts = []
+    for number, path in enumerate(chosen):
+        each = [timed(lambda: fleet.why_many(path, out / f"{number}-{n}", explain=n))[0] for n in (0, 1)]
+        verdicts.append(each[1] - each[0])
+    print(f"a verdict on both cores: median {statistics.median(verdicts):.2f} s, mean "
+          f"{statistics.mean(verdicts):.2f} s, most {max(verdicts):.2f} s of {len(verdicts)}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"largest memory of this process after these captures: {peak:.0f} MB")
+    of_task, of_entry = tasks_and_entries(count)
+    print(f"memory of the driver: {of_task:.0f} bytes a task, {of_entry:.0f} bytes an entry")
+    shutil.rmtree(out)
+
+
+if __name__ == "__main__":
+    main()
