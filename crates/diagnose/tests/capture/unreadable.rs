@@ -13,7 +13,10 @@ struct Failing {
 impl Read for Failing {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.bytes.read(buffer)? {
-            0 => Err(self.error.take().unwrap_or_else(|| io::ErrorKind::Other.into())),
+            0 => Err(self
+                .error
+                .take()
+                .unwrap_or_else(|| io::ErrorKind::Other.into())),
             read => Ok(read),
         }
     }
@@ -28,7 +31,10 @@ fn warnings(error: io::Error) -> Vec<CaptureWarning> {
     let mut bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
     bytes.resize(bytes.len() + FRAME as usize, 0);
     let bytes = Cursor::new(bytes);
-    let source = Failing { bytes, error: Some(error) };
+    let source = Failing {
+        bytes,
+        error: Some(error),
+    };
     let mut reader = CaptureReader::open(source, BytesRead::default()).expect("it begins well");
     assert_eq!(reader.by_ref().count(), 0);
     assert_eq!(reader.counters().frames, 1);
@@ -38,7 +44,11 @@ fn warnings(error: io::Error) -> Vec<CaptureWarning> {
 #[test]
 fn an_error_of_the_system_is_distinguished_from_damage() {
     let of_system = |error| match warnings(error).first() {
-        Some(&CaptureWarning::Unreadable { at_byte: 100, is_of_system, .. }) => is_of_system,
+        Some(&CaptureWarning::Unreadable {
+            at_byte: 100,
+            is_of_system,
+            ..
+        }) => is_of_system,
         other => panic!("{other:?}"),
     };
     const EIO: i32 = 5;
