@@ -3,7 +3,8 @@
 //!
 //! Rule: at each end, exactly one limit applies at a time. `world/account.rs` reads it from the
 //! state of the simulated network and infers nothing. The times at an end therefore add up to the
-//! duration of the flow, and the bytes to those sent (at the sender) or read (at the receiver).
+//! duration of the flow. The bytes add up to the bytes sent (at the sender) or read (at the
+//! receiver).
 
 #[cfg(test)]
 mod tests;
@@ -81,8 +82,7 @@ pub(crate) struct QueueLevel {
     pub waiting: u64,
     /// Capacity.
     pub most: u64,
-    /// Number of entries that were dropped because there was no room, since the world (the simulated
-    /// network) began.
+    /// Number of entries dropped for lack of room since the world (the simulated network) began.
     pub lost: u64,
     /// Processor time for each entry.
     pub cost: Duration,
@@ -104,15 +104,15 @@ pub(crate) struct QueueDemand {
 }
 
 impl QueueDemand {
-    /// Updates the demand after `idle` processor time, with the state found at `now`. Returns an
-    /// overflow that has ended. An overflow ends when the queue has room and the processor has been
-    /// idle long enough for the dropped entries.
+    /// Updates the demand with the queue's state at `now`, after the processor was idle for `idle`.
+    /// Returns an overflow that has ended. An overflow ends when the queue has room and the
+    /// processor has been idle long enough for the dropped entries.
     pub fn look(&mut self, now: Instant, idle: Duration, found: QueueLevel) -> Option<Overflow> {
         self.work_off(idle, found.cost);
         let fresh = found.lost - self.lost;
         self.lost = found.lost;
         self.owed += fresh;
-        // Count a queue that has dropped an entry as full, even if it has room now.
+        // Count a queue that has dropped an entry as full, even if the queue has room now.
         let beside = if fresh > 0 { found.most } else { found.waiting };
         self.most = self.most.max(beside + self.owed);
         if fresh > 0 {
@@ -138,7 +138,7 @@ impl QueueDemand {
         }
         self.idle += idle;
         let done = match cost.as_nanos() {
-            // Entries cost nothing, but without idle time none of them is processed.
+            // Entries cost no time, but without idle time no entry is processed.
             0 if idle.is_zero() => 0,
             0 => self.owed,
             cost => (self.idle.as_nanos() / cost).min(self.owed),
@@ -150,7 +150,7 @@ impl QueueDemand {
         };
     }
 
-    /// The longest queue that was needed so far.
+    /// The longest queue needed so far.
     pub const fn most(&self) -> u64 {
         self.most
     }

@@ -59,8 +59,8 @@ impl Arrivals {
     fn add(&mut self, begin: u64, end: u64) {
         let mut again = self.in_order.min(end).saturating_sub(begin);
         let (mut low, mut high) = (begin.max(self.in_order), end.max(self.in_order));
-        // Merge every range that touches the new range. Start with the last one whose begin is not
-        // beyond the new range's end.
+        // Merge every range that touches the new range. Start with the last range whose begin is
+        // not beyond the new range's end.
         while let Some((&piece, &piece_end)) = self.pieces.range(..=high).next_back() {
             if piece_end < low {
                 break;

@@ -118,7 +118,7 @@ impl Cpu {
         self.work.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Adds `task` at the end of the waiting tasks, unless the same task waits already.
+    /// Adds `task` at the end of the waiting tasks, if `task` is not waiting already.
     pub fn wait(&mut self, task: AppTask) {
         if !self.waiting.contains(&task) {
             self.waiting.push_back(task);

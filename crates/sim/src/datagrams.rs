@@ -1,7 +1,7 @@
 //! Datagrams from one host to another: their plan, and their counts.
 //!
-//! Rule: each datagram has a number and bytes that follow from this number, and each datagram that is
-//! read is verified. A datagram that is never read counts as lost; none is retransmitted.
+//! Rule: each datagram has a number and bytes that follow from this number, and each datagram that
+//! is read is verified. A datagram that is never read counts as lost; none is retransmitted.
 //! `world/datagrams.rs` schedules sending and reading.
 
 use fullpipe::{Stack, UdpId};
@@ -31,8 +31,8 @@ pub enum Pace {
     Rate {
         /// Bits of datagrams per second.
         bps: u64,
-        /// Interval at which the sender wakes and sends every datagram that has become due. If it
-        /// is zero, each datagram is sent at its due time.
+        /// Interval at which the sender wakes and sends every datagram that has become due. If the
+        /// interval is zero, each datagram is sent at its due time.
         tick: Duration,
     },
 }
@@ -87,9 +87,9 @@ pub(crate) struct DatagramFlow {
     /// The account at the time of the last datagram read, if the plan gives an amount.
     pub at_last_read: Option<DatagramAccount>,
     pub demand: QueueDemand,
-    /// One bit for each datagram that was read.
+    /// Bit set of the numbers of the datagrams that were read.
     seen: Vec<u64>,
-    /// One above the highest number that was read.
+    /// The highest number that was read, plus 1.
     next: u64,
     buffer: Vec<u8>,
 }
@@ -194,7 +194,7 @@ impl DatagramFlow {
         }
     }
 
-    /// The next step if no datagram is due; `None` if one is.
+    /// The next step if no datagram is due; `None` if a datagram is due.
     fn not_due(&self, now: Instant) -> Option<DatagramStep> {
         let (sent, size) = (self.facts.sent, u64::from(self.plan.size));
         let is_over = match self.plan.amount {
@@ -264,7 +264,7 @@ impl DatagramFlow {
         self.account_read(now);
     }
 
-    /// Counts a datagram that was read in the account, unless the plan's time is over.
+    /// If the plan's time is not over, adds a datagram that was read to the account.
     fn account_read(&mut self, now: Instant) {
         if now > self.end() {
             return;

@@ -23,15 +23,15 @@ use merge::{Merger, ReceivedFrames};
 #[serde(deny_unknown_fields)]
 pub struct DeviceModel {
     /// Largest number of frames that wait for the link (the transmit descriptors), at least 1. If
-    /// that many wait, the stack gets no buffer.
+    /// this number of frames waits, the stack gets no buffer.
     pub queue: usize,
     /// Largest number of frames that wait for the stack (the receive descriptors); further frames
     /// are dropped. 0 is no limit.
     pub receive_ring: usize,
     /// The device computes checksums.
     pub checksum_tx: bool,
-    /// Largest payload of a frame that the device cuts into segments, in bytes; 0 if it
-    /// cuts none. A device that cuts frames also computes checksums.
+    /// Largest payload of a frame that the device cuts into segments, in bytes; 0 if the device
+    /// cuts no frames. A device that cuts frames also computes checksums.
     pub super_segment: usize,
     /// The device reports completions.
     pub reports_sent: bool,
@@ -40,7 +40,7 @@ pub struct DeviceModel {
 }
 
 impl DeviceModel {
-    /// A device that only queues frames, up to `queue` of them.
+    /// A device without offloads that queues at most `queue` frames.
     pub const fn plain(queue: usize) -> Self {
         Self {
             queue,
@@ -63,7 +63,7 @@ impl DeviceModel {
     }
 }
 
-/// Two queues of frames, seen by a stack as a device.
+/// A transmit queue and a receive queue, which a stack uses as its device.
 #[derive(Debug)]
 pub struct SimDevice {
     capabilities: Capabilities,
@@ -163,10 +163,9 @@ impl SimDevice {
         }
     }
 
-    /// Makes the device hand one frame at a time to the stack
-    /// ([`hand_up`](Self::hand_up)) and accept one at a time from it
-    /// ([`finish_making`](Self::finish_making)), so that the host's processor can spend
-    /// time on each.
+    /// Makes the device hand frames to the stack one at a time ([`hand_up`](Self::hand_up)), and
+    /// accept frames from the stack one at a time ([`finish_making`](Self::finish_making)), so
+    /// that the host's processor can spend time on each frame.
     pub fn work_by_frame(&mut self) {
         self.by_frame = true;
     }
@@ -194,7 +193,7 @@ impl SimDevice {
         self.making = false;
     }
 
-    /// Hands over the merged segments whose merging time has ended.
+    /// Hands to the stack the merged segments whose merging time has ended.
     pub fn interrupt(&mut self, now: Instant) {
         if let Some(merger) = &mut self.merger {
             merger.interrupt(now, &mut self.arrived);

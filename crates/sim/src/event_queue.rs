@@ -77,8 +77,8 @@ impl<E> EventQueue<E> {
 /// The wake-up of one sleeper (a host, an application) in the event queue.
 ///
 /// If the sleeper's time moves later, the event keeps its place. The event then comes too early,
-/// the sleeper finds nothing to do, and the event is inserted again. A timer that every packet
-/// moves therefore needs no event for each move.
+/// the sleeper finds nothing to do, and the event is inserted again. Therefore a timer that
+/// moves with every packet does not need an event for each move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wakeup {
     at: Option<Instant>,

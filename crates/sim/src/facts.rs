@@ -1,8 +1,8 @@
 //! The outcome of a flow: the results that experiments and tests compare.
 //!
-//! Rule: results that the wire shows are taken from the wire, other results from the stack's
-//! [`Info`]. The docs of each field name the source. Facts can be read at any time; reading them
-//! changes nothing.
+//! Rule: results that the wire shows are taken from the wire. Other results come from the
+//! applications or from the stack's [`Info`]. The docs of each field name the source. Facts can be
+//! read at any time; reading them changes nothing.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, Limit, ReceiveLimit};

@@ -164,8 +164,8 @@ pub(crate) struct FlowEnd {
     pub pace: PaceChecker,
     /// The path does not bound the rate samples of this end.
     pub is_rate_unbounded: bool,
-    /// Time at which the end's stack last made a segment of this flow, or at which such a segment
-    /// last left the device.
+    /// The later of two times: when the end's stack last made a segment of this flow, and when a
+    /// segment of this flow last left the device.
     pub spoke: Option<Instant>,
     /// Oldest unacknowledged sequence number when the connection was last inspected.
     pub snd_una: Option<u32>,
@@ -212,7 +212,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     /// Returns true if the flow is over. Either nothing more can happen at both ends, or one end
-    /// was cut short, and the other end may never learn of that.
+    /// was cut short. If one end was cut short, the other end may never notice.
     pub fn is_done(&self) -> bool {
         self.ends.iter().all(|end| end.stage.is_settled())
             || self.ends.iter().any(|end| end.stage.is_cut_short())

@@ -10,7 +10,7 @@ use fullpipe_wire::{TcpFlags, TcpOptions};
 
 use crate::segment::Segment;
 
-/// Bytes of the timestamps option as it is sent, padding included.
+/// Bytes of the timestamps option in a segment, padding included.
 const TIMESTAMPS_LEN: u32 = 12;
 /// Segment size for a peer without an MSS option. RFC 9293 §3.7.1.
 const DEFAULT_MSS: u16 = 536;
@@ -41,8 +41,8 @@ pub struct Meter {
     /// Longest time between two segments with payload.
     pub longest_data_gap: Duration,
     last_news: Option<Instant>,
-    /// Longest time between two segments with more than one byte of payload. One byte is a
-    /// zero-window probe.
+    /// Longest time between two segments with more than one byte of payload. A segment with one
+    /// byte may be a zero-window probe.
     pub longest_pause: Duration,
     /// Resets.
     pub resets: u64,
@@ -108,7 +108,7 @@ impl Meter {
     }
 
     /// Returns the number of segments with at least `full_size` bytes, and the number with any
-    /// payload. Neither counts the segments at the end of the stream.
+    /// payload. Both numbers exclude the segments at the end of the stream.
     pub fn full_sized(&self, full_size: u32) -> (u64, u64) {
         let count = |sizes: &mut dyn Iterator<Item = (u32, u64)>| {
             sizes.fold((0, 0), |(full, all), (size, number)| {

@@ -65,7 +65,7 @@ pub struct Packet<'a> {
     pub frame: &'a [u8],
     /// Source and destination address, if the frame carries IP.
     pub ip: Option<(IpAddr, IpAddr)>,
-    /// The TCP segment, if the frame carries an unfragmented one.
+    /// The TCP segment, if the frame carries an unfragmented segment.
     pub tcp: Option<TcpPacket>,
 }
 

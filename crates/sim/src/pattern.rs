@@ -87,7 +87,7 @@ impl Pattern {
         None
     }
 
-    /// The products of the words from `offset` on; a word begins there.
+    /// The products of the words from `offset` on, where a word begins.
     fn products(self, offset: u64) -> [u64; LANES] {
         std::array::from_fn(|lane| self.product(offset / WORD + lane as u64))
     }

@@ -1,8 +1,8 @@
 //! Writes frames to a pcapng file for Wireshark and tshark.
 //!
-//! Rule: a capture changes nothing in the world, and times are exact, in nanoseconds. The file has
-//! one section, an interface description for each tap (a captured host or link), and an enhanced
-//! packet for each frame.
+//! Rule: a capture changes nothing in the simulated network, and times are exact, in nanoseconds.
+//! The file has one section, an interface description for each tap (a captured host or link), and
+//! an enhanced packet for each frame.
 
 use std::io::{self, Write};
 

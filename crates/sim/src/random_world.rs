@@ -2,10 +2,10 @@
 //! applications, faults.
 //!
 //! Rule: every property is drawn from a generator that is forked by the property's name
-//! ([`Rng::fork_named`]), and every knob from one that is forked by the knob's name. A
-//! new property or knob therefore changes no other draw: the world of a seed differs only
-//! in the new property. A changed range or a changed way of drawing does change worlds; a
-//! world that must last is kept as a file (`world_plan.rs`), not as a seed.
+//! ([`Rng::fork_named`]), and every knob from a generator that is forked by the knob's name. A new
+//! property or knob therefore changes no other draw: the world of a seed differs only in the new
+//! property. A changed range or a changed way of drawing does change worlds; a world that must
+//! last is kept as a file (`world_plan.rs`), not as a seed.
 //!
 //! Knobs are drawn from the simulation ranges of the knob table. A drawn value is changed only
 //! if the world would otherwise test nothing (no connection to open, a frame that no link
@@ -28,16 +28,16 @@ use crate::world_plan::{
 
 /// Largest number of flows in a world.
 const MOST_FLOWS: u32 = 64;
-/// Largest number of bytes that all flows of a world move together.
+/// Approximate largest number of bytes that all flows of a world together move in one direction.
 const BYTES_OF_A_WORLD: u64 = 256 << 10;
 /// Largest number of full-sized segments that the bytes of a world fill.
 const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 
-/// Share of worlds without rules, jitter and reordering. Only in these worlds is a
-/// delivery-rate sample at most the path's rate.
+/// Share of worlds that are drawn without rules, jitter and reordering, so that delivery-rate
+/// samples can be checked: they must not exceed the path's rate.
 const IN_ORDER: f64 = 0.25;
 
-/// A drawn keepalive time below this becomes 0, which is off.
+/// A drawn keepalive time below this time is replaced by 0, which switches keepalive off.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
 
 impl WorldPlan {
@@ -149,7 +149,7 @@ fn draw_host(rng: &Rng, hosts: u32) -> HostPlan {
     }
 }
 
-/// A device without offloads in half of the draws; otherwise one with some.
+/// A device without offloads in half of the draws; otherwise a device with random offloads.
 fn draw_device(rng: &Rng) -> DeviceModel {
     let of = |name| rng.fork_named(name);
     let plain = DeviceModel::plain(of("queue").between(1, 64) as usize);
@@ -311,7 +311,7 @@ fn draw_ends(mut rng: Rng, hosts: usize) -> (usize, usize) {
     (client, server)
 }
 
-/// Two matching applications that together move about `bytes`.
+/// Two matching applications, each of which writes at most about `bytes`.
 fn draw_apps(rng: &Rng, bytes: u64) -> AppsPlan {
     let of = |name| rng.fork_named(name);
     if of("are_requests").chance(0.25) {

@@ -2,7 +2,7 @@
 //!
 //! Rule: a rule sees every packet of every host, in the order in which they leave, before any link
 //! changes them. The first rule that chooses a packet decides the action. Later rules also see the
-//! packet, so that they count it.
+//! packet, because they may count packets.
 
 use fullpipe_pool::Duration;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! The fixed fields of a TCP segment on the wire, for counts.
 //!
-//! Rule: a segment is read exactly if [`Packet::parse`](crate::packet::Packet::parse) finds one,
-//! and its fields are the same. Options are not read, because most counts need none.
+//! Rule: a segment is read exactly if [`Packet::parse`](crate::packet::Packet::parse) finds a
+//! segment, and with the same fields. Options are not read, because most counts do not need
+//! them.
 
 use std::net::SocketAddr;
 
@@ -10,7 +11,7 @@ use fullpipe_wire::{EthernetHeader, Ipv4Header, TcpFlags, TcpHeader};
 #[cfg(test)]
 mod tests;
 
-/// The addresses and ports of a segment: those of the sender, then those of the receiver.
+/// The addresses and ports of a segment: first the sender's, then the receiver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tuple {
     addresses: u64,
@@ -18,7 +19,7 @@ pub(crate) struct Tuple {
 }
 
 impl Tuple {
-    /// The tuple of segments from `src` to `dst`; `None` unless both are IPv4.
+    /// The tuple of segments from `src` to `dst`; `None` if one of the addresses is not IPv4.
     pub fn of(src: SocketAddr, dst: SocketAddr) -> Option<Self> {
         let (SocketAddr::V4(src), SocketAddr::V4(dst)) = (src, dst) else {
             return None;
@@ -56,7 +57,8 @@ const TCP: u8 = 6;
 const FRAGMENT: u16 = 0x3fff;
 
 impl Segment {
-    /// Reads the segment in `frame`; `None` unless the frame carries an unfragmented segment.
+    /// Reads the segment in `frame`; `None` if the frame carries no segment, or a fragment of
+    /// one.
     pub fn read(frame: &[u8]) -> Option<Self> {
         let (ethernet, packet) = frame.split_first_chunk::<{ EthernetHeader::LEN }>()?;
         let ip = packet.first_chunk::<{ Ipv4Header::LEN }>()?;

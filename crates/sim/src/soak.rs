@@ -1,9 +1,9 @@
 //! Runs a planned world (a simulated network with its traffic) to its end.
 //!
 //! Rule: a world is checked for safety first, and then for liveness. While impairments last, no
-//! rule may be violated, however slow the world is. After that every flow must end: either both
-//! applications read to the end, or the flow was cut short for a reason. Finally every block must
-//! be back in its pool.
+//! rule may be violated, however slow the world is. After the impairments, every flow must end:
+//! either both applications read to the end, or the flow was cut short for a reason. Finally every
+//! block must be back in its pool.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -49,7 +49,7 @@ pub struct WorldSummary {
 const PATIENCE: Duration = Duration::from_secs(20 * 120);
 /// Virtual time by which every flow must be over.
 const LIVENESS: Deadline = Deadline::secs(24 * 3_600);
-/// Time after which every connection without an application is gone.
+/// Time by which the stacks must have freed every connection without an application.
 const AFTERLIFE: Duration = Duration::from_secs(3_600);
 
 /// Runs the planned world to its end, with every checker.

@@ -2,8 +2,8 @@
 //! and verifies the bytes that are read: all of them, or a sample of each read.
 //!
 //! Rule: each read is compared at once with the other end's writes. A byte that was
-//! never written, a byte that differs, or an early end of stream is a violation;
-//! the world reports it after the application's run.
+//! never written, a byte that differs, or an early end of stream is a violation; the world (the
+//! simulated network) reports it after the application's run.
 
 use fullpipe::{ConnectionId, Stack, TcpError};
 use fullpipe_pool::Instant;
@@ -25,7 +25,8 @@ pub(crate) struct Scratch {
 
 /// Largest number of bytes verified at once.
 const READ_SIZE: usize = 16 << 10;
-/// Number of bytes of each read that are verified if a sample suffices.
+/// Number of bytes at the end of a read that are verified if a sample suffices. Reads in place are
+/// verified completely.
 const SAMPLE: usize = 32;
 
 /// An end's connection while its application runs.
@@ -44,7 +45,7 @@ pub(crate) struct EndSocket<'a> {
     pub finding: Option<Violation>,
     /// Bytes read in this run.
     pub progress: u64,
-    /// Every byte is verified, not only the last bytes of each read.
+    /// Every byte is verified, not only the last bytes of each read that copies.
     pub verifies_all: bool,
 }
 

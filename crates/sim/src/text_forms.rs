@@ -1,8 +1,8 @@
 //! Text forms of values in world files (descriptions of simulated networks): durations, seeds and
 //! knobs.
 //!
-//! Rule: each form is the one that settings use (`20ms`, `pool.blocks = 36`), and
-//! reading a form gives back the value that was written.
+//! Rule: values are written as in settings (`20ms`, `pool.blocks = 36`), and reading a text gives
+//! back the value that was written.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -33,7 +33,8 @@ pub struct WorldPlan {
     /// numbers, payload.
     #[serde(with = "crate::text_forms::seed")]
     pub seed: u64,
-    /// Time for which impairments last. They then stop, and every transfer must end.
+    /// Time for which impairments last. After this time impairments stop, and every transfer
+    /// must end.
     #[serde(with = "crate::text_forms::duration")]
     pub impaired_for: Duration,
     /// A link that is unplugged for a while, inside `impaired_for`.
@@ -80,7 +81,8 @@ pub struct RulePlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPlan {
-    /// From the link's first end, where its first host is, to its second end.
+    /// From the link's first end to its second end. The first host of the link is at the first
+    /// end.
     pub forward: LinkModel,
     /// From the second end to the first; `None` if it equals `forward`.
     pub back: Option<LinkModel>,
@@ -141,7 +143,7 @@ pub struct TransferPlan {
     pub write: Option<WritePlan>,
     /// The pace at which the application reads.
     pub read: ReadPlan,
-    /// The ending of the stream.
+    /// The way in which the transfer ends.
     pub ending: Ending,
 }
 

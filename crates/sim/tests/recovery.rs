@@ -112,8 +112,8 @@ fn a_bulk_transfer_that_repairs_losses_never_waits_for_nagle() {
     }
 }
 
-/// The small receive window is full during the whole outage. The time is not charged to the window,
-/// because a larger window would change nothing.
+/// The small receive window is full during the whole outage. The outage is still charged to
+/// recovery and not to the window, because a larger window would change nothing.
 #[test]
 fn an_outage_in_the_first_flight_is_charged_to_recovery_and_not_to_the_window() {
     for sack in [true, false] {
@@ -217,7 +217,7 @@ fn a_retransmission_lost_at_the_end_costs_a_probe_and_no_timeout() {
 /// The impairment of a sender's payload.
 #[derive(Clone, Copy, Debug)]
 enum Impairment {
-    /// The payload of half a second arrives late, in order and all at once.
+    /// The payload of half a second is delayed, and then arrives in order and all at once.
     Delayed,
     /// The payload of half a second never arrives.
     Lost,
@@ -259,7 +259,8 @@ fn impaired(config: Config, impairment: Impairment) -> (Info, Info, TcpCounters)
 }
 
 /// Calls `check` for each combination of three choices: the congestion control; timestamps and
-/// SACK, SACK alone, or neither; and a peer that acknowledges every segment or every second one.
+/// SACK, SACK alone, or neither; and a peer that acknowledges every segment or every second
+/// segment.
 fn for_each_case(mut check: impl FnMut(Config, &str)) {
     for congestion in ALGORITHMS {
         for (timestamps, sack) in [(true, true), (false, true), (false, false)] {
@@ -283,7 +284,8 @@ fn for_each_case(mut check: impl FnMut(Config, &str)) {
 #[test]
 fn a_path_that_holds_everything_back_costs_one_segment_and_no_window() {
     for_each_case(|config, case| {
-        // Do not compare BBR's threshold: BBR has none, and reports its window instead.
+        // Do not compare BBR's slow-start threshold: BBR has no threshold and reports its window
+        // instead.
         let has_threshold = config.tcp.congestion != CongestionAlgorithm::Bbr;
         let (before, after, counters) = impaired(config, Impairment::Delayed);
         assert_eq!((counters.timeouts, counters.undos), (1, 1), "{case}");
@@ -306,9 +308,9 @@ fn a_timeout_of_what_was_lost_is_not_undone() {
     });
 }
 
-/// With a round trip of a quarter of a second, the timeout is hardly longer than the round trip. A
-/// loss is noticed one round trip after the lost segment, and the ACK of its retransmission
-/// arrives one round trip later. The timer must not expire in between.
+/// With a round trip of a quarter of a second, the timeout is only a little longer than the round
+/// trip. A loss is noticed one round trip after the lost segment, and the ACK of its
+/// retransmission arrives one round trip later. The timer must not expire in between.
 #[test]
 fn on_a_long_path_a_loss_is_repaired_without_a_timeout() {
     let long = LinkModel {

@@ -1,8 +1,8 @@
 //! Connections of one host that share its packet memory: buffers that shrink, and
 //! the blocks that an idle connection keeps.
 //!
-//! Rule: assertions are about the connections' own accounts, in bytes and blocks.
-//! Delivery is checked in every world.
+//! Rule: assertions are about the connections' own accounts, in bytes and blocks. Delivery is
+//! checked in every simulated network.
 
 use fullpipe::Config;
 use fullpipe_pool::{Duration, Pressure};
@@ -140,7 +140,7 @@ fn a_transfer_that_begins_beside_busy_ones_gets_a_window_like_theirs() {
         around_a_switch(&mut world, config.clone(), [(); 2].map(|()| config.clone()));
     let busy = [(); 4].map(|()| world.send(first, server, 1_024 * MIB));
     // After this second, the busy connections have a quarter of the memory, and new connections
-    // begin with a cell.
+    // begin with a cell (a part of a block).
     world.run_for(Duration::from_secs(1));
     assert!(world.stack(server).pool().is_short());
     let late = world.send(second, server, 1_024 * MIB);

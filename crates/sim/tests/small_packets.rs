@@ -1,8 +1,9 @@
-//! Transfers over paths whose MTU is between 68 bytes, the smallest of RFC 791, and 120:
-//! with timestamps, SACK, window scaling, ECN and losses.
+//! Transfers over paths with an MTU of 68 bytes (the smallest of RFC 791) to 120 bytes, with
+//! timestamps, SACK, window scaling, ECN and losses.
 //!
 //! Rule: the path drops every packet that is longer than its MTU and may not be fragmented. A
-//! transfer can therefore end only if it needs no such packet. Each transfer ends.
+//! transfer can therefore end only if each of its packets fits the MTU or may be fragmented. Each
+//! transfer ends.
 
 use std::sync::{
     Arc,
@@ -114,8 +115,8 @@ fn a_small_mtu_carries_transfers_without_some_option_and_after_cookies() {
 }
 
 /// With `ip.path_mtu_min` = 68, segments become as small as the MTU that a router reports. With the
-/// default of 552, segments may be longer than that MTU, and routers may fragment them. The same
-/// applies to ACKs that SACK blocks make too long.
+/// default of 552, segments may be longer than that MTU, and routers may fragment them. ACKs that
+/// SACK blocks make longer than the MTU are treated in the same way.
 #[test]
 fn every_small_mtu_of_a_hop_is_found_and_carries_transfers_with_losses() {
     for mtu in 68..=120 {

@@ -2,7 +2,7 @@
 //! answers with a stream.
 //!
 //! Rule: the server begins to write when it has read the whole request and its think time is over.
-//! The plans decide everything else about reading and writing, as in any transfer.
+//! The plans of the two [`Transfer`]s decide everything else about reading and writing.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -18,8 +18,8 @@ pub struct QueryClient {
 }
 
 impl QueryClient {
-    /// Sends a request of `request` bytes and reads the answer as `sink` does. `sink`
-    /// writes nothing.
+    /// Sends a request of `request` bytes and reads the answer with `sink`, which must write
+    /// nothing.
     pub fn new(request: u64, sink: Transfer) -> Self {
         Self {
             unasked: request,

@@ -1,7 +1,7 @@
 //! Reads a stream: eagerly, at a rate, or with stalls.
 //!
-//! Rule: the clock limits a slow reader. However often the reader runs, it reads no more than its
-//! plan allows.
+//! Rule: a plan limits a reader by time, not by its number of runs. However often a slow reader
+//! runs, it reads no more than its plan allows.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ impl Reader {
                 ReadOutcome::Bytes(count) => {
                     allowed -= count;
                     self.read += count;
-                    // Pause after every read, even if it had fewer bytes than allowed.
+                    // Pause after every read, even if the read had fewer bytes than allowed.
                     if let ReadPlan::Rate { every, .. } = self.plan {
                         self.not_before = now + every;
                     }

@@ -9,7 +9,7 @@ use super::reader::{ReadPlan, Reader};
 use super::writer::{WritePlan, Writer};
 use serde::{Deserialize, Serialize};
 
-/// The end of a transfer.
+/// The way in which a transfer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ending {

@@ -144,8 +144,8 @@ impl Writer {
                 }
                 return (true, NextRun::OnEvent);
             }
-            // Run again at the end of the plan's time, even during a write: the current write is
-            // then cut short.
+            // Run again at the end of the plan's time, even if a write is incomplete: the rest of
+            // that write is then dropped.
             let deadline = match self.plan.amount {
                 Amount::Bytes(_) => NextRun::OnEvent,
                 Amount::For(length) => NextRun::At(started + length),

@@ -14,23 +14,24 @@ pub mod windows;
 /// progress are always checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checks {
-    /// Checks every frame, every byte of a stream, and the memory and tables of hosts as often as they change.
+    /// Checks every frame, every byte of a stream, and the memory and tables of hosts as often as
+    /// they change.
     #[default]
     Whole,
-    /// Checks the first [`SAMPLE`] frames and the bytes read until then, afterwards the last bytes
-    /// of each read. Checks the memory and tables of hosts rarely. Stacks verify checksums only if
-    /// a link may damage frames.
+    /// Checks the first [`SAMPLE`] frames and all bytes that are read until then. Later, checks
+    /// only the last bytes of each read. Checks the memory and tables of hosts rarely. Stacks
+    /// verify checksums only if a link may damage frames.
     Sampled,
     /// Checks the last bytes of each read, but neither frames nor the memory and tables of hosts.
     /// Stacks verify checksums only if a link may damage frames.
     Streams,
 }
 
-/// Number of frames that are checked if not all are.
+/// Number of frames that [`Checks::Sampled`] checks.
 pub const SAMPLE: u64 = 1_000;
 
 impl Checks {
-    /// Returns true if a frame is checked before which `frames` frames have left hosts.
+    /// Returns true if the next frame is checked, after `frames` frames have left hosts.
     pub const fn cover_frame(self, frames: u64) -> bool {
         match self {
             Self::Whole => true,
@@ -50,8 +51,8 @@ impl Checks {
     }
 }
 
-/// The checkers that had something to judge. Only checkers that need several frames are listed; the
-/// other checkers judge every frame of every world.
+/// The checkers that had something to judge. Only checkers that may find nothing to judge in a
+/// world are listed; the other checkers judge something in every world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCoverage {
     /// [`repeats`]: payload was sent after an ACK that shows the host which payload arrived.

@@ -1,9 +1,10 @@
 //! Checks that segments keep to the pacing rate.
 //!
-//! Rule: in any period, a sender may send the bytes that the pacing rate allows and one quantum (the
-//! bytes of a millisecond at the rate, and at least two segments). It may send ten more segments each time it starts with
-//! nothing in flight, and one more for each tail loss probe, because the probe leaves when its timer
-//! ends (RFC 8985 §7.3). If the rate changed since the last payload, the higher rate counts.
+//! Rule: in any period, a sender may send the bytes that the pacing rate allows and one quantum
+//! (the bytes of a millisecond at the rate, and at least two segments). The sender may send ten
+//! more segments each time it starts with nothing in flight, and one more for each tail loss probe,
+//! because the probe leaves when its timer ends (RFC 8985 §7.3). If the rate changed since the last
+//! payload, the higher rate counts.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -44,7 +45,7 @@ pub struct PaceChecker {
     free: u32,
     /// Bytes of payload that this checker has seen on the wire.
     seen: u64,
-    /// Tail loss probes of the host, up to now.
+    /// Total of tail loss probes that the host has sent.
     probes: u64,
 }
 
@@ -72,7 +73,7 @@ impl PaceChecker {
         } = pacing;
         let bytes: u32 = payloads.iter().sum();
         // A segment that waits for ARP counts as sent before this checker sees it. Perhaps nothing
-        // was in flight when it was sent.
+        // was in flight when the segment was sent, so allow a burst.
         let is_unseen = sent != self.seen + u64::from(bytes);
         self.seen = sent;
         let passed = now.since(self.at);
@@ -96,8 +97,8 @@ impl PaceChecker {
         if is_unseen || in_flight <= bytes + 1 {
             self.free = BURST_SEGMENTS * mss;
         }
-        // The count includes other connections' probes. Allowing an unpaced segment for such a
-        // probe hardly weakens the check.
+        // The count includes probes of other connections. A probe of another connection also allows
+        // this connection one unpaced segment. The check is only a little weaker for that.
         if std::mem::replace(&mut self.probes, probes) != probes {
             self.free += mss;
         }

@@ -3,8 +3,8 @@
 //! Rule: a sample's payload is at most the path's rate times the sum of two times, plus one frame.
 //! The two times are the sample's interval and its queueing time, which is its round-trip time
 //! minus the round-trip time of the empty path. All payload of the sample crossed the slowest link
-//! within this sum. The interval alone is not enough: if a queue runs empty or ACKs are compressed,
-//! the payload can exceed the rate times the interval.
+//! within the sum of these times. The interval alone is not enough: if a queue runs empty or ACKs
+//! are compressed, the payload can exceed the rate times the interval.
 //! draft-cheng-iccrg-delivery-rate-estimation §4.1.
 
 use fullpipe_tcp::congestion::FastestSample;

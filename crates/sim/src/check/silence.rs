@@ -2,8 +2,8 @@
 //! allow.
 //!
 //! Rule: while payload waits, either a timer runs, or the application or the device must act. A
-//! sender that only its timers can wake makes a segment within the longest timeout. That segment
-//! may then wait in the device behind segments of other connections.
+//! sender that only its timers can wake hands a segment to the device within the longest timeout.
+//! This segment may then wait in the device behind segments of other connections.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Info, TcpConfig};
@@ -15,16 +15,16 @@ use super::Violation;
 pub struct ConnectionView {
     /// The time.
     pub now: Instant,
-    /// Time from which the connection's longest timer may run. It is the time of the latest of
-    /// these events: the stack made a segment, the device sent one, the application wrote, or an
-    /// ACK of new payload arrived, which restarts the retransmission timer. RFC 6298 §5.3.
+    /// Time from which the connection's longest timer may run. This is the time of the latest of
+    /// four events: the stack made a segment, the device sent a segment, the application wrote,
+    /// or an ACK of new payload arrived, which restarts the retransmission timer. RFC 6298 §5.3.
     pub waits_since: Instant,
     /// Time at which the stack wants to be woken.
     pub timer: Option<Instant>,
     /// The host's processor is working, and may send next.
     pub is_busy: bool,
-    /// The connection waits for the link, because the host's device is full or has not completed
-    /// frames that the connection waits for.
+    /// The host's device must act next: it is full, or the stack waits until the device has sent
+    /// frames.
     pub device_moves: bool,
 }
 

@@ -31,8 +31,8 @@ struct EndState {
     /// or the other end sent a reset.
     may_be_over: bool,
     /// This end answered one SYN twice with different sequence numbers, as a listener with SYN
-    /// cookies may. These are the number and the scale of the first answer; later segments show
-    /// which answer the peer accepted.
+    /// cookies may. This field has the sequence number and the window scale of the first answer.
+    /// Later segments show which answer the peer accepted.
     other: Option<(u32, Option<u8>)>,
 }
 
@@ -50,8 +50,8 @@ const fn after(a: u32, b: u32) -> bool {
 
 impl WindowChecker {
     /// Notes that the host at `end` sends SYN cookies. After a connection is over, a late duplicate
-    /// of the ACK that opened the connection may then open another one with the same sequence
-    /// numbers.
+    /// of the ACK that opened the connection may then open another connection with the same
+    /// sequence numbers.
     pub fn may_forget(&mut self, end: usize) {
         self.forgets[end] = true;
     }
@@ -62,8 +62,8 @@ impl WindowChecker {
     /// Fails if a rule is violated; the error states the rule.
     pub fn segment(&mut self, end: usize, packet: &TcpPacket) -> Result<(), Violation> {
         if packet.has(TcpFlags::RST) {
-            // The connection is over. Forget its window, because with SYN cookies a segment still
-            // in flight may open another connection.
+            // The connection is over. Forget its window, because a segment still in flight may
+            // carry a SYN cookie and open another connection.
             (self.ends[end].edge, self.ends[end].syn_window) = (None, None);
             self.ends[1 - end].may_be_over = true;
             return Ok(());

@@ -1,9 +1,10 @@
 //! Cuts one frame of a stack into segments for the wire, as a network card with
 //! segmentation offload (TSO) does.
 //!
-//! Rule: each segment equals one that the stack would have made. It has its own sequence number,
-//! identification, length and checksums; FIN and PSH are only on the last segment, CWR is only on
-//! the first (RFC 3168 §6.1.2). All other fields are repeated. The stack chooses the segment size.
+//! Rule: each segment equals one that the stack would have made. Each segment has its own sequence
+//! number, identification, length and checksums; FIN and PSH are only on the last segment, CWR is
+//! only on the first (RFC 3168 §6.1.2). All other fields are repeated. The stack chooses the
+//! segment size.
 
 use std::net::Ipv4Addr;
 

@@ -1,6 +1,6 @@
 //! CoDel, the controlled delay queue discipline. RFC 8289.
 //!
-//! Rule: a frame's waiting time is checked when it leaves the queue. Once every frame of an
+//! Rule: a frame's waiting time is checked when the frame leaves the queue. Once every frame of an
 //! interval has waited longer than the target, frames are dropped (or marked), at intervals that
 //! shrink with the square root of the number of drops. `queue.rs` limits the queue's length. Names
 //! are as in §5 of the RFC.
@@ -47,7 +47,8 @@ pub(super) struct CodelState {
     /// Time at which the delay will have been above the target for an interval, if it stays above.
     first_above_time: Option<Instant>,
     drop_next: Instant,
-    /// Frames dropped or marked in the dropping state, counted from the value of `first_count` on.
+    /// Number that sets the interval to the next drop: `first_count` at the start of the dropping
+    /// state, plus 1 for each later drop or mark.
     count: u32,
     /// Value of `count` when the dropping state was last entered.
     lastcount: u32,
@@ -133,7 +134,8 @@ impl CodelState {
     }
 }
 
-/// Marks the frame if the settings allow marking and its sender uses ECN. Counts it in `marked`.
+/// Marks the frame if the settings allow marking and its sender uses ECN. Counts a marked frame in
+/// `marked`.
 fn marks(model: Codel, first: &mut Option<QueuedFrame>, marked: &mut u64) -> bool {
     let is_marked = model.ecn && first.as_mut().is_some_and(|first| mark(&mut first.frame));
     *marked += u64::from(is_marked);

@@ -1,10 +1,10 @@
 //! Corruption: flipped bits that the frame check sequence did not catch.
 //!
 //! Rule: every corruption can be detected, so a receiver that delivers a corrupted byte
-//! is always wrong. All flipped bits are in one byte of an IP packet, where the Internet
-//! checksum detects them; frames without such a checksum (ARP) are not changed. The
-//! byte's value only increases, by less than 255, so the corruptions of two links on a
-//! path cannot cancel each other.
+//! is always wrong. All flipped bits are in one byte of an IPv4 packet, where the
+//! Internet checksum detects them. Other frames (ARP) have no checksum and are not
+//! changed. The byte's value only increases, by less than 255, so the corruptions of two
+//! links on a path cannot cancel each other.
 
 use fullpipe_pool::Rng;
 
@@ -17,7 +17,8 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 pub(super) struct Corruption(pub Rng);
 
 impl Corruption {
-    /// Flips bits in `frame` with this probability; returns true if it did.
+    /// Flips bits in `frame` with this probability, if the frame carries IPv4. Returns
+    /// true if a bit was flipped.
     pub fn strike(&mut self, frame: &mut [u8], probability: f64) -> bool {
         if probability <= 0.0 || !self.0.chance(probability) {
             return false;

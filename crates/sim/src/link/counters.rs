@@ -1,7 +1,7 @@
 //! Counts of the frames of one direction of a link.
 //!
-//! Rule: counters are always on, and nothing is stored for each frame. The engine counts;
-//! shares and means are computed by their readers.
+//! Rule: counters are always on, and nothing is stored for each frame. The engine counts; the
+//! readers of the counters compute shares and means.
 
 use fullpipe_pool::Duration;
 
@@ -15,13 +15,13 @@ use super::frame_loss::LostFrames;
 pub struct LinkCounters {
     /// Frames given to the link.
     pub offered: u64,
-    /// Bytes of these frames, link headers included, as in all counts of bytes.
+    /// Bytes of the frames in `offered`, link headers included, as in all counts of bytes.
     pub offered_bytes: u64,
     /// Frames put on the wire, including frames that were lost on the wire.
     pub carried: u64,
     /// Bytes of the frames put on the wire.
     pub carried_bytes: u64,
-    /// Frames that arrived, duplicates counted.
+    /// Frames that arrived, duplicates included.
     pub delivered: u64,
     /// Bytes of the frames that arrived.
     pub delivered_bytes: u64,

@@ -1,9 +1,9 @@
 //! Carries frames across a link.
 //!
-//! Rule: everything is ordered by time. Frames are offered, and the wire takes them from the
-//! queues as it becomes free. Arrivals are returned in the order of time; frames that arrive at
-//! the same time are in the order in which they were sent. Each impairment is in the file that has
-//! its name.
+//! Rule: everything is ordered by time. Frames are offered, and the wire takes a frame from the
+//! queues whenever the wire is free. Arrivals are returned in the order of time; frames that arrive
+//! at the same time are in the order in which they were sent. Each impairment is in the file that
+//! has its name.
 //!
 //! Calling order: [`LinkEngine::offer`] for each frame; [`LinkEngine::take`] until it
 //! returns `None`, at the time of [`LinkEngine::next_event`] or at any other time.
@@ -150,7 +150,8 @@ impl DirectionState {
         first
     }
 
-    /// Returns the reason for which a frame that is put on the wire at `start` is lost.
+    /// Returns the reason for which a frame that is put on the wire at `start` is lost; `None` if
+    /// it is not lost.
     fn loses_frame(&mut self, start: Instant) -> Option<FrameLoss> {
         if self.link.outage.is_some_and(|outage| outage.strikes(start)) {
             return Some(FrameLoss::Outage);
@@ -223,8 +224,8 @@ impl LinkEngine {
         self.transmissions.get_or_insert_default();
     }
 
-    /// Returns the transmissions recorded since the last call; none unless
-    /// [`record_transmissions`](Self::record_transmissions) was called.
+    /// Returns the transmissions recorded since the last call. Recording starts with
+    /// [`record_transmissions`](Self::record_transmissions).
     pub fn take_transmissions(&mut self) -> Vec<Transmission> {
         self.transmissions
             .as_mut()

@@ -1,7 +1,7 @@
 //! A hop in the middle of the path with a smaller MTU than both ends.
 //!
-//! Rule: a packet that is too long and has DF set is dropped, with the message of
-//! RFC 1191 §4 or silently (a black hole). A packet without DF passes unfragmented, because
+//! Rule: the hop drops a packet that is too long and has DF set. It then sends the message of
+//! RFC 1191 §4 or, as a black hole, nothing. A packet without DF passes unfragmented, because
 //! the receiver would reassemble the fragments anyway.
 
 use fullpipe_wire::{

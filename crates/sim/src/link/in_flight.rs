@@ -55,7 +55,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Adds a frame, whose sequence number is higher than those of all frames before.
+    /// Adds a frame. Its sequence number must be higher than the numbers of all earlier frames.
     pub fn add(&mut self, frame: FlyingFrame) {
         let line = &mut self.in_order[frame.direction.index()];
         match line.back().is_none_or(|last| last.at <= frame.at) {

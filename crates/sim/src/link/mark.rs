@@ -6,8 +6,8 @@
 use super::frame::ETHERNET_HEADER_LEN;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
-/// The codepoint CE in the second byte of the header. Both its bits are set, so it is also the
-/// mask of the ECN field.
+/// The codepoint CE in the second byte of the header. Both bits of CE are set, so CE is also
+/// the mask of the ECN field.
 const CE: u8 = 0b11;
 const CHECKSUM: usize = 10;
 const IPV4_HEADER_LEN: usize = 20;

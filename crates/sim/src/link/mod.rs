@@ -2,8 +2,8 @@
 //!
 //! Rule: a [`LinkEngine`] reads no clock. `now` is an argument and arrival times
 //! are results, so the same engine runs in virtual time and, between two TAP
-//! devices, in real time. Each impairment is one file of this folder and draws from
-//! its own generator, so that switching one impairment on does not change another one.
+//! devices, in real time. Each impairment is one file of this folder and draws from its own
+//! generator, so that switching an impairment on does not change the draws of the others.
 //!
 //! A link reads only as far as the IP header: corruption changes only IP packets, marking
 //! needs a sender that uses ECN, and a hop drops only packets with DF set. Only ACK thinning

@@ -98,8 +98,8 @@ impl LinkModel {
         }
     }
 
-    /// This link without loss, jitter, reordering, duplication, corruption, ACK thinning, hop
-    /// and outage. Rate, delay and queue stay.
+    /// This link without loss, jitter, reordering, duplication, corruption, truncation, ACK
+    /// thinning, hop and outage. Everything else stays, for example rate, delay and queue.
     #[must_use]
     pub const fn without_impairments(self) -> Self {
         Self {

@@ -1,12 +1,12 @@
 //! A time in which one direction loses every frame, as with an unplugged cable.
 //!
-//! Rule: a frame is lost if it is put on the wire during the outage. Such a frame uses the wire
-//! nevertheless. A frame that is already in flight arrives.
+//! Rule: a frame is lost if it is put on the wire during the outage. A lost frame also uses the
+//! wire. A frame that is already in flight arrives.
 
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-/// Begin and length of the outage, counted from the start of the world.
+/// Begin and length of the outage, counted from the start of the world (the simulated network).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {

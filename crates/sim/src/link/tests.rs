@@ -314,7 +314,7 @@ fn a_token_bucket_lets_a_burst_through_and_then_the_rate() {
 
 #[test]
 fn a_token_bucket_drops_what_would_wait_longer_than_its_latency() {
-    // 500 kbit/s for 50 ms are 3,125 bytes, which may wait in addition to a burst of 15
+    // 500 kbit/s for 50 ms are 3,125 bytes. This number may wait in addition to a burst of 15
     // kB.
     let bucket = TokenBucket::with_latency(500_000, 15_000, 50_000);
     assert_eq!(bucket.limit_bytes, 18_125);

@@ -40,7 +40,7 @@ impl TokenBucket {
     }
 }
 
-/// The state of one direction's bucket. It starts full.
+/// The state of one direction's bucket. A bucket starts full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BucketState {
     /// Billionths of a bit that are missing from a full bucket, at `at`.

@@ -1,7 +1,8 @@
 //! Truncation: frames whose end is cut off. The example of CONTRIBUTING.md.
 //!
-//! Rule: truncation exists only with the feature `recipes`, for a test which checks that an
-//! impairment is explained by its own rows. At least the link header remains.
+//! Rule: truncation exists only with the feature `recipes`. A test checks with it that
+//! verdicts name an impairment for which only rows of tables were added. At least the
+//! link header remains.
 
 use fullpipe_pool::Rng;
 
@@ -12,7 +13,8 @@ use super::frame::ETHERNET_HEADER_LEN;
 pub(super) struct Truncation(pub Rng);
 
 impl Truncation {
-    /// Cuts off the end of `frame` with this probability; returns true if it did.
+    /// Cuts off the end of `frame` with this probability. Returns true if the frame was
+    /// cut.
     pub fn strike(&mut self, frame: &mut Vec<u8>, probability: f64) -> bool {
         let is_struck =
             probability > 0.0 && frame.len() > ETHERNET_HEADER_LEN && self.0.chance(probability);

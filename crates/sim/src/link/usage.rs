@@ -16,6 +16,6 @@ pub struct Transmission {
     pub from: Instant,
     /// Moment at which the link is free again.
     pub until: Instant,
-    /// Frames that still wait after this one in the same direction.
+    /// Number of frames that wait behind this frame in the same direction.
     pub waiting: usize,
 }

@@ -1,4 +1,5 @@
-//! Drawn worlds are legal, reproducible and drawn property by property.
+//! Drawn worlds (simulated networks) are legal and reproducible, and each
+//! property is drawn independently.
 
 use super::*;
 

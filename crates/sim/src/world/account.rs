@@ -1,8 +1,8 @@
 //! Reads, after every step, what limits each datagram flow and how long its queues are.
 //!
-//! Rule: nothing changes between two steps, so the state after a step applies until the next step. A
-//! datagram counts as waiting from its due time until its last frame is in the device's queue. In a
-//! world (simulated network) without datagrams nothing is read.
+//! Rule: nothing changes between two steps, so the state after a step applies until the next step.
+//! A datagram counts as waiting from its due time until its last frame is in the device's queue. In
+//! a world (simulated network) without datagrams nothing is read.
 
 use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};

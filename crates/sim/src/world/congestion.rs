@@ -1,4 +1,4 @@
-//! Congestion control algorithms of hosts: registering one and choosing it.
+//! Registers congestion control algorithms with hosts, and chooses the algorithm of a host.
 //!
 //! Rule: algorithms are registered and chosen before connections open, as on a stack outside the
 //! simulator. An algorithm is built into the stack or comes from the caller.
@@ -13,8 +13,8 @@ impl World {
     /// [`Stack::register_congestion`](fullpipe::Stack::register_congestion) does.
     ///
     /// Calls `make` once for each connection that the stack can have. The algorithm must
-    /// read no clock and draw random numbers only from a generator of fixed seed,
-    /// otherwise the same seed does not give the same world.
+    /// read no clock and draw random numbers only from a generator of fixed seed, otherwise two
+    /// runs with the same seed differ.
     ///
     /// Returns the value by which
     /// [`set_default_congestion`](Self::set_default_congestion) chooses the

@@ -16,12 +16,12 @@ use crate::failure::WorldFailure;
 use crate::flow::Side;
 use crate::ids::HostId;
 
-/// Port of the first receiver of datagrams; each receiver has its own.
+/// Port of the first receiver of datagrams; each receiver has its own port.
 const FIRST_PORT: u16 = 10_000;
 
 impl World {
-    /// Sends datagrams from one host to another, from `delay` on. No
-    /// [`Goal`](crate::Goal) waits for them, so run the world for a time.
+    /// Sends datagrams from one host to another, from `delay` on. No [`Goal`](crate::Goal)
+    /// includes datagrams, so run the world (the simulated network) for a time.
     ///
     /// # Panics
     /// Panics if a stack has no room for another socket, or if `plan.size` is less than 8 bytes,
@@ -124,7 +124,7 @@ impl World {
             Side::Client => datagrams.send_one(stack, now),
             Side::Server => datagrams.read_one(stack, now),
         };
-        // The datagram counts as progress even if no other follows at once.
+        // The datagram counts as progress even if no other datagram follows at once.
         if datagrams.facts != before {
             self.watch.progress(now);
         }

@@ -17,7 +17,7 @@ use crate::ids::LinkId;
 use crate::link::Direction;
 use crate::pcapng::TapId;
 
-/// A host of the world.
+/// A host of the world (the simulated network).
 #[derive(Debug)]
 pub(super) struct Host {
     pub stack: Stack,
@@ -36,12 +36,12 @@ pub(super) struct Host {
     pub ends: FxHashMap<ConnectionId, EndId>,
     listener: Option<ListenerId>,
     /// The later of two times: when the stack last made a frame without a TCP segment, and when
-    /// such a frame last left the device. Unchecked frames are not parsed when they are made, so
-    /// each of them counts.
+    /// such a frame last left the device. A frame that is not checked is not parsed when it is
+    /// made, so it counts as a frame without a TCP segment.
     pub spoke_other: Option<Instant>,
     /// The load of the receive ring and the processor; `None` if the host receives no datagrams.
     pub receiver: Option<ReceiverLoad>,
-    /// Wake-ups by the host's own timers since the last wake-up that had an effect.
+    /// Wake-ups by the stack's timers since the last frame or run of an application.
     pub idle_wakes: u32,
     /// Steps until the host's memory is checked again.
     pub verify_in: u32,

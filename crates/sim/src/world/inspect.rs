@@ -1,8 +1,8 @@
 //! Checks a world (a simulated network) while it runs: memory, limits, silence, progress.
 //!
-//! Rule: the checks take a bounded share of each step. A small pool is checked after
-//! every step of its host, a large one correspondingly less often, and every pool at the
-//! end of a run. Connections are checked once per virtual second and at the end.
+//! Rule: the checks take a bounded share of each step. A small pool is checked after every step of
+//! its host, a larger pool less often. Every pool is checked at the end of a run. Connections are
+//! checked once per virtual second and at the end.
 
 use fullpipe_pool::{Duration, Holder};
 
@@ -13,13 +13,14 @@ use crate::flow::{EndId, Flow, FlowId, Side, Stage};
 use crate::ids::HostId;
 use crate::soak::WorldSummary;
 
-/// Largest number of rounds of work at one instant of virtual time. A host that does more is in an
-/// endless loop.
+/// Largest number of rounds of work at one instant of virtual time. A host with more rounds is in
+/// an endless loop.
 const ROUNDS_AT_ONCE: u32 = 200_000;
-/// Largest number of frames without progress. Two ends that send more answer each other endlessly.
+/// Largest number of frames without progress. If more frames are sent, two ends answer each other
+/// endlessly.
 const FRAMES_WITHOUT_PROGRESS: u64 = 50_000;
-/// Largest number of wake-ups in a row by a host's own timers without any effect. More of them are
-/// a failure.
+/// Largest number of wake-ups by the timers of a host's stack during which no frame passes and no
+/// application's timer fires. More wake-ups are a failure.
 const IDLE_WAKES: u32 = 1_000;
 /// Largest number of flows that a failure describes.
 const SHOWN: usize = 8;
@@ -44,8 +45,8 @@ impl World {
         Ok(())
     }
 
-    /// Counts a wake-up by a host's own timer; a frame or an application's call
-    /// resets the count.
+    /// Counts a wake-up by a timer of a host's stack. A frame or the run of an application resets
+    /// the count.
     pub(super) fn count_wake(&mut self, id: HostId) -> Result<(), WorldFailure> {
         let host = &mut self.hosts[id.0];
         host.idle_wakes += 1;
@@ -176,10 +177,12 @@ impl World {
         Ok(())
     }
 
-    /// Resets idle ends whose connection the peer's stack does not have. Returns true if there was
-    /// such an end. An end cannot detect this in two cases. In the first, the last segment of the
-    /// handshake was lost, and the peer's stack has forgotten the SYN. In the second, the peer's
-    /// stack aborted the connection after its application had closed, and the reset was lost.
+    /// After [`reset_abandoned_ends`](Self::reset_abandoned_ends), resets idle ends whose
+    /// connection the peer's stack no longer has. Returns true if an end was reset. An end cannot
+    /// detect the loss of its peer's connection in two cases. In the first case, the last segment
+    /// of the handshake was lost, and the peer's stack has forgotten the SYN. In the second case,
+    /// the peer's application had closed, the peer's stack then aborted the connection, and the
+    /// reset was lost.
     pub(super) fn reset_unreachable_ends(&mut self) -> Result<bool, WorldFailure> {
         let mut found = false;
         let ends = (0..self.flows.len()).flat_map(|flow| Side::ALL.map(|side| (flow, side)));

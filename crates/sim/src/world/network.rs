@@ -1,4 +1,4 @@
-//! The world: its hosts, links and flows, and the calls that add them.
+//! The world (the simulated network): its hosts, links and flows, and the calls that add them.
 //!
 //! Rule: everything here happens between events; no virtual time passes.
 //!
@@ -125,16 +125,16 @@ pub struct World {
     pub(super) frames: u64,
 }
 
-/// Bytes of a write, unless a plan gives another number.
+/// Bytes of a write if no plan gives another number.
 const WRITE_SIZE: u64 = 16 << 10;
 /// Port of every server.
 pub(super) const SERVER_PORT: u16 = 5_001;
-/// Frames that a device queues for its link, unless its model gives another number.
+/// Frames that a device queues for its link if no model gives another number.
 const DEVICE_QUEUE: usize = 256;
 
 impl World {
-    /// Sets the extent of the checks from now on. Once checks of frames were omitted, they cannot be
-    /// resumed, because these checks need every frame from the beginning.
+    /// Sets the extent of the checks from now on. Once checks of frames were omitted, they cannot
+    /// be resumed, because these checks need every frame from the beginning.
     pub fn set_checks(&mut self, checks: Checks) {
         self.checks = checks;
     }
@@ -384,8 +384,8 @@ impl World {
         &self.hosts[host.0].stack
     }
 
-    /// Passes a host's trace records to `take`, oldest first, and empties the trace.
-    /// Returns the number of records that were overwritten before.
+    /// Passes a host's trace records to `take`, oldest first, and empties the trace. Returns the
+    /// number of records that were overwritten before they could be taken.
     pub fn drain_trace(&mut self, host: HostId, take: impl FnMut(&TraceRecord)) -> u64 {
         self.hosts[host.0].stack.drain_trace(take)
     }

@@ -2,9 +2,10 @@
 //!
 //! Rule: the driver has the highest priority, then the stack's sending, then the applications. With
 //! `applications_first`, the applications have the highest priority. Work is never interrupted.
-//! Between two received frames one frame is sent, if there is one, so that many received frames in a
-//! row do not delay the ACKs. The stack reads a frame only after the processor time of the frame has
-//! passed, and a frame that the stack made goes to the link only after its processor time has passed.
+//! Between two received frames one frame is sent, if there is one, so that many received frames in
+//! a row do not delay the ACKs. The stack reads a frame only after the processor time of the frame
+//! has passed, and a frame that the stack made goes to the link only after its processor time has
+//! passed.
 
 use fullpipe_pool::Duration;
 

@@ -2,7 +2,7 @@
 //!
 //! Rule: a run ends with its goal, with a failure, or at its deadline. If no event is left and the
 //! goal is not reached, the run fails at once. The exception is a world that resets ends whose
-//! peer is gone: the run goes on if there is such an end.
+//! peer is gone: the run goes on if an end was reset.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -65,8 +65,8 @@ impl World {
         self.verify_all()
     }
 
-    /// Runs for `length` as part of a longer run. Omits the check of all memory at the end, which
-    /// costs as much as thousands of events.
+    /// Runs for `length` as part of a longer run. Omits the check of all memory at the end,
+    /// because the check costs as much as thousands of events.
     ///
     /// # Errors
     /// Returns an error if a checker finds a violation.

@@ -82,8 +82,8 @@ impl World {
     pub(super) fn turn(&mut self, id: HostId) -> Result<Turn, WorldFailure> {
         let host = &mut self.hosts[id.0];
         let waiting = host.device.waiting();
-        // Lend the buffers to the device, because frames move from the buffers of one host to
-        // those of another.
+        // Lend the world's buffers to the device, because frames move from host to host and take
+        // their buffers along.
         host.device.exchange_spare(&mut self.spare);
         let turned = turn(&mut host.stack, &mut host.device, self.now);
         host.device.exchange_spare(&mut self.spare);
@@ -110,7 +110,7 @@ impl World {
         Ok(())
     }
 
-    /// Runs the applications for which the stack has events. Returns true if any ran.
+    /// Runs the applications for which the stack has events. Returns true if an application ran.
     fn serve_events(&mut self, id: HostId) -> Result<bool, WorldFailure> {
         let mut served = false;
         while self.serve_event(id)? {
@@ -151,8 +151,8 @@ impl World {
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {
                 if self.hosts[id.0].made_cookies() {
-                    // Reset the connection, which the SYN cookie in a late duplicate of an ACK has
-                    // opened again.
+                    // Reset the connection: a late duplicate of an ACK with a SYN cookie opened it
+                    // again.
                     let reset = self.hosts[id.0].stack.tcp_abort(connection, self.now);
                     reset.map_err(|error| self.refused(id, "tcp_abort", error))?;
                     continue;

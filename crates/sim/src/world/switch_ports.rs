@@ -1,6 +1,7 @@
-//! The ports of a switch, and the hosts that it has learned behind them.
+//! The ports of a switch, and the port that the switch has learned for each
+//! host.
 //!
-//! Rule: a host's port is the one at which its latest frame arrived.
+//! Rule: a host's port is the port at which the host's latest frame arrived.
 
 use crate::ids::{HostId, LinkId};
 use crate::link::Direction;

@@ -1,6 +1,7 @@
 //! Records of the times at which links and processors were in use.
 //!
-//! Rule: recording changes nothing that happens in the world, and is off until `record_usage`.
+//! Rule: recording changes nothing that happens in the world (the simulated network), and is
+//! off until `record_usage` is called.
 
 use fullpipe_pool::Instant;
 

@@ -51,8 +51,9 @@ impl World {
             self.hosts[id.0].spoke_other = Some(self.now);
             return Ok(());
         }
-        // Skip some checks if the stack ever ran out of range records and merged sent ranges: it
-        // then counts more bytes as in flight than ACKs show, which cannot be seen from outside.
+        // Skip some checks if the stack ever ran out of range records and merged sent ranges:
+        // the stack then counts more bytes as in flight than the ACKs show, and the checkers
+        // cannot compute its count.
         let knows_all =
             host.stack.sent_ranges_refused() + host.stack.sent_ranges_each_refused() == 0;
         let frames = host.device.made_since(waiting);
@@ -132,9 +133,10 @@ impl World {
         Ok(())
     }
 
-    /// Returns the path of payload from `end`, if the path has a rate and neither jitter
-    /// nor reordering, and the world has no rule and no changed link. The rates and delays of
-    /// links between two switches are ignored: they can only make the path slower.
+    /// Returns the path of payload from `end`, if the path has a rate and neither jitter nor
+    /// reordering, and the world (the simulated network) has no rule and no changed link. The
+    /// rates and delays of links between two switches are ignored: they can only make the path
+    /// slower.
     fn bare_path(&self, end: EndId) -> Option<rate::PathCapacity> {
         if !self.rules.is_empty() || self.links_changed {
             return None;

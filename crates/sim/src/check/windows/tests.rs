@@ -29,8 +29,8 @@ fn segment(flags: TcpFlags, seq: u32, ack: u32, window: u16, payload_len: u32) -
     }
 }
 
-/// A connection whose client's sequence numbers start at 100 and whose server's start at u32::MAX.
-/// Both ends have windows of 1,000 bytes.
+/// A connection. The client's sequence numbers start at 100, the server's at u32::MAX. Both ends
+/// have windows of 1,000 bytes.
 fn established() -> WindowChecker {
     let mut watch = WindowChecker::default();
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);
@@ -163,8 +163,8 @@ fn only_who_forgets_may_begin_again_after_the_end() {
 }
 
 /// A listener with SYN cookies answers one SYN twice: first without the window scale option, then
-/// with it. The client's acknowledgment number shows which answer it accepted, before the listener
-/// has sent more.
+/// with it. The client's acknowledgment number shows which answer the client accepted, before the
+/// listener has sent more.
 #[test]
 fn a_window_is_read_by_the_answer_that_it_acknowledges() {
     let syn_ack = TcpFlags::SYN.union(TcpFlags::ACK);

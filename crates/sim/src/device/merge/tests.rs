@@ -14,8 +14,8 @@ const MODEL: Merge = Merge {
     verifies: true,
 };
 
-/// A segment that equals its neighbours in all compared fields, unless the test changes
-/// it.
+/// A segment that equals its neighbours in all compared fields. A test may change some
+/// fields.
 struct Segment {
     seq: u32,
     ack: u32,

@@ -1,4 +1,4 @@
-//! Links that thin ACKs, observed through their arrivals.
+//! Tests of ACK thinning by the frames that arrive.
 
 use fullpipe_pool::Rng;
 

@@ -9,8 +9,8 @@ fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Simulates a queue that a frame leaves every millisecond, `sojourn_ms` after it joined, while
-/// other frames always wait. Returns the times of drops.
+/// Simulates a queue that always has waiting frames. In each millisecond, a frame leaves that
+/// joined `sojourn_ms` earlier. Returns the times of drops.
 fn drops(control: &mut CodelState, from: u64, until: u64, sojourn_ms: u64) -> Vec<u64> {
     let mut dropped = Vec::new();
     let mut line = FrameQueue::default();

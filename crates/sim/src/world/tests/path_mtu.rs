@@ -1,5 +1,5 @@
-//! Paths with a smaller MTU than their ends: with ICMP messages, without them, and for a
-//! limited time.
+//! Paths whose MTU is smaller than the MTU of their ends, for ever or for a limited time, with
+//! and without ICMP messages.
 
 use fullpipe_wire::{ChecksumPolicy, EthernetHeader, Ipv4Header};
 
@@ -52,8 +52,8 @@ fn a_black_hole_is_found_and_the_path_is_then_used_to_its_size() {
             "{} of {most}",
             info.mss
         );
-        // The transfer takes three or four timeouts, plus the time of 8 MiB at the rate that is
-        // left for payload besides headers.
+        // The transfer takes three or four timeouts, plus the time for 8 MiB at the rate that
+        // the headers leave for payload.
         let wire = f64::from(most) / f64::from(u32::from(mtu) + 14) * 50_000_000.0;
         let least = 8.0 * MIB as f64 * 8.0 / wire;
         let elapsed = facts.elapsed.as_secs_f64();
