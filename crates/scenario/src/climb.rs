@@ -13,7 +13,7 @@ mod tests;
 
 /// Share of the path's payload rate that counts as full.
 const FULL: f64 = 0.9;
-/// Round trips for which the connection must reach that share.
+/// Round trips for which the connection must reach [`FULL`].
 const ROUND_TRIPS: f64 = 2.0;
 /// Number of checks in a round trip.
 const LOOKS: f64 = 10.0;

@@ -55,7 +55,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the key before the `=` of the line at `offset`; empty unless it is a bare key.
+    /// Returns the key before the `=` of the line at `offset`; empty if the key is not a bare key.
     fn key_near(self, offset: usize) -> &'a str {
         let before = self.text.get(..offset).unwrap_or_default();
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -298,7 +298,7 @@ impl<'a> KeyValue<'a> {
         }
     }
 
-    /// Returns the items of a list. Their paths are numbered from 1.
+    /// Returns the items of a list. The paths of the items are numbered from 1.
     ///
     /// # Errors
     /// Fails if the value has another type.

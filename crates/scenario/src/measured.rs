@@ -148,23 +148,25 @@ macro_rules! quantities {
 }
 
 quantities! {
-    /// Bytes that the receiving applications read, divided by `elapsed_s`, in Mbit/s.
+    /// Bytes that the receiving applications read within `elapsed_s`, divided by `elapsed_s`, in
+    /// Mbit/s.
     goodput_mbps: f64 = "Mbit/s", "{} Mbit/s", Decimal, Median;
-    /// Time from the first call to connect until the last byte was read, or until the end of the
-    /// flow's duration.
+    /// Time from the first call to connect (with `omit`: from the start of the measurement) until
+    /// the last byte was read, or until the end of the flow's duration.
     elapsed_s: f64 = "seconds", "in {} s", Decimal, Median;
-    /// Bytes that the receiving applications read.
+    /// Bytes that the receiving applications read; with `omit`, after the excluded beginning only.
     delivered_bytes: u64 = "bytes", "{} bytes read", Whole, Median;
     /// Segments with payload that the senders put on the wire.
     data_segments: u64 = "segments", "{} data segments", Whole, Median;
-    /// Share of `data_segments` that were full-sized. The last segment of a stream is not counted.
+    /// Share of `data_segments` that were full-sized. Segments at the end of a stream are not
+    /// counted.
     full_sized_share: f64 = "full-sized", "{} of segments full-sized", Percent, Median;
-    /// Largest payload of a segment, in bytes.
+    /// Effective segment size of the first sender: the largest payload of a segment, in bytes.
     segment_bytes: u64 = "bytes/segment", "{} bytes a segment", Whole, Median;
     /// Largest amount of packet memory in use on the host under study.
     peak_pool_bytes: u64 = "peak pool", "`{host}` used at most {} bytes of packet memory", Whole, Median;
-    /// Blocks of that host's pool that were neither used nor reserved at the end (netburner's
-    /// `GetFreeCount`).
+    /// Blocks of the pool of the host under study that were neither used nor reserved at the end
+    /// (netburner's `GetFreeCount`).
     free_blocks: u64 = "free at the end", "{} blocks free on `{host}` at the end", Whole, Median;
     /// Segments that the senders retransmitted.
     retransmitted_segments: u64 = "retransmitted", "{} segments retransmitted", Whole, Median;
@@ -209,8 +211,8 @@ quantities! {
     /// Jain's index of the goodputs of n connections: 1 if all are equal, 1/n if only one
     /// connection carries payload. `None` for one connection.
     jain: Option<f64> = "Jain's index", "Jain's index {}", Decimal, Median;
-    /// Time from the read of the answer's first byte to the read of its last byte. `None` if the
-    /// receiver sends no request.
+    /// Time from the read of the answer's first byte to the read of the answer's last byte. `None`
+    /// if the receiver sends no request.
     transfer_s: Option<f64> = "transfer s", "first to last byte of the answer {} s", Decimal, Median;
     /// Bytes read in each smoothed round-trip time of the first sender.
     round_trip_bytes: u64 = "bytes/round trip", "{} bytes a round trip", Whole, Median;
@@ -232,7 +234,7 @@ quantities! {
     /// Goodput divided by the goodput of the baseline row; `None` without a baseline row.
     goodput_of_baseline: Option<f64> = "of baseline", "{} of the baseline's goodput", Percent, Median;
     /// Goodput divided by the highest goodput that the path and the smaller end's memory allow.
-    /// `None` unless the experiment requests this quantity.
+    /// `None` if the experiment does not request this quantity.
     fraction: Option<f64> = "fraction", "{} of min(rate, memory/RTT)", Decimal, Median;
 }
 
@@ -273,7 +275,7 @@ impl Quantity {
     }
 
     /// Returns the value in the quantity's phrase: `4.98 Mbit/s`, `RTT 31 ms`. A phrase about the
-    /// host under study names it: `subject`.
+    /// host under study contains the host's name, `subject`.
     pub fn phrased(&self, value: &str, subject: &str) -> String {
         self.phrase.replace("{}", value).replace("{host}", subject)
     }

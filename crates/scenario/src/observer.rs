@@ -81,7 +81,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Empties every ring. Returns the number of records in the fullest one.
+    /// Empties every ring. Returns the number of records in the fullest ring.
     fn drain_rings(&mut self, world: &mut World, hosts: &[HostId]) -> u32 {
         let mut most = 0;
         for (place, host) in hosts.iter().enumerate() {

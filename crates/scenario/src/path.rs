@@ -107,9 +107,10 @@ fn frame_s(link: &LinkModel, frame_bits: f64, ack_bits: f64) -> f64 {
     // On a radio, add the time of the medium accesses. Data and ACKs share the air, and one ACK
     // acknowledges two segments. Each pair of segments therefore takes three accesses. The sender
     // always has a segment to send; the receiver contends only while an ACK waits. Each end wins
-    // half of the contentions. On average a pair of segments thus has two accesses with a contention
-    // (one won by the segment, then one by the ACK) and one without. The backoff of a contended access is the
-    // shorter of two random backoffs, on average a third of the longest backoff.
+    // half of the contentions. On average a pair of segments therefore has two accesses with a
+    // contention (the segment wins the first, the ACK wins the second) and one access without a
+    // contention. The backoff of a contended access is the shorter of two random backoffs, on
+    // average a third of the longest backoff.
     let air = link.radio.map_or(0.0, |radio| {
         let backoff_us = radio.backoff_us as f64 * (2.0 / 3.0 + 1.0 / 2.0) / 2.0;
         (radio.access_us as f64 * 1.5 + backoff_us) / 1e6 + bits_s(link, ack_bits) / 2.0

@@ -3,8 +3,8 @@
 //!
 //! Rule: every number is a counter of a link or of a host's stack. Counts begin at the start of the
 //! run. Busy times exclude the beginning of the run that the setting `omit` excludes from the
-//! results. Over several seeds, counts and times are added; of the seeds' longest waits, the
-//! longest is kept.
+//! results. Over several seeds, counts and times are added, and the longest wait of any seed is
+//! kept.
 
 use std::{cmp::Reverse, fmt};
 
@@ -257,7 +257,7 @@ macro_rules! host_losses {
                 }
             }
 
-            /// Words that follow "42 frames lost" and precede the host's name.
+            /// Words between "42 frames were lost" and the host's name.
             pub const fn words(self) -> &'static str {
                 match self {
                     $( Self::$reason => $words, )+
@@ -278,7 +278,7 @@ macro_rules! host_losses {
 host_losses! {
     /// The receive ring was full.
     ReceiveRing = "receive_ring", "in the receive ring of", |world, host| world.ring_drops(host);
-    /// A wrong checksum, or a header that is malformed or shorter than its length field.
+    /// A checksum was wrong, a header was malformed, or a packet was shorter than its header says.
     Corruption = "corruption", "to corruption, as discarded by", |world, host| {
         discarded(world, host, &DAMAGED)
     };
@@ -327,7 +327,7 @@ host_losses! {
     };
 }
 
-/// Discards of packets that were damaged after they had been sent.
+/// Reasons to discard a packet that occur only if the packet was damaged after it had been sent.
 const DAMAGED: [Discard; 11] = [
     Discard::IpTruncated,
     Discard::IpBadVersion,

@@ -1,13 +1,13 @@
 //! Goodput that the response function of a congestion control allows at a loss rate.
 //!
-//! Rule: the function is published, and its arguments are settings of the path. Because no
-//! measured value enters it, it is an independent check of measurements.
+//! Rule: the function is published, and its arguments are settings of the path. No measured value
+//! enters the function, so it is an independent check of measurements.
 //!
 //! NewReno: the sender adds one segment in each round trip, and halves its window at a loss. Its
 //! average window is √(3/2p) segments (RFC 9438 §5.1 with α = 1, β = ½; Mathis et al. 1997). ACKs
 //! are assumed to count bytes (RFC 3465), so that delayed ACKs do not slow the growth. CUBIC: the
-//! average window is the larger of two windows: that of RFC 9438 §5.2 equation 6, and the
-//! Reno-friendly window of §4.3.
+//! average window is the larger of the window of RFC 9438 §5.2, equation 6, and the Reno-friendly
+//! window of §4.3.
 
 use fullpipe_tcp::CongestionAlgorithm;
 

@@ -273,8 +273,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Returns the measurement of the time until the path is full; `None` unless the row has a single
-/// connection over a path with a delay and a rate.
+/// Returns the measurement of the time until the path is full; `None` if the row has several
+/// connections, or a path without a delay or a rate.
 fn climb(setup: &Setup) -> Option<Climb> {
     let (plan, (rate_bps, rtt_s)) = (setup.flow(), setup.bare_path());
     let only = setup.flows.len() == 1 && plan.count == 1 && !plan.is_udp();

@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 /// Time and bytes for each limit of both ends, and the frames of the path. The times add up to the
-/// connections' lifetimes, the bytes to all bytes carried.
+/// connections' lifetimes. The bytes add up to all bytes carried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
     /// Limits of the sender.

@@ -1,8 +1,9 @@
-//! Tests with a corpus of experiment files with one mistake each, and one file with many.
+//! Tests with a corpus of experiment files: each file has one mistake, except one file with
+//! many.
 //!
 //! Rule: the first line of each file is a comment with the complete error message, `line:column:
-//! key: what`, so that a changed message appears in the corpus. With `UPDATE_SNAPSHOTS=1` the test
-//! rewrites the messages.
+//! key: what`. A change of a message therefore changes a file of the corpus. With
+//! `UPDATE_SNAPSHOTS=1` the test rewrites the messages.
 
 use std::{
     env, fs,
@@ -73,7 +74,7 @@ fn a_line_names_file_line_key_and_what_would_be_right() {
         }
         let key = parts.next().unwrap().trim();
         assert!(!key.is_empty(), "{line}");
-        // The key either occurs in the file or is the missing one.
+        // Either the key occurs in the file, or the mistake is that the key is missing.
         let last = key.rsplit('.').next().unwrap();
         let last = last.split('[').next().unwrap();
         let what = parts.next().unwrap_or_default();

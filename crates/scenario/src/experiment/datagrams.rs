@@ -1,4 +1,4 @@
-//! Flows of datagrams: the rate at which they are sent.
+//! The protocol of flows, and the rate at which flows send datagrams.
 //!
 //! Rule: a flow carries either a stream or datagrams. A field that belongs only to the other kind
 //! is refused. `flow` has the table of fields.

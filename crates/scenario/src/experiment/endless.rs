@@ -1,7 +1,8 @@
-//! Refuses setups that no run could finish: without end in virtual time, or too large for memory.
+//! Refuses setups that no run could finish, because the run would never end or need too much
+//! memory.
 //!
-//! Rule: the simulator can run every accepted setup to its end. Therefore some time must pass
-//! between two packets of a flow, and waiting frames must fit into memory.
+//! Rule: the simulator can run every accepted setup to its end. Therefore no flow may send without
+//! end at one moment of virtual time, and waiting frames must fit into memory.
 
 use fullpipe_pool::Duration;
 use fullpipe_sim::{
@@ -113,8 +114,8 @@ fn takes_time(setup: &Setup, plan: &FlowPlan) -> bool {
 }
 
 /// Returns true if the sender's processor or device slows a flow of datagrams that has no rate. The
-/// device slows the flow only if no ARP is needed: while ARP is pending, the stack accepts
-/// datagrams but sends no frame.
+/// cost of an application's run always slows the flow. The device and the cost of sending slow it
+/// only if no ARP is needed: while ARP is pending, the stack accepts datagrams but sends no frame.
 fn is_slowed(setup: &Setup, plan: &FlowPlan) -> bool {
     let HostPlan {
         cpu, acquainted, ..

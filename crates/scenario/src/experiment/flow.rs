@@ -54,8 +54,9 @@ pub struct FlowPlan {
     pub give_up: Duration,
     /// Time after the start at which the flow is measured and ended, complete or not.
     pub at_most: Option<Duration>,
-    /// Length of the flow's beginning that the results exclude. All flows are measured from the
-    /// same time on, the end of the last excluded beginning. No flow may end before that time.
+    /// Length of the flow's beginning that the results exclude. The measurement of all flows
+    /// starts at one time, the latest end of an excluded beginning. No flow may end before the
+    /// measurement starts.
     pub omit: Duration,
     reverse: bool,
     /// Shortest duration of the run after the start, even if the flow ends earlier.

@@ -68,8 +68,8 @@ impl Row {
     }
 
     /// Returns true if one of the row's own settings had an effect in `before` and has none in
-    /// `self.setup`. To recognise aliases, the function makes each setting once more, and compares
-    /// the setup before and after.
+    /// `self.setup`. A setting has an effect if making it once more does not change the setup. This
+    /// test needs no table of aliases.
     fn loses_a_setting(&self, before: &Setup) -> bool {
         let is_in_force = |setup: &Setup, (path, text): &(String, String)| {
             let mut again = setup.clone();
@@ -80,8 +80,8 @@ impl Row {
     }
 }
 
-/// Returns a row's label with the point of a sweep and with the settings that replaced its own
-/// ones: `unlimited buffers [pool.blocks=24 by --set]`.
+/// Returns a row's label with the row's point of a sweep and with the settings that replaced the
+/// row's own settings: `unlimited buffers [pool.blocks=24 by --set]`.
 pub fn title(label: &str, point: &[Coordinate], overridden: &[String]) -> String {
     let mut title = label.to_string();
     for at in point {
@@ -104,9 +104,9 @@ impl Experiment {
     /// Changes one setting of every row, as `--set` does.
     ///
     /// # Errors
-    /// Fails if the name is unknown, the value is refused, or the change causes a contradiction. The
-    /// error for an unknown name contains the most similar known name. After an error the experiment
-    /// must not be used.
+    /// Fails if the name is unknown, the value is refused, or the change causes a contradiction.
+    /// The error for an unknown name contains the most similar known name. After an error the
+    /// experiment must not be used.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), SettingError> {
         let before: Vec<Setup> = self.rows.iter().map(|row| row.setup.clone()).collect();
         for row in &mut self.rows {
@@ -124,10 +124,11 @@ impl Experiment {
         Ok(())
     }
 
-    /// Checks every row for contradictions. To be called after the last [`set`](Self::set).
+    /// Checks every row for contradictions, and for runs that could not finish. To be called after
+    /// the last [`set`](Self::set).
     ///
     /// # Errors
-    /// Returns the first contradiction.
+    /// Returns the first contradiction, or the first part that no run could finish.
     pub fn validate(&self) -> Result<(), SettingError> {
         self.rows.iter().try_for_each(|row| row.setup.validate())
     }

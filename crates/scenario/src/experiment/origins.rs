@@ -20,7 +20,7 @@ pub struct Origins {
     pub chosen: Vec<Chosen>,
     /// Published figures that follow from settings.
     pub implied: Vec<Implied>,
-    /// Settings without an origin, made by the file or by those of its rows (scenarios) that have
+    /// Settings without an origin that the file makes for all rows (scenarios) or in rows with
     /// published figures.
     pub unexplained: Vec<String>,
 }

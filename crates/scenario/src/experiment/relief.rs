@@ -1,8 +1,8 @@
 //! Values that reduce or remove each impairment of a link.
 //!
 //! Rule: there is one row for each property of a [`LinkModel`] that can slow a transfer. A new
-//! impairment adds its fields to `link` and a row to this file; explanations of transfers then try
-//! it.
+//! impairment adds its fields to `link` and a row to this file. Explanations of transfers then try
+//! the values of the row.
 
 use fullpipe_sim::link::{EcnThreshold, LinkModel, Queue};
 

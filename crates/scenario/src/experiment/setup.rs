@@ -97,8 +97,8 @@ impl HostPlan {
         self.registered.push(congestion);
     }
 
-    /// The congestion control from another crate that the host uses; `None` if it uses a built-in
-    /// one.
+    /// The congestion control from another crate that the host uses; `None` if the host uses a
+    /// built-in algorithm.
     pub fn registered_congestion(&self) -> Option<&OutsideCongestion> {
         self.congestion.as_ref()
     }
@@ -204,7 +204,7 @@ pub struct Setup {
     /// The links, in the order of the file.
     pub links: Vec<LinkPlan>,
     /// The flows, in the order of the file; at least one. Results and explanations concern the
-    /// first.
+    /// first flow.
     pub flows: Vec<FlowPlan>,
     /// Index in `hosts` of the host under study. A path that names a knob and no host means the
     /// knob of this host.
@@ -216,8 +216,9 @@ impl Setup {
     /// - `HOST.group.knob`, or `group.knob` for the host under study
     /// - `LINKNAME.field`, or `link.field` for every link
     /// - `FLOWNAME.field`, or `workload.field` for every flow
-    /// - another system's name for a knob or a `workload` field; if `HOST.` precedes the name of a
-    ///   `workload` field, the field is set for the flows that this host sends.
+    /// - another system's name for a knob, a device field or a `workload` field; if `HOST.`
+    ///   precedes the name of a `workload` field, the field is set for the flows that this host
+    ///   sends.
     ///
     /// # Errors
     /// Fails if the name is unknown or the value is refused. The error for an unknown name contains
@@ -305,13 +306,13 @@ impl Setup {
         }
     }
 
-    /// The flow that results and explanations concern: the first one.
+    /// The first flow, which results and explanations concern.
     pub fn flow(&self) -> &FlowPlan {
         &self.flows[0]
     }
 
     /// Free space in bytes that a blocked writer of `flow` waits for; 0 if the stack chooses. A
-    /// percentage refers to the send buffer, or to the packet memory if that is smaller.
+    /// percentage refers to the send buffer, or to the packet memory if the memory is smaller.
     pub fn low_water(&self, flow: &FlowPlan) -> u64 {
         let sender = &self.hosts[flow.from];
         flow.low_water()
@@ -375,9 +376,9 @@ impl Setup {
     }
 
     /// Returns the highest goodput in bit/s that the path and the smallest host's memory allow. The
-    /// first bound is the path's rate. The second bound is a rate of one memory size, less
-    /// `MEMORY_KEPT` bytes, in each round trip. Returns `None` if the path has neither a rate nor a
-    /// delay.
+    /// first bound is the path's rate. The second bound is the memory of that host, less
+    /// `MEMORY_KEPT` bytes, divided by the round-trip time. Returns `None` if the path has neither
+    /// a rate nor a delay.
     pub fn allowed_bps(&self) -> Option<f64> {
         let (rate_bps, rtt_s) = self.bare_path();
         let memory = self.hosts.iter().map(HostPlan::pool_bytes).min()?;
@@ -447,8 +448,9 @@ pub fn is_knob_group(name: &str) -> bool {
         .any(|row| row.name.split('.').next() == Some(name))
 }
 
-/// Returns the names from which to suggest one for the unknown `path`. If one of `paths` is
-/// similar to it, returns all of `paths`; otherwise only the part of each path before the first dot.
+/// Returns the names from which to suggest one for the unknown `path`. If one of `paths` is similar
+/// to `path`, returns all of `paths`. Otherwise returns only the part of each path before the first
+/// dot.
 fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a str> + Clone {
     let near = fullpipe_pool::knobs::nearest(path, paths.iter().map(String::as_str)).is_some();
     paths
@@ -469,8 +471,8 @@ fn near_paths<'a>(path: &str, paths: &'a [String]) -> impl Iterator<Item = &'a s
         .flatten()
 }
 
-/// Adds `name` to the error of an unknown name, a contradiction or a knob that is too large;
-/// returns other errors unchanged.
+/// Adds `name` to the error of an unknown name, of a contradiction or of a knob whose value is too
+/// large. Returns other errors unchanged.
 fn located(error: SettingError, name: &str) -> SettingError {
     use fullpipe_pool::knobs::KnobError;
     match error {

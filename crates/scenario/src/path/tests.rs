@@ -36,9 +36,9 @@ fn a_shaper_and_a_radio_take_longer_than_the_bits_do() {
         r#"rate = "100mbit", token_bucket.rate = "500kbit", token_bucket.burst = 15000, token_bucket.latency = "50ms""#,
     );
     assert!((shaped.payload_bps / 1e3 - 478.2).abs() < 0.1, "{shaped:?}");
-    // The bits of a segment take 1,101 µs, those of an ACK 48 µs. Two segments and their ACK need
-    // three accesses of 675 µs, two contended backoffs of 100 µs and one backoff of 150 µs. Half of
-    // the accesses, of the backoffs and of the ACK belongs to each segment.
+    // The bits of a segment take 1,101 µs, the bits of an ACK 48 µs. Two segments and their ACK
+    // need three accesses of 675 µs, two contended backoffs of 100 µs and one backoff of 150 µs.
+    // Half of the accesses, of the backoffs and of the ACK belongs to each segment.
     let radio = path(r#"rate = "11mbit", radio.access = "675us", radio.backoff = "300us""#);
     assert!((radio.frame_s * 1e6 - 2_312.6).abs() < 1.0, "{radio:?}");
 }

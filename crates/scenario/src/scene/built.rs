@@ -107,8 +107,8 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
     for plan in &setup.links {
         let [forward, back] = Direction::ALL.map(|direction| plan.link(direction));
         let link = world.link_asymmetric(forward, back);
-        // Connect the ends in this order, because the simulator takes the end that is connected
-        // first as the link's first end.
+        // Connect the ends in this order, because the end that is connected first is the
+        // simulator's first end of the link.
         for place in plan.between {
             match place {
                 Place::Host(number) => {

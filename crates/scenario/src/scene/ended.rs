@@ -1,7 +1,7 @@
 //! The end of one connection.
 //!
 //! Rule: the outcome derives from the stages of both applications, from the bytes read, and from
-//! the end of the flow: completed, or stopped by its time limit.
+//! the way in which the flow ended: complete, or by its time limit.
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{Facts, Goal, Stage, app::Ending};
@@ -21,8 +21,8 @@ pub(super) struct Ended<'a> {
     /// Longest time between two arrivals of payload. For an unfinished flow, the time from the last
     /// arrival to the end of the run is also considered.
     pub longest_gap: Duration,
-    /// Bytes that count in the results, and the time in which they arrived: without the beginning
-    /// of the run that the setting `omit` excludes.
+    /// Bytes that count in the results, and the time in which these bytes arrived. Both exclude the
+    /// beginning of the run that the setting `omit` excludes.
     pub counted: (u64, Duration),
 }
 
@@ -81,7 +81,7 @@ impl<'a> Ended<'a> {
 }
 
 /// Returns the outcome of a transfer. A transfer that was not dropped has stalled if it is
-/// incomplete, or if its duration passed without a byte read.
+/// incomplete, or if its duration passed and no byte was read.
 fn outcome(facts: &Facts, is_over: bool) -> Outcome {
     let dropped = |stage: Stage| match stage {
         Stage::Broken(_) | Stage::NoRoom => true,

@@ -1,7 +1,7 @@
-//! Runs part of a transfer, and predicts the goodput of the whole.
+//! Runs part of a transfer, and predicts the goodput of the whole transfer.
 //!
 //! Rule: the prediction extrapolates the rate at which the second half of the carried bytes
-//! arrived. A row (scenario) with a one-time event, such as an outage, is run whole.
+//! arrived. A row (scenario) with a one-time event, such as an outage, is run to its end.
 
 use std::ops::ControlFlow;
 
@@ -87,16 +87,16 @@ pub struct Foretold {
     pub is_complete: bool,
     /// True if the run was not cut.
     pub is_whole: bool,
-    /// The samples of the run; empty for a row that cannot be cut.
+    /// The samples of the run; empty if the whole transfer was requested or the row cannot be cut.
     pub looks: Vec<Look>,
-    /// True if the run ended early because its first half was identical to the first half of the
-    /// known run, event by event.
+    /// True if the run ended early because its samples equal those of the first half of the known
+    /// run.
     pub is_known: bool,
 }
 
 /// Returns true if a run of `setup` can be cut, that is, ended early. All flows must be streams
-/// that are measured from their start to an ordinary end, and the row must have no one-time event,
-/// such as an outage or a stall.
+/// that are measured from their start to an ordinary end. The row must have no one-time event, such
+/// as an outage or a stall.
 pub fn can_be_cut(setup: &Setup) -> bool {
     let is_plain = |plan: &FlowPlan| {
         plan.omit.is_zero()
@@ -118,9 +118,10 @@ pub fn has_early_ends(setup: &Setup) -> bool {
     !is_alone && !setup.flows.iter().all(is_lasting)
 }
 
-/// Returns `setup` with every flow shortened to `share` of its bytes or duration. Returns `None`
-/// unless all flows carry datagrams and the row has no one-time event. A part of a datagram flow
-/// represents the whole flow, because it has no congestion control that must adapt first.
+/// Returns `setup` with every flow shortened to `share` of its bytes or duration. Returns `None` if
+/// `share` is 1 or more, if a flow carries a stream or has an `omit`, `at_least` or `at_most`, or
+/// if the row has an outage. A part of a datagram flow represents the whole flow, because no
+/// congestion control must adapt first.
 pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
     let is_plain = |plan: &FlowPlan| {
         plan.is_udp() && plan.omit.is_zero() && plan.at_least.is_zero() && plan.at_most.is_none()
@@ -144,10 +145,10 @@ pub fn shortened(setup: &Setup, share: f64) -> Option<Setup> {
 }
 
 impl Scene<'_> {
-    /// Runs `part` of the transfer; a row that cannot be cut is run whole. `known` contains the
-    /// samples of an earlier run. If the first half of them equals the samples of this run, this
-    /// run ends early. Calls `progress` from time to time; returns `None` if `progress` returns
-    /// `ControlFlow::Break`.
+    /// Runs `part` of the transfer; a row that cannot be cut is run to its end. `known` contains
+    /// the samples of an earlier run. If the first half of `known` equals the samples of this run,
+    /// this run ends early. Calls `progress` from time to time; returns `None` if `progress`
+    /// returns `ControlFlow::Break`.
     ///
     /// # Errors
     /// Returns a violation that a checker of the simulator found.
@@ -234,7 +235,7 @@ impl Scene<'_> {
 /// Reason that a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutEnding {
-    /// Every flow has ended, or the row's time has passed.
+    /// Every connection of the first flow has ended, or the first flow's latest end has passed.
     Over,
     /// The part to simulate has been simulated.
     Cut,
@@ -259,8 +260,8 @@ struct Cut<'a> {
     longest_slice: Duration,
     /// Time until the next sample.
     slice: Duration,
-    /// False if the run may still be doubled in length. It is doubled at most once, if the rate is
-    /// not steady.
+    /// False if the run may still be doubled in length. A run is doubled at most once, and only if
+    /// the rate is not steady.
     is_final: bool,
     looks: Vec<Look>,
 }

@@ -1,7 +1,8 @@
 //! Results of one world (simulated network), or of several worlds that differ only in their seeds.
 //!
 //! Rule: over several seeds, measured quantities are summarised; times, frames of the path and
-//! events are added. Every other value is the value of the first seed, or the largest of all seeds.
+//! events of the simulator are added. [`Played::of_seeds`] decides about each other value: it is
+//! the value of the first seed, or the median, smallest or largest value of all seeds.
 
 use fullpipe_diagnose::facts::Observed;
 use fullpipe_pool::Duration;

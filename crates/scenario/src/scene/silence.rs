@@ -51,13 +51,13 @@ pub struct Silence {
     pub given_up: usize,
     /// Longest retransmission timeout of the connections with silent peers, without backoff.
     pub rto: Duration,
-    /// Connections that found no packet memory.
+    /// Connections that found no free packet memory.
     pub waiting: Vec<MemoryWait>,
     /// Sum of the lifetimes of all connections, in seconds.
     pub lifetime_s: f64,
 }
 
-/// A connection that found no packet memory.
+/// A connection that found no free packet memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryWait {
     /// Index of the connection's flow.
@@ -118,8 +118,8 @@ impl SilenceNotes {
         self.held = self.held.max(held);
     }
 
-    /// Returns the connections whose peers fell silent, and those that waited for the memory of
-    /// these connections.
+    /// Returns the connections whose peers fell silent, and the connections that found no free
+    /// packet memory.
     pub(super) fn silence(&self, built: &Built<'_>, ended: &[Ended<'_>]) -> Option<Silence> {
         let begun = ended
             .iter()

@@ -29,7 +29,8 @@ pub(super) struct Watching {
 }
 
 impl Watching {
-    /// Creates empty records for a world of `setup`. With `observe`, every segment is recorded.
+    /// Creates empty records for a simulated network of `setup`. With `observe`, every segment is
+    /// recorded.
     pub fn new(setup: &Setup, observe: bool, watch: Watch) -> Self {
         Self {
             watch,

@@ -1,7 +1,7 @@
 //! A host's counters at the end of a row (scenario), as `nstat` prints them.
 //!
-//! Rule: names are those of the MIBs. Counters with the value 0 are omitted. A rate is the value
-//! divided by the row's elapsed time.
+//! Rule: counters have the names of the MIBs. Counters with the value 0 are omitted. A rate is
+//! the value divided by the row's elapsed time.
 
 use std::fmt;
 

@@ -278,7 +278,7 @@ pub struct EventLog {
     hosts: Vec<String>,
     opened: Vec<u32>,
     /// State of each end, by host and by the trace's connection number. A later connection may
-    /// reuse that number, and its state then replaces the earlier one.
+    /// reuse the number, and its state then replaces the state of the earlier connection.
     ends: HashMap<(usize, u32), EndState>,
     events: Vec<WatchEvent>,
 }

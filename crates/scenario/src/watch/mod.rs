@@ -1,7 +1,7 @@
 //! Records of a row (scenario) in addition to its result: events, sockets, counters.
 //!
-//! Rule: recording changes nothing, and costs nothing unless it is requested. Times are virtual,
-//! from the start of the row. Of several seeds, only the first is recorded.
+//! Rule: recording changes nothing in the run. Records that are not requested cost nothing. Times
+//! are virtual, from the start of the row. Of several seeds, only the first is recorded.
 
 pub mod counters;
 pub mod events;

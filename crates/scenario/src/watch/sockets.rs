@@ -1,7 +1,7 @@
 //! One end of a connection at one moment, as `ss -tinm` shows it.
 //!
-//! Rule: a name from `ss` has the same meaning and the same unit here. Memory is the number of
-//! pool blocks, multiplied by their size. The stack has no memory outside the pool (`o`) and none
+//! Rule: a name from `ss` has the same meaning and the same unit here. Memory is the number of pool
+//! blocks, multiplied by their size. The stack has no memory outside the pool (`o`) and no memory
 //! in a backlog (`bl`), so these values are 0.
 
 use std::fmt;

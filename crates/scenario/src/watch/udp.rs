@@ -1,7 +1,7 @@
 //! A UDP socket at one moment, as `ss -uanm` shows it.
 //!
-//! Rule: a name from `ss` means the same as in `ss`; the module `sockets` has this rule too. Queue lengths
-//! in datagrams are added, because some systems count datagrams instead of bytes.
+//! Rule: a name from `ss` has the same meaning and the same unit here. Queue lengths in datagrams
+//! are added, because some systems count datagrams instead of bytes.
 
 use std::fmt;
 

@@ -123,7 +123,7 @@ fn one(
         }
     }
     // Report a missing `duration` or `bytes` only if the flow has no other mistake: the key may be
-    // misspelled, which has been reported already.
+    // misspelled, and the misspelled key has been reported already.
     if !ends && section.mistakes() == found {
         let what = "needs `duration`, such as \"30s\", or `bytes`, such as \"4M\"";
         return Err(section.mistake(what));

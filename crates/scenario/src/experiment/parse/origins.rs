@@ -33,7 +33,7 @@ pub const IMPLIED_KEYS: &[&str] = &["rows", "quantities", "reason"];
 
 /// Reads the origins, and adds to each of `rows` the parameters that were fitted to it.
 pub(super) fn read(top: &Section<'_>, rows: &mut [Row]) -> Result<Origins, Mistake> {
-    // Do not read origins after a mistake: they would report a refused row as unknown.
+    // Do not read origins after a mistake: a refused row would be reported as unknown.
     if top.mistakes() > 0 {
         return Ok(Origins::default());
     }

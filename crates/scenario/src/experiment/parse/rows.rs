@@ -1,6 +1,6 @@
-//! The rows (scenarios) of an experiment file. A row may have figures to compare its result with:
-//! those of the document that the experiment repeats, and those of other stacks (peers). Rows from
-//! a matrix come first.
+//! The rows (scenarios) of an experiment file. A row may have figures with which its result is
+//! compared: figures of the document that the experiment repeats, and figures of other stacks
+//! (peers). Rows from a matrix come first.
 //!
 //! Rule: a row is a copy of the experiment with the row's own settings. Mistakes in a row are
 //! reported at the row's line.

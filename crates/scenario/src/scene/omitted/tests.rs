@@ -40,8 +40,7 @@ fn omitting_slow_start_leaves_a_full_path_and_accounts_of_the_rest() {
     );
     let path_mbps = 10.0 * later.segment_bytes as f64 / 1_514.0;
     assert!(later.goodput_mbps <= path_mbps, "{}", later.goodput_mbps);
-    // The counted time begins at the last read before 2 s, which is earlier by one frame time at
-    // most.
+    // The counted time begins at the last read before 2 s, at most one frame time earlier.
     let left_out_s = all.elapsed_s - later.elapsed_s;
     assert!((1.998..=2.0).contains(&left_out_s), "{left_out_s}");
     assert!(later.delivered_bytes < all.delivered_bytes);
