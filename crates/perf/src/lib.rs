@@ -4,11 +4,11 @@
 //! kernel's stack and fullpipe's. This crate parses no command line and opens no network
 //! device. Transfers in virtual time are in `fullpipe-scenario`.
 //!
-//! [`iperf2`] is the only test so far. It implements client and server with the wire format and
-//! the output of iperf 2.1.8. At the end it prints one more line: the limits of the
-//! connection (send buffer, receive window, …) with their shares of the time, the largest first. [`KernelSockets`] and [`FullpipeSockets`] implement the traits; a
-//! new kind of socket is a new file that implements them. [`Stop`] ends a test early, for example
-//! on Ctrl-C.
+//! [`iperf2`] is the only test so far. It implements client and server with the wire format and the
+//! output of iperf 2.1.8. At the end of a test it prints one more line: the limits of the
+//! connection (send buffer, receive window, …) with their shares of the time, the largest first.
+//! [`KernelSockets`] and [`FullpipeSockets`] implement the traits. A new kind of socket is a new
+//! file that implements the traits. [`Stop`] ends a test early, for example on Ctrl-C.
 //!
 //! [`live`] carries frames between two devices of this machine through a link of the
 //! simulator.

@@ -1,9 +1,9 @@
 //! Traits of the sockets that TCP and UDP tests use.
 //!
-//! Rule: every wait except that of [`Sockets::connect`] is bounded. A call that cannot proceed
-//! within [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test can check its
-//! clock and [`Stop`](crate::Stop). All methods take `&self`, so that one thread may write while
-//! another reads. The traits contain only the calls that the tests in this crate need.
+//! Rule: every call except [`Sockets::connect`] waits for a bounded time. A call that cannot
+//! proceed within [`POLL`](crate::stop::POLL) fails with `WouldBlock`, so that the test can check
+//! its clock and [`Stop`](crate::Stop). All methods take `&self`, so that one thread may write
+//! while another reads. The traits contain only the calls that the tests in this crate need.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -80,8 +80,8 @@ pub trait Sockets: Sync {
     ) -> io::Result<Self::DatagramSocket>;
 
     /// Returns the source address that this stack uses towards `remote`, with port 0. A client
-    /// binds its UDP sockets to this address; a server that listens on every address prints it as
-    /// its own.
+    /// binds its UDP sockets to this address. A server that listens on every address prints this
+    /// address as its own.
     fn source_address_for(&self, remote: SocketAddr) -> SocketAddr;
 
     /// Returns the initial size of the send buffer, in bytes, of a TCP connection that is

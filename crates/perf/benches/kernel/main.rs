@@ -4,9 +4,9 @@
 //! control. Within a round, the link drops frames with the same numbers in every transfer. The
 //! medians of the rounds' goodput are compared. The exit code is 1 if a ratio is below `--least`.
 //!
-//! One end of each transfer is the kernel, so that a difference is due to the
-//! other end: `send` is fullpipe sending to the kernel, `receive` is the kernel
-//! sending to fullpipe. Both are compared with the kernel sending to the kernel.
+//! One end of each transfer is the kernel, so that a difference is due to the other end. In
+//! `send`, fullpipe sends to the kernel; in `receive`, the kernel sends to fullpipe. Both are
+//! compared with a transfer from kernel to kernel.
 
 #[path = "../../tests/live_link/path.rs"]
 mod path;

@@ -42,7 +42,7 @@ pub enum Pair {
 }
 
 impl Pair {
-    /// All three pairs, the reference first.
+    /// All three pairs of stacks, the reference first.
     pub const ALL: [Self; 3] = [Self::Kernel, Self::Send, Self::Receive];
 
     /// Name in tables.

@@ -4,7 +4,7 @@
 //! `text` formats lines, `pacer` spaces writes, `traffic` sends and
 //! receives, `reporter` prints; `client`, `server` and `server_udp` run tests with them.
 //! Dual tests (`-d`, `-r`, `--full-duplex`) are not implemented: a client that requests
-//! one is served only in its forward direction.
+//! a dual test is served only in its forward direction.
 
 mod client;
 pub mod options;

@@ -93,7 +93,7 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Returns the server of `iperf -s`: TCP on `local`, until stopped.
+    /// Returns the server of `iperf -s`: TCP on `local`, until somebody stops the server.
     pub fn new(local: SocketAddr) -> Self {
         Self {
             local,

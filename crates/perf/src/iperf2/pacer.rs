@@ -18,7 +18,7 @@ use crate::stop::POLL;
 const BURST: Duration = Duration::from_millis(1);
 /// Gap between writes of a late sender, as a share of the ordinary gap.
 const CATCH_UP_SPACING: f64 = 0.75;
-/// Largest delay that a sender makes up for; a longer delay is reduced to this one.
+/// Largest delay that a sender makes up for; a longer delay counts as this delay.
 const LAG_MAX: Duration = Duration::from_secs(1);
 
 /// Times of one stream's writes.

@@ -140,7 +140,8 @@ fn label(flow: &Flow) -> Label {
 const REMAINDER: f64 = 0.05;
 
 impl<'a, 'b> Reporter<'a, 'b> {
-    /// Returns a reporter that prints every `interval`, or only at the end.
+    /// Returns a reporter that prints every `interval`; without an interval, only at
+    /// the end.
     pub fn new(screen: &'a mut Screen<'b>, interval: Option<Duration>) -> Self {
         Self {
             screen,

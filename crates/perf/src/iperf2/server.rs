@@ -1,4 +1,4 @@
-//! The iperf server, and its TCP connections: one thread for each.
+//! The iperf server, with a thread for each TCP connection.
 //!
 //! Rule: the server copes with clients that send no header or become silent, and serves several
 //! clients at a time. A client's header selects the direction, the length and the rate of its

@@ -5,7 +5,7 @@
 //! retransmitted last datagram is then answered again, and a late datagram does not start a new
 //! test. A client that is silent for [`SILENCE`] has ended its test. Each reversed test
 //! sends from its own thread until its amount is sent or the client sends a last datagram; at most
-//! [`MOST_REVERSED`] run at a time.
+//! [`MOST_REVERSED`] reversed tests run at a time.
 
 use std::{
     collections::HashMap,
@@ -128,8 +128,8 @@ struct UdpServer<'scope, D, A> {
 }
 
 impl<'scope, D: DatagramSocket, A: Fn(SocketAddr) -> SocketAddr> UdpServer<'scope, D, A> {
-    /// Serves until the condition `until` is true: the server's time is over, its number of tests has
-    /// run, or it was stopped.
+    /// Serves until the condition `until` is true: the server's time is over, its number of tests
+    /// has run, or it was stopped.
     ///
     /// # Errors
     /// Returns the error of the socket.

@@ -16,7 +16,7 @@ pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
 pub const HEADING_LOSS: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 
-/// Smallest share of a limit that is printed, in percent; a smaller one would print as
+/// Smallest share of a limit that is printed, in percent; a smaller share would print as
 /// 0.0%.
 const SHARE_MIN_PERCENT: f64 = 0.05;
 

@@ -3,7 +3,7 @@
 //! Rule: a loop ends when its amount is reached, when the peer closes, or when its
 //! [`StopCondition`] is met. The loop checks this condition at least every
 //! [`POLL`](crate::stop::POLL). It updates the stream's [`Flow`] at once, so that the reporter can
-//! read the counts at any time. It prints nothing.
+//! read the counts at any time. A loop prints nothing.
 
 use std::{
     io,
@@ -198,8 +198,8 @@ pub fn send_stream(
 /// Reads and discards payload until the peer closes its direction.
 ///
 /// # Errors
-/// Returns `TimedOut` if the peer is silent for `silence_timeout`. A reset is no error, because the
-/// caller has already sent and counted its payload.
+/// Returns `TimedOut` if the peer is silent for `silence_timeout`. A reset of the connection is no
+/// error, because the caller has already sent and counted its payload.
 pub fn drain(
     stream: &impl Stream,
     silence_timeout: Duration,
@@ -230,8 +230,8 @@ fn silent_peer_error(did: &str, silence: Duration) -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
-/// The amount that a sending peer has announced, and the time for which to wait for the end of its
-/// stream after that amount.
+/// The amount that a sending peer has announced, and the longest silence of the peer after this
+/// amount.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedEnd {
     /// Amount after which the peer ends its stream.
@@ -261,7 +261,7 @@ impl ExpectedEnd {
     }
 }
 
-/// Longest silence before the last byte of an announced amount; a longer one aborts the test.
+/// Longest silence before the last byte of an announced amount; a longer silence aborts the test.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Receives a TCP stream until the peer closes its direction.

@@ -1,10 +1,10 @@
 //! A link in real time: carries frames between two devices of this machine, through the
 //! simulator's link.
 //!
-//! Rule: the simulator's engine decides which frames are lost and when the others are due, and
-//! reads no clock. This module reads the clock, waits, and reads and writes frames. Due times
-//! follow from the times at which frames are read, and no frame is written early. A late wakeup
-//! therefore delays single frames but changes no rate. The number of frames inside a link is
+//! Rule: the simulator's engine decides which frames are lost and when the other frames are due.
+//! The engine reads no clock. This module reads the clock, waits, and reads and writes frames. Due
+//! times follow from the times at which frames are read, and no frame is written early. A late
+//! wakeup therefore delays single frames but changes no rate. The number of frames inside a link is
 //! bounded; further frames wait in the device that they come from.
 //!
 //! A device that divides frames into segments (TSO) or computes their checksums is refused. As on a
@@ -33,12 +33,12 @@ pub use statistics::{Lateness, LiveDirection, LiveReport};
 
 /// Number of frames read from one device before the other device is read.
 const BATCH: usize = 64;
-/// Largest number of frames inside the link; above it, no frame is read.
+/// Largest number of frames inside the link. If the link has more frames, no frame is read.
 const HELD_MAX: u64 = 1 << 17;
 /// Waits shorter than this are skipped, and the devices are polled instead.
 const SPIN: Duration = Duration::from_micros(20);
-/// Scheduling priority. It is higher than 1, the priority of programs that are measured over the
-/// link.
+/// Scheduling priority of the link's thread. It is higher than 1, the priority of the programs that
+/// the link connects.
 const PRIORITY: u8 = 2;
 /// Longest wait before `stop` is called again.
 const LOOK: Duration = Duration::from_millis(100);
@@ -73,9 +73,9 @@ struct Recording {
 }
 
 impl LiveLink {
-    /// Creates a link from the first end to the second and back. All random numbers come from
-    /// `seed`. Frames are recorded in `capture` when they are read and when they are written;
-    /// `capture` should be buffered.
+    /// Creates a link that is the same in both directions. All random numbers come from `seed`.
+    /// Frames are recorded in `capture` when they are read and when they are written; `capture`
+    /// should be buffered.
     ///
     /// # Errors
     /// Fails if the ends have different media, the device of an end completes checksums or cuts

@@ -1,6 +1,6 @@
 //! Statistics of a link in real time: one line for each report, and JSON.
 //!
-//! Rule: the JSON is a stable interface, like that of experiments (`docs/json.md`). Renaming or
+//! Rule: the JSON is a stable interface, like the JSON of experiments (`docs/json.md`). Renaming or
 //! removing a field, or changing its meaning, needs a new version. The name of a quantity ends with
 //! its unit.
 

@@ -69,7 +69,8 @@ fn between<R>(
             live.run(&stop, Duration::from_millis(10), each).unwrap()
         });
         let result = body(near, far);
-        // Wait for two more reports, because the second one covers a period after the last frame.
+        // Wait for two more reports, because the second report covers a period after the last
+        // frame.
         let enough = reports.load(Ordering::Acquire) + 2;
         let until = Instant::now() + PATIENCE;
         while reports.load(Ordering::Acquire) < enough {

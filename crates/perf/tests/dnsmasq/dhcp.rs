@@ -18,7 +18,8 @@ use crate::{
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Waits until `done`, and shows dnsmasq's log if it is never done.
+/// Waits until `done` returns true. If it never does, fails and shows dnsmasq's
+/// log.
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !done() {

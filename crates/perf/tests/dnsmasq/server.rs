@@ -1,7 +1,7 @@
 //! The program dnsmasq as a server of addresses and names, on one end of a TAP device.
 //!
-//! Rule: the server has no file and no upstream server; everything that it answers is in its
-//! arguments. It ends with the test.
+//! Rule: the server reads no file and asks no other server; everything that it answers is in
+//! its arguments. The server ends with the test.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ fn log_path() -> std::path::PathBuf {
     std::env::temp_dir().join(format!("fullpipe-dnsmasq-{}.txt", std::process::id()))
 }
 
-/// Opens a TAP device on whose other end the server's address is.
+/// Opens a TAP device whose other end, in the kernel, has the server's address.
 pub fn open() -> Tap {
     let mut options = DeviceOptions::new("tap:fpdnsmasq".parse().expect("a device"));
     options.host_address = Some("10.77.0.1/24".parse().expect("an address"));

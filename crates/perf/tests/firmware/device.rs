@@ -18,10 +18,12 @@ pub const DEVICE: [u8; 4] = [10, 77, 0, 2];
 pub const KERNEL: [u8; 4] = [10, 77, 0, 1];
 /// Name of the TAP device.
 pub const TAP: &str = "fpdevice";
-/// Folder with a folder of the firmware's programs for each [`Profile`]; `cargo xtask test` sets it.
+/// Folder with a folder of the firmware's programs for each [`Profile`]; `cargo xtask test` sets
+/// it.
 const FOLDER: &str = "FULLPIPE_FIRMWARE";
 
-/// 36 blocks of 196 bytes, and 256 of 1,548, over tables for a small device.
+/// Knobs of the device in two variants: a pool of 36 blocks of 196 bytes, and a pool of 256 blocks
+/// of 1,548 bytes. The tables have the sizes of the preset `nuttx` in both.
 pub const POOLS: [&str; 2] = [
     "preset=nuttx",
     "preset=nuttx pool.blocks=256 pool.block_size=1548 udp.receive_buffer=65536",
@@ -30,9 +32,9 @@ pub const POOLS: [&str; 2] = [
 /// A build of the firmware.
 #[derive(Clone, Copy)]
 pub enum Profile {
-    /// Arithmetic that overflows panics. For tests of what the device does.
+    /// A build in which an arithmetic overflow panics, for tests of the device's behaviour.
     Checked,
-    /// The build for a user's device. For tests of how fast the device is.
+    /// The build that a user installs, for tests of the device's rates.
     Release,
 }
 
@@ -42,7 +44,7 @@ pub struct Device {
     lines: Lines,
     errors: Lines,
     monitor: PathBuf,
-    /// Frames that passed the device, both directions.
+    /// Capture of the frames that passed the TAP device in both directions.
     pub capture: PathBuf,
 }
 
@@ -53,8 +55,8 @@ impl Device {
         Self::start_build(Profile::Checked, program, line)
     }
 
-    /// Starts `program` of a build with the words of `line`, and waits until it is ready and its link
-    /// is up.
+    /// Starts `program` of a build with the words of `line`, and waits until it is ready and its
+    /// link is up.
     pub fn start_build(profile: Profile, program: &str, line: &str) -> Self {
         let folder = std::env::var(FOLDER)
             .unwrap_or_else(|_| panic!("{FOLDER} is not set: cargo xtask test --only firmware"));
@@ -124,7 +126,7 @@ impl Device {
         eprintln!("(qemu) {command}");
         let mut monitor = UnixStream::connect(&self.monitor).expect("QEMU has a monitor");
         writeln!(monitor, "{command}").expect("QEMU reads it");
-        // QEMU prints a prompt at the start, and one after the command.
+        // QEMU prints a prompt at the start, and another prompt after the command.
         let timeout = Some(std::time::Duration::from_secs(5));
         monitor.set_read_timeout(timeout).expect("not zero");
         let mut answer = Vec::new();
@@ -136,7 +138,8 @@ impl Device {
         }
     }
 
-    /// Waits for the end of the program. Returns what it printed, and whether it succeeded.
+    /// Waits for the end of the program. Returns the text that the program printed, and true if
+    /// the program succeeded.
     pub fn end(mut self) -> (String, bool) {
         let mut status = None;
         wait_until(|| {

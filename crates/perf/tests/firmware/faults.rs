@@ -14,11 +14,12 @@ use crate::{
     stock::Stock,
 };
 
-/// The end of a connection whose peer is gone takes about two seconds, longer than the cable is
-/// pulled, and the end of a handshake about three.
+/// Knobs with which the device notices a vanished peer soon, but not while the cable is pulled.
+/// A connection ends about two seconds after its peer has vanished, a handshake after about
+/// three seconds.
 const QUICK: &str = "tcp.keepalive_time=500ms tcp.keepalive_interval=500ms \
     tcp.keepalive_probes=3 tcp.synack_retries=1";
-/// Connections at once that use up the pool.
+/// Number of simultaneous connections that use up the pool.
 const STREAMS: usize = 4;
 /// Packets of each flood.
 const FLOOD: u32 = 20_000;
@@ -27,12 +28,12 @@ fn pause(millis: u64) {
     thread::sleep(Duration::from_millis(millis));
 }
 
-/// Returns the tests that the device has reported.
+/// Returns the number of tests that the device has reported.
 fn reported(device: &Device) -> usize {
     device.said().matches("tcp received ").count()
 }
 
-/// Waits until the device has reported `count` tests. Returns the text of the last.
+/// Waits until the device has reported `count` tests. Returns the text of the last report.
 fn wait_for_reports(device: &Device, count: usize) -> String {
     let deadline = Instant::now() + Duration::from_secs(20);
     while reported(device) < count {
@@ -63,7 +64,7 @@ fn pulled_cable(device: &Device) {
     assert!(device.said().contains("link: down"), "{}", device.said());
 }
 
-/// Kills a client while its segments, its FIN among them, cannot leave.
+/// Kills a client while none of its segments, not even its FIN, can leave.
 fn vanished_peer(device: &Device) {
     let [a, b, c, d] = DEVICE;
     let client = Stock::start(&["-c", &format!("{a}.{b}.{c}.{d}"), "-t", "20"]);
@@ -75,7 +76,7 @@ fn vanished_peer(device: &Device) {
     run("ip", &format!("link set {TAP} up"));
 }
 
-/// Sends over several connections at once, whose windows are larger than the pool.
+/// Sends over several connections at once; their windows together are larger than the pool.
 fn used_up_pool(device: &Device) {
     let flags = format!("-n 200000 -P {STREAMS}");
     let peer = Stock::run_client((DEVICE, PORT).into(), &flags);
@@ -107,7 +108,7 @@ fn firmware_recovers_from_faults_and_all_of_its_pool_is_free() {
             vanished_peer(&device);
             used_up_pool(&device);
             flooded(&device);
-            // The test whose peer vanished is a failure of the whole run.
+            // The program fails, because the peer of one test vanished.
             let (text, succeeded) = check_pool(device);
             assert!(!succeeded, "{text}");
         },

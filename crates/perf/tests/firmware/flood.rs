@@ -1,6 +1,7 @@
 //! Floods of the device: SYNs from hosts that do not exist, and datagrams to a closed port.
 //!
-//! Rule: a flood has a fixed number of packets, so that it takes about the same work everywhere.
+//! Rule: a flood has a fixed number of packets, so that it is about the same work on every
+//! machine.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -13,13 +14,14 @@ const CLOSED: u16 = 9;
 
 /// Sends `count` SYNs to `port`, each from another address and port of the device's network.
 pub fn syns(port: u16, count: u32) {
-    // With this protocol number the sender writes the IP header.
+    // This protocol number means that the sender writes the IP header.
     let raw = Some(Protocol::from(255));
     let socket = Socket::new(Domain::IPV4, Type::RAW, raw).expect("root may");
     let to = SockAddr::from(SocketAddr::from((DEVICE, port)));
     for number in 0..count {
         let packet = syn(number, port);
-        // A full queue loses the packet, which is no harm in a flood.
+        // Ignore an error: if the queue is full, the packet is lost, and a flood needs no single
+        // packet.
         let _ = socket.send_to(&packet, &to);
     }
 }
@@ -28,7 +30,8 @@ pub fn syns(port: u16, count: u32) {
 pub fn datagrams(count: u32) {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a port is free");
     for _ in 0..count {
-        // The device answers some with an ICMP error, which the next call returns.
+        // Ignore an error: the device answers some datagrams with an ICMP error, which the next
+        // call returns.
         let _ = socket.send_to(&[0; 64], SocketAddr::from((DEVICE, CLOSED)));
     }
 }

@@ -1,7 +1,7 @@
 //! The device's web server: curl reads its pages, and `/limits` names the limit of each connection.
 //!
-//! Rule: a slow reader keeps a connection open whose limit is known in advance: its send buffer is
-//! smaller than a segment.
+//! Rule: a slow reader keeps a connection open whose limit is known in advance, because the
+//! device's send buffer is smaller than a segment.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -15,8 +15,8 @@ use crate::{
     in_namespace, make_tap,
 };
 
-/// Buffers of a connection. Without a bound the first slow reader would take the whole pool of 36
-/// blocks.
+/// Buffers of the device's connections. With larger buffers, the first slow reader would take the
+/// whole pool of 36 blocks.
 const BUFFERS: &str = "tcp.send_buffer=1400 tcp.receive_buffer=600";
 
 fn url(page: &str) -> String {
@@ -24,7 +24,7 @@ fn url(page: &str) -> String {
     format!("http://{a}.{b}.{c}.{d}{page}")
 }
 
-/// Fetches `page`. Returns its status and its text.
+/// Fetches `page`. Returns the page's status and text.
 fn fetch(page: &str) -> (String, String) {
     let output = Command::new("curl")
         .args([

@@ -49,7 +49,8 @@ fn make_tap() {
 }
 
 /// Checks that the capture opens, that no frame is malformed, and that no frame of the device has a
-/// wrong checksum. The kernel sends 0xffff for a checksum of 0, which tshark reports.
+/// wrong checksum. Frames of the kernel are not checked for a wrong checksum, because the kernel
+/// sends 0xffff for a checksum of 0, which tshark reports.
 fn check_capture(capture: &Path) {
     let [a, b, c, d] = DEVICE;
     let wrong = format!(
@@ -73,15 +74,16 @@ fn check_capture(capture: &Path) {
     std::fs::remove_file(capture).expect("the file is there");
 }
 
-/// Checks the end of the device: no test failed, and all of its pool is free.
+/// Ends the device and checks that no test failed and that all of its pool is free. Returns the
+/// text that the device printed.
 fn check_end(device: Device) -> String {
     let (text, succeeded) = check_pool(device);
     assert!(succeeded, "{text}");
     text
 }
 
-/// Checks at the end of the device that all of its pool is free. Returns what it printed, and
-/// whether no test failed.
+/// Ends the device and checks that all of its pool is free. Returns the text that the device
+/// printed, and true if no test failed.
 fn check_pool(device: Device) -> (String, bool) {
     let capture = device.capture.clone();
     let (text, succeeded) = device.end();
@@ -139,7 +141,8 @@ fn firmware_and_stock_iperf_count_the_same_datagrams() {
         for pool in POOLS {
             let (text, theirs) = stock_client("udp", pool, &format!("-u -b {DATAGRAM_RATE}"));
             let (length, ours) = (1_470, bytes(&text, "udp received"));
-            // The device reports how many datagrams it lost; the client counts all datagrams that it sent.
+            // The device reports how many datagrams it lost; the client counts all datagrams that
+            // it sent.
             let lost = number(&text, ", lost ");
             let sent = number(&text, &format!(", lost {lost} of ")) * length;
             assert_eq!(ours + lost * length, sent, "{pool}: {text}");

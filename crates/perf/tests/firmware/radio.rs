@@ -1,7 +1,7 @@
 //! The device over the radio link of the experiment `nuttx`, in real time, to a stock iperf.
 //!
 //! Rules:
-//! - Goodputs of one machine are compared with each other, not with published ones.
+//! - Goodputs of one machine are compared with each other, not with published goodputs.
 //! - A delay of the machine only lowers a goodput, so the best of several runs is compared.
 
 use fullpipe_sim::{
@@ -16,16 +16,16 @@ use crate::{
     stock::Stock,
 };
 
-/// The knobs of the device in `experiments/nuttx.toml`, with a receive buffer of two blocks. This is
-/// enough for the 28 bytes that the stock server answers. With the preset's receive buffer, the window
-/// would reserve half of the pool.
+/// The knobs of the device in `experiments/nuttx.toml`, with a receive buffer of two blocks. Two
+/// blocks are enough for the 28 bytes that the stock server answers. With the preset's receive
+/// buffer, the window would reserve half of the pool.
 const DEVICE: &str = "preset=nuttx tcp.send_buffer=1M tcp.timestamps=false \
     tcp.window_scaling=false tcp.sack=false address=10.9.0.3 peer=10.9.0.2 tcp.receive_buffer=392";
 
 /// Least share of the goodput with 1,024 blocks that 36 blocks carry, in percent.
 const SHARE: u64 = 95;
-/// Most pairs of runs. With 36 blocks only four segments are in flight, so each delay of this machine
-/// costs goodput.
+/// Most pairs of runs. With 36 blocks only four segments are in flight, so each delay of this
+/// machine costs goodput.
 const PAIRS: u32 = 5;
 
 /// The link of `experiments/nuttx.toml`.
@@ -42,8 +42,8 @@ fn radio() -> LinkModel {
     }
 }
 
-/// Sends from the device for `seconds` with `settings`. Returns its text, and its goodput in
-/// hundredths of Mbit/s.
+/// Sends from the device for `seconds` with `settings`. Returns the text that the device printed,
+/// and the goodput in hundredths of Mbit/s.
 fn send(path: &Path, seconds: u32, settings: &str) -> (String, u64) {
     let server = path.sides[1].enter(|| {
         let server = Stock::start(&["-s", "-y", "C"]);
@@ -66,7 +66,8 @@ fn send(path: &Path, seconds: u32, settings: &str) -> (String, u64) {
     (text, hundredths)
 }
 
-/// Compares the best goodput with 36 blocks with the best with 1,024.
+/// Compares the best goodput of a pool of 36 blocks with the best goodput of a pool of 1,024
+/// blocks.
 fn compare_pools(path: &Path) {
     let (mut ample, mut small) = (0, 0);
     for _ in 0..PAIRS {
@@ -87,7 +88,8 @@ fn firmware_with_36_small_blocks_is_as_fast_as_with_1024_over_the_radio() {
     assert!(stock::is_installed(), "iperf 2 is installed");
     crate::apart::apart(name, &[], || {
         // QEMU and iperf inherit this priority, so that other programs of this machine do not delay
-        // the device, whose goodput falls with any delay: it has only four segments in flight.
+        // the device. Each delay lowers the device's goodput, because only four segments are in
+        // flight.
         fullpipe_host::run_at_once(1).expect("root may");
         Path::with(radio(), 1, None, &mut |_| (), |path| {
             path.sides[0].enter(|| {

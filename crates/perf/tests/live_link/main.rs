@@ -1,9 +1,10 @@
 //! Tests of the link in real time between two kernels: its delay, its rate and its loss must be as
 //! configured.
 //!
-//! Rule: frames are sent no faster than they are read. Times are compared with times of this
-//! machine without the link's delay, so that a slow machine passes the test and a wrong link fails
-//! it. The tests need root; their network namespaces end with their threads.
+//! Rule: frames are sent no faster than the link reads them from the sender's device. Times are
+//! compared with times of this machine without the link's delay, so that a slow machine passes the
+//! test and a wrong link fails it. The tests need root; their network namespaces end with their
+//! threads.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -30,8 +31,7 @@ fn right(port: u16) -> SocketAddr {
     SocketAddr::from((KERNEL[1], port))
 }
 
-/// Returns a socket on the left and one on the right. The right one knows the address of the left
-/// one.
+/// Returns a socket on the left and a socket on the right, connected to each other.
 fn datagrams(path: &Path) -> [UdpSocket; 2] {
     let open = |side: usize| {
         let bind = move || UdpSocket::bind((std::net::Ipv4Addr::from(KERNEL[side]), 7));
@@ -150,8 +150,8 @@ fn flush(from: &UdpSocket, to: &UdpSocket, last: u32) -> std::io::Result<()> {
     let mut buffer = [0; 16];
     loop {
         from.send(&last.to_be_bytes())?;
-        // After an error, end the loop and send the datagram again: it was lost, or the machine is
-        // slow.
+        // After an error, end the loop and send the datagram again: the datagram was lost, or the
+        // machine is slow.
         while let Ok(length) = to.recv(&mut buffer) {
             if buffer[..length] == last.to_be_bytes() {
                 return Ok(());

@@ -41,7 +41,7 @@ impl Path {
     /// report. Calls `report` every half a second.
     ///
     /// # Errors
-    /// Fails if the kernel refuses without root.
+    /// Fails if the kernel refuses an operation, for example because this process is not root.
     pub fn with<R>(
         link: LinkModel,
         seed: u64,
@@ -87,8 +87,8 @@ impl Path {
         let name = NAMES[side];
         let [a, b, c, d] = KERNEL[side];
         self.sides[side].enter(|| {
-            // Switch IPv6 off: the link would drop packets of neighbour discovery in place of the
-            // test's packets.
+            // Switch IPv6 off: otherwise the link would drop some packets of neighbour discovery
+            // instead of packets of the test.
             fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
             ip("link set lo up")?;
             ip(&format!("link add {BRIDGE} type bridge mcast_snooping 0"))?;

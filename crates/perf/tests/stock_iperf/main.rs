@@ -3,8 +3,8 @@
 //!
 //! Rule: there are no assertions about time or rate. Each test runs in its own process with a time
 //! limit, because stock iperf sometimes deadlocks. Datagrams are sent at 5 Mbit/s. A reader that
-//! pauses for less than a fifth of a second then loses none, because the receive buffer is not full
-//! yet.
+//! pauses for less than a fifth of a second then loses no datagram, because the receive buffer is
+//! not full yet.
 
 #[path = "../../../host/tests/apart/mod.rs"]
 mod apart;
@@ -227,10 +227,10 @@ fn our_client_s_datagrams_are_counted_and_reported_by_the_stock_server() {
                 if streams == 1 {
                     assert_eq!(received, sent, "{name}: {text}");
                 } else {
-                    // The stock server connects the socket that received a client's first
-                    // datagram, and opens a new one for the next client. Datagrams that arrive
-                    // between these two steps find no socket, and the kernel counts them. No other
-                    // datagram may be missing.
+                    // The stock server connects the socket that received a client's first datagram,
+                    // and opens a new socket for the next client. Datagrams that arrive between
+                    // these two steps find no socket, and the kernel counts them. No other datagram
+                    // may be missing.
                     let dropped = dropped_datagrams() - dropped_before;
                     assert_eq!(received + dropped * 1_472, sent, "{name}: {text}");
                     // Datagrams that the stock server read for the wrong client are reported as

@@ -1,5 +1,5 @@
-//! IPv6 addresses, a router and an MTU from radvd on the kernel's end of a TAP device, and a real
-//! duplicate of our address.
+//! IPv6 addresses, a router and an MTU that radvd advertises at the kernel's end of a TAP device,
+//! and a duplicate of fullpipe's address.
 //!
 //! Rule: as in `main.rs`. radvd advertises every three to four seconds.
 
@@ -22,11 +22,11 @@ use super::{
 
 const KERNEL: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1);
 const SERVER: Ipv6Addr = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 0x53);
-/// An address of no network of the link.
+/// An address outside every network of the link.
 const FAR: Ipv6Addr = Ipv6Addr::new(0xfd78, 0, 0, 0, 0, 0, 0, 1);
 
-/// A stack that configures IPv6 itself, with `address`, on a TAP device of the kernel's host
-/// `[fd77::1]`.
+/// Starts a stack with `address` that also forms its own IPv6 addresses, on a TAP device on which
+/// the kernel has the address fd77::1.
 fn start(address: &str) -> Result<Runtime, StartError> {
     let mut options = DeviceOptions::new("tap:fpinterop".parse().expect("a device"));
     options.host_address = Some("fd77::1/64".parse().expect("an address"));
@@ -67,7 +67,7 @@ impl Radvd {
         Self { process, files }
     }
 
-    /// Ends radvd, which then announces that the router is none any more.
+    /// Ends radvd. Before it ends, radvd announces that this host is no longer a router.
     fn stop(mut self) {
         let id = self.process.id().to_string();
         let status = Command::new("kill").args(["-TERM", &id]).status();
@@ -84,7 +84,7 @@ impl Drop for Radvd {
     }
 }
 
-/// The address formed with the prefix of radvd.
+/// The address that the stack formed with radvd's prefix.
 fn formed(stack: &Stack) -> Option<IpAddr> {
     let mut own = stack.addresses().iter().map(|own| own.address);
     own.find(|own| match own {

@@ -1,4 +1,5 @@
-//! The same over IPv6: neighbour discovery with the kernel, echo requests, TCP and UDP.
+//! The tests of `main.rs` over IPv6: neighbour discovery with the kernel, echo requests, TCP
+//! and UDP.
 
 use std::{net::SocketAddr, process::Command};
 
@@ -99,7 +100,7 @@ fn our_client_reaches_a_server_of_the_kernel_over_ipv6() {
             let runtime = start("tap:fpinterop", true);
             for (amount, reverse) in [(30_000_001, false), (30_000_001, true)] {
                 let stock = Stock::start(&["-s", "-V", "-y", "C"]);
-                // Port 5001 of every address is being listened to (state 0A).
+                // A socket listens (state 0A) on port 5001 of every address.
                 let listens = || {
                     let sockets = std::fs::read_to_string("/proc/thread-self/net/tcp6");
                     let sockets = sockets.expect("the kernel has IPv6");
@@ -132,7 +133,7 @@ fn a_datagram_to_a_closed_port_is_refused_to_the_kernel() {
             let socket = std::net::UdpSocket::bind("[fd77::1]:0").expect("a free port");
             socket.connect("[fd77::2]:9").expect("a route");
             let refused = wait_until(|| {
-                // The error of an earlier datagram is returned by a later call.
+                // A later call returns the error of an earlier datagram.
                 let error = socket.send(b"anybody there?").err();
                 error.is_some_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
             });
