@@ -1,4 +1,5 @@
-//! The accounts (time by limit) of a host's sockets, computed from what the kernel reports about them.
+//! The accounts (time by limit) of a host's sockets, computed from the kernel's reports about these
+//! sockets.
 //!
 //! Rule: this file asks the kernel every [`EVERY`]; `fullpipe_diagnose::socket` analyses the
 //! answers.

@@ -49,7 +49,7 @@ pub fn check_privileges() -> Result<(), String> {
 
 impl KernelHosts {
     /// Creates the hosts of `plan`, and returns the link's ends. Frames that pass the device of
-    /// host `captured` are recorded to `out`.
+    /// the host at end `captured` are recorded to `out`.
     ///
     /// # Errors
     /// Fails if the kernel refuses an operation.
@@ -85,7 +85,8 @@ impl KernelHosts {
         Ok((hosts, ends))
     }
 
-    /// On each host, sets the peer's MAC address and the first windows of the host's connections.
+    /// On each host, sets the peer's MAC address, if the hosts are acquainted, and the first
+    /// windows of the host's connections, if the plan has any.
     fn introduce(&self, plan: &KernelPlan) -> io::Result<()> {
         let mut macs = Vec::new();
         for side in &self.sides {
@@ -115,8 +116,8 @@ pub fn service(end: usize, number: usize) -> SocketAddr {
 
 /// Sets up the namespace of the calling thread as the host at `end`.
 pub fn side_of(plan: &KernelPlan, end: usize) -> io::Result<(Tap, Vec<String>)> {
-    // Disable IPv6, because losses of the link would hit its neighbour discovery instead of the
-    // transfer. Ignore an error: a kernel without IPv6 lacks the file.
+    // Disable IPv6: otherwise losses of the link would hit packets of neighbour discovery instead
+    // of packets of the transfer. Ignore an error: a kernel without IPv6 lacks the file.
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     let refused = write_sysctls(&plan.hosts[end], &plan.settings[end]);
     let tap = tap(end, plan.links[end].mtu)?;

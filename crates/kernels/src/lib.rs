@@ -1,11 +1,11 @@
 //! Rows of an experiment on hosts of this machine's kernel, in real time.
 //!
-//! A row is one scenario of an experiment file. Each host is a network namespace with its own sysctls
-//! and a TAP device. A link of the simulator, run in real time (`fullpipe_perf::live`), connects the
-//! devices. The applications use real sockets with the row's options, and write and read as the row's
-//! flows specify. [`run_row`] returns goodput, duration, and two accounts (time by limit) of the
-//! sender: one from what the kernel reports about the sender's sockets, one from a capture at the
-//! sender's host.
+//! A row is one scenario of an experiment file. Each host is a network namespace with its own
+//! sysctls and a TAP device. A link of the simulator, run in real time (`fullpipe_perf::live`),
+//! connects the devices. The applications use real sockets with the row's options, and write and
+//! read as the row's flows specify. [`run_row`] returns goodput, duration, and two accounts (time
+//! by limit) of the sender: one from what the kernel reports about the sender's sockets, one from a
+//! capture at the sender's host.
 //!
 //! | part | module |
 //! | --- | --- |

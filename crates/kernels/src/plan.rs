@@ -36,7 +36,7 @@ pub struct KernelPlan {
     pub acquainted: bool,
     /// The models of the link: first forward, then back.
     pub links: [LinkModel; 2],
-    /// Every connection, with the flow to which it belongs.
+    /// For each connection, the flow to which it belongs.
     pub connections: Vec<FlowPlan>,
     /// Time after the start that results exclude.
     pub omit: Duration,
@@ -85,13 +85,13 @@ impl KernelPlan {
         })
     }
 
-    /// Returns the end of the link at which the host with this index in the setup is.
+    /// Returns the index of the end of the link at which the setup's host number `host` is.
     pub fn end_of(&self, host: usize) -> usize {
         self.ends[host]
     }
 }
 
-/// Lists every connection of every flow.
+/// Lists the flow of every connection.
 fn connections(setup: &Setup) -> Vec<FlowPlan> {
     let flows = setup.flows.iter();
     let each = flows.flat_map(|flow| (0..flow.count).map(move |_| flow.clone()));

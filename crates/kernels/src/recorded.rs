@@ -15,20 +15,21 @@ use fullpipe_diagnose::{
     observe::{Followed, Follower},
 };
 
-/// The writing end of a capture. It passes the bytes to the analysis and, if there is one, to a file.
+/// The writing end of a capture. Passes the bytes to the analysis and, if there is a file, also
+/// to the file.
 pub struct CaptureSink {
     analysis: Sender<Vec<u8>>,
     file: Option<io::BufWriter<File>>,
 }
 
-/// The end for reading, from which the analysis reads.
+/// The reading end of a capture, for the analysis.
 pub struct CaptureSource {
     parts: Receiver<Vec<u8>>,
     part: Vec<u8>,
     at: usize,
 }
 
-/// Creates both ends of a capture, which is also written to `file` if there is one.
+/// Creates both ends of a capture. If `file` is given, the capture is also written to it.
 pub fn pipe(file: Option<File>) -> (CaptureSink, CaptureSource) {
     let (analysis, parts) = mpsc::channel();
     let sink = CaptureSink {

@@ -1,5 +1,5 @@
 //! Runs one row (a scenario of an experiment) on hosts of this machine's kernel: creates the hosts,
-//! runs and measures the row, and removes the hosts.
+//! runs and measures the row, and removes the hosts afterwards.
 //!
 //! Rule: the hosts exist only inside [`run_row`]. Accounts end before the sockets are closed.
 
@@ -163,13 +163,13 @@ pub(crate) fn over_link<T>(
             let stop = || over.load(Ordering::Acquire);
             let ended = link.run(&stop, REPORTS, &mut |_| ());
             link_ended.store(true, Ordering::Release);
-            // If the link itself captures the frames, the capture ends when the link is dropped,
-            // and with it the analysis.
+            // If the link itself captures the frames, the capture ends when the link is dropped.
+            // The analysis then ends, too.
             drop(link);
             ended
         });
-        // Catch a panic, so that the link is ended after it, too. Otherwise the scope would wait for the
-        // link for ever.
+        // Catch a panic, so that the link is also ended after a panic. Otherwise the scope would
+        // wait for the link for ever.
         let finished = panic::catch_unwind(panic::AssertUnwindSafe(|| transfer(&link_ended)));
         over.store(true, Ordering::Release);
         let carried = joined(carrying);
@@ -310,8 +310,8 @@ fn own_bound(plan: &KernelPlan) -> Duration {
     ends.max().map_or(Duration::MAX, Duration::from)
 }
 
-/// Returns the share of the payload that has arrived, from 0 to 1: the smallest share of all flows. A
-/// flow with a duration instead of an amount counts as 0.
+/// Returns the share of the payload that has arrived, from 0 to 1: the smallest share of all
+/// connections. A connection with a duration instead of an amount counts as 0.
 fn share(plan: &KernelPlan, progress: &[Progress]) -> f64 {
     let shares = plan.connections.iter().zip(progress).map(|(flow, one)| {
         let read = one.read.load(Ordering::Acquire) as f64;

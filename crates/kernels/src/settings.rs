@@ -35,8 +35,8 @@ const APPLIED: [&str; 12] = [
     "tcp.initial_window",
     "tcp.initial_receive_window",
 ];
-/// Sysctls that a namespace has, but that have no effect by themselves: `tcp_adv_win_scale` has none
-/// since Linux 6.6, and the keepalive sysctls also need a socket option.
+/// Sysctls that a namespace has, but that have no effect by themselves: `tcp_adv_win_scale` has no
+/// effect since Linux 6.6, and the keepalive sysctls also need a socket option.
 const WITHOUT_EFFECT: [&str; 4] = [
     "tcp_adv_win_scale",
     "tcp_keepalive_time",

@@ -1,8 +1,8 @@
 //! The kernel's TCP sockets, with a host's options.
 //!
 //! Rule: a socket is opened in the namespace of its host and may be used from any thread. Buffers
-//! may exceed the machine's caps, because a row has its own caps. A read, write or accept waits at
-//! most for [`POLL`].
+//! may exceed the machine's caps, because a row (a scenario of an experiment) has its own caps. A
+//! read, write or accept waits at most for [`POLL`].
 
 use std::{
     io,
@@ -43,8 +43,8 @@ fn open(settings: &SocketSettings) -> io::Result<Socket> {
         socket.set_tcp_user_timeout(Some(timeout))?;
     }
     socket.set_tcp_nodelay(settings.no_delay)?;
-    // Discard unsent payload when the socket is closed. Otherwise the kernel would go on sending it,
-    // and the socket would keep its namespace alive for minutes.
+    // Discard unsent payload when the socket is closed. Otherwise the kernel would go on sending
+    // the payload, and the socket would keep its namespace alive for minutes.
     socket.set_linger(Some(Duration::ZERO))?;
     socket.set_read_timeout(Some(POLL))?;
     Ok(socket)
@@ -125,6 +125,6 @@ impl AppStream for TcpStream {
 /// Returns true if a call ended only because its timeout passed.
 pub fn is_wait(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, WouldBlock};
-    // `TimedOut` is the error of a connection that timed out, with both stacks.
+    // Do not include `TimedOut`: with both stacks, it is the error of a connection that timed out.
     matches!(error.kind(), Interrupted | WouldBlock)
 }

@@ -99,7 +99,7 @@ impl Progress {
         failure.as_ref().map(ToString::to_string)
     }
 
-    /// Ends the connection with `error`, unless the connection or the row has already ended.
+    /// Ends the connection with `error`, if neither the connection nor the row has ended yet.
     pub fn fail(&self, clock: &RowClock, error: io::Error) {
         if !clock.is_over() && !self.is_done.load(Ordering::Acquire) {
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -299,7 +299,8 @@ fn hear(stream: &impl Stream, bytes: u64, clock: &RowClock) -> io::Result<bool> 
     Ok(true)
 }
 
-/// Reads the payload as the flow's plan says, until all has arrived or the time is over.
+/// Reads the payload at the pace of the flow's plan, until all payload has arrived or the time is
+/// over.
 pub fn read_all(
     stream: &impl AppStream,
     flow: &FlowPlan,

@@ -1,10 +1,11 @@
-//! One transfer between fullpipe's stack and this machine's kernel, and what three observers name as
-//! its limit.
+//! One transfer between fullpipe's stack and this machine's kernel, and the limits that three
+//! observers name.
 //!
-//! Rule: the observers share nothing. One is fullpipe's stack at one end, which adds up the time of
-//! each limit. Another is what the kernel reports about its socket, at the other end. The third is a
-//! capture of the frames at fullpipe's end. The observer at the sender and the capture name the limit of the transfer. The
-//! observer at the receiver gives the share of the time in which the receiver was the limit.
+//! Rule: the observers share nothing. The first is fullpipe's stack at one end, which adds up the
+//! time of each limit. The second is the kernel's report about its socket at the other end. The
+//! third is a capture of the frames at fullpipe's end. The observer at the sender and the capture
+//! name the limit of the transfer. The observer at the receiver gives the share of the time in
+//! which the receiver was the limit.
 
 mod pair;
 mod transfer;
@@ -21,7 +22,8 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 
 use crate::{run::KernelError, what_if::WhatIfCase};
 
-/// If the receiver limits the transfer for at least this share of the time, it is the main limit.
+/// If the receiver limits the transfer for at least this share of the time, the receiver is the
+/// main limit.
 const HALF: f64 = 0.5;
 /// Tolerance of [`HALF`], because the shares of two observers may differ.
 const NEAR: f64 = 0.1;
@@ -49,8 +51,8 @@ pub struct ViewCase {
 }
 
 impl ViewCase {
-    /// Returns the case of this number. Its transfer is that of the [`WhatIfCase`] with the same
-    /// number, and fullpipe's stack is the sender if the number is even.
+    /// Returns the case of this number. Its transfer is the transfer of the [`WhatIfCase`] with
+    /// this number. fullpipe's stack is the sender if the number is even.
     pub fn draw(number: u64) -> Self {
         let WhatIfCase { title, setup, .. } = WhatIfCase::draw(number);
         let end = match number.is_multiple_of(2) {

@@ -1,7 +1,7 @@
 //! Two devices that are connected to each other in this process.
 //!
-//! Rule: a pair is a socket pair of the kernel, and each message on it is an Ethernet frame. A send to
-//! a full socket fails, like a send to any full device.
+//! Rule: a pair is a socket pair of the kernel, and each message on it is an Ethernet frame. A send
+//! to a full socket fails, like a send to any full device.
 
 use std::{
     io,

@@ -34,7 +34,7 @@ fn viewed(sender: &[(Limit, u64)], capture: &[(Limit, u64)], receiver_ms: u64) -
     }
 }
 
-/// Three observers agree only if none of them contradicts another.
+/// Three observers agree only if no observer contradicts another.
 #[test]
 fn a_view_that_contradicts_another_is_no_agreement() {
     let buffer = [(Limit::SendBuffer, 90), (Limit::CwndSlowStart, 10)];

@@ -1,5 +1,5 @@
-//! Runs the transfer of a case, in real time: fullpipe's stack is at one end of a simulated link,
-//! the kernel (in a network namespace) at the other.
+//! Runs one transfer in real time: fullpipe's stack is at one end of a simulated link, and the
+//! kernel (in a network namespace) is at the other end.
 //!
 //! Rule: nothing outlives the transfer. The accounts of limits end before the sockets are closed.
 

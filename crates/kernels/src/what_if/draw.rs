@@ -1,4 +1,4 @@
-//! Random transfers between two kernels; a setting limits most of them.
+//! Random transfers between two kernels; most transfers are limited by a setting.
 //!
 //! Rule: the number of a case (a drawn transfer) determines everything about it. Each bulk
 //! transfer takes some seconds of real time.
@@ -140,8 +140,8 @@ impl Drawing {
         }
     }
 
-    /// Draws the size of a buffer: 10 to 70 % of the size that the bandwidth-delay product needs, and
-    /// at least 8 KB.
+    /// Draws the size of a buffer: 10 to 70 % of the size that the bandwidth-delay product needs,
+    /// and at least 8 KB.
     fn too_small(&mut self) -> u64 {
         let share = 0.1 + 0.6 * self.rng.unit();
         ((self.bdp * share / IN_FLIGHT) as u64).max(LEAST_BUFFER)

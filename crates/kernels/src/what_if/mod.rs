@@ -1,11 +1,12 @@
 //! Applies advice to real kernels: runs a transfer, gets advice from its capture, and runs the
 //! transfer again with that advice over the same link.
 //!
-//! Rule: the prediction is made before the second run, from the capture of the first run. It comes
-//! from a *twin* of the capture, a simulated copy that behaves like the captured transfer. If no twin
-//! reproduces the capture, the prediction comes from simulating the experiment itself, and the result
-//! mentions this. If the link drops frames at random, the transfer runs several times without and
-//! several times with the advice, each time with other losses, and the means are compared.
+//! Rule: the prediction is made before the second run, from the capture of the first run. The
+//! prediction comes from a *twin* of the capture, a simulated copy that behaves like the captured
+//! transfer. If no twin reproduces the capture, the prediction comes from simulating the experiment
+//! itself, and the result mentions this. If the link drops frames at random, the transfer runs
+//! several times without and several times with the advice, each time with other losses, and the
+//! means are compared.
 
 mod draw;
 mod repeated;
@@ -58,7 +59,7 @@ pub enum AdvisedBy {
 pub enum Effect {
     /// Goodput is higher with the advice.
     Helps,
-    /// Goodput changes by less than 3 %, or by less than two standard errors: this may be chance.
+    /// Goodput changes by less than 3 %, or by less than two standard errors, which may be chance.
     Neutral,
     /// Goodput is lower with the advice.
     Worse,
@@ -239,7 +240,7 @@ fn applicable(explanation: &Explanation) -> Option<(&[Change], f64)> {
     (!advice.is_empty() && advice.iter().all(can)).then_some((advice, predicted.goodput_mbps))
 }
 
-/// The changes as text, with a remark on those that the kernel does not support.
+/// The changes as text, with a remark on settings that the kernel does not support.
 fn advice_text(changes: &[Change], changed: &Setup) -> String {
     let named = |change: &Change| format!("{} = {}", change.set, change.to);
     let mut text = changes.iter().map(named).collect::<Vec<_>>().join(", ");
@@ -250,8 +251,8 @@ fn advice_text(changes: &[Change], changed: &Setup) -> String {
     text
 }
 
-/// Runs a transfer, several times if its losses are random. `known` has the goodputs of earlier runs of
-/// this transfer, which count too.
+/// Runs a transfer, several times if its losses are random. Returns the mean of these runs and of
+/// earlier runs of this transfer, whose goodputs are `known`.
 fn repeated(setup: &Setup, mut known: Vec<f64>, stop: &Stop) -> Result<Repeated, KernelError> {
     let runs = if is_random(setup) { RUNS } else { 1 };
     for seed in SEED + known.len() as u64..SEED + runs {

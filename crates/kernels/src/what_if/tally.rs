@@ -1,4 +1,4 @@
-//! Summarises the cases of a run.
+//! Summarises the cases (transfers without and with advice) of a run.
 //!
 //! Rule: errors of predictions from captures and of predictions from simulated experiments are
 //! kept apart.
@@ -51,8 +51,9 @@ impl WhatIfTally {
         tally
     }
 
-    /// Returns the median and the 90th percentile of the errors: first for predictions from captures,
-    /// then for predictions from simulated experiments. `None` if there are none of that kind.
+    /// Returns the median and the 90th percentile of the errors: first for predictions from
+    /// captures, then for predictions from simulated experiments. `None` if there are none of that
+    /// kind.
     pub fn errors(&self) -> [Option<[f64; 2]>; 2] {
         self.errors
             .each_ref()

@@ -1,4 +1,5 @@
-//! Tests: a number determines its case, and the summary counts each case once.
+//! Tests: a number determines its case (a drawn transfer), and the summary
+//! counts each case once.
 
 use super::{AdvisedBy, Applied, Effect, Ending, Repeated, WhatIf, WhatIfCase, WhatIfTally};
 use crate::plan::KernelPlan;
