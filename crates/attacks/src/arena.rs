@@ -115,7 +115,7 @@ impl End {
         }
     }
 
-    /// Calls `turn` until nothing is left to do now, a bounded number of times.
+    /// Calls `turn` until nothing is left to do now, but at most 100 times.
     fn turn(&mut self, now: Instant) {
         for _ in 0..100 {
             let turned = fullpipe::turn(&mut self.stack, &mut self.port, now);

@@ -1,8 +1,8 @@
 //! Attackers, one function for each attack.
 //!
 //! Rule: an attacker only sends packets, and receives only the answers to its own address. Some
-//! attackers know numbers that a real attacker would have to guess, so a real attacker could not cause
-//! more cost. `arena` measures the cost to the host.
+//! attackers know numbers that a real attacker would have to guess, so a real attacker could not
+//! cause more cost. `arena` measures the cost to the host.
 
 use std::net::Ipv4Addr;
 
@@ -105,7 +105,7 @@ pub fn forged_cookies() -> Attacker {
     })
 }
 
-/// SACK blocks that a peer sends. The peer reads the host's payload in the smallest segments.
+/// SACK blocks of a peer that reads the host's payload in the smallest segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackReport {
     /// SACKs every other received byte, four in each ACK, again and again. The ACK number does not
@@ -151,7 +151,8 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
             let flight = scripted.seen.wrapping_sub(acked);
             let mut blocks = SackBlocks::NONE;
             if report == SackReport::AllSpurious {
-                // The second block contains the first, which is then a DSACK. RFC 2883 §4.
+                // The second block contains the first block, so the first block is a DSACK.
+                // RFC 2883 §4.
                 let twice = SackBlock {
                     left: acked,
                     right: scripted.seen,
@@ -167,7 +168,7 @@ pub fn sack_bytes(report: SackReport) -> Attacker {
                         let pairs = (flight / 2).saturating_sub(1).max(1);
                         acked.wrapping_add(2 + 2 * arena.rng.below(pairs.into()) as u32)
                     }
-                    // The byte at the ACK number is never reported: it is the hole.
+                    // Never report the byte at the ACK number: this byte is the hole.
                     _ if acknowledges && ahead == 0 => acked.wrapping_add(1),
                     _ if acknowledges && ahead + 3 >= flight => next,
                     SackReport::EveryOther if ahead + 2 >= flight => acked.wrapping_add(2),
@@ -253,9 +254,9 @@ pub fn overlapping_fragments() -> Attacker {
     })
 }
 
-/// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's own.
-/// The attacker knows the port of one connection of the client. Its segments begin
-/// beyond the expected sequence number: at least 1 byte and at most one receive window. The sequence
+/// Resets, SYNs and payload from the client's address, and ICMP errors from the attacker's own. The
+/// attacker knows the port of one connection of the client. The attacker's segments begin beyond
+/// the expected sequence number: at least 1 byte and at most one receive window. The sequence
 /// numbers that its ICMP errors quote are random.
 pub fn blind_injection() -> Attacker {
     Box::new(|arena, _| {

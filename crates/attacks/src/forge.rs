@@ -1,7 +1,8 @@
 //! Packets made by hand, and a scripted peer that uses them.
 //!
-//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet because of them.
-//! A [`ScriptedPeer`] stores only numbers that it chose itself or read from the host's segments.
+//! Rule: the IP, TCP and ICMP checksums are valid, so the host discards no packet for its
+//! checksum. A [`ScriptedPeer`] stores only numbers that it chose itself and numbers that it read
+//! from the host's segments.
 
 use std::net::Ipv4Addr;
 
@@ -90,7 +91,7 @@ pub struct ScriptedPeer {
     pub first: u32,
     /// The host's sequence number of its first payload byte, which the peer has not acknowledged.
     pub una: u32,
-    /// Sequence number after the highest one that the host has sent.
+    /// Sequence number after everything that the host has sent.
     pub seen: u32,
 }
 

@@ -217,7 +217,7 @@ const fn attack(
     }
 }
 
-/// The same attack on an Ethernet, where neither host knows the other's MAC address.
+/// Returns `attack` on an Ethernet, where neither host knows the other's MAC address.
 const fn on_link(attack: Attack) -> Attack {
     Attack {
         medium: Medium::Ethernet,

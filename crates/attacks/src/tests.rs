@@ -16,8 +16,8 @@ const DEAREST: u64 = 2_500;
 /// Largest accepted mean number of nodes visited for a packet with SACK blocks. Each of its four
 /// blocks needs a path through a tree of a thousand nodes, and changes nodes at the path's end.
 const SACK_MEAN: f64 = 250.0;
-/// Largest accepted mean number of nodes visited for a packet that also carries a DSACK. Such
-/// packets often undo a recovery, and an undo visits every lost range.
+/// Largest accepted mean number of nodes visited for a packet that also carries a DSACK. DSACKs
+/// often undo a recovery, and an undo visits every lost range.
 const UNDO_MEAN: f64 = 500.0;
 
 /// Each attack, run once for all tests by the first test that needs it.
@@ -128,8 +128,8 @@ fn reports_of_single_bytes_cost_a_bounded_number_of_pieces_and_steps_in_any_orde
 fn each_undo_by_dsacks_needs_a_retransmission_first() {
     let spurious = row("the same, and DSACK of everything");
     endured(&spurious);
-    // An undo visits every lost range. Each undo needs a retransmission before it, which bounds the
-    // number of undos.
+    // An undo visits every lost range. Each undo needs an earlier retransmission, so the number of
+    // undos is bounded.
     let undos = counted(&spurious, "TcpExtTCPFullUndo");
     assert!(undos > 1_000, "{spurious:?}");
     assert!(
