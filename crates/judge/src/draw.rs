@@ -1,10 +1,10 @@
 //! Draws random worlds: transfers with a path, hosts and applications of random settings.
 //!
 //! Rule: each dimension (a property of a world) is a row of a table. Each dimension has a random
-//! generator forked by its name, so a new dimension does not change the draws of the others. Settings
-//! that the host or the path refuses are left out. A world is small, because the judge runs it
-//! hundreds of times: it has at most about 3,000 segments with payload and takes at most about five
-//! minutes of virtual time.
+//! generator forked by its name, so a new dimension does not change the draws of the others.
+//! Settings that the host or the path refuses are left out. A world is small, because the judge
+//! runs it hundreds of times: it has at most about 3,000 segments with payload and takes at most
+//! about five minutes of virtual time.
 
 mod datagrams;
 mod dimension;

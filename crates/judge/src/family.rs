@@ -1,7 +1,8 @@
 //! Families of levers (things that somebody could change), for the table that compares the best
-//! levers with the named ones.
+//! levers with the named levers.
 //!
-//! Rule: a lever that no row lists gets a family from its kind and its name.
+//! Rule: the rows list knobs and fields of hosts. Levers of applications, processors and the
+//! path get a family from their kind; a lever of the path also from its field.
 
 use fullpipe_explain::LeverKind;
 
@@ -63,7 +64,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("segments", &["tcp."]),
 ];
 
-/// Family for worlds in which no lever helps.
+/// Family for worlds (random transfers) in which no lever helps.
 pub const NOTHING: &str = "nothing";
 /// Family of levers that help only in combination.
 pub const SEVERAL: &str = "several";

@@ -1,8 +1,8 @@
 //! Compares an answer about a world (a random transfer) with the truth.
 //!
 //! Rule: the levers (changes) that an answer names, refutes or advises, and the goodput that it
-//! predicts, are judged by runs with other seeds than the engine's. A contradiction counts only if
-//! two sets of seeds show it.
+//! predicts, are judged by runs with seeds that the engine does not use. A contradiction counts
+//! only if two sets of seeds show it.
 
 use fullpipe_explain::{Cause, Change};
 use fullpipe_scenario::Setup;
@@ -18,10 +18,10 @@ use crate::{
 pub const RIGHT: f64 = 0.8;
 /// The named levers are wrong if they give less than this share of the best gain.
 pub const WRONG: f64 = 0.2;
-/// If the best gain is above this, named levers with a gain below 2 % are wrong.
+/// If the best gain is above this share, named levers with a gain below 2 % are wrong.
 pub const CLEAR: f64 = 0.05;
-/// If a gain may contradict a refutation or an advice, it is measured with more seeds until twice its
-/// error is at most this share.
+/// If a gain may contradict a refutation or an advice, it is measured with more seeds until twice
+/// its error is at most this share.
 const EXACT: f64 = 0.005;
 
 /// The parts of an explanation that are judged. Levers have the names that `fullpipe lab explain
@@ -40,19 +40,20 @@ pub struct Answer {
     pub refuted: Vec<String>,
 }
 
-/// Explains a setup with runs that use this seed and the following ones.
+/// Explains a setup with runs that use the given seed and the following seeds.
 pub type Engine<'a> = dyn Fn(&Setup, u64) -> Result<Answer, String> + Sync + 'a;
 
 /// Correctness of the named levers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The named levers give at least `RIGHT` of the best gain; or no lever is named, and no lever
-    /// helps.
+    /// The named levers give at least `RIGHT` of the best gain, or a gain that differs from the
+    /// best gain by less than twice the error. If no lever helps by 2 %, an answer is also right if
+    /// it names nothing, or levers that give at least 1 %.
     Right,
     /// The named levers are neither right nor wrong.
     Missed,
-    /// The named levers give less than `WRONG` of the best gain, or less than 2 % although the
-    /// best gain is above 5 %. An answer without levers has a gain of 0.
+    /// The named levers are not right, and they give less than `WRONG` of the best gain, or less
+    /// than 2 % although the best gain is above 5 %. An answer that names nothing has a gain of 0.
     Wrong,
 }
 
@@ -77,7 +78,7 @@ pub struct AdviceResult {
 pub struct Judged {
     /// Number of the world.
     pub number: u64,
-    /// Names of the properties that were drawn for the world, such as its kinds of impairments.
+    /// Names of the properties that were drawn for the world, for example kinds of impairments.
     pub dimensions: Vec<&'static str>,
     /// The best levers of the world.
     pub best: Best,
@@ -97,8 +98,8 @@ pub struct Judged {
     pub runs: usize,
 }
 
-/// Returns the engine's first seed for a world. It is a small number, so it differs from the judge's
-/// seeds, which have 63 random bits.
+/// Returns the engine's first seed for a world. It is a small number, so it differs from the
+/// judge's seeds, which have 63 random bits.
 pub const fn engine_seed(number: u64) -> u64 {
     number + 1
 }
@@ -138,8 +139,8 @@ pub fn compare(world: &World, truth: &Truth, answer: Answer) -> Result<Judged, F
     })
 }
 
-/// The gain of the named levers, or the gain of the rival if that is larger; 0 if the answer names
-/// nothing. Names that hide the remedy ([`hides_the_remedy`]) have no gain.
+/// The gain of the named levers or the gain of the rival, the larger of the two; 0 if the answer
+/// names nothing. Names that hide the remedy ([`hides_the_remedy`]) have no gain.
 fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
     let rival: Vec<String> = answer.rival.iter().cloned().collect();
     let mut most = Gain::NONE;
@@ -157,7 +158,7 @@ fn named_gain(truth: &Truth, answer: &Answer) -> Result<Gain, Failure> {
 }
 
 /// The best levers of the world. If the judge found no lever of the hosts that helps, but the
-/// answer names levers of the hosts that really help, these count as the best.
+/// answer names levers of the hosts that really help, the named levers count as the best.
 fn better(truth: &Truth, answer: &Answer, named: Gain) -> Best {
     let is_of_host = |name: &String| {
         let lever = truth.lever(name);
@@ -220,7 +221,7 @@ fn named_family(truth: &Truth, names: &[String]) -> String {
     }
 }
 
-/// The refuted levers that two sets of seeds show to help, with their gains.
+/// The refuted levers that help according to two sets of seeds, with their gains.
 fn false_refutations(truth: &Truth, refuted: &[String]) -> Result<Vec<(String, f64)>, Failure> {
     let mut found = Vec::new();
     for (place, lever) in truth.levers.iter().enumerate() {

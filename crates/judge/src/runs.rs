@@ -1,7 +1,7 @@
 //! Runs a world (a random transfer) with changed settings, and computes gains with their errors.
 //!
 //! Rule: a gain compares runs with equal seeds. A lever (a change) is chosen with some seeds and
-//! measured with others, because chance lets the best of many useless levers look useful.
+//! measured with other seeds, because by chance the best of many useless levers looks useful.
 
 use std::{cell::RefCell, collections::HashMap, fmt, ops::ControlFlow, ops::Range};
 
@@ -13,8 +13,8 @@ use fullpipe_scenario::{Measured, Outcome, Scene, Setup, experiment::FlowPlan, w
 pub const LEAST: f64 = 0.02;
 /// Gain that stands for the step from a transfer without bytes to a transfer with bytes.
 const FROM_NOTHING: f64 = 1e6;
-/// Numbers of the seeds with which levers are chosen. Three runs hardly distinguish a gain from chance,
-/// so every lever that may be the best is measured again with other seeds.
+/// Numbers of the seeds with which levers are chosen. Three runs are too few to distinguish a gain
+/// from chance, so every lever that may be the best is measured again with other seeds.
 pub const CHOOSING: Range<usize> = 0..3;
 /// Numbers of the seeds for measuring gains.
 pub const MEASURING: Range<usize> = 8..32;
@@ -25,7 +25,8 @@ pub const FOLLOWING: Range<usize> = 56..80;
 /// Number of runs of the first measurement; more runs follow if the error is too large.
 const FIRST: usize = 4;
 
-/// A world that violated a rule of the stack or the simulator.
+/// Reason for which a world or a case has no judgement: a violated rule of the stack or the
+/// simulator, or an error of the engine that explains.
 #[derive(Clone, Debug)]
 pub struct Failure(pub String);
 
@@ -173,7 +174,7 @@ impl Runs {
     }
 
     /// The gain with the seeds for choosing. One seed suffices if results do not differ by chance.
-    /// Two seeds suffice if the change has no effect with either of them.
+    /// Two seeds suffice if the change has no effect with either seed.
     ///
     /// # Errors
     /// Fails if a checker of the simulator found a violation.
@@ -193,8 +194,8 @@ impl Runs {
         self.gain(changes, seeds)
     }
 
-    /// The gain over the first few of `seeds`. Seeds are added until twice the error of the gain is at
-    /// most `within`, or until the gain is clearly below `enough`.
+    /// The gain over the first few of `seeds`. Seeds are added until twice the error of the gain is
+    /// at most `within`, or until the gain is clearly below `enough`.
     ///
     /// # Errors
     /// Fails if a checker of the simulator found a violation.
@@ -218,9 +219,9 @@ impl Runs {
         }
     }
 
-    /// Mean goodput in Mbit/s with `changes`, over the first of `seeds`. Seeds are added until the
-    /// standard error is at most 1 % of the mean. Returns `None` if the settings are refused. The
-    /// second value is false if some run ended without all bytes.
+    /// Mean goodput in Mbit/s with `changes`, over the first few of `seeds`. Seeds are added until
+    /// the standard error is at most 1 % of the mean. Returns `None` if the settings are refused.
+    /// The second value is false if some run ended without all bytes.
     ///
     /// # Errors
     /// Fails if a checker of the simulator found a violation.
@@ -271,7 +272,7 @@ fn mean(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.mbps).sum::<f64>() / runs.len().max(1) as f64
 }
 
-/// Standard error of the mean of `values`; 0 for fewer than two.
+/// Standard error of the mean of `values`; 0 for fewer than two values.
 fn standard_error(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     if count < 2.0 {

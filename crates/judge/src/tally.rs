@@ -1,4 +1,4 @@
-//! Results over many judged worlds (random transfers), each with a threshold.
+//! Figures over many judged worlds (random transfers), each with a threshold.
 //!
 //! Rule: every answer and every advice is counted. An answer that names nothing is counted,
 //! too.
@@ -19,8 +19,8 @@ pub struct Figure {
     pub name: &'static str,
     /// Value of the figure, a share or a number.
     pub value: f64,
-    /// Number of cases that `value` counts or is a share of: worlds, predictions, pieces of advice, or
-    /// levers that were said not to help.
+    /// Number of cases that `value` counts or is a share of: worlds, predictions, pieces of advice,
+    /// or levers that were said not to help.
     pub of: usize,
     /// Threshold.
     pub limit: f64,
@@ -219,7 +219,8 @@ impl fmt::Display for Tally<'_> {
 }
 
 impl fmt::Display for Judged {
-    /// Writes two lines about the world, and the commands that repeat its runs.
+    /// Writes the verdict on the world, the best and the named levers, wrong refutations, the
+    /// result of the advice, and the commands that repeat the runs, each on a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             number,

@@ -112,13 +112,13 @@ fn the_truth_of_a_small_send_buffer_is_the_send_buffer() {
         (right.verdict, right.named_family.as_str()),
         (Verdict::Right, "send buffer")
     );
-    // Naming the path is wrong here: it is right only if no setting of a host helps.
+    // Naming the path is wrong here, because a setting of a host helps.
     let path = verdict_of(&["path.forward.delay"]);
     assert_eq!((path.verdict, path.named_gain), (Verdict::Wrong, 0.0));
     assert_eq!(verdict_of(&[]).verdict, Verdict::Wrong);
     assert_eq!(verdict_of(&["sender.no.such"]).named_family, "unknown");
     // If the answer names a lever (a setting) of a host that helps, this lever counts as the best
-    // one, even if the judge itself found only levers of the path.
+    // lever, even if the judge itself found only levers of the path.
     let mut blind = Truth::of(&world).unwrap();
     blind.best.levers = vec!["path.forward.rate".into()];
     blind.best.is_of_host = false;

@@ -1,15 +1,15 @@
 //! Finds levers (settings to change) of the hosts that help only together.
 //!
-//! Rule: a lever is a resource (a larger one cannot limit) or a rule (another value may help or
-//! harm). These combinations are tried: all resources, all resources with one rule, pairs of those
-//! levers that help most alone, and all levers that help alone. Levers are then removed from the
-//! best combination as long as its gain hardly falls.
+//! Rule: a lever of the hosts is a resource (a larger value cannot limit) or a rule (another
+//! value may help or harm). These combinations are tried: all resources, all resources with one
+//! rule, pairs of the levers that help most alone, and all levers that help alone. Levers are
+//! then removed from the best combination as long as nearly all of its gain ([`KEPT`]) remains.
 
 use fullpipe_explain::{Change, Lever, LeverKind};
 
 use crate::runs::{Failure, Gain, LEAST, Runs};
 
-/// Number of levers whose pairs are all tried: those that help most alone.
+/// Number of levers whose pairs are all tried: the levers that help most alone.
 const PAIRED: usize = 4;
 /// Number of combinations that are tried with more than one seed.
 const PROMISING: usize = 6;
@@ -22,16 +22,17 @@ pub struct Combination {
     pub changes: Vec<Change>,
 }
 
-/// Returns the best combination, reduced to the fewest levers. Returns `None` if it is not faster
-/// by [`LEAST`] than the best single lever of the hosts, or if one of its levers suffices.
-/// `rough` contains the rough gain of each lever.
+/// Returns the best combination, reduced to the fewest levers. Returns `None` if the combination
+/// is not faster by [`LEAST`] than the best single lever of the hosts, or if one of its levers
+/// suffices. `rough` contains the rough gain of each lever.
 ///
 /// # Errors
 /// Fails if a checker of the simulator found a violation.
 pub fn best(runs: &Runs, levers: &[Lever], rough: &[f64]) -> Result<Option<Combination>, Failure> {
     let hosts = || (0..levers.len()).filter(|place| levers[*place].kind.is_of_host());
     let alone = hosts().map(|place| rough[place]).fold(0.0, f64::max);
-    // Run all combinations once. Only those with the largest gains are run with more seeds.
+    // Run all combinations once. Only the combinations with the largest gains are run with more
+    // seeds.
     let mut tries = Vec::new();
     for wanted in combinations(levers, rough) {
         let places = compatible(runs, levers, &wanted);
@@ -77,7 +78,7 @@ fn combinations(levers: &[Lever], rough: &[f64]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Returns `wanted` without levers that contradict an earlier lever of it.
+/// Returns `wanted` without levers that contradict an earlier lever of `wanted`.
 fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     let mut setup = runs.setup().clone();
     let mut places = Vec::new();
@@ -93,8 +94,8 @@ fn compatible(runs: &Runs, levers: &[Lever], wanted: &[usize]) -> Vec<usize> {
     places
 }
 
-/// Removes levers as long as the gain is at least `enough`. It tries large groups of levers
-/// first.
+/// Removes levers as long as the gain stays at least `enough`. Tries to remove large groups of
+/// levers first.
 fn fewest(
     runs: &Runs,
     levers: &[Lever],

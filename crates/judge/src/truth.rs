@@ -1,9 +1,9 @@
 //! Finds the lever (the setting to change) that helps most, by trying all levers.
 //!
-//! Rule: levers of the hosts come first, because somebody can set them. The best of them, or their
-//! best combination, is the truth if its gain is at least 2 % and more than twice the gain's error.
-//! Otherwise the truth is the best of the other levers. Every lever is tried with few seeds. Those
-//! that may be the best are then measured with other seeds.
+//! Rule: levers of the hosts come first, because somebody can set them. The best lever of the
+//! hosts, or their best combination, is the truth if its gain is at least 2 % and more than twice
+//! the gain's error. Otherwise the truth is the best of the other levers. Every lever is tried with
+//! few seeds. Levers that may be the best are then measured with other seeds.
 
 use fullpipe_explain::{Ample, Change, Lever, levers_of};
 
@@ -37,7 +37,7 @@ pub struct Best {
     pub family: String,
 }
 
-/// A world after all its levers were tried.
+/// A world (a random transfer) after all its levers were tried.
 pub struct Truth {
     pub(crate) runs: Runs,
     /// Every lever of the world.
@@ -136,8 +136,8 @@ fn try_all(runs: &Runs, levers: &[Lever]) -> Result<(Vec<f64>, Vec<Contender>), 
     Ok((rough, contenders))
 }
 
-/// Measures the contenders among the levers of the hosts. If none of them helps, measures the other
-/// contenders.
+/// Measures the contenders among the levers of the hosts. If no lever of the hosts helps, measures
+/// the other contenders.
 fn contest(runs: &Runs, contenders: &[Contender]) -> Result<Best, Failure> {
     for is_of_host in [true, false] {
         let own = contenders

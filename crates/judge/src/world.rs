@@ -1,6 +1,6 @@
 //! A random transfer, written as an experiment file with one row.
 //!
-//! Rule: the number of a world determines its file.
+//! Rule: the number of a world (a random transfer) determines its file.
 
 use fullpipe_scenario::{Experiment, Mistake, Setup};
 
@@ -41,7 +41,7 @@ impl World {
     /// Parses the file as an experiment with one row.
     ///
     /// # Errors
-    /// Fails if the file has a mistake, because it was drawn wrongly.
+    /// Fails if the file has a mistake. A mistake would be a fault of the drawing.
     pub fn experiment(&self) -> Result<Experiment, Mistake> {
         let name = format!("world-{}", self.number);
         Experiment::parse(&name, &format!("{name}.toml"), &self.file)

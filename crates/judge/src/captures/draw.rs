@@ -96,8 +96,8 @@ pub struct Case {
     pub setup: Setup,
     /// True if a pacing rate is configured.
     pub has_rate: bool,
-    /// For a capture in the middle of the path: the index of the host from whose capture it is
-    /// computed, and the propagation delay from that host in nanoseconds.
+    /// For a capture in the middle of the path, which is computed from a host's capture: the index
+    /// of this host, and the propagation delay from this host in nanoseconds.
     pub middle: (usize, i64),
     /// The settings, one per line.
     pub text: String,

@@ -1,9 +1,9 @@
 //! Judges one case (a transfer that is constructed so that its limit is known) by captures
 //! at three places.
 //!
-//! Rule: from each capture an account (time by limit) is inferred, and its answer is the group of limits
-//! with the largest share. This answer is right if the group's true share is at most [`TOLERANCE`]
-//! below the largest true share.
+//! Rule: an account (time by limit) is inferred from each capture. The capture's answer is the
+//! group of limits with the largest share of this account. The answer is right if the group's true
+//! share is at most [`TOLERANCE`] below the largest true share.
 
 use std::{fmt, ops::ControlFlow};
 
@@ -47,7 +47,7 @@ pub struct JudgedCapture {
 }
 
 impl JudgedCapture {
-    /// Returns true if the named group has the largest true share, or nearly the largest.
+    /// Returns true if the named group has the largest true share, or a share nearly as large.
     pub fn is_right(&self) -> bool {
         let longest = self.truth.share(self.truth.main());
         self.truth.share(self.named) >= longest - TOLERANCE

@@ -1,12 +1,12 @@
 //! Compares accounts (time by limit) inferred from captures with the account that the sender's own
 //! limit clock keeps.
 //!
-//! A case is a transfer that is constructed so that its limit is known. It runs once in the
-//! simulator. Its captures are read at the sender, at the receiver, and in the middle of the
-//! path. `fullpipe_diagnose::observe` infers an account from each capture.
+//! A case is a transfer that is constructed so that its limit is known. A case runs once in the
+//! simulator. Its captures are read at the sender, at the receiver, and in the middle of the path.
+//! `fullpipe_diagnose::observe` infers an account from each capture.
 //!
-//! Rule: the truth is the longest limit of the sender's own clock. A number always draws the same
-//! case.
+//! Rule: the truth is the limit with the longest time on the sender's own clock. A number always
+//! draws the same case.
 
 mod draw;
 mod judged;

@@ -26,7 +26,8 @@ pub struct CaptureTally<'a> {
 }
 
 impl<'a> CaptureTally<'a> {
-    /// Summarises `judged`. `broken` is the number of cases that failed and are not in `judged`.
+    /// Summarises `judged`. `broken` is the number of cases (captured transfers) that failed and
+    /// are not in `judged`.
     pub const fn new(judged: &'a [JudgedCapture], broken: usize) -> Self {
         Self { judged, broken }
     }

@@ -1,4 +1,4 @@
-//! Tests with a small, fixed number of cases.
+//! Tests with a small, fixed number of cases (transfers whose limit is known).
 
 use super::{CaptureTally, Case, Family, JudgedCapture, View, judge_case};
 

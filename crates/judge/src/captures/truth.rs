@@ -53,8 +53,8 @@ impl LimitGroup {
         Self::Unknown,
     ];
 
-    /// Groups that bound the bytes in flight. Time of pacing is added to the last of them if no
-    /// pacing rate was configured.
+    /// Groups that bound the bytes in flight. If no pacing rate was configured, time of pacing is
+    /// added to the group of this list that applied last.
     const BOUNDS: [Self; 5] = [
         Self::SendBuffer,
         Self::ReceiveWindow,

@@ -15,7 +15,8 @@ pub struct TwinTally<'a> {
 }
 
 impl<'a> TwinTally<'a> {
-    /// Summarises `judged`. `broken` is the number of cases that failed and are not in `judged`.
+    /// Summarises `judged`. `broken` is the number of cases (captured transfers) that failed and
+    /// are not in `judged`.
     pub const fn new(judged: &'a [JudgedTwin], broken: usize) -> Self {
         Self { judged, broken }
     }
@@ -26,8 +27,8 @@ impl<'a> TwinTally<'a> {
         judged.filter_map(|one| one.advice.as_ref()).collect()
     }
 
-    /// Absolute errors of the twins' goodput, sorted. Only twins that reproduce their captures
-    /// count, unless `is_any` is true.
+    /// Absolute errors of the twins' goodput, sorted. If `is_any` is false, only twins that
+    /// reproduce their captures count.
     fn errors(&self, view: Option<View>, is_any: bool) -> Vec<f64> {
         let judged = self.of(view);
         let judged = judged.filter(|one| is_any || one.is_reproduced);

@@ -1,6 +1,6 @@
 //! Judges twins (simulated copies of captured transfers) by the transfers that were captured.
 //!
-//! A case is a transfer that is constructed so that its limit is known. It runs once, and an
+//! A case is a transfer that is constructed so that its limit is known. A case runs once, and an
 //! experiment is fitted to each of its captures. The advice of a twin is applied to the captured
 //! transfer, which then runs again. The twin's prediction of the result uses only the capture.
 //!
@@ -93,8 +93,8 @@ pub fn judge_twins(number: u64) -> Result<Vec<JudgedTwin>, Failure> {
     let Some(before_mbps) = before_mbps else {
         return Ok(Vec::new());
     };
-    // In successive cases of the same construction, take the advice at different places. The sum has
-    // this effect for any number of constructions.
+    // Take the advice at different places in successive cases of one construction (the quotient),
+    // and also in successive cases of different constructions (the remainder).
     let round = number / Family::ALL.len() as u64 + number % Family::ALL.len() as u64;
     let mut all = Vec::new();
     for (place, view) in View::ALL.into_iter().enumerate() {
@@ -222,7 +222,8 @@ fn text(twin: &CaptureTwin) -> String {
 }
 
 impl fmt::Display for JudgedTwin {
-    /// Writes one line about the twin, and one about its advice.
+    /// Writes one line about the twin, and one line about the limit and the advice if the twin was
+    /// explained.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match (self.goodput_error, self.is_reproduced) {
             (None, _) => "no twin".to_string(),

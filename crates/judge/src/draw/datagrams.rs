@@ -34,7 +34,8 @@ pub const DIMENSIONS: &[Dimension] = &[
 /// Largest datagram in bytes; it is sent in fragments.
 const LONGEST: u64 = 16_000;
 
-/// Draws the size of a datagram: one packet in most worlds, several fragments in the others.
+/// Draws the size of a datagram: one packet in most worlds (random transfers), several fragments
+/// in the others.
 fn datagram(plan: &mut Plan, mut rng: Rng) {
     let whole = plan.mtu.saturating_sub(28).max(16);
     let size = match rng.below(6) {

@@ -35,7 +35,7 @@ pub const fn dimension(name: &'static str, chance: f64, add: fn(&mut Plan, Rng))
     }
 }
 
-/// Returns a dimension as [`dimension`] does, for worlds with streams only.
+/// Returns a dimension that only worlds with streams may have; see [`dimension`].
 pub const fn tcp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Dimension {
     Dimension {
         protocol: Protocol::Tcp,
@@ -43,7 +43,7 @@ pub const fn tcp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Di
     }
 }
 
-/// Returns a dimension as [`dimension`] does, for worlds with datagrams only.
+/// Returns a dimension that only worlds with datagrams may have; see [`dimension`].
 pub const fn udp(name: &'static str, chance: f64, add: fn(&mut Plan, Rng)) -> Dimension {
     Dimension {
         protocol: Protocol::Udp,

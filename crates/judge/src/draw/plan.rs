@@ -143,8 +143,8 @@ impl Plan {
         self.accepted
     }
 
-    /// Adds all of `settings` to a part of the world. If one is refused, adds none and returns
-    /// false.
+    /// Adds all of `settings` to a part of the world. If a setting is refused, adds no setting
+    /// and returns false.
     pub fn offer(&mut self, part: Part, settings: &[(&str, String)]) -> bool {
         let before = self.settings[part as usize].clone();
         self.put(part, settings);

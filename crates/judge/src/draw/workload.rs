@@ -20,8 +20,8 @@ pub const DIMENSIONS: &[Dimension] = &[
     dimension("connections", 0.13, connections),
 ];
 
-/// Dimensions (properties of a random transfer) whose times depend on the length of the
-/// transfer. They are drawn last, because all other dimensions influence the length.
+/// Dimensions (properties of a random transfer) whose times depend on the length of the transfer.
+/// These dimensions are drawn last, because all other dimensions influence the length.
 pub const IN_MID_TRANSFER: &[Dimension] = &[
     dimension("outage", 0.06, outage),
     tcp("reader_stall", 0.06, reader_stall),
@@ -43,8 +43,8 @@ fn segment(plan: &Plan) -> u64 {
         .max(1)
 }
 
-/// Sets the size of a write: a power of two, an odd size, or whole segments with a byte more or
-/// less.
+/// Sets the size of a write: a power of two, an odd size, or whole segments, perhaps with a byte
+/// more or less.
 fn write(plan: &mut Plan, mut rng: Rng) {
     let whole = segment(plan) * rng.between(1, 6);
     let size = match rng.below(8) {
@@ -64,8 +64,8 @@ fn write_size(plan: &Plan) -> u64 {
         .map_or(16_384, |setup| setup.flow().write.into())
 }
 
-/// Draws the time that an application takes to write or read `bytes` bytes. Its rate is a fifth to
-/// three times the path's rate.
+/// Draws the time that an application takes to write or read `bytes` bytes. The application's rate
+/// is a fifth to three times the path's rate.
 fn pace_us(plan: &Plan, rng: &mut Rng, bytes: u64) -> u64 {
     let rate = plan.rate_bps as f64 * spread(rng, 0.2, 3.0);
     (bytes as f64 * 8e6 / rate).clamp(1.0, 1e6) as u64

@@ -1,4 +1,4 @@
-//! Tests of the comparison of named levers with the best ones.
+//! Tests of the comparison of named levers (things to change) with the best levers.
 
 use super::*;
 
