@@ -41,10 +41,10 @@ crate::knobs! {
     }
 }
 
-/// Smallest number of ranges that follows from the pool's size.
+/// Number of ranges of a small pool if `pool.ranges` is 0.
 const FEWEST_RANGES: u64 = 1_024;
-/// Bytes of packet memory for each range. Six segments of 1,460 bytes are about 8 KiB, and
-/// with one range for these and one for the next six, about two holes among six segments are kept.
+/// Bytes of packet memory for each range. 8 KiB are about six segments of 1,460 bytes, so a pool
+/// full of out-of-order payload can have one hole for every six segments.
 const BYTES_PER_RANGE: u64 = 8 << 10;
 
 impl PoolConfig {

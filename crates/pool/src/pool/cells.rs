@@ -1,8 +1,8 @@
 //! Cells: equal parts of blocks, each the window of one idle connection.
 //!
 //! The one rule: the receivers hold a block of cells as long as one of its cells is in use, and a
-//! cell in use is never moved. The memory of a window in blocks may be only promised; the memory of
-//! a window in a cell is held.
+//! cell in use is never moved. A window in blocks may consist of promises, but a window in a cell
+//! holds its memory.
 //!
 //! The parent module takes and frees blocks. `stream/cell.rs` stores a stream in its cell;
 //! TCP decides which connections get a cell.

@@ -1,7 +1,7 @@
 //! The grid of blocks under a stream: byte k × size begins a block.
 //!
-//! The one rule: a size that is a power of two divides by a shift, because a division takes
-//! longer than all else that is done for a short write.
+//! The one rule: an offset is divided by a power of two with a shift, because a division
+//! takes longer than all other work of a short write.
 
 /// Blocks of equal size, one after the other from offset 0 on.
 #[derive(Clone, Copy, Debug)]

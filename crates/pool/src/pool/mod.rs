@@ -130,8 +130,8 @@ impl Pool {
         self.usage.promised(holder)
     }
 
-    /// Blocks that `holder` can take or be promised now, without those already promised and
-    /// those needed for another holder's floor.
+    /// Blocks that `holder` can take or be promised now, in addition to those already promised to
+    /// it. Blocks kept for the floors of other holders do not count.
     pub fn room(&self, holder: Holder) -> u32 {
         self.usage.room(holder)
     }
@@ -170,8 +170,9 @@ impl Pool {
         self.is_short() || (self.cells.size() > 0 && self.aside.for_windows >= most)
     }
 
-    /// Blocks that windows larger than a cell should leave free for further cells and for answers:
-    /// one block for every eight cells in use, but at most an eighth of the receivers' blocks.
+    /// Blocks that windows larger than a cell should leave free for further cells and for the send
+    /// buffers of answers: one block for every eight cells in use, but at most an eighth of the
+    /// receivers' blocks.
     pub fn kept_for_cells(&self) -> u32 {
         match self.cells.in_use() {
             0 => 0,
@@ -291,8 +292,8 @@ impl Pool {
         self.usage.unpromise(holder, blocks);
     }
 
-    /// Free blocks that `holder` can take now, whether they were promised to it or not.
-    /// Without overcommitment this is never less than the holder's promise.
+    /// Free blocks that `holder` can take now, whether they were promised to it or not. Without
+    /// overcommitment, this number is never less than the holder's promise.
     pub(crate) fn physical_room(&self, holder: Holder) -> u32 {
         self.usage.physical_room(holder)
     }

@@ -88,7 +88,7 @@ impl PoolUsage {
         let mut accounts = [HolderUsage::default(); Holder::ALL.len()];
         accounts[Holder::Send as usize].floor = config.send_floor;
         accounts[Holder::Receive as usize].floor = config.receive_floor;
-        // Cap the limit, which no count of blocks exceeds, so that counts of 32 bits cannot
+        // Cap the limit so that 32-bit counts of blocks, which never exceed the limit, cannot
         // overflow.
         let limit = (u64::from(config.blocks) * u64::from(config.overcommit_percent) / 100)
             .min(u64::from(u32::MAX));

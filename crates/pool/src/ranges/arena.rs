@@ -12,8 +12,8 @@ const FEW: u32 = 4;
 /// One node in this many is reserved for sets with fewer than [`FEW`] ranges.
 const KEPT_PART: u32 = 16;
 
-/// A range, its successor and its children in the tree: 24 bytes. No range is
-/// longer than a window, 1 GiB.
+/// A range, its successor and its children in the tree: 24 bytes. No range is longer than
+/// the largest window, 1 GiB.
 #[derive(Clone, Debug)]
 struct Node {
     start: u64,

@@ -32,7 +32,7 @@ pub struct Stream {
     pub(super) tail: u32,
     /// The lower of the two places in the chain where work was last done.
     pub(super) low: Cell<Cursor>,
-    /// The higher of these two places.
+    /// The higher of the two places in the chain where work was last done.
     pub(super) high: Cell<Cursor>,
     /// The cell that holds the window; `NONE` if the window is in blocks.
     pub(super) cell: u32,
