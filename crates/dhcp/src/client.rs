@@ -39,7 +39,7 @@ const PROBE_INTERVAL_MS: (u64, u64) = (200, 400);
 const PROBE_WAIT: Duration = Duration::from_millis(400);
 /// Least interval between announcements that defend an address. RFC 5227 §1.1.
 const DEFEND_INTERVAL: Duration = Duration::from_secs(10);
-/// Largest exponent of the wait, in seconds, before the client starts again.
+/// Largest exponent of the wait before the client starts again: 2^6 s.
 const RESTART_DOUBLINGS: u32 = 6;
 /// Frames that may wait for [`Client::poll_frame`].
 const FRAMES_MAX: usize = 8;
@@ -159,7 +159,7 @@ pub struct Client {
     counters: ClientCounters,
     /// Time at which the client began to ask for an address.
     begun: Instant,
-    /// Starts again since the last lease; the wait before the next start grows with it.
+    /// Number of restarts since the last lease; the wait before the next start grows with it.
     restarts: u32,
     /// The server whose last offer led to no lease. The offer of another server is preferred.
     failed_server: Option<Ipv4Addr>,
@@ -169,7 +169,7 @@ pub struct Client {
 
 impl Client {
     /// Creates a client that asks for an address at once, in the first
-    /// [`on_timeout`](Self::on_timeout). `rng` must be seeded with a value that strangers cannot
+    /// [`on_timeout`](Self::on_timeout). `rng` must be seeded with a value that other hosts cannot
     /// guess, because it makes the transaction ids.
     pub fn new(settings: Settings, mut rng: Rng, now: Instant) -> Self {
         let state = match settings.previous {
@@ -347,7 +347,7 @@ impl Client {
         self.state = State::Selecting { exchange };
     }
 
-    /// Broadcasts a request for `address`: the offer of `server`, or that of an earlier lease.
+    /// Broadcasts a request for `address`, which `server` offered or an earlier lease had.
     fn ask(
         &mut self,
         mut exchange: Exchange,
@@ -414,7 +414,7 @@ impl Client {
         self.state = State::Renewing { grant, exchange };
     }
 
-    /// Asks every server for a longer lease; at its end, gives it up.
+    /// Asks every server for a longer lease; gives up the lease at its end.
     fn ask_every_server(&mut self, grant: Grant, mut exchange: Exchange, now: Instant) {
         let end = grant.lease.expires_at.unwrap_or(now);
         if end <= now {
@@ -432,7 +432,8 @@ impl Client {
         self.state = State::Rebinding { grant, exchange };
     }
 
-    /// Begins again with a DHCPDISCOVER: at once the first time, then after a wait that doubles.
+    /// Begins again with a DHCPDISCOVER: at once the first time, later after a wait that doubles
+    /// with each restart.
     fn restart(&mut self, now: Instant) {
         let wait = match self.restarts {
             0 => Duration::ZERO,
@@ -443,7 +444,8 @@ impl Client {
         self.state = State::Init { until: now + wait };
     }
 
-    /// Notices another host that uses, or asks for, the address of this host.
+    /// Handles an ARP packet of another host that uses this host's address or, while this host
+    /// still probes the address, asks for it.
     fn on_arp(&mut self, packet: &ArpPacket, now: Instant) {
         if packet.sender_mac == self.settings.mac {
             return;
@@ -494,8 +496,8 @@ impl Client {
         };
     }
 
-    /// Announces the address again, at most every ten seconds. RFC 5227 §2.4 (c): the host keeps its
-    /// address, so a stranger cannot take it away with ARP packets.
+    /// Announces the address again, at most every ten seconds. RFC 5227 §2.4 (c): the host keeps
+    /// its address, so another host cannot take the address away with ARP packets.
     fn defend(&mut self, address: Ipv4Addr, now: Instant) {
         self.counters.conflicts += 1;
         let is_recent = |at: Instant| now.since(at) < DEFEND_INTERVAL;

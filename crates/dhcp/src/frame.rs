@@ -63,8 +63,8 @@ fn datagram(packet: &[u8], checksum_verified: bool) -> Option<&[u8]> {
     is_intact.then_some(message)
 }
 
-/// Returns a frame with `message` from port 68 to port 67. Stations and addresses are those of this
-/// host and of the receiver.
+/// Returns a frame with `message` from port 68 to port 67. `stations` and `ends` are the MAC and IP
+/// addresses of this host and of the receiver.
 pub(crate) fn with_message(
     stations: (MacAddress, MacAddress),
     (src, dst): (Ipv4Addr, Ipv4Addr),
@@ -93,8 +93,8 @@ pub(crate) fn with_message(
     frame
 }
 
-/// Returns a frame that asks every station for the station of `address`. The sender's address is
-/// unspecified in a probe, and `address` itself in an announcement. RFC 5227 §1.1.
+/// Returns a frame that asks every station for the MAC address of `address`. The sender's address
+/// is unspecified in a probe, and `address` itself in an announcement. RFC 5227 §1.1.
 pub(crate) fn arp_request(own: MacAddress, sender: Ipv4Addr, address: Ipv4Addr) -> Vec<u8> {
     let mut frame = vec![0; EthernetHeader::LEN + ArpPacket::LEN];
     let (link, packet) = frame.split_at_mut(EthernetHeader::LEN);

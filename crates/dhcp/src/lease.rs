@@ -1,7 +1,7 @@
 //! A lease: the parameters of a DHCPACK, checked.
 //!
-//! Rule: a lease contains only values with which a host can work. A message without such a lease
-//! is refused; an optional value that is unusable is left out.
+//! Rule: a lease contains only values with which a host can work. A message with an unusable
+//! address or time is refused; an unusable optional value is left out.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -14,7 +14,7 @@
 //! use fullpipe_dhcp::{Client, Settings};
 //!
 //! let settings = Settings::new(MacAddress([2, 0, 0, 0, 0, 1]));
-//! // The seed must come from the system's generator: strangers must not guess transaction ids.
+//! // The seed must come from the system's generator: other hosts must not guess transaction ids.
 //! let mut client = Client::new(settings, Rng::seeded(7), Instant::ZERO);
 //! client.on_timeout(Instant::ZERO);
 //! let discover = client.poll_frame().expect("the first DHCPDISCOVER");

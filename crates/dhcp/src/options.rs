@@ -1,7 +1,7 @@
 //! The options of a message. RFC 2132.
 //!
-//! Rule: options that do not fit their message are refused together; an option of a wrong length
-//! counts as missing. Of an option that is given twice, the first counts.
+//! Rule: if one option does not fit into the message, all options are refused. An option of a wrong
+//! length counts as missing. If an option occurs twice, the first one counts.
 
 use std::net::Ipv4Addr;
 

@@ -1,7 +1,7 @@
 //! The retransmission times of one exchange.
 //!
-//! Rule: each interval is twice the last, with a random second more or less, so that hosts that
-//! start together do not stay together. RFC 2131 §4.1.
+//! Rule: each interval is twice the last, with a random offset of at most one second, so that hosts
+//! that start together do not stay synchronised. RFC 2131 §4.1.
 
 use fullpipe::{Duration, Instant, Rng};
 

@@ -1,4 +1,4 @@
-//! Answers of strangers, and answers that no server should send.
+//! Answers from other hosts, and answers that no server should send.
 
 use std::net::Ipv4Addr;
 

@@ -156,7 +156,7 @@ fn a_lease_is_rebound_by_broadcast_at_t2_and_expires_at_its_end() {
             })
             .collect::<Vec<_>>()
     };
-    // Half of what is left until T2 (225 s), then a minute at least.
+    // Half of the time until T2 (225 s), then at least a minute.
     let unicast = |at| (at, OFFERED, SERVER_IP);
     assert_eq!(requests(t1, t2), [unicast(300), unicast(412), unicast(472)]);
     let broadcast = |at| (at, OFFERED, Ipv4Addr::BROADCAST);
