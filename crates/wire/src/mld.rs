@@ -49,12 +49,13 @@ impl Query {
         kind == QUERY
     }
 
-    /// Reads a query. `rest` is the second half of its header, and `body` is what follows the
-    /// header. `hop_limit` is that of its packet.
+    /// Reads a query. `rest` is the second half of its header, `body` is everything after the
+    /// header, and `hop_limit` is the hop limit of its packet.
     ///
     /// # Errors
     /// `BadOperation` for another code than 0 or another hop limit than 1; `Truncated` without a
-    /// group; `BadAddressFormat` for a group that is neither unspecified nor a group.
+    /// group; `BadAddressFormat` for a group that is neither unspecified nor a multicast
+    /// address.
     pub fn parse(code: u8, rest: [u8; 4], body: &[u8], hop_limit: u8) -> Result<Self, WireError> {
         if code != 0 || hop_limit != HOP_LIMIT {
             return Err(WireError::BadOperation);

@@ -67,8 +67,8 @@ impl NeighbourMessage {
         matches!(kind, SOLICITATION | ADVERTISEMENT)
     }
 
-    /// Reads a message of type `kind` and `code`. `rest` is the second half of its header, and
-    /// `body` is what follows the header. `hop_limit` is that of its packet.
+    /// Reads a message of type `kind` and `code`. `rest` is the second half of its header, `body`
+    /// is everything after the header, and `hop_limit` is the hop limit of its packet.
     ///
     /// # Errors
     /// `BadOperation` for another type, another code than 0 or another hop limit than 255;

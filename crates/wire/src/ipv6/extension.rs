@@ -138,7 +138,8 @@ pub struct HeaderChain {
     pub protocol: Protocol,
     /// Offset in the packet of the field that names `protocol`.
     pub named_at: usize,
-    /// Offset of the payload of `protocol` in the packet; in a fragment, of its piece.
+    /// Offset of the payload of `protocol` in the packet; in a fragment, offset of its piece of
+    /// the fragmentable part.
     pub payload_at: usize,
     /// The fragment header of a packet that is one of several fragments.
     pub fragment: Option<FragmentHeader>,
@@ -300,8 +301,8 @@ fn header_end(packet: &[u8], at: usize) -> Result<usize, ChainError> {
     }
 }
 
-/// Returns the end of a routing header. No routing type is processed, so that a header with
-/// segments left is a problem. RFC 8200 §4.4, RFC 5095.
+/// Returns the end of a routing header. No routing type is processed, so a header with segments
+/// left is a problem. RFC 8200 §4.4, RFC 5095.
 fn routing_end(packet: &[u8], at: usize) -> Result<usize, ChainError> {
     let end = header_end(packet, at)?;
     match packet[at + 3] {
@@ -340,7 +341,8 @@ fn options_end(packet: &[u8], at: usize) -> Result<usize, ChainError> {
     }
 }
 
-/// Follows the request that an unknown option makes with its highest bits. RFC 8200 §4.2.
+/// Returns the treatment that the two highest bits of an unknown option's type ask for. RFC 8200
+/// §4.2.
 const fn unknown_option(kind: u8, at: usize) -> Result<(), ChainError> {
     match kind >> 6 {
         0 => Ok(()),

@@ -86,8 +86,8 @@ impl<'a> RouterAdvertisement<'a> {
         kind == ADVERTISEMENT
     }
 
-    /// Reads a message with `code`. `rest` is the second half of its header, and `body` is what
-    /// follows the header. `hop_limit` is that of its packet.
+    /// Reads a message with `code`. `rest` is the second half of its header, `body` is everything
+    /// after the header, and `hop_limit` is the hop limit of its packet.
     ///
     /// # Errors
     /// `BadOperation` for another code than 0 or another hop limit than 255; `Truncated` if it is
@@ -131,7 +131,7 @@ impl<'a> RouterAdvertisement<'a> {
 /// A prefix of the link. RFC 4861 §4.6.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefixInformation {
-    /// The prefix; bits behind its length are 0.
+    /// The prefix; bits beyond its length are 0.
     pub prefix: Ipv6Addr,
     /// Length of the prefix in bits, at most 128.
     pub prefix_len: u8,
@@ -156,7 +156,8 @@ pub enum RouterOption<'a> {
     Prefix(PrefixInformation),
     /// DNS servers. RFC 8106 §5.1.
     DnsServers {
-        /// Time in seconds for which the servers may be asked; `u32::MAX` is for ever, 0 no longer.
+        /// Time in seconds for which the servers may be asked. `u32::MAX` means for ever, and 0
+        /// means no longer.
         lifetime_s: u32,
         /// The servers' addresses.
         servers: DnsServers<'a>,
