@@ -1,7 +1,7 @@
 //! The length of a test and the rate of a sender.
 //!
-//! Rule: both have the forms that a client's header can carry: a time or bytes; bits or writes per
-//! second.
+//! Rule: a client's header can carry every value. A length is a time or a number of bytes; a rate
+//! is in bits or in writes per second.
 
 use core::time::Duration;
 

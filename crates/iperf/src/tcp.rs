@@ -71,8 +71,8 @@ impl Flow {
     }
 
     /// Writes as much of `remaining` as the stack accepts, in writes of `length` bytes. After a
-    /// refused write it does not try again until the connection is writable. Repeated refusals would
-    /// make work for the stack in each turn, and the device would never sleep.
+    /// refused write, waits until the connection is writable, because repeated refusals would make
+    /// work for the stack in each turn, and the device would never sleep.
     fn send(
         &mut self,
         remaining: &mut Remaining,
