@@ -45,8 +45,8 @@ knob_choice! {
 knob_choice! {
     /// Segments that carry PSH.
     pub enum PushPolicy ("write, drained, every or never") {
-        /// A segment that ends a write or leaves nothing unsent, and the first one more than half
-        /// of the peer's largest window beyond the last PSH.
+        /// A segment that ends a write or leaves nothing unsent, and the first segment that ends
+        /// more than half of the peer's largest window beyond the last PSH.
         Write = "write",
         /// A segment that leaves nothing unsent.
         Drained = "drained",

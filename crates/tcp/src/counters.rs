@@ -129,7 +129,8 @@ discard_reasons! {
     OutsideWindow = "TcpDiscardOutsideWindow",
     /// The timestamp is older than the last one: an old duplicate. RFC 7323 §5.
     OldTimestamp = "TcpDiscardOldTimestamp",
-    /// A reset whose sequence number is not `rcv_nxt`. RFC 5961 §3.
+    /// A reset whose sequence number is not `rcv_nxt` (RFC 5961 §3) or, in SYN-SENT, a
+    /// reset without ACK.
     InexactReset = "TcpDiscardInexactReset",
     /// A SYN in a synchronized connection. RFC 5961 §4.
     UnexpectedSyn = "TcpDiscardUnexpectedSyn",
@@ -156,7 +157,7 @@ discard_reasons! {
     AfterClose = "TcpDiscardAfterClose",
     /// An ICMP error that quotes nothing in flight. RFC 5927 §4.1.
     IcmpOutsideWindow = "TcpDiscardIcmpOutsideWindow",
-    /// In SYN-SENT, the segment is neither a SYN nor an acceptable reset.
+    /// In SYN-SENT, the segment is neither a SYN nor a reset.
     UnusableInSynSent = "TcpDiscardUselessInSynSent",
 }
 

@@ -22,8 +22,7 @@ pub enum ConnectionError {
 pub enum SettingError {
     /// The value is outside the legal range.
     OutOfRange {
-        /// Name of the setting: that of its knob, or else of its field in
-        /// [`Tuning`](crate::Tuning).
+        /// Name of its knob or, without a knob, of its field in [`Tuning`](crate::Tuning).
         setting: &'static str,
         /// Smallest legal value.
         least: u64,

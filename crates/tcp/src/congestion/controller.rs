@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{Limit, SeqNum, TcpConfig};
 
-/// Returns the initial congestion window in bytes. RFC 6928 §2: ten segments, but at most
-/// the larger of 14,600 bytes and two segments.
+/// Returns the initial congestion window in bytes. RFC 6928 §2: `tcp.initial_window` segments, but
+/// at most the larger of as many segments of 1,460 bytes and two segments.
 pub fn initial_window(config: &TcpConfig, mss: u32) -> u32 {
     let segments = config.initial_window;
     let ceiling = (segments * 1_460).max(2 * mss);
@@ -183,10 +183,10 @@ impl Controller {
     /// Returns the rate in bytes a second at which segments should leave; `u64::MAX`
     /// before the first round-trip time.
     ///
-    /// This is the algorithm's own rate. For an algorithm without one it is cwnd / SRTT
-    /// times a percentage: 200 % while the window is below half of `ssthresh`, otherwise
-    /// 120 %, which spreads the window without limiting it. In fast recovery it is 100 %,
-    /// because a higher rate would overflow a short queue before the path is full.
+    /// The result is the algorithm's own rate, if it has one. Otherwise the result is cwnd / SRTT
+    /// times a percentage: 200 % while the window is below half of `ssthresh`, later 120 %, which
+    /// spreads the window without limiting it. In fast recovery the percentage is 100, because a
+    /// higher rate would overflow a short queue before the path is full.
     pub fn pacing_rate(&self, srtt_us: u32, recovering: bool) -> u64 {
         if let Some(rate) = self.algorithm().pacing_rate() {
             return rate;

@@ -12,7 +12,8 @@ use fullpipe_pool::{Duration, Instant};
 /// window, so that pacing does not delay a short response.
 pub const BURST_SEGMENTS: u32 = 10;
 
-/// Largest quantum in bytes: no device takes a larger super-segment.
+/// Largest quantum in bytes, unless two segments are larger: no device takes a larger
+/// super-segment.
 const QUANTUM_MAX: u32 = 64 << 10;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;
@@ -35,8 +36,8 @@ impl SegmentPacer {
         }
     }
 
-    /// Returns the bytes that should leave together: a millisecond of `rate`, at least
-    /// two segments, at most 64 KiB.
+    /// Returns the bytes that should leave together: a millisecond of `rate`, at most 64
+    /// KiB, but at least two segments.
     pub fn quantum(rate: u64, mss: u32) -> u32 {
         let millisecond = (rate / 1_000).min(QUANTUM_MAX.into()) as u32;
         millisecond.max(2 * mss)

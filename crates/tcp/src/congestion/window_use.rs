@@ -1,10 +1,10 @@
 //! Validation of the congestion window: a window that did not stop the sender must not
 //! grow (RFC 7661).
 //!
-//! Rule: if the congestion window stops the sender, this counts for the rest of that round trip and
-//! for the next, because an ACK reports segments that left a round trip ago, and because pacing and
-//! super-segments make the exact moment of a stop random. The caller decides which bound stopped
-//! the sender.
+//! Rule: a stop of the sender by its congestion window counts for the rest of the round trip and
+//! for the next one, because an ACK reports segments that left a round trip ago, and because pacing
+//! and super-segments make the exact moment of a stop random. The caller decides which bound
+//! stopped the sender.
 
 /// Stops of one connection by its congestion window in the last two round trips.
 #[derive(Clone, Copy, Debug, Default)]

@@ -25,7 +25,7 @@ pub struct Burst {
     room: u32,
     /// Effective segment size.
     mss: u32,
-    /// Size of which a whole number of segments fills the send buffer.
+    /// Segment size of which a whole number fills the send buffer.
     fitting: u32,
     /// Pacing rate in bytes a second.
     rate: u64,
@@ -103,8 +103,8 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // Only `poll_segment` clears the override and the cork's timer. A tail loss probe can leave
-            // them set, so no burst begins then.
+            // Only `poll_segment` clears the override and the cork's timer. A tail loss probe can
+            // leave them set, so no burst begins while one of them is set.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()

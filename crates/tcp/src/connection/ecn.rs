@@ -34,9 +34,9 @@ impl Connection {
     }
 
     /// Processes CWR and the ECN field of an acceptable segment with payload. CWR ends
-    /// the echo; a mark on the same segment starts it anew. A CWR or a mark makes an
-    /// ACK due at once, because the sender's window may be too small for a second
-    /// segment.
+    /// the echo; a mark on the same segment starts the echo anew. CWR, and a mark that
+    /// starts the echo, make an ACK due at once, because the sender's window may be
+    /// too small for a second segment.
     pub(super) fn take_ecn(&mut self, segment: &Segment<'_>) {
         if !self.agreed.ecn {
             return;

@@ -97,8 +97,8 @@ impl HalfOpen {
         SegmentOut::bare(SeqNum(0), self.irs + 1, flags)
     }
 
-    /// Creates the entry for `syn`. Its window is the largest that `tuning`, the free memory of
-    /// `pool` and `most_blocks` allow. Memory can then back the advertised window when the ACK
+    /// Creates the entry for `syn`. The knobs, `open.tuning`, the free memory of `pool` and
+    /// `most_blocks` bound its window, so that memory can back the advertised window when the ACK
     /// arrives.
     pub fn from_syn(
         syn: &Segment<'_>,

@@ -368,7 +368,7 @@ impl Connection {
             Limit::ReceiveWindow | Limit::SendBuffer | Limit::Memory
         ) {
             // The window is smaller than a segment, or the last part of a write waits for more
-            // payload, which its writer, already woken, may never write.
+            // payload. The writer was already woken, and may never write more.
             env.config.sws_override
         } else {
             return;
@@ -610,10 +610,10 @@ impl Connection {
         });
     }
 
-    /// Notes that the due segment waits until its next hop is resolved. If no other timer runs, one
-    /// is started. With this timer, an attempt to connect ends after `tcp.syn_retries` timeouts,
-    /// and an open connection after its own number of retries. An earlier user timeout ends either
-    /// of them. A segment that never left is not counted as lost.
+    /// Notes that the due segment waits until its next hop is resolved. Starts a timer unless the
+    /// retransmission or the persist timer runs. With this timer, an attempt to connect ends after
+    /// `tcp.syn_retries` timeouts, and an open connection after its own number of retries, or
+    /// earlier if the user timeout is shorter. A segment that never left is not counted as lost.
     pub fn on_next_hop_pending(&mut self, env: &mut Env<'_>) {
         self.on_device_full(env);
         let has_work = match self.state {

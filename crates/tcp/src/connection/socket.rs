@@ -145,7 +145,7 @@ impl Tuning {
 }
 
 /// A setting of one open connection, by its name in the sockets interface. The legal range of a
-/// value is that of the knob in its description, otherwise 0 to 1 GiB.
+/// value is the range of the knob in its description or, without a knob, 0 to 1 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketOption {
     /// `TCP_NODELAY`: true switches Nagle's algorithm off. RFC 9293 §3.7.4.

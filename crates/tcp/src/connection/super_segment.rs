@@ -77,9 +77,9 @@ impl Connection {
         segmentize(situation)
     }
 
-    /// Returns true if the next frame should wait to become fuller: the window has less
-    /// room than a frame should carry, more payload waits than the window has room for,
-    /// and the next ACK is due within half a round trip.
+    /// Returns true if the next frame should wait to become fuller: the bounds have less room than
+    /// a frame should carry and less than a third of the window, more payload waits than they have
+    /// room for, no recovery runs, and the next ACK is due within half a round trip.
     fn should_defer(&self, situation: &Situation, env: &Env<'_>) -> bool {
         let &Situation {
             allowance,

@@ -165,11 +165,11 @@ impl ReceiveHalf {
 
     /// Returns true if a growth by `growth` bytes is advertised with an ACK of its own.
     ///
-    /// If less than a segment of window is left, the peer may have stopped, and any useful growth
-    /// is advertised. If the window limits the peer, the growth must be a segment or a 64th of the
-    /// window, whichever is larger; otherwise two segments or a quarter of the window, whichever is
-    /// larger. A growth of half of the window is always enough. If a device merges segments, a
-    /// frame counts as a segment, because one ACK a frame is enough.
+    /// If less than a segment of window is left, the peer may have stopped, and any growth that is
+    /// worth advertising is advertised. If the window limits the peer, the growth must be a segment
+    /// or a 64th of the window, whichever is larger; otherwise two segments or a quarter of the
+    /// window, whichever is larger. A growth of half of the window is always enough. If a device
+    /// merges segments, a frame counts as a segment, because one ACK a frame is enough.
     pub fn update_is_due(&self, growth: u32, room: &WindowRoom) -> bool {
         if !self.is_worth_showing(growth, room) {
             return false;

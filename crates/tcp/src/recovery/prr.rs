@@ -7,7 +7,7 @@
 /// State of one recovery, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
-    /// Bytes in flight when the recovery began.
+    /// Bytes in flight when the recovery began, newly lost ones included.
     recover_fs: u32,
     /// Bytes delivered since the recovery began.
     delivered: u32,
@@ -38,7 +38,7 @@ impl Prr {
         out: 0,
     };
 
-    /// Starts a recovery with `in_flight` bytes in flight.
+    /// Starts a recovery with `in_flight` bytes in flight, newly lost ones included.
     pub fn start(in_flight: u32) -> Self {
         Self {
             recover_fs: in_flight.max(1),

@@ -48,8 +48,8 @@ impl TailLoss {
         self.probe.is_some()
     }
 
-    /// Returns the time to wait for an ACK before a probe, at most `rto`. `lone` means
-    /// that at most one segment is in flight.
+    /// Returns the time to wait for an ACK before a probe, at most `rto`. `lone` means that
+    /// so few bytes are in flight that the peer may delay their ACK.
     pub fn timeout(srtt: Duration, lone: bool, rto: Duration) -> Duration {
         if srtt.is_zero() {
             return rto;

@@ -4,9 +4,10 @@
 //! boundary. The cause of a cut write is stored, because it is the sender's limit once the buffer
 //! has drained.
 //!
-//! While idle connections have cells, the pool keeps some blocks for answers. The first
-//! block of a buffer may be one of these, but further blocks may not. Otherwise a few peers
-//! that do not read would hold all the memory that the answers to other peers need.
+//! While idle connections have cells (parts of a block), the pool keeps some blocks for answers.
+//! The first block of a buffer may be one of these, but further blocks may not, except those of an
+//! atomic write into an empty buffer. Otherwise a few peers that do not read would hold all the
+//! memory that the answers to other peers need.
 
 use fullpipe_pool::Pool;
 

@@ -126,7 +126,7 @@ impl Cubic {
     }
 
     /// Sets W_max, with fast convergence (§4.7), and sets `ssthresh` to `percent` of the
-    /// window.
+    /// part of the window that was in use.
     fn reduce(&mut self, event: &CongestionEvent, percent: u32) {
         let curve = &mut self.curve;
         let used = event.used(curve.cwnd);

@@ -9,8 +9,8 @@
 /// MIN_RTT_THRESH and MAX_RTT_THRESH: smallest and largest significant growth
 /// of the round-trip time, in microseconds.
 const RTT_THRESH_US: (u32, u32) = (4_000, 16_000);
-/// MIN_RTT_DIVISOR: between these bounds, growth is significant from the round-trip time divided by
-/// this number on.
+/// MIN_RTT_DIVISOR: between these bounds, growth is significant if it is at least the round-trip
+/// time divided by this number.
 const MIN_RTT_DIVISOR: u32 = 8;
 /// N_RTT_SAMPLE: samples in a round before it is checked.
 const N_RTT_SAMPLE: u8 = 8;

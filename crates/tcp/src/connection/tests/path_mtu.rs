@@ -85,7 +85,7 @@ fn a_search_ends_below_what_the_path_carries_and_starts_again_later() {
     assert_eq!(found(&mut pair), first, "nothing is tried again");
     pair.run_for(Duration::from_secs(600));
     let later = found(&mut pair);
-    // The later probes have the size that the first link carries, or a size between that one and
-    // the proven size.
+    // Each later probe is larger than the proven size, and at most as large as the first link
+    // carries.
     assert!(later.0 > first.0, "{later:?}");
 }

@@ -188,8 +188,8 @@ fn time_is_charged_to_the_limit_that_stopped_the_sender() {
 
 #[test]
 fn delayed_acks_halve_their_number_and_a_lone_segment_waits_for_the_timer() {
-    // The buffer is large, so that the window does not limit the peer. Further ACKs would advertise
-    // the growth of a window that does.
+    // The buffer is large, so that the window does not limit the peer. If the window limited the
+    // peer, further ACKs would advertise its growth.
     let server = TcpConfig {
         quick_acks: 0,
         receive_buffer: 1 << 20,

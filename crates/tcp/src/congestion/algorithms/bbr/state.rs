@@ -13,8 +13,7 @@ pub(super) const BETA: u64 = 70;
 /// Value of the loss threshold that switches off the response to loss.
 pub(super) const OFF: u32 = 100;
 
-/// Shortest time between two probes, and the most that is added to it at random, in
-/// microseconds.
+/// Shortest time between two probes, and the largest random addition to it, in microseconds.
 pub(super) const PROBE_WAIT_US: (u64, u64) = (2_000_000, 1_000_000);
 
 /// BBR.state. §5.1.1.
@@ -213,11 +212,11 @@ pub enum AckPhase {
     Init,
     /// REFILL.
     Refilling,
-    /// UP has begun; the ranges acknowledged now were sent before it.
+    /// UP has begun; the ranges acknowledged now were sent before UP.
     ProbeStarting,
     /// The ranges acknowledged now were sent in UP.
     ProbeFeedback,
-    /// UP is over; the ranges acknowledged now were sent in it.
+    /// UP is over; the ranges acknowledged now were sent in UP.
     ProbeStopping,
 }
 
