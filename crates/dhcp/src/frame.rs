@@ -49,7 +49,7 @@ pub(crate) fn parse(
 
 /// Returns the payload of a datagram from port 67 to port 68.
 fn datagram(packet: &[u8], checksum_verified: bool) -> Option<&[u8]> {
-    // The ports are compared first, because every IPv4 frame of the host comes here.
+    // Compare the ports before the UDP checksum, because every IPv4 frame of the host comes here.
     let (ip, datagram) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).ok()?;
     if ip.protocol != Protocol::Udp || ip.is_fragment() {
         return None;
