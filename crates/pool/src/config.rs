@@ -10,11 +10,11 @@ crate::knobs! {
         blocks: u32 = 4096, legal 1 => u32::MAX - 1, drawn 4 => 256, "blocks";
         /// Size of a block.
         block_size: u32 = 2048, legal 1 => 1 << 30, drawn 64 => 2048, "bytes";
-        /// Cells in a block. Once a quarter of the pool is used or reserved, a newly accepted or
-        /// idle connection has only one cell as its window. It has blocks after its peer has sent as
-        /// many bytes as a cell holds without a pause. Every window has blocks of its own if this knob
-        /// is 1, if a cell has less than 256 bytes, or if the unit of the window field is more than a
-        /// quarter of a cell (for cells of 512 bytes: if windows may exceed 8 MB).
+        /// Cells (equal parts) of a block. Once a quarter of the pool is used or reserved, a newly
+        /// accepted or idle connection has only one cell as its window. The window grows into
+        /// blocks after the peer has sent a cell of payload without a pause. No window is a cell if
+        /// this knob is 1, if a cell has less than 256 bytes, or if the unit of the window field is
+        /// more than a quarter of a cell (for cells of 512 bytes: if windows may exceed 8 MB).
         cells: u32 = 4, legal 1 => 16, drawn 1 => 4, "cells";
         /// Blocks guaranteed to senders: only senders can take these blocks. Without this floor,
         /// windows advertised to peers could use all the memory that an answer to those peers
@@ -25,7 +25,8 @@ crate::knobs! {
         receive_floor: u32 = 2, legal 1 => u32::MAX - 1, drawn 1 => 8, "blocks";
         /// Limit on blocks used and reserved together, in percent of all blocks. At 100, all
         /// advertised windows together fit into the pool. More than 100 lets more idle connections
-        /// advertise a window, but `cells` does so too, without the risk.
+        /// advertise a window, at the risk that a block is missing when payload arrives; `cells`
+        /// has the same effect without this risk.
         overcommit_percent: u32 = 100, legal 100 => 100_000, drawn 100 => 100, "%";
         /// Share of blocks used and reserved below which pressure ends.
         pressure_low: u32 = 70, legal 1 => 100, drawn 30 => 70, "%";
@@ -35,8 +36,8 @@ crate::knobs! {
         /// Share of blocks used and reserved from which autotuned buffers shrink to their initial
         /// size.
         pressure_high: u32 = 95, legal 1 => 100, drawn 90 => 100, "%";
-        /// Ranges of out-of-order payload that all reassembly queues together may use.
-        /// 0 is one for each 8 KiB of the pool, at least 1,024.
+        /// Ranges of out-of-order payload that all reassembly queues together may use. 0 means one
+        /// range for each 8 KiB of the pool, but at least 1,024.
         ranges: u32 = 0, legal 0 => u32::MAX - 1, drawn 16 => 1024, "ranges";
     }
 }

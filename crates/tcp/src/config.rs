@@ -80,9 +80,9 @@ knobs! {
         /// the application reads in a round trip. 0, or less than `receive_buffer`, keeps
         /// it at `receive_buffer`. The window scale is chosen for this size.
         receive_buffer_max: u32 = 0, legal 0 => 1 << 30, drawn 0 => 1 << 20, "bytes";
-        /// Largest share that one connection's window may reserve of the blocks that are
-        /// free or already its own. 100 lets the first connection take all memory. Under
-        /// pressure it also bounds send and receive buffers that have grown.
+        /// Largest share that one connection's window may reserve of the blocks that are free or
+        /// already its own. 100 lets the first connection take all memory. Under pressure, this
+        /// share also bounds send and receive buffers that have grown.
         window_share: u32 = 50, legal 1 => 100, drawn 25 => 100, "percent";
         /// As `window_share`, for a connection that has received nothing yet. A small share leaves
         /// memory for send buffers. The window is at least 536 bytes.
@@ -116,23 +116,23 @@ knobs! {
         sack: bool = true, legal false => true, drawn false => true, "";
         /// Separate ranges of out-of-order payload that one connection may have. A segment that
         /// needs a further range is dropped, so that no peer can use up the ranges that all
-        /// connections share. 0 is one for each 4 KiB that the receive buffer may grow to, at least
-        /// 64.
+        /// connections share. 0 means one range for each 4 KiB that the receive buffer may grow to,
+        /// but at least 64.
         holes: u32 = 0, legal 0 => 65_536, drawn 1 => 64, "pieces";
         /// Bytes of out-of-order payload that one connection may buffer. Further out-of-order
         /// payload is dropped, and the peer retransmits it.
         out_of_order: u32 = 1 << 30, legal 0 => 1 << 30, drawn 0 => 256 << 10, "bytes";
-        /// Bytes sent and not yet acknowledged that a connection may have, if that is less than its
-        /// send buffer.
+        /// Largest number of bytes that a connection may have sent without an acknowledgment. A
+        /// smaller send buffer bounds them instead.
         unacknowledged: u32 = 1 << 30, legal 128 => 1 << 30, drawn 300 => 1 << 20, "bytes";
         /// Delay a partial segment while data is unacknowledged. RFC 9293 §3.7.4.
         nagle: bool = true, legal false => true, drawn false => true, "";
-        /// Segments that carry PSH, which asks the receiver to deliver at once. `write`,
-        /// as Linux: a segment that ends a write or leaves nothing unsent, and the first
-        /// one more than half of the peer's largest window after the last PSH. `drained`:
-        /// a segment that leaves nothing unsent. `every`: all segments with payload.
-        /// `never` is for comparison; RFC 9293 §3.9.1.2 forbids it. This stack ignores a
-        /// received PSH, but a device that merges frames ends the merged frame at a PSH.
+        /// Segments that carry PSH, which asks the receiver to deliver at once. `write`, as Linux:
+        /// a segment that ends a write or leaves nothing unsent, and the first segment that ends
+        /// more than half of the peer's largest window after the last PSH. `drained`: a segment
+        /// that leaves nothing unsent. `every`: all segments with payload. `never` is for
+        /// comparison; RFC 9293 §3.9.1.2 forbids it. This stack ignores a received PSH, but a
+        /// device that merges frames ends the merged frame at a PSH.
         push: PushPolicy = PushPolicy::Write, legal PushPolicy::Write => PushPolicy::Never,
             drawn PushPolicy::Write => PushPolicy::Never, "";
         /// Longest time for which a cork delays a partial segment; 0 is unlimited.
