@@ -73,8 +73,8 @@ impl Settings {
 pub enum Event {
     /// The host has this lease: add the address and the routes.
     Bound(Lease),
-    /// The lease was extended. Address and prefix are those of the last [`Event::Bound`]; other
-    /// parameters may have changed.
+    /// The lease was extended. Address and prefix are the same as in the last [`Event::Bound`];
+    /// other parameters may have changed.
     Renewed(Lease),
     /// The host no longer has an address: remove it at once.
     Lost(Loss),
@@ -302,7 +302,7 @@ impl Client {
         }
     }
 
-    /// Does the one thing that is due in the present state.
+    /// Does what is due in the present state.
     fn step(&mut self, now: Instant) {
         match std::mem::replace(&mut self.state, State::Stopped) {
             State::Init { .. } => {
@@ -532,7 +532,8 @@ impl Client {
         self.push(frame::with_message(stations, ends, message));
     }
 
-    /// Queues a frame. The oldest one is dropped if the program does not send them.
+    /// Queues a frame. If the queue is full, because the program sends no frames, the oldest frame
+    /// is dropped.
     fn push(&mut self, frame: Vec<u8>) {
         if self.frames.len() == FRAMES_MAX {
             self.frames.pop_front();
@@ -540,7 +541,8 @@ impl Client {
         self.frames.push_back(frame);
     }
 
-    /// Queues an event. Of the events that the program does not take, the newest ones are kept.
+    /// Queues an event. If the queue is full, because the program takes no events, the oldest event
+    /// is dropped.
     fn event(&mut self, event: Event) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();

@@ -11,7 +11,7 @@ use crate::server::{
 
 type Change = fn(&mut Message);
 
-/// Changes that make an answer one for another client, or no answer.
+/// Changes after which a message is an answer for another client, or no answer.
 const FOREIGN: [(&str, Change); 5] = [
     ("transaction id", |message| {
         let wrong = message.xid() ^ 1;
