@@ -158,7 +158,7 @@ impl Flow {
             .tcp_info(self.id, now)
             .ok()
             .map(|info| Limits::from(&info));
-        // This fails if the peer's last ACK or reset has already ended the connection.
+        // The call fails if the peer's last ACK or reset has already ended the connection.
         let _ = match failure {
             None => stack.tcp_close(self.id, now),
             Some(_) => stack.tcp_abort(self.id, now),

@@ -50,9 +50,9 @@ pub struct TestPlan {
     /// A TCP client announces its test in a header. A reversed test always has a header.
     ///
     /// Without a header, more packet memory is left for sending: the stock server answers a header
-    /// with 28 bytes, and the receive window that then opens reserves half of a pool of 36 blocks of
-    /// 196 bytes. The iperf of NuttX sends no header either. The stock server does not count the
-    /// first four bytes of such a test.
+    /// with 28 bytes, and the receive window that then opens reserves half of a pool of 36 blocks
+    /// of 196 bytes. The iperf of NuttX sends no header either. The stock server does not count the
+    /// first four bytes of a test without a header.
     pub sends_header: bool,
 }
 

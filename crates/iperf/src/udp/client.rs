@@ -226,7 +226,7 @@ impl Tester for UdpClient<'_> {
             Ok(event) => event,
             Err(error) => {
                 self.state = State::Ended;
-                // This fails if the error was that the socket is closed.
+                // The call fails if the error was that the socket is closed.
                 let _ = stack.udp_close(self.socket);
                 self.report(Duration::ZERO, None, Some(Failure::Udp(error)))
             }
