@@ -61,7 +61,7 @@ pub enum KnobError {
     Unknown {
         /// The name as given.
         name: String,
-        /// The knob with the most similar name, if one is close.
+        /// The knob with the most similar name, if a name is similar enough.
         nearest: Option<String>,
     },
     /// The text is not a value of the knob's type.
@@ -233,7 +233,7 @@ pub fn check_in<T: KnobType>(
     Ok(())
 }
 
-/// Returns the candidate most like `name`, if one is close enough.
+/// Returns the candidate most like `name`, if a candidate is similar enough.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| (edit_distance(name, candidate), candidate))

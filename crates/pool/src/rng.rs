@@ -3,8 +3,8 @@
 //! The one rule: the same seed gives the same draws on every machine and in every
 //! version, so no float enters an integer draw.
 //!
-//! xoshiro256++ 1.0 (Blackman and Vigna), its state filled by splitmix64. It is
-//! fast and evenly distributed but predictable: never derive a secret from it.
+//! xoshiro256++ 1.0 (Blackman and Vigna), its state filled by splitmix64. The generator is fast and
+//! evenly distributed but predictable: never derive a secret from it.
 
 #[cfg(test)]
 mod tests;

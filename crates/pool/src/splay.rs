@@ -77,7 +77,7 @@ pub trait SplayNodes {
     /// Continues a search from `root` to its child on `side`. If the search passes that child, too
     /// (`is_passed`), first rotates the child above `root`, so that the child becomes `root`. Then
     /// moves `root` to the tree of passed nodes on the opposite side, and returns the child of
-    /// `root` on `side`. If there is no such child, returns [`NONE`] and `root` stays.
+    /// `root` on `side`. If `root` has no child on `side`, returns [`NONE`] and `root` stays.
     #[doc(hidden)]
     #[inline(always)]
     fn descend(

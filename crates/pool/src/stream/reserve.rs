@@ -1,8 +1,8 @@
 //! Reservations and writing inside them: the receive buffer's side.
 //!
-//! The one rule: a reservation stays backed until the stream gives it back. It covers the
-//! blocks that `start..reserved_end` touches: those already in the chain, and those that
-//! the pool promises until they are taken or given back.
+//! The one rule: a reservation stays backed until the stream gives it back. The reservation
+//! covers the blocks that `start..reserved_end` touches: blocks already in the chain, and blocks
+//! that the pool promises until they are taken or given back.
 //!
 //! Holes in the window are kept in [`Ranges`](crate::Ranges).
 

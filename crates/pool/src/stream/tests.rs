@@ -303,8 +303,8 @@ fn sequential_work_never_walks_more_than_the_last_piece() {
         0,
         "the tail is known from the start"
     );
-    // Work like a sender in recovery: send new bytes and retransmit a hole far below them. Both are
-    // in pieces of two blocks, and the head follows the hole.
+    // Work like a sender in recovery: send new bytes and retransmit a hole far below them. New
+    // bytes and retransmissions are in pieces of two blocks, and the head follows the hole.
     let (mut new, mut hole) = (32_768, 96);
     while new + 32 <= stream.end() {
         for at in [&mut new, &mut hole] {
