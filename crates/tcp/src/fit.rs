@@ -16,8 +16,8 @@ const WORTHWHILE: u32 = 256;
 /// With more segments than this in a buffer, the part that they leave unused is insignificant.
 const MANY: u32 = 64;
 
-/// Counterpart of [`MANY`] for the segments that the peer sends. It is smaller, because the peer
-/// may have reasons for large segments.
+/// Counterpart of [`MANY`] for the segments that the peer sends. The number is smaller, because the
+/// peer may have reasons for large segments.
 const MANY_ASKED: u32 = 16;
 
 /// Returns a segment size of at most `mss` of which two fit into `room` bytes. Returns
@@ -29,8 +29,8 @@ pub fn two_fit(mss: u32, room: u32, segments: u32) -> u32 {
     mss.min((room / 2).max(SMALLEST))
 }
 
-/// Returns the segment size to offer to the peer: at most `mss`, and such that segments
-/// fill a window of `window` bytes.
+/// Returns the segment size to offer to the peer: at most `mss`, of which a whole number of
+/// segments fills a window of `window` bytes.
 pub fn whole_fit(mss: u32, window: u32, segments: u32) -> u32 {
     let count = window.div_ceil(mss.max(1)).max(2);
     if segments < 2 || count > MANY_ASKED {
@@ -53,11 +53,10 @@ pub fn even_fit(mss: u32, room: u32, segments: u32) -> u32 {
 
 /// Detection of pairs of segments that the ACKs split.
 ///
-/// Segments leave in pairs, and a peer that delays its ACKs should acknowledge the same
-/// pairs. If it acknowledges the first segment of a pair together with the last segment
-/// of the round trip before, one segment always waits at the peer for a whole round trip,
-/// and holds memory here. Sending three segments in place of two, once, restores the
-/// pairs.
+/// Segments leave in pairs, and a peer that delays its ACKs should acknowledge the same pairs. If
+/// the peer acknowledges the first segment of a pair together with the last segment of the round
+/// trip before, one segment always waits at the peer for a whole round trip, and holds memory here.
+/// Sending three segments in place of two, once, restores the pairs.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPairs {
     /// Number of segments still to be sent of the three that replace a pair.

@@ -22,11 +22,10 @@
 //!
 //! # Limits
 //!
-//! Several bounds say how much may be sent. `poll_segment` calls
-//! [`limit::tightest`] to find the tightest one. Its name is the [`Limit`], and
-//! the [`LimitClock`] charges time to exactly one limit at a time.
-//! [`Connection::info`] returns these times, which add up to the connection's age, and
-//! the variables of the RFCs.
+//! Several bounds say how much may be sent. `poll_segment` calls [`limit::tightest`] to find the
+//! tightest bound. The [`Limit`] is the name of that bound, and the [`LimitClock`] charges time to
+//! exactly one limit at a time. [`Connection::info`] returns these times, which add up to the
+//! connection's age, and the variables of the RFCs.
 //!
 //! # Lifetime
 //!

@@ -78,7 +78,7 @@ pub trait Reason: Copy + PartialEq + 'static {
 }
 
 reasons! {
-    /// The bound that stops a sender from sending more. Exactly one applies at a time.
+    /// The bound that stops a sender from sending more. Exactly one limit applies at a time.
     pub enum Limit {
         /// Everything written has been sent; the application writes no more.
         Application = "application",
@@ -124,7 +124,7 @@ reasons! {
 }
 
 reasons! {
-    /// The state of the receiver that limits its sender. Exactly one applies at a time.
+    /// The state of the receiver that limits its sender. Exactly one limit applies at a time.
     pub enum ReceiveLimit {
         /// The window has room for a segment: the receiver does not limit the
         /// sender.

@@ -1,8 +1,8 @@
 //! The trace: a ring of fixed-size records of what happened, one ring a host.
 //!
-//! Rule: recording costs one comparison when it is off and a 32-byte store when it is on.
-//! The ring overwrites the oldest record first and counts the records that it overwrote.
-//! The trace interprets nothing.
+//! Rule: a record costs one comparison when the trace is off and a 32-byte store when the
+//! trace is on. The ring overwrites the oldest record first and counts the records that
+//! it overwrote. The trace interprets nothing.
 
 #[cfg(not(feature = "trace"))]
 mod off;

@@ -1,8 +1,8 @@
 //! The size of a buffer that grows with the needs of its connection.
 //!
-//! Rule: the size is between the configured size and a maximum. It grows only while memory
-//! is plentiful, and shrinks under pressure. A smaller size never withdraws a window that
-//! was advertised. The callers compute the size that is needed.
+//! Rule: the size is between the configured size and a maximum. The size grows only while
+//! memory is plentiful, and shrinks under pressure. A smaller size never withdraws a
+//! window that was advertised. The callers compute the size that is needed.
 
 use fullpipe_pool::Pressure;
 

@@ -1,9 +1,9 @@
 //! The interface of a congestion control algorithm, and the values that its
 //! methods take.
 //!
-//! Rule: an algorithm sees what was delivered and what was lost, and sets a
-//! window and, if it wants, a pacing rate. It sees no buffer, no receive window
-//! and no segment, and it must not allocate after it was made.
+//! Rule: an algorithm sees what was delivered and what was lost, and sets a window and, if it
+//! wants, a pacing rate. An algorithm sees no buffer, no receive window and no segment, and must
+//! not allocate after it was made.
 //!
 //! This file does not choose an algorithm (`controller`), does not list the
 //! built-in ones (`algorithms`) and does not keep those of other crates

@@ -121,8 +121,8 @@ impl Controller {
         self.reduced_before = Reduction::None;
     }
 
-    /// Replaces the algorithm by that of `choice`. The new algorithm starts with the window
-    /// and the slow-start threshold of the present one.
+    /// Replaces the algorithm by the algorithm of `choice`, which starts with the window and the
+    /// slow-start threshold of the replaced one.
     pub fn change(
         &mut self,
         choice: CongestionChoice,

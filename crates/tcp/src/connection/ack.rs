@@ -330,7 +330,7 @@ impl Connection {
         self.timers.persist.clear();
         self.wants_output = true;
         // Restart the retransmission timer, which the persist timer had stopped (RFC 6298 §5.2), if
-        // an undo has put bytes back in flight, such as those of a probe.
+        // an undo has put bytes back in flight, such as the byte of a window probe.
         if self.recovery.board().in_flight() > 0 {
             self.arm_retransmit(env);
         }
@@ -356,8 +356,8 @@ impl Connection {
         if useful {
             let mss = self.mss(env);
             // Allow for a delayed ACK while less than two segments are in flight (RFC 9293
-            // §3.8.6.3). If a tail loss probe may follow, allow for it only while at most one
-            // segment is in flight (RFC 8985 §7.2).
+            // §3.8.6.3). If a tail loss probe may follow, allow for a delayed ACK only while at
+            // most one segment is in flight (RFC 8985 §7.2).
             let may_be_delayed = if self.probes_tails(env) {
                 in_flight <= mss
             } else {

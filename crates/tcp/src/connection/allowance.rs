@@ -100,8 +100,8 @@ impl Connection {
         }
     }
 
-    /// Returns true if F-RTO retransmits nothing before the next ACK. That requires bytes
-    /// in flight, because without them no ACK can resolve F-RTO.
+    /// Returns true if F-RTO retransmits nothing before the next ACK. F-RTO waits only while bytes
+    /// are in flight, because otherwise no ACK can resolve it.
     pub(super) fn frto_awaits_ack(&self) -> bool {
         self.recovery.frto_awaits_new_data() && self.recovery.board().in_flight() > 0
     }

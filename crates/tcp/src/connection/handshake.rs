@@ -297,8 +297,8 @@ impl Connection {
         if half_open.window == 0 {
             connection.demand_ack();
         } else if half_open.fits_cell(env.pool) {
-            // Advertise a larger window soon: this one may be small only because other handshakes
-            // had reserved memory.
+            // Advertise a larger window soon: the first window may be small only because other
+            // handshakes had reserved memory.
             connection.demand_window_update(env);
         }
         connection.timestamps =

@@ -43,8 +43,8 @@ impl Connection {
         self.update_mss(env);
         match outcome {
             PtbOutcome::Ignored | PtbOutcome::Deferred => {}
-            // Send another ACK in place of the one that was too big and is lost. The new ACK
-            // reports fewer SACK blocks, or may be fragmented.
+            // Send another ACK in place of the lost ACK, which was too big. The new ACK reports
+            // fewer SACK blocks, or may be fragmented.
             PtbOutcome::Accepted if is_about_ack => self.demand_ack(),
             PtbOutcome::Accepted => {
                 // The segment that was too big is lost: retransmit its payload in smaller segments.

@@ -196,8 +196,8 @@ pub enum SocketOption {
     /// `TCP_QUICKACK`: true acknowledges at once every segment with payload, and also the payload
     /// whose ACK is delayed now; false follows `tcp.ack_every` again. RFC 9293 §3.8.6.3.
     QuickAck(bool),
-    /// `TCP_CONGESTION`: congestion control algorithm. It starts with the congestion window and the
-    /// slow-start threshold of the algorithm that it replaces.
+    /// `TCP_CONGESTION`: congestion control algorithm. The new algorithm starts with the congestion
+    /// window and the slow-start threshold of the algorithm that it replaces.
     Congestion(CongestionChoice),
     /// Everything written so far is urgent. RFC 9293 §3.8.5.
     Urgent,

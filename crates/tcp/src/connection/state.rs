@@ -24,12 +24,13 @@ pub enum TcpState {
     FinWait2,
     /// The peer closed; this side may still send.
     CloseWait,
-    /// Both closed at the same time; this side's FIN is not yet acknowledged.
+    /// Both sides closed at the same time; this side's FIN is not yet
+    /// acknowledged.
     Closing,
     /// The peer closed first, then this side; this side's FIN is not yet
     /// acknowledged.
     LastAck,
-    /// Both closed; waits until old segments have left the network.
+    /// Both sides closed; waits until old segments have left the network.
     TimeWait,
     /// No connection.
     Closed,

@@ -338,8 +338,8 @@ impl Connection {
     /// Enters the state that `trigger` leads to.
     ///
     /// # Panics
-    /// Panics if RFC 9293 has no such transition. This would be a mistake of this crate, since the
-    /// callers check the state first.
+    /// Panics if RFC 9293 has no such transition. An impossible transition would be a mistake of
+    /// this crate, since the callers check the state first.
     pub(super) fn transition(&mut self, trigger: Trigger, env: &mut Env<'_>) {
         let next = self.state.next(trigger).expect("a transition of RFC 9293");
         if next == self.state {
@@ -413,8 +413,8 @@ impl Connection {
         }
     }
 
-    /// Updates the receive-side limit after a segment. It is not updated on a read,
-    /// because the sender learns of the window update only one round trip later.
+    /// Updates the receive-side limit after a segment. A read does not update the limit, because
+    /// the sender learns of the window update only one round trip later.
     pub(super) fn update_receive_limit(&mut self, env: &mut Env<'_>) {
         let full = self.full_segment();
         let receive = &self.receive;

@@ -250,8 +250,8 @@ impl Connection {
     }
 
     /// Closes the receiving direction: unread payload is discarded, and later payload is
-    /// acknowledged and discarded. The peer gets no notification. RFC 9293 has no such call;
-    /// this is `SHUT_RD` of BSD.
+    /// acknowledged and discarded. The peer gets no notification. The call is `SHUT_RD` of BSD; RFC
+    /// 9293 has no call for this purpose.
     pub fn shutdown_read(&mut self, env: &mut Env<'_>) {
         self.settings.reads_closed = true;
         self.discard_unread(env);

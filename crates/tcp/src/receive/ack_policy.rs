@@ -14,8 +14,8 @@ pub struct AckPolicy {
     quick: u32,
     /// An ACK is due now.
     now: bool,
-    /// ACKs that follow the next one, one for each segment out of order, because a peer
-    /// without SACK counts duplicate ACKs. RFC 5681 §4.2.
+    /// ACKs that follow the next ACK, one for each out-of-order segment, because a peer without
+    /// SACK counts duplicate ACKs. RFC 5681 §4.2.
     duplicates: u8,
 }
 

@@ -31,8 +31,8 @@ impl PastEdges {
         }
     }
 
-    /// Notes that payload arrived while `edge` was advertised. `rtt` is the shortest
-    /// round-trip time; without one the past edges stay unknown.
+    /// Notes that payload arrived while `edge` was advertised. `rtt` is the shortest round-trip
+    /// time; without a round-trip time, the past edges stay unknown.
     pub fn on_payload(&mut self, now: Instant, rtt: Option<Duration>, edge: SeqNum) {
         let Some(rtt) = rtt else {
             return;

@@ -40,9 +40,8 @@ pub struct ReceiveHalf {
     pub(super) recent: RecentRanges,
     /// Payload that arrived twice, to be reported in the next ACK. RFC 2883.
     pub(super) duplicate: Option<Range<u64>>,
-    /// One past the last urgent byte announced. It is cleared when that byte is read;
-    /// otherwise the number would seem to be ahead again 2³¹ bytes later. RFC 9293
-    /// §3.8.5.
+    /// One past the last urgent byte announced. The number is cleared when that byte is read;
+    /// otherwise it would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
     rcv_up: Option<SeqNum>,
     /// Largest segment received: the size of the peer's full segments.
     pub rcv_mss: u32,
@@ -104,13 +103,13 @@ impl ReceiveHalf {
         self.irs + 1
     }
 
-    /// Returns the stream offset of `seq`. It is computed from `rcv_nxt`, because an acceptable
-    /// segment is less than 2³¹ away from `rcv_nxt`, however much payload is unread.
+    /// Returns the stream offset of `seq`, computed from `rcv_nxt`, because an acceptable segment
+    /// is less than 2³¹ away from `rcv_nxt`, however much payload is unread.
     pub(super) fn offset_of(&self, seq: SeqNum) -> u64 {
         offset_of(seq, self.first(), self.offset_of_rcv_nxt())
     }
 
-    /// Returns the stream offset of `rcv_nxt`, the FIN counted. It is computed from the
+    /// Returns the stream offset of `rcv_nxt`, the FIN counted. The offset is computed from the
     /// start of the stream, because at most 1 GiB is unread.
     pub(super) fn offset_of_rcv_nxt(&self) -> u64 {
         offset_of(self.rcv_nxt, self.first(), self.stream.start())

@@ -68,8 +68,8 @@ impl ReceiveHalf {
         };
         let from = self.offset_of(seq + before as u32);
         let to = from + payload.len() as u64;
-        // Use the lower of the advertised edge and the edge that memory backs. They differ only in
-        // an overcommitted pool.
+        // Use the lower of the advertised edge and the edge that memory backs. The two edges
+        // differ only in an overcommitted pool.
         let edge = self
             .offset_of(self.rcv_adv)
             .min(self.stream.reserved_end().max(next));

@@ -1,8 +1,8 @@
 //! The window that this side advertises.
 //!
-//! Rule: an advertised byte is a reserved byte, and the right edge never retreats. It
-//! advances in steps of a segment or half the buffer (RFC 9293 §3.8.6.2.2), so that the
-//! peer does not send small segments.
+//! Rule: an advertised byte is a reserved byte, and the right edge never retreats. The edge
+//! advances in steps of a segment or half the buffer (RFC 9293 §3.8.6.2.2), so that the peer does
+//! not send small segments.
 
 use fullpipe_pool::{Holder, Pool, Pressure, Stream};
 
@@ -76,8 +76,9 @@ impl LargestWindow {
 const MANY_SEGMENTS: u32 = 64;
 
 /// Returns `bytes`, the size of a window that ends with a block, rounded down to whole segments of
-/// `mss` bytes. A peer would leave the rest unused, and with the rest the window's edge would advance
-/// by whole blocks: at times the window would then have room for one segment less.
+/// `mss` bytes. A peer would leave the remaining bytes unused. If they were advertised, the
+/// window's edge would advance by whole blocks, and at times the window would have room for one
+/// segment less.
 fn whole_segments(bytes: u64, mss: u32, block_size: u32) -> u64 {
     let size = u64::from(block_size);
     let always = (bytes.div_ceil(size).max(1) - 1) * size + 1;

@@ -32,8 +32,8 @@ use crate::{
 };
 
 /// Returns `at` rounded down to a tick of the timestamp clock. An echoed timestamp is in ticks, so
-/// a time is rounded before it is compared with one; otherwise the rounding alone could make the
-/// echo look older.
+/// a time is rounded before it is compared with an echoed timestamp; otherwise the rounding alone
+/// could make the echo look older.
 pub fn tick(at: Instant) -> Instant {
     Instant::from_millis(at.as_millis())
 }
@@ -358,9 +358,9 @@ impl Recovery {
             board, rack, undo, ..
         } = self;
         let mut arrived = |sent: &Sent| {
-            // The peer echoes the timestamp of the segment at `snd_una`, not those of
-            // segments behind it (RFC 7323 §4.3), so only this range can be recognised as
-            // the original.
+            // The peer echoes the timestamp of the segment at `snd_una`, not the timestamps of
+            // segments behind it (RFC 7323 §4.3), so only this range can be recognised as the
+            // original.
             let echoes_original = sent.start == input.snd_una
                 && input
                     .echoed_at

@@ -6,7 +6,7 @@
 //! of a host share. When few nodes are free, segments are merged into runs, which only loses
 //! precision. This file keeps no payload and decides nothing.
 //!
-//! A peer may send any packets, so the work that each of them causes must be bounded: a range is
+//! A peer may send any packets, so the work that each packet causes must be bounded: a range is
 //! found by sequence number in a tree, and the ranges of one status form a list, so that only
 //! ranges that change are visited.
 
@@ -203,8 +203,8 @@ impl Scoreboard {
     /// Marks `block` as SACKed. Calls `delivered` for each part that was not
     /// SACKed before, lowest first. Returns false if no node was free for a split.
     ///
-    /// The walk begins at the start of the block. It merges each range that it marks with SACKed
-    /// neighbours, so that later walks pass them as one range.
+    /// The walk begins at the start of the block. Each marked range is merged with its SACKed
+    /// neighbours, so that later walks pass one range.
     pub fn on_sack(
         &mut self,
         block: Range<SeqNum>,
@@ -325,8 +325,8 @@ impl Scoreboard {
         self.all_become(SentStatus::Lost, SentStatus::InFlight, arena);
     }
 
-    /// Marks all SACKed ranges as in flight. This is for a peer without SACK, which was only
-    /// assumed to have received them.
+    /// Marks all SACKed ranges as in flight. A peer without SACK was only assumed to have received
+    /// these ranges.
     pub fn forget_sacked(&mut self, arena: &mut SentArena) {
         self.all_become(SentStatus::Sacked, SentStatus::InFlight, arena);
     }

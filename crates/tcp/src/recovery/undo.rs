@@ -52,7 +52,7 @@ impl UndoDetector {
     }
 
     /// Starts a recovery while `retransmitted` bytes of an earlier one are outstanding.
-    /// `is_timeout` means that it began with a timeout while no loss was known.
+    /// `is_timeout` means that the recovery began with a timeout while no loss was known.
     pub fn start(&mut self, snd_una: SeqNum, retransmitted: u32, is_timeout: bool) {
         *self = Self {
             undo_marker: Some(snd_una),

@@ -46,8 +46,8 @@ pub struct SendHalf {
     pub(super) snd_wl1: SeqNum,
     /// Acknowledgment number of that segment.
     pub(super) snd_wl2: SeqNum,
-    /// One past the last urgent byte. It is cleared when that byte is acknowledged;
-    /// otherwise the number would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
+    /// One past the last urgent byte. The number is cleared when that byte is acknowledged;
+    /// otherwise it would seem to be ahead again 2³¹ bytes later. RFC 9293 §3.8.5.
     pub snd_up: Option<SeqNum>,
     /// The application closed its direction: FIN follows the payload.
     pub fin_queued: bool,

@@ -1,10 +1,10 @@
 //! Segmentation: the amount of payload that leaves now, or the limit that stops
 //! it.
 //!
-//! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves if it
-//! is full-sized. It also leaves if it ends the payload written and neither Nagle's algorithm,
-//! a cork nor a woken writer delays it, or if no ACK is expected that could make room for a
-//! full segment. RFC 9293 §3.8.6.2.1.
+//! Rule: segments are cut here, at transmit, when all bounds are known. A segment leaves if it is
+//! full-sized. A smaller segment leaves if it ends the payload written and neither Nagle's
+//! algorithm, a cork nor a woken writer delays it, or if no ACK is expected that could make room
+//! for a full segment. RFC 9293 §3.8.6.2.1.
 
 use crate::{Allowance, Limit};
 

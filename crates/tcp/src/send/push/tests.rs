@@ -32,8 +32,8 @@ fn the_end_of_a_write_and_half_a_window_carry_psh() {
     }
 }
 
-/// Of several writes that wait, the end of the first is marked, and then that of the
-/// last.
+/// Of several writes that wait, the end of the first is marked, and then the end of
+/// the last.
 #[test]
 fn writes_that_wait_together_are_marked_at_the_end_of_the_first() {
     let mut push = PushMarks::new(SeqNum(0));

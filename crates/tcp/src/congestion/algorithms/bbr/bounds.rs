@@ -2,10 +2,10 @@
 //! §5.5.11.
 //!
 //! Rule: loss while probing sets a lasting bound on the bytes in flight (`inflight_longterm`). Loss
-//! at other times bounds rate and bytes in flight until the next probe (`…_shortterm`). These
-//! bounds are the rate and the bytes delivered during the round trip, but at least 70 % of the
-//! previous bounds. Loss below the threshold (knob `tcp.bbr_loss_threshold`, a share of the bytes
-//! in flight) changes nothing.
+//! at other times bounds rate and bytes in flight until the next probe (`…_shortterm`). The
+//! short-term bounds are the rate and the bytes delivered during the round trip, but at least 70 %
+//! of the previous bounds. Loss below the threshold (knob `tcp.bbr_loss_threshold`, a share of the
+//! bytes in flight) changes nothing.
 //!
 //! The draft applies the threshold only while probing. At other times it responds to every round
 //! trip with a loss, so random loss lowers the bounds in each of the sixty round trips between two
