@@ -30,9 +30,9 @@ pub enum ChecksumPolicy {
 /// number of bytes, the bytes of the next slice are swapped before they are added.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Checksum {
-    /// Sum of the words in native byte order. It is folded to 16 bits and converted to
-    /// network order only when it is read: one conversion after the additions is enough (RFC
-    /// 1071 §2 (B)). The sum is 0 only if every byte is 0, and stays far below 2⁶⁴.
+    /// Sum of the words in native byte order. The sum is folded to 16 bits and converted to
+    /// network order only when it is read: one conversion after the additions is enough (RFC 1071
+    /// §2 (B)). The sum is 0 only if every byte is 0, and stays far below 2⁶⁴.
     words: u64,
     len: usize,
 }

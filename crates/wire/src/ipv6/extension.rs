@@ -2,7 +2,7 @@
 //!
 //! The one rule: the walk reads at most [`MOST_HEADERS`] extension headers with at most
 //! [`MOST_OPTIONS`] options each, so a packet costs a bounded number of steps (RFC 8504 §5.3).
-//! Options are read only to learn whether an unknown one forbids the packet. The walk ends at a
+//! Options are read only to find an unknown option that forbids the packet. The walk ends at a
 //! fragment header, unless the packet is its only fragment (RFC 6946).
 
 use super::Ipv6Header;

@@ -55,11 +55,11 @@ pub fn write_solicitation(
 /// The preference of a default router, smallest first. RFC 4191 §2.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RouterPreference {
-    /// Below that of other routers.
+    /// Below the preference of other routers.
     Low,
     /// The preference of a router that states none.
     Medium,
-    /// Above that of other routers.
+    /// Above the preference of other routers.
     High,
 }
 

@@ -41,8 +41,8 @@ fn timestamps_of(ts: Timestamps) -> (u32, u32) {
     (ts.value, ts.echo)
 }
 
-/// Converts one of our headers to the form that `smoltcp` writes. Its writer sets at most one of
-/// SYN, FIN, RST and PSH, and sends SACK only with ACK.
+/// Converts one of our headers to the form that `smoltcp` writes. The writer of `smoltcp` sets
+/// at most one of SYN, FIN, RST and PSH, and sends SACK only with ACK.
 fn repr_of<'a>(header: &TcpHeader, data: &'a [u8]) -> theirs::TcpRepr<'a> {
     let control = [
         (TcpFlags::SYN, TcpControl::Syn),
