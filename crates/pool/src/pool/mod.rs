@@ -1,9 +1,9 @@
 //! The pool: equal blocks of packet memory, a free list, and the count of blocks by
 //! holder.
 //!
-//! The one rule: free blocks and held blocks add up to all blocks, and every promise is
-//! covered unless overcommitment is allowed. Each block that moves is counted in `usage`,
-//! so the counts cannot drift from the free list.
+//! The one rule: free blocks and held blocks add up to all blocks, and every promise is covered
+//! unless overcommitment (more promises than blocks) is allowed. Each block that moves is counted
+//! in `usage`, so the counts cannot drift from the free list.
 //!
 //! Blocks are chained by index in one table. The order in which a holder uses its
 //! blocks, and their content, belong to `stream`.

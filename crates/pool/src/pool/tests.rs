@@ -1,4 +1,5 @@
-//! Use of blocks under every mix of holders, floors and overcommitment.
+//! Use of blocks under every mix of holders (kinds of buffers), floors (blocks guaranteed to a
+//! holder) and overcommitment (more promises than blocks).
 
 use super::*;
 use crate::stream::Stream;
@@ -199,7 +200,7 @@ fn four_windows_share_a_block_and_the_last_gives_it_back() {
         window.write_at(&mut pool, 0, &[byte as u8; 512]).unwrap();
     }
     assert!(!windows[3].leave_cell(&mut pool, 0), "no block is free");
-    // Freed cells are used again, in any order in which they are given back.
+    // Freed cells (parts of a block) are used again, in any order in which they are given back.
     for kept in [5, 9, 15, 0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13, 14] {
         let window = &mut windows[kept];
         let bytes: Vec<u8> = window.slices(&pool, 0..512).flatten().copied().collect();

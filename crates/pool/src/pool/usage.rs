@@ -1,8 +1,8 @@
 //! The use of blocks: the blocks that each holder holds, was promised, and can still get.
 //!
 //! The one rule: blocks held, blocks promised and the unused parts of the floors together never
-//! exceed the limit (the pool times the overcommitment). Every operation preserves this rule.
-//! Without overcommitment, every promise can therefore be kept.
+//! exceed the limit (`pool.overcommit_percent` of the pool). Every operation preserves this
+//! rule. If the limit is the pool, every promise can therefore be kept.
 //!
 //! A floor includes the blocks that its owner already holds or was promised. This file only
 //! counts blocks and never touches them.

@@ -10,8 +10,8 @@ use super::window::Stream;
 use crate::pool::Pool;
 use core::fmt;
 
-/// An overcommitted pool had no block for bytes inside a reservation. Nothing
-/// was written; the bytes count as not received.
+/// An overcommitted pool, which promised more blocks than it has, had no block for bytes inside a
+/// reservation. Nothing was written; the bytes count as not received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoBlock;
 
@@ -26,8 +26,8 @@ impl core::error::Error for NoBlock {}
 impl Stream {
     /// Reserves blocks for `start..end`. Returns the offset up to which blocks now back the
     /// stream: it is less than `end` if the pool cannot promise enough, and greater if more was
-    /// reserved before. This call never decreases this offset. A stream in a cell stays in the
-    /// cell, so the result is at most the cell's end.
+    /// reserved before. This call never decreases this offset. A stream in a cell (a part of a
+    /// block) stays in the cell, so the result is at most the cell's end.
     pub fn reserve(&mut self, pool: &mut Pool, end: u64) -> u64 {
         if end <= self.reserved_end() {
             return self.reserved_end();

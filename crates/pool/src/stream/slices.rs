@@ -15,7 +15,7 @@ use core::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Slices<'a> {
     pool: &'a Pool,
-    /// A block, or the cell that is the stream's ring.
+    /// A block, or the cell (a part of a block) that is the stream's ring.
     block: u32,
     in_cell: bool,
     within: usize,

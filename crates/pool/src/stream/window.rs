@@ -34,7 +34,7 @@ pub struct Stream {
     pub(super) low: Cell<Cursor>,
     /// The higher of the two places in the chain where work was last done.
     pub(super) high: Cell<Cursor>,
-    /// The cell that holds the window; `NONE` if the window is in blocks.
+    /// The cell (a part of a block) that holds the window; `NONE` if the window is in blocks.
     pub(super) cell: u32,
     pub(super) holder: Holder,
 }
