@@ -20,7 +20,7 @@ knob_choice! {
 }
 
 knob_choice! {
-    /// Time at which the size of a super-segment is decided.
+    /// Time at which the size of a super-segment, which the device cuts into segments, is decided.
     pub enum SegmentSizing ("transmit or write") {
         /// At transmit, from the rate at that time.
         Transmit = "transmit",

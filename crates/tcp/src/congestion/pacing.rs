@@ -1,10 +1,10 @@
 //! Pacing: the time at which the next segment may leave.
 //!
 //! Rule: each segment moves the release time forward by its length over the rate. A
-//! sender that is late may catch up by one quantum, and a flight that starts while
-//! nothing is in flight may send a burst of ten segments at once. In any interval the
-//! bytes sent are therefore at most rate × time, plus a quantum and a burst. Callers
-//! pass the rate.
+//! sender that is late may catch up by one quantum (the bytes of a millisecond), and a
+//! flight that starts while nothing is in flight may send a burst of ten segments at
+//! once. In any interval the bytes sent are therefore at most rate × time, plus a
+//! quantum and a burst. Callers pass the rate.
 
 use fullpipe_pool::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use fullpipe_pool::{Duration, Instant};
 pub const BURST_SEGMENTS: u32 = 10;
 
 /// Largest quantum in bytes, unless two segments are larger: no device takes a larger
-/// super-segment.
+/// super-segment (a segment that it cuts).
 const QUANTUM_MAX: u32 = 64 << 10;
 
 const NANOS_PER_SEC: u64 = 1_000_000_000;

@@ -103,8 +103,9 @@ impl Connection {
             && self.send.snd_up.is_none()
             && self.receive.burst.is_none()
             && self.settings.unsent_low_water == 0
-            // Only `poll_segment` clears the override and the cork's timer. A tail loss probe can
-            // leave them set, so no burst begins while one of them is set.
+            // Only `poll_segment` clears the cork's timer and the flag that overrides silly window
+            // avoidance. A tail loss probe can leave them set, so no burst begins while one of them
+            // is set.
             && !self.pending.override_sws
             && !self.timers.cork.is_set()
             && !self.timers.deferral.is_set()

@@ -141,8 +141,8 @@ impl HalfOpen {
         }
     }
 
-    /// Returns the blocks that back the advertised window: one block for a window in a cell.
-    /// The host reserves them until the ACK arrives.
+    /// Returns the blocks that back the advertised window: one block for a window in a cell (a part
+    /// of a block). The host reserves them until the ACK arrives.
     pub fn blocks(&self, pool: &Pool) -> u32 {
         if self.fits_cell(pool) {
             return 1;

@@ -1,10 +1,10 @@
 //! Frames that the device cuts into segments: their size, and the wait for a fuller frame.
 //!
-//! Rule: frame size, deferral and the bound of the device backlog follow from one goal, the payload
-//! that the next frame should carry. The goal is computed after congestion control has set the
-//! rate. A frame that could be fuller waits for the next ACK, at most half a round trip; the time
-//! is charged to the bound that left too little room. If the device does not cut frames, a frame is
-//! one segment and never waits.
+//! Rule: frame size, the wait (deferral) and the bound of the device backlog follow from one goal,
+//! the payload that the next frame should carry. The goal is computed after congestion control has
+//! set the rate. A frame that could be fuller waits for the next ACK, at most half a round trip;
+//! the time is charged to the bound that left too little room. If the device does not cut frames, a
+//! frame is one segment and never waits.
 
 use super::{Connection, Env};
 use crate::{

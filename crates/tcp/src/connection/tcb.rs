@@ -200,8 +200,8 @@ impl Connection {
         self.wants_output
     }
 
-    /// Returns true if the connection has ended, is an orphan and has no reset to send. The owner
-    /// then calls [`release`](Self::release) and drops the connection.
+    /// Returns true if the connection has ended, is an orphan (closed by its application) and has
+    /// no reset to send. The owner then calls [`release`](Self::release) and drops the connection.
     pub const fn is_gone(&self) -> bool {
         matches!(self.state, TcpState::Closed) && self.pending.reset.is_none() && self.orphan
     }

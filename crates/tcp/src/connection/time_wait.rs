@@ -26,8 +26,8 @@ pub struct TimeWait {
 }
 
 impl Connection {
-    /// Returns the state to keep if the connection is an orphan in TIME-WAIT
-    /// without an ACK due; it may then be released.
+    /// Returns the state to keep if the connection is an orphan (closed by its
+    /// application) in TIME-WAIT without an ACK due; the connection may then be released.
     pub fn time_wait(&self, now: Instant) -> Option<TimeWait> {
         let over = self.state == TcpState::TimeWait && self.orphan && !self.receive.ack.is_due();
         if !over {

@@ -72,7 +72,8 @@ pub struct Timers {
     pub cork: Deadline,
     /// No segment has arrived for long: probe the peer. RFC 9293 §3.8.4.
     pub keepalive: Deadline,
-    /// The connection is in TIME-WAIT, or an orphan in FIN-WAIT-2.
+    /// The connection is in TIME-WAIT, or an orphan (closed by its application) in
+    /// FIN-WAIT-2.
     pub linger: Deadline,
 }
 

@@ -69,7 +69,7 @@ impl ReceiveHalf {
         let from = self.offset_of(seq + before as u32);
         let to = from + payload.len() as u64;
         // Use the lower of the advertised edge and the edge that memory backs. The two edges
-        // differ only in an overcommitted pool.
+        // differ only in an overcommitted pool, which has promised more memory than it has.
         let edge = self
             .offset_of(self.rcv_adv)
             .min(self.stream.reserved_end().max(next));

@@ -38,8 +38,9 @@ pub fn fair_bytes(within_reach: u64, share: u32) -> u64 {
     share.max(within_reach.min(DEFAULT_MSS.into()))
 }
 
-/// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of the blocks that
-/// it holds or could get. While cells are in use, some blocks are left to idle connections.
+/// Returns the bytes that `stream` may have by [`fair_bytes`]: a share of the blocks that it holds
+/// or could get. While cells (parts of blocks that are windows of idle connections) are in use,
+/// some blocks are left to idle connections.
 pub fn fair_share(stream: &Stream, share: u32, pool: &Pool) -> u64 {
     let own = stream.backing_blocks(pool);
     let room = pool

@@ -1,4 +1,5 @@
-//! The pacer's bound: the rate, a quantum and a burst.
+//! The pacer's bound: the rate, a quantum (the bytes of a millisecond) and a
+//! burst.
 
 use super::*;
 

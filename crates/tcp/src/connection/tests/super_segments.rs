@@ -1,4 +1,5 @@
-//! A device that cuts segments: frame sizes, deferral, device backlog.
+//! A device that cuts segments: frame sizes, deferral (the wait for a fuller frame), device
+//! backlog.
 
 use super::*;
 use crate::{Limit, config::SegmentSizing};

@@ -307,7 +307,8 @@ fn each_of_the_first_two_duplicate_acks_lets_new_payload_leave() {
     }
 }
 
-/// With overcommitment a window may be larger than the pool, and so may a segment.
+/// With overcommitment (more memory promised than the pool has), a window may be larger than the
+/// pool, and so may a segment.
 #[test]
 fn payload_larger_than_an_overcommitted_pool_arrives_in_parts() {
     let pool = PoolConfig {
