@@ -1,7 +1,7 @@
 //! Ethernet frames with DHCP messages and ARP packets.
 //!
-//! Rule: a frame that is malformed, or addressed to another station, is not for the client. No
-//! state.
+//! Rule: a frame that is malformed, or addressed to another station, is not for the client. This
+//! file keeps no state.
 
 use std::net::{IpAddr, Ipv4Addr};
 
