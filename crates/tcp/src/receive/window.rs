@@ -17,7 +17,8 @@ pub struct WindowRoom {
     /// Largest share, in percent, of the blocks that are free or already this
     /// connection's.
     pub share: u32,
-    /// Size of the peer's full segments: the largest one seen.
+    /// Size of the peer's full segments: the largest one seen or, before the first, the MSS offered
+    /// to the peer.
     pub mss: u32,
     /// Largest segment that the peer may send, seen or not.
     pub mss_most: u32,
