@@ -262,7 +262,7 @@ def test_an_interrupted_run_leaves_no_worker_and_no_unfinished_file(
         wait_until(lambda: len(list((out / "manifest").glob("*.json"))) >= 5)
         started = descendants(run.pid)
         run.send_signal(signal.SIGINT)
-        _, errors = run.communicate(timeout=60)
+        _, errors = run.communicate(timeout=120)
     assert b"KeyboardInterrupt" in errors and run.returncode != 0
     # The process that cleans up after `multiprocessing` ends a moment after the driver.
     wait_until(lambda: not any(is_running(pid) for pid in started))

@@ -126,8 +126,8 @@ def workers(cluster: Any) -> List[int]:
 
 
 def kill_worker(cluster: Any) -> bool:
-    """Kills a worker that runs a batch, if there is one within a few seconds."""
-    end = time.monotonic() + 5
+    """Kills a worker that runs a batch, if there is one within a minute."""
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         for pid in workers(cluster):
             os.kill(pid, signal.SIGKILL)

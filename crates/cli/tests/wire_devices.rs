@@ -45,7 +45,7 @@ fn output(child: Child) -> (bool, String) {
 
 /// Runs a client, again and again until its server listens. Returns the output.
 fn client(program: &str, arguments: &str) -> String {
-    for _ in 0..50 {
+    for _ in 0..300 {
         let (succeeds, text) = output(start(program, arguments));
         // Read the output too, because stock iperf succeeds even if nothing listens.
         if succeeds && !text.contains("refused") {

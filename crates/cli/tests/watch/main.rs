@@ -20,7 +20,7 @@ use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 
 /// Longest wait for a state.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fullpipe"));

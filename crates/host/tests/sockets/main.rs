@@ -67,7 +67,7 @@ fn megabytes_are_echoed_byte_for_byte() {
     });
     drop(listener);
     assert!(
-        server.finish(Duration::from_secs(10)),
+        server.finish(Duration::from_secs(60)),
         "every connection ends"
     );
 }

@@ -15,7 +15,7 @@ use fullpipe_host::{TcpListener, TcpStream};
 use crate::{at, pair};
 
 /// Longest wait for an expected wake.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A waker that counts its wakes.
 #[derive(Default)]

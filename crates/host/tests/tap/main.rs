@@ -288,10 +288,10 @@ fn a_packet_socket_is_a_host_on_the_wire_of_an_interface() {
     );
 }
 
-/// Reads for at most ten seconds. Returns true once a frame of `len` bytes comes.
+/// Reads for at most a minute. Returns true once a frame of `len` bytes comes.
 fn receives(socket: &PacketSocket, len: usize) -> bool {
     let mut buffer = vec![0; socket.frame_max()];
-    (0..500).any(|_| match socket.receive(&mut buffer) {
+    (0..3_000).any(|_| match socket.receive(&mut buffer) {
         Ok((received, _)) => received == len,
         Err(_) => {
             thread::sleep(Duration::from_millis(20));
@@ -300,10 +300,10 @@ fn receives(socket: &PacketSocket, len: usize) -> bool {
     })
 }
 
-/// Reads for at most ten seconds. Returns the error number once the device fails.
+/// Reads for at most a minute. Returns the error number once the device fails.
 fn failure(socket: &PacketSocket) -> Option<i32> {
     let mut buffer = vec![0; socket.frame_max()];
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         match socket.receive(&mut buffer) {
             Err(error) if error.kind() != ErrorKind::WouldBlock => return error.raw_os_error(),
             _ => thread::sleep(Duration::from_millis(20)),

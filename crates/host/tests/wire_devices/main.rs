@@ -137,7 +137,7 @@ fn swap_files(runtime: &Runtime, stack_connects: bool) {
 
 /// Returns true if `host` answers three echo requests within two seconds.
 fn ping(host: &str) -> bool {
-    let flags = ["-c", "3", "-i", "0.2", "-w", "2", "-q", host];
+    let flags = ["-c", "3", "-i", "0.2", "-w", "60", "-q", host];
     let output = Command::new("ping").args(flags).output();
     let output = output.expect("iputils-ping is installed");
     print!("{}", String::from_utf8_lossy(&output.stdout));
@@ -238,7 +238,7 @@ fn the_kernel_keeps_its_own_traffic_on_the_interface() {
 
 /// Waits until `ip link` shows an XDP program, or, if `wanted` is false, shows none.
 fn await_program(wanted: bool) {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         if ip("link show dev fpwire0").contains("xdp") == wanted {
             return;
         }

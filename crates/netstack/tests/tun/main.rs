@@ -25,7 +25,7 @@ use fullpipe_netstack::{
 
 /// An address of the servers' namespace, which the clients reach through the device only.
 const SERVER: [u8; 4] = [198, 51, 100, 7];
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Bytes of the file that curl fetches.
 const FILE: usize = 20 << 20;
 /// Connections opened and closed.

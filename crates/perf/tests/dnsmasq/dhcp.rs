@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Waits until `done` returns true. If it never does, fails and shows dnsmasq's
 /// log.

@@ -35,7 +35,7 @@ fn reported(device: &Device) -> usize {
 
 /// Waits until the device has reported `count` tests. Returns the text of the last report.
 fn wait_for_reports(device: &Device, count: usize) -> String {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while reported(device) < count {
         assert!(
             Instant::now() < deadline,
