@@ -21,7 +21,7 @@ function lanesOf(model, styles) {
       id: "receiveLimits",
       kind: "bands",
       short: "receiver",
-      name: "receiver: window held by",
+      name: "receiver: window limited by",
       bands: model.receiveLimits,
       styles: styles.receiveLimits,
     },

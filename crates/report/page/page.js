@@ -263,7 +263,7 @@ function fillTotals(stack) {
       ` ${style.label} ${percentText(share)}`,
     ),
   );
-  const title = which === "limits" ? "Sender waited for" : "Receiver's window held by";
+  const title = which === "limits" ? "Sender waited for" : "Receiver's window limited by";
   stack.totals.replaceChildren(element("span", { class: "soft" }, title), ...buttons);
 }
 

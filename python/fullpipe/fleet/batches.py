@@ -1,6 +1,6 @@
 """Waiting tasks, handed out in batches, and the loop that gives them to workers.
 
-The rule: a batch only groups tasks on their way to a worker. Each task keeps its own key and its
+The rule: a batch only groups tasks that are sent to a worker together. Each task keeps its own key and its
 own parts, so no byte of the dataset depends on the batches, which depend on measured times.
 """
 

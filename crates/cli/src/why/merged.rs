@@ -112,9 +112,9 @@ fn passage(facts: &PassageFacts, has_payload: bool) -> String {
 
 fn added(facts: &MergeFacts, near: &str) -> String {
     let mut parts = vec![match facts.needless {
-        0 => "no retransmission was needless".to_string(),
+        0 => "no retransmission was spurious".to_string(),
         count => format!(
-            "{} retransmissions were needless: all of their bytes had arrived",
+            "{} retransmissions were spurious: all of their bytes had arrived",
             grouped(count)
         ),
     }];
