@@ -1,6 +1,6 @@
 //! The settings of a netstack, and its start.
 //!
-//! Rule: the limits are translated into knobs of the stack here, and nowhere else.
+//! Rule: only this file translates the limits of the flows into knobs (settings) of the stack.
 
 use std::{io, net::Ipv4Addr, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     udp::UdpFlows,
 };
 
-/// The stack's own address unless another is set: the dummy address of RFC 7600 §4.8, which no
+/// The stack's own address if the program sets none: the dummy address of RFC 7600 §4.8, which no
 /// host on a network has.
 const OWN_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
@@ -104,7 +104,7 @@ impl NetstackBuilder {
             ("stack.half_open", &flows),
             // Nagle's algorithm would only delay a flow: a relay writes all that it has at once.
             ("tcp.nagle", "false"),
-            // All flows may come from one host.
+            // One host may open all flows.
             ("stack.half_open_per_source", &flows),
             ("stack.backlog", &tcp_flows.min(65_536).to_string()),
             ("stack.resets_per_source", "1000"),

@@ -1,7 +1,7 @@
 //! A socket for each version of IP.
 //!
-//! Rule: a socket of the stack is bound to an address of one version, so a netstack has two of each
-//! kind. The version of a flow's destination chooses between them.
+//! Rule: a socket of the stack is bound to an address of one version, so a netstack opens each of
+//! its sockets twice. The version of a flow's destination selects one of the two.
 
 use std::{
     io,

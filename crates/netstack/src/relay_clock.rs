@@ -1,7 +1,7 @@
 //! Clocks of a relay: the time that each direction waited for its source and for its sink.
 //!
 //! Rule: the time of a direction is charged to its source or to its sink, until the direction ends.
-//! Time in which bytes are copied is not measured apart: it belongs to the wait before it.
+//! The time of copying bytes is charged to the wait before the copying.
 
 use std::{
     sync::{Mutex, PoisonError},

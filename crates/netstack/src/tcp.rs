@@ -101,7 +101,7 @@ impl TcpFlows {
     }
 
     /// Waits for the next SYN. The program must decide within the time of the knob
-    /// `stack.request_timeout`; the peer waits for this decision.
+    /// `stack.request_timeout`; the peer waits for the decision.
     ///
     /// # Errors
     /// Fails if the device is gone.

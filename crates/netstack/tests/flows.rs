@@ -24,7 +24,7 @@ fn far(port: u16) -> SocketAddr {
     SocketAddr::from((FAR, port))
 }
 
-/// The like of [`far`] for IPv6.
+/// Returns an IPv6 address that neither stack has, with `port`.
 fn far_v6(port: u16) -> SocketAddr {
     format!("[fd77::2:7]:{port}").parse().expect("an address")
 }

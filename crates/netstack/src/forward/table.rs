@@ -89,8 +89,8 @@ pub struct FlowReport {
     pub up: DirectionReport,
     /// From the target to the client.
     pub down: DirectionReport,
-    /// The limit to which the stack's connection to the client was charged longest, with its share
-    /// of the connection's age; `None` for UDP.
+    /// The limit (the bound that stopped sending) that has the most time of the stack's connection
+    /// to the client, and the share of this time in the connection's age; `None` for UDP.
     pub client_limit: Option<(Limit, f64)>,
 }
 
@@ -201,7 +201,7 @@ impl FlowTable {
         }
     }
 
-    /// Returns the limit to which a connection was charged longest, and its share of the age.
+    /// Returns the limit that has the most time of a connection, and its share of the age.
     fn limit_of(&self, id: ConnectionId) -> Option<(Limit, f64)> {
         let runtime = self.runtime.get()?;
         let (info, now) = runtime

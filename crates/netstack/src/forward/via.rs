@@ -33,7 +33,7 @@ pub enum Via {
     Http(SocketAddr),
 }
 
-/// The error of a text that is not a [`Via`].
+/// The error for a text that names no [`Via`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViaError(String);
 
