@@ -41,8 +41,8 @@ fn region() -> (usize, usize) {
     (start, &raw const arena_end as usize - start)
 }
 
-// SAFETY: each piece is aligned, lies inside the region of the linker script, which nothing else
-// uses, and begins after the end of every piece in use.
+// SAFETY: each piece is aligned, lies inside the region that the linker script reserves for the
+// arena, and begins after the end of every piece in use.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let (start, len) = region();
@@ -69,7 +69,7 @@ unsafe impl GlobalAlloc for Arena {
     }
 }
 
-/// Refuses every later request. A later request is a defect of the program, and it panics.
+/// Closes the arena. A later request is a defect of the program, and it panics.
 pub fn close() {
     ARENA.is_closed.set(true);
 }

@@ -18,14 +18,14 @@ impl Register {
     /// Returns the register at `address`.
     ///
     /// # Safety
-    /// `address` must be that of a register of the board.
+    /// `address` must be the address of a register of the board.
     pub const unsafe fn at(address: usize) -> Self {
         Self(address as *mut u32)
     }
 
     /// Reads the register.
     pub fn read(self) -> u32 {
-        // SAFETY: the address is a register's, by the contract of `at`.
+        // SAFETY: `at` requires that the address is a register's.
         unsafe { self.0.read_volatile() }
     }
 
@@ -40,7 +40,7 @@ impl Register {
 macro_rules! registers {
     ($($name:ident = $address:literal;)*) => {
         $(
-            // SAFETY: the address is that of a register of the mps2-an385.
+            // SAFETY: the address is the address of a register of the mps2-an385.
             const $name: Register = unsafe { Register::at($address) };
         )*
     };

@@ -13,7 +13,7 @@ use crate::{
 
 /// Interval at which the link state is read from the PHY.
 const LINK_CHECK: Duration = Duration::from_millis(200);
-/// Longest wait for a device without room.
+/// Longest wait until a full device is asked for room again.
 const DEVICE_WAIT: Duration = Duration::from_millis(1);
 
 /// The request of a program for its next call.

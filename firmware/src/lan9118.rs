@@ -21,7 +21,7 @@ const BASE: usize = 0x4020_0000;
 macro_rules! registers {
     ($($name:ident = $offset:literal;)*) => {
         $(
-            // SAFETY: the offset is that of a register of the controller.
+            // SAFETY: the offset is the offset of a register of the controller.
             const $name: Register = unsafe { Register::at(BASE + $offset) };
         )*
     };
@@ -117,7 +117,7 @@ impl Lan9118 {
         write_mac(MAC_ADDRESS_HIGH, u32::from_le_bytes([e, f, 0, 0]));
         write_phy(PHY_CONTROL, PHY_NEGOTIATE);
         RX_CONFIG.write((SHIFT as u32) << 8);
-        // Interrupt from the first frame on.
+        // Raise the interrupt as soon as one frame waits.
         FIFO_LEVELS.write(0);
         INTERRUPTS.write(u32::MAX);
         INTERRUPTS_ENABLED.write(FRAME_ARRIVED);

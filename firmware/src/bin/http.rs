@@ -13,7 +13,7 @@ use fullpipe_firmware::{
     println, semihosting,
 };
 
-/// Port without `port=`.
+/// Port if the command line has no `port=`.
 const PORT: u16 = 80;
 
 #[unsafe(no_mangle)]

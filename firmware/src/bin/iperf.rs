@@ -18,7 +18,7 @@ use fullpipe_iperf::{
 
 /// Longest wait at the end, until closed connections have freed their memory.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of a TCP write without `length=`.
+/// Bytes of a TCP write if the command line has no `length=`.
 const TCP_LENGTH: usize = 16 * 1024;
 
 #[unsafe(no_mangle)]
