@@ -66,8 +66,8 @@ fn exchange(from: *mut Heap, to: *mut Heap) -> bool {
     CURRENT.compare_exchange(from, to, AcqRel, Acquire).is_ok()
 }
 
-/// Runs `call`, whose allocations are made in `heap`. If the result has memory, this must be memory
-/// of `heap`, and it may be freed only by another call of `within` with the same heap.
+/// Runs `call`, whose allocations are made in `heap`. Memory that the result owns must be memory of
+/// `heap`, and only another call of `within` with the same heap may free it.
 ///
 /// Returns [`FP_EBUSY`] if another call of `within` is in progress.
 pub(crate) fn within<R>(heap: &mut Heap, call: impl FnOnce() -> R) -> Result<R, Errno> {

@@ -83,7 +83,7 @@ impl Heap {
     }
 
     /// Allocates `size` bytes of the free block `free`, from `gap` bytes after its start on. The
-    /// remaining parts before and after them stay free.
+    /// parts of the block before and after these bytes stay free.
     fn take(&mut self, before: *mut Free, free: *mut Free, gap: usize, size: usize) -> *mut u8 {
         // SAFETY: `free` is in the list, and `gap + size` is at most its size. All sizes are
         // multiples of the unit, so the remainder is empty or large enough for a `Free`.
