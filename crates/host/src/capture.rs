@@ -35,7 +35,7 @@ const OPTION_FLAGS: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;
-/// Frames that may wait to be written. While that many wait, the device's calls block.
+/// Largest number of frames that wait to be written. At this number, the device's calls block.
 const QUEUE: usize = 1_024;
 
 /// A device and the recording of its frames.

@@ -34,8 +34,8 @@ pub trait HostDevice: AsFd + Send + Sync {
     fn capabilities(&self) -> Capabilities;
 
     /// Prepares the device for the stack with the addresses of `host`. Called once, before the
-    /// first frame. A device on a wire with other hosts then leaves out the frames that are for
-    /// those hosts.
+    /// first frame. A device on a wire with other hosts then discards received frames that are
+    /// for the other hosts.
     ///
     /// # Errors
     /// Returns one line that names what is wrong and what to do about it.
@@ -51,8 +51,8 @@ pub trait HostDevice: AsFd + Send + Sync {
     /// work again, and ends the runtime.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)>;
 
-    /// Longest time until [`receive`](Self::receive) must be called again although the descriptor
-    /// is not readable; `None` if the descriptor suffices. Called before each wait.
+    /// Longest time between two calls of [`receive`](Self::receive) while the descriptor stays
+    /// unreadable; `None` if there is no such limit. Called before each wait.
     fn receive_within(&self) -> Option<Duration> {
         None
     }

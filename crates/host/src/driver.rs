@@ -33,9 +33,9 @@ use crate::{
 };
 
 /// Interval between tries to send to a full device. While a connection waits for completions of the
-/// device, the driver reads them at the same interval.
+/// device, the driver reads the completions at this interval.
 const DEVICE_PAUSE: Duration = Duration::from_micros(200);
-/// Most batches that a caller sends in one call. It leaves further batches to the driver's thread.
+/// Largest number of batches that a caller sends in one call. The driver's thread sends the rest.
 const CALLER_BATCHES: u32 = 4;
 
 /// The state that the lock guards.
@@ -70,8 +70,8 @@ impl Core {
         self.stack.next_timeout().is_some_and(|at| at <= now)
     }
 
-    /// Lets the stack write frames while it has some, within a turn's budget and the room in the
-    /// batch. If `must` is true, polls the stack once even if nothing is due.
+    /// Lets the stack write frames until it has none left, the turn's budget is used up, or the
+    /// batch has no room. If `must` is true, polls the stack once even if nothing is due.
     pub(crate) fn transmit(&mut self, now: Instant, mut must: bool) {
         let has_leftovers = self.sending.as_ref().is_some_and(|batch| !batch.is_empty());
         let is_full = self.device_is_full || has_leftovers;
@@ -261,7 +261,7 @@ impl Driver {
         drop(forgotten); // without the lock
     }
 
-    /// Changes the state of the DHCP client, and sends what it then has to send.
+    /// Changes the state of the DHCP client, and sends the frames that follow from the change.
     pub(crate) fn change_lease(&self, change: impl FnOnce(&mut LeaseHolder, Instant)) {
         let mut core = self.lock();
         let now = self.now();
@@ -398,7 +398,7 @@ impl Driver {
         if !is_sending && (has_frames || deadline.is_some_and(|at| at <= now)) {
             return;
         }
-        // Ignore work that is already due: another thread is sending, and does that work after its
+        // Ignore work that is already due: another thread is sending, and does the work after its
         // batch.
         let deadline = deadline.filter(|at| *at > now);
         core.asleep_until = Some(deadline.unwrap_or(Instant::from_nanos(u64::MAX)));

@@ -1,7 +1,7 @@
 //! The DHCP client of a runtime: its frames, and the address that it gives to the stack.
 //!
-//! Rule: the client decides, and this file carries out. It works under the driver's lock and makes
-//! no system call.
+//! Rule: the client decides what to do, and this file does it. It works under the driver's lock
+//! and makes no system call.
 
 use std::{net::Ipv4Addr, task::Waker};
 

@@ -11,9 +11,10 @@
 //!    stack on the wire of an interface as one more host. Any other device implements
 //!    [`HostDevice`]: two non-blocking calls and a descriptor to wait for.
 //! 2. **A runtime.** [`Runtime::builder`] takes the host's address. Optional are a gateway, a MAC
-//!    address, a secret, the knobs and a capture. [`Runtime::dhcp`] obtains the address by DHCP. [`start`](RuntimeBuilder::start) takes the
-//!    device. The runtime's thread waits for frames and deadlines. A call on a socket sends the
-//!    resulting frames itself, without waking that thread. No lock is held over a system call.
+//!    address, a secret, the knobs (settings) and a capture. [`Runtime::dhcp`] obtains the address
+//!    by DHCP. [`start`](RuntimeBuilder::start) takes the device. The runtime's thread waits for
+//!    frames and deadlines. A call on a socket sends the resulting frames itself, without waking
+//!    that thread. No lock is held over a system call.
 //! 3. **Blocking sockets.** [`TcpListener`], [`TcpStream`] and [`UdpSocket`] have calls like those
 //!    of the standard library's types. [`TcpStream::describe`] prints the bounds and limits of a
 //!    connection; [`Runtime::with_stack`] gives access to the whole stack.
@@ -53,7 +54,7 @@
 //! # Features
 //!
 //! `tokio`: the module [`tokio`].
-//!
+//! One stack has one device. A stack on a wire (`packet`, `xdp`) starts with an IPv4 address.
 //! One stack has one device. IPv6 is not supported.
 #![cfg_attr(
     not(feature = "tokio"),

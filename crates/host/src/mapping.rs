@@ -54,7 +54,7 @@ impl Mapping {
         Ok(Self { start, len })
     }
 
-    /// Divides the memory at `offset`, a whole number of pages.
+    /// Divides the memory at `offset`, a multiple of the page size.
     pub(crate) fn split(self, offset: usize) -> (Self, Self) {
         let middle = NonNull::new(self.at(offset, 0)).expect("mapped memory is not at zero");
         let (start, len) = (self.start, self.len);

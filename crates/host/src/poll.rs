@@ -95,7 +95,7 @@ fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
         tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
     });
     let timeout_at = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: `fds` and `timeout` outlive the call; the count is that of `fds`;
+    // SAFETY: `fds` and `timeout` outlive the call; the count is the length of `fds`;
     // a null mask leaves signals as they are.
     match check(unsafe {
         libc::ppoll(

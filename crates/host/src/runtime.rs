@@ -18,7 +18,8 @@ use fullpipe::{Config, ConfigError, Instant, Interface, MacAddress, Stack, devic
 
 use crate::{capture::Capture, device::HostDevice, driver::Driver, entropy, spec::Prefix};
 
-/// Interval at which [`Runtime::finish`] checks for open connections, and the start for an address.
+/// Interval at which [`Runtime::finish`] checks for open connections, and at which the start checks
+/// whether the address may be used.
 const FINISH_POLL: Duration = Duration::from_millis(5);
 
 /// Error of starting a stack.

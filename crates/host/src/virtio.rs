@@ -18,7 +18,7 @@ const CHECKSUM_VALID: u8 = 2;
 const CUT_TCP4: u8 = 1;
 /// Second byte: the frame is to be cut into TCP segments over IPv6.
 const CUT_TCP6: u8 = 4;
-/// Second byte, added to one of the two: the TCP header has the flag CWR.
+/// Second byte, added to `CUT_TCP4` or `CUT_TCP6`: the TCP header has the flag CWR.
 const CUT_ECN: u8 = 0x80;
 
 /// Offsets of the TCP header in a frame with IPv6, without and with an Ethernet header. The stack

@@ -35,7 +35,7 @@ pub(crate) enum Interest {
 pub(crate) struct WaiterKey(u64);
 
 impl WaiterKey {
-    /// Key of the `poll_…` calls. They share one waker: that of the last call.
+    /// Key of the `poll_…` calls. They share one waker, the waker of the last call.
     pub(crate) const POLLED: Self = Self(0);
 }
 

@@ -55,8 +55,8 @@ pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError>
     Ok((index, mtu))
 }
 
-/// Refuses an IPv6 address, and an address that this machine's kernel has, because the kernel would answer, too, and
-/// reset the stack's connections.
+/// Refuses two kinds of address: an IPv6 address, and an address that this machine's kernel has,
+/// because the kernel would answer too, and reset the stack's connections.
 ///
 /// # Errors
 /// Returns one line with the interface that has the address.

@@ -39,14 +39,14 @@ use crate::{
 const SEND_AGAIN: Duration = Duration::from_micros(200);
 /// Longest wait for a receive queue whose last socket was closed.
 const FREE_AFTER: Duration = Duration::from_secs(1);
-/// Time between two tries to bind to such a queue.
+/// Time between two tries to bind to a receive queue that is still busy.
 const BIND_AGAIN: Duration = Duration::from_millis(10);
 
 /// An `AF_XDP` socket bound to receive queue 0 of one interface.
 #[derive(Debug)]
 pub struct XdpSocket {
-    /// The program is attached until this link is closed. Set by [`HostDevice::begin`]. The first
-    /// field, so that the link is closed before the socket.
+    /// The program is attached until this link is closed. Set by [`HostDevice::begin`]. This is the
+    /// first field, so that the link is closed before the socket.
     link: OnceLock<OwnedFd>,
     socket: OwnedFd,
     /// The socket that sends; it shares the memory of `socket`. If one socket had both rings, the

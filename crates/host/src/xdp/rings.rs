@@ -1,8 +1,8 @@
 //! The memory of an `AF_XDP` socket: chunks that each hold a frame, and four rings by which
 //! this process and the kernel pass chunks to each other.
 //!
-//! Rule: a chunk belongs to one direction for good and to one side at a time. Nothing here
-//! makes a system call after construction.
+//! Rule: a chunk is used for one direction only, and belongs to this process or to the kernel,
+//! never to both. Nothing here makes a system call after construction.
 
 use std::{
     io, mem,

@@ -1,8 +1,8 @@
 //! Runs a test in a process of its own, with a time limit and a second try.
 //!
-//! Rule: this is for tests that run other programs or depend on real time. The process leads a
-//! process group. All processes that it starts are in the group and end with it, so that a program
-//! that hangs cannot hang the tests. The output is shown when the test fails.
+//! Rule: only tests that run other programs or depend on real time use this file. The process
+//! leads a process group. All processes that it starts are in the group and end with it, so that a
+//! program that hangs cannot hang the tests. The output is shown when the test fails.
 //!
 //! Tests of several crates share this file with `#[path]`.
 

@@ -167,7 +167,7 @@ async fn a_connect_fails_when_refused_and_ends_when_dropped() {
     let refused = TcpStream::connect(&client, at(2)).await;
     let error = refused.expect_err("nothing listens");
     assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
-    // No host has that address, so the handshake cannot complete.
+    // No host has the address, so the handshake cannot complete.
     let unanswered = timeout(
         Duration::from_millis(20),
         TcpStream::connect(&client, at(9)),
