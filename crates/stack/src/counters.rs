@@ -162,7 +162,7 @@ discards! {
     FrameUnknownType,
     /// An ARP packet is not Ethernet/IPv4, or too short. RFC 826.
     ArpMalformed,
-    /// A sender address of an ARP packet, MAC or IP, is not that of one other host.
+    /// A sender address of an ARP packet, MAC or IP, cannot belong to one other host.
     ArpBadSender,
     /// An ARP sender is outside the local network.
     ArpOffLink,
@@ -197,7 +197,7 @@ discards! {
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
     IpTruncated,
-    /// The IP version is not 4.
+    /// The IP version differs from the frame's EtherType, or this host has no address of it.
     IpBadVersion,
     /// The IP header's length field is below its minimum.
     IpBadHeaderLength,

@@ -57,9 +57,9 @@ impl OutputSource {
         1 << self as u8
     }
 
-    /// Returns the kind of sender as which packets of this source look up their neighbours. For
-    /// packets that answer a frame, the kind does not matter. An ACK in TIME-WAIT counts as an ACK of
-    /// a connection, because it is the connection's last segment.
+    /// Returns the kind of sender for which the neighbour cache looks up the next hop of this
+    /// source's packets. For packets that answer a frame, the kind does not matter. An ACK in
+    /// TIME-WAIT counts as an ACK of a connection, because it is the connection's last segment.
     const fn asker(self) -> Asker {
         match self {
             Self::WaitAcks | Self::Connections => Asker::Connection,

@@ -31,8 +31,8 @@
 //! - The device owns the frames. The stack reads a received frame in place and
 //!   writes a frame to be sent into memory that the device lends.
 //! - The application owns ids: [`ConnectionId`], [`ListenerId`], [`UdpId`]. An id names
-//!   one socket. After the socket is closed, calls with its id are refused; ids are not
-//!   reused.
+//!   one socket. After the socket is closed, calls with its id are refused; a later socket
+//!   never gets the same id.
 //! - The secret of [`Stack::new`] protects one run of one host. The secret must be random if peers
 //!   are not trusted, and new for each run.
 //!
@@ -277,11 +277,12 @@
 //! # Features
 //!
 //! `simd` (default): checksums with vector instructions, chosen at run time on x86-64. The feature
-//! needs std; without it this crate and its dependencies are `no_std`. The minimum Rust version is
-//! 1.95.
+//! needs std. Without the feature, this crate and its dependencies are `no_std`. The minimum Rust
+//! version is 1.95.
 //!
-//! `all` (default) has every feature that only takes code and memory away when it is off. A knob of
-//! a feature that is off is refused by [`Config::set`], and its field has no effect:
+//! `all` (default) turns on every feature of the table below. A build saves code and memory by
+//! leaving features out. A knob of a feature that is off is refused by [`Config::set`], and its
+//! field has no effect:
 //!
 //! | feature | content |
 //! | --- | --- |
@@ -295,7 +296,8 @@
 //! | `path-mtu` | path MTU discovery; without it routers may fragment segments |
 //! | `trace` | the ring of records |
 //!
-//! The crate does not support several interfaces. It writes no packet captures: `fullpipe-host` and `fullpipe-sim` do.
+//! The crate does not support several interfaces. `fullpipe-host` and `fullpipe-sim`, not this
+//! crate, write packet captures.
 #![no_std]
 #![forbid(unsafe_code)]
 

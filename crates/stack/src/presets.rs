@@ -127,14 +127,14 @@ pub const PRESETS: &[Preset] = &[
             // Linux doubles net.core.wmem_max and rmem_max, which are 212,992.
             ("tcp.send_buffer_limit", "425984"),
             ("tcp.receive_buffer_limit", "425984"),
-            // This is net.ipv4.tcp_adv_win_scale = 1.
+            // The value of Linux's default net.ipv4.tcp_adv_win_scale = 1.
             ("tcp.receive_text_share", "50"),
             // Linux does not make segments shorter when a buffer holds only a few segments.
             ("tcp.fit_segments", "0"),
             ("tcp.use_up_window", "true"),
             ("tcp.holes", "65536"),
-            // No row for tcp.syn_retries: its default, 7 (255 s), meets the three minutes of
-            // RFC 9293 §3.8.3. Linux has 6, and gives up after 127 s.
+            // No row for tcp.syn_retries: the default of 7 (255 s) meets the three minutes of
+            // RFC 9293 §3.8.3. Linux retries 6 times, and gives up after 127 s.
             ("tcp.synack_retries", "5"),
             ("udp.receive_buffer", "212992"),
             ("udp.send_buffer", "212992"),

@@ -29,7 +29,7 @@ impl RateLimit {
         }
     }
 
-    /// Returns true if an event is allowed now, and counts it if so.
+    /// Returns true if an event is allowed now, and then counts the event.
     pub(crate) fn allow(&mut self, now: Instant) -> bool {
         let Some(interval) = self.interval else {
             return false;

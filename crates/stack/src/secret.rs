@@ -13,7 +13,7 @@ use siphasher::sip::{SipHasher13, SipHasher24};
 pub(crate) struct Secret(pub(crate) [u8; 16]);
 
 impl core::fmt::Debug for Secret {
-    /// Prints no bit of the secret, so that none ends up in a log.
+    /// Prints no bit of the secret, so that no log contains it.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Secret(..)")
     }

@@ -105,7 +105,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Drops the value of slot `index` in its place: a large value need not be moved.
+    /// Drops the value of slot `index` in place, so that a large value is not moved.
     ///
     /// # Panics
     /// Panics if the slot is free.

@@ -1,10 +1,10 @@
 //! A rate limit for answers to unknown hosts, with an account for each source.
 //!
-//! Rule: an answer is charged only to the address that it is sent to, of IPv6 to its /64. The
-//! answers that one host gets therefore reveal nothing about packets sent in another host's name
-//! (CVE-2016-5696, CVE-2020-25705), except in the name of a host of its own /64. Accounts are
+//! Rule: an answer is charged only to the address that it is sent to; for IPv6, to the address's
+//! /64. The answers that one host gets therefore reveal nothing about packets with another host's
+//! forged address (CVE-2016-5696, CVE-2020-25705), except an address in its own /64. Accounts are
 //! independent; only their number is limited. A new source is assigned a random account, and gets
-//! no answer if that account is in use. One more source therefore costs another source an answer
+//! no answer if that account is in use. A new source therefore takes an answer from another source
 //! only if both are assigned the same account. Nothing is sent from here.
 
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Largest number of accounts at any rates.
+/// Largest number of accounts, whatever the rates.
 pub(crate) const MOST_ACCOUNTS: u32 = 65_536;
 
 /// The rates of a limit.
@@ -86,8 +86,8 @@ impl SourceLimit {
         size_of_val(&*self.accounts) + self.by_ip.heap_bytes()
     }
 
-    /// Returns true if an answer to `ip` is allowed now, and counts it if so. IPv6 addresses of one
-    /// prefix of 64 bits have one account.
+    /// Returns true if an answer to `ip` is allowed now, and then counts the answer. IPv6 addresses
+    /// of one prefix of 64 bits share one account.
     pub(crate) fn allow(&mut self, ip: IpAddr, now: Instant) -> bool {
         let ip = source_of(ip);
         let Some(interval) = self.interval else {
@@ -115,8 +115,9 @@ impl SourceLimit {
         true
     }
 
-    /// Returns false with probability `taken / of`. If a shared queue refused answers only when
-    /// full, a refusal would reveal to one peer that others have filled the queue.
+    /// Returns false with probability `taken / of`. A shared queue calls this for each answer: if
+    /// the queue refused answers only when full, a refusal would tell a peer that others have
+    /// filled it.
     pub(crate) fn has_luck(&mut self, taken: usize, of: usize) -> bool {
         taken == 0 || self.draw(of as u32) >= taken as u32
     }

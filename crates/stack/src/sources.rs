@@ -3,8 +3,8 @@
 //! Rule: the counts show when an address has reached its bound. The caller then refuses a new
 //! entry, or removes an old entry of that address, so that one sender cannot use up a shared table.
 //! Counting takes constant time, and an address without entries takes no memory. The caller decides
-//! what an entry is. All IPv6 addresses of a prefix of 64 bits are one source, because one host has
-//! as many of them as it likes.
+//! what an entry is. All IPv6 addresses of a prefix of 64 bits are one source, because one host may
+//! use all of them.
 
 use core::net::{IpAddr, Ipv6Addr};
 

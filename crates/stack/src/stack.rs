@@ -1,8 +1,8 @@
 //! The stack: one host with one interface, composed of its layers.
 //!
-//! Rule: [`Stack::new`] allocates all memory, except that of registered congestion control
-//! algorithms. Input only changes state, and [`Stack::transmit`] is the only output. Time
-//! is an argument of every call that depends on it. Each layer decides in its own folder;
+//! Rule: [`Stack::new`] allocates all memory, except the memory of registered congestion control
+//! algorithms. Input only changes state, and [`Stack::transmit`] is the only output. Every call
+//! that depends on the time takes it as an argument. Each layer decides in its own folder;
 //! this file connects them.
 //!
 //! Calling order: [`receive`](Stack::receive) for each frame,
@@ -211,8 +211,8 @@ impl Stack {
         self.configure(now);
     }
 
-    /// Returns the time at which the stack next has something to do. A time that is not
-    /// after now means at once; `None` means that only a frame or a call can cause more
+    /// Returns the time at which the stack next has something to do. If the time is not after the
+    /// present, there is work at once; `None` means that only a frame or a call can cause more
     /// work. The time may be too early, never too late. Output that waits for a full device
     /// is ignored: call [`transmit`](Self::transmit) when the device has room.
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -328,7 +328,7 @@ impl Stack {
         forgotten
     }
 
-    /// Returns the list nodes in use. Peers can make this host use more of these nodes.
+    /// Returns the list nodes in use.
     pub fn nodes_used(&self) -> Nodes {
         Nodes {
             ranges: self.pool.range_count() - self.pool.free_ranges(),
@@ -397,8 +397,8 @@ impl Stack {
 }
 
 /// Returns the largest TCP payload of one packet of `sender` to `remote`, without options. Routers
-/// do not fragment IPv6 packets: without path MTU discovery, the packets fit each link (RFC 8200
-/// §5).
+/// do not fragment IPv6 packets. Without path MTU discovery, IPv6 packets are therefore small
+/// enough for every link (RFC 8200 §5).
 pub(crate) fn mss_limit(sender: &IpSender, remote: IpAddr) -> u16 {
     let fits_each_link = remote.is_ipv6() && !cfg!(feature = "path-mtu");
     let packet = match fits_each_link {
@@ -425,10 +425,11 @@ const V6_MIN_MTU: usize = 1280;
 
 impl Interface {
     /// Checks that `address` can be the address of a host in its network of `prefix_len` bits.
-    /// Otherwise returns [`ConfigError::Interface`] with the reason: an IPv4 network's own or its
-    /// broadcast address, a reserved address (0.0.0.0/8, 240.0.0.0/4), a multicast or loopback
-    /// address, an IPv4 address in the form of an IPv6 address, a prefix of more than 32 bits (IPv6:
-    /// 128), or an IPv6 address in a build without the feature `ipv6`.
+    /// Otherwise returns [`ConfigError::Interface`] with the reason: the address is the network
+    /// address or broadcast address of an IPv4 network, reserved (0.0.0.0/8, 240.0.0.0/4), a
+    /// multicast or loopback address, or an IPv4 address in the form of an IPv6 address; the prefix
+    /// has more than 32 bits (IPv6: 128); or an IPv6 address is used in a build without the feature
+    /// `ipv6`.
     pub fn check_address(address: IpAddr, prefix_len: u8) -> Result<(), ConfigError> {
         let refused = |why| Err(ConfigError::Interface(why));
         match address {

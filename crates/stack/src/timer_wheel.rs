@@ -5,13 +5,13 @@
 //! of the same tick expire in an unspecified order, which is the same for the same calls. The
 //! caller decides what a timer is for.
 //!
-//! Level *l* has 64 slots of 64^l ticks. An index lies on the level of the highest group of six
-//! bits in which its deadline differs from the wheel's time, so each timer on a lower level is due
-//! before the timers on a higher level. When time reaches a slot of a higher level, the indices of
-//! that slot move down.
+//! Level *l* has 64 slots of 64^l ticks. The deadline of an index is compared with the wheel's time
+//! in groups of six bits. The index lies on the level of the highest group that differs, so each
+//! timer on a lower level is due before the timers on a higher level. When time reaches a slot of a
+//! higher level, the indices of that slot move down.
 //!
-//! A wheel of few indices has no table of list heads: it searches the timers for the head. This
-//! saves 2.3 KB, and the timers expire in the same order.
+//! A wheel of few indices has no table of list heads, which saves 2.3 KB: it searches all timers
+//! for the head of a list. The timers expire in the same order.
 
 use alloc::vec::Vec;
 use fullpipe_pool::Instant;
@@ -87,8 +87,8 @@ impl TimerWheel {
         size_of_val(&*self.timers) + size_of_val(&*self.heads)
     }
 
-    /// Sets the deadline of `index` to `at`, or cancels it. A deadline that saturated, in the
-    /// last microsecond of `Instant`, never comes.
+    /// Sets the deadline of `index` to `at`, or cancels it if `at` is `None`. A deadline in the
+    /// last microsecond of `Instant`, where times saturate, never comes.
     #[inline]
     pub(crate) fn set(&mut self, index: u32, at: Option<Instant>) {
         let deadline = at.map_or(TICKS, |at| at.as_nanos().div_ceil(1 << TICK_SHIFT));

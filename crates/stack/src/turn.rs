@@ -1,8 +1,8 @@
 //! One turn of a stack: receive frames, run timers, send frames.
 //!
 //! Rule: the knob `stack.turn_budget` bounds the frames of a turn in each direction, so that a busy
-//! stack returns to its caller. The next turn processes the remaining frames. A turn is the same in
-//! virtual time, on a thread and in an async executor.
+//! stack returns to its caller. The next turn processes the remaining frames. Virtual time, threads
+//! and async executors all use this one function.
 
 use fullpipe_pool::Instant;
 

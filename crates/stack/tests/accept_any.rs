@@ -54,7 +54,7 @@ fn next_request(pair: &mut Pair, listener: ListenerId) -> Option<TcpRequest> {
     pair.b.stack.tcp_next_request(listener, now).unwrap()
 }
 
-/// Connects A to the port 443 of a far host and takes the request.
+/// Connects A to port 443 of a far host, and takes the request from B.
 fn asked(pair: &mut Pair) -> (ListenerId, ConnectionId, TcpRequest) {
     let listener = listen(pair, true);
     let client = pair.connect(Side::A, SocketAddr::from((FAR, 443)));
@@ -199,8 +199,8 @@ fn random_syn(rng: &mut Rng) -> [u8; 40] {
     packet
 }
 
-/// A hundred thousand SYNs from everywhere to everywhere cost the table of handshakes, and nothing
-/// is sent; a client gets through as soon as the application has refused them.
+/// A hundred thousand SYNs between random addresses fill only the table of handshakes, and nothing
+/// is sent. A client connects as soon as the application has refused the SYNs of the flood.
 #[test]
 fn a_flood_of_syns_to_all_addresses_stays_within_the_table() {
     let mut pair = pair();

@@ -15,7 +15,7 @@ use pair::{B, PORT, Pair, Side, config};
 
 /// A second address of B, in a network of its own.
 const C: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 2);
-/// An address of A in that network.
+/// An address of A in the network of [`C`].
 const D: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 1);
 
 fn subnet(address: Ipv4Addr) -> Subnet {
@@ -90,7 +90,7 @@ fn a_removed_address_ends_its_connections_and_sends_no_reset() {
     pair.b.stack.tcp_close(out, now).unwrap();
     pair.settle();
     assert_eq!(pair.b.stack.tcp_counters().out_rsts, resets);
-    // The connection in the backlog had no user, so its slot is free; other addresses still serve.
+    // The connection in the backlog had no user, so its slot is free. Other addresses still work.
     assert_eq!(pair.b.stack.tcp_counts().0, 1);
     assert_eq!(pair.write(Side::A, kept_client, b"kept"), 4);
     pair.settle();

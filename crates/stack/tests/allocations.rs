@@ -10,8 +10,8 @@ use fullpipe::{ListenOptions, Read, Stack};
 use fullpipe_wire::{TcpFlags, TcpHeader};
 use pair::{A, B, PORT, Pair, Side, config, frame};
 
-/// Connects, sends `payload` in both directions and closes. The test sets no `watch`, because a
-/// watch allocates.
+/// Connects, sends `payload` in both directions and closes. The cable has no `watch` (filter of
+/// segments), because a watch allocates.
 fn exchange(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
     let listener = pair.listen(Side::B, ListenOptions::default());
     let client = pair.connect(Side::A, SocketAddr::from((B, PORT)));
@@ -68,7 +68,7 @@ fn datagrams(pair: &mut Pair, payload: &[u8], out: &mut [u8]) {
     pair.a.stack.udp_close(a).expect("open");
 }
 
-/// `check_memory` reserves at least what a stack allocates. In each case one table is large.
+/// `check_memory` reserves at least what a stack allocates. In each case, one table is large.
 #[test]
 fn the_memory_that_is_checked_covers_the_memory_that_is_allocated() {
     for (name, value) in [
@@ -121,8 +121,8 @@ fn the_reported_memory_is_the_memory_that_is_allocated() {
     }
 }
 
-/// Without the check, such a configuration would abort the process, or fill a list for half a
-/// minute.
+/// Without the check, each of these configurations would abort the process, or fill a list for half
+/// a minute.
 #[test]
 fn a_configuration_that_cannot_be_allocated_is_refused_by_name() {
     for (name, value, names) in [

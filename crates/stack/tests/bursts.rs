@@ -145,7 +145,7 @@ fn bursts_change_neither_frames_nor_counters() {
 /// IP packets of this length arrive in two fragments; the second fragment has eight bytes.
 const FRAGMENTED: usize = 20 + 20 + 1_436;
 
-/// Returns the frame, or two fragments if the packet has the length [`FRAGMENTED`].
+/// Returns the frame, or two fragments of it if the packet has the length [`FRAGMENTED`].
 fn fragments(frame: &[u8]) -> Vec<Vec<u8>> {
     if frame.len() != 14 + FRAGMENTED {
         return vec![frame.to_vec()];
@@ -219,7 +219,7 @@ fn a_bad_checksum_ends_a_run() {
 }
 
 thread_local! {
-    /// The byte that is changed in a frame.
+    /// Offset of the byte that a test changes in a frame.
     static CORRUPTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

@@ -259,7 +259,7 @@ fn a_new_incarnation_opens_only_if_it_cannot_accept_old_segments() {
         },
         ..header
     };
-    // Without timestamps, the sequence numbers decide whether a SYN opens a new incarnation.
+    // Without timestamps, sequence numbers decide if a SYN opens a new incarnation.
     let mut plain = config();
     plain.set("tcp.timestamps", "false").unwrap();
     let with = config();
@@ -314,7 +314,7 @@ fn a_new_incarnation_opens_only_if_it_cannot_accept_old_segments() {
 #[test]
 fn a_new_incarnation_without_memory_for_its_window_leaves_time_wait_as_it_was() {
     let mut config = config();
-    // The first handshake is always possible, and its window uses up the share of all handshakes.
+    // The first handshake always gets a window, which here uses up the share of all handshakes.
     config.set("pool.blocks", "100").unwrap();
     config.set("stack.half_open_share", "1").unwrap();
     config.set("stack.syn_cookies", "off").unwrap();

@@ -148,7 +148,7 @@ fn a_forged_or_old_cookie_is_refused_with_a_reset() {
 
 #[test]
 fn a_valid_cookie_without_memory_is_dropped_and_retransmitted() {
-    // A window takes two blocks, and writers leave one block free.
+    // A window takes two blocks, and writers must leave one block free.
     let knobs = [
         ("stack.syn_cookies", "always"),
         ("pool.blocks", "8"),

@@ -16,9 +16,9 @@ const CONNECTIONS: usize = 10_000;
 /// Connections opened at the same time, unless a test says otherwise.
 const AT_ONCE: usize = 100;
 /// Number of [`PAUSE`]s within which connections that are opened at the same time must be
-/// accepted. A full queue of cookies drops SYNs, which are retransmitted meanwhile.
+/// accepted. A full queue of cookies drops SYNs, which A retransmits during a pause.
 const PATIENCE: usize = 6;
-/// Longer than any retransmission timeout here, so a peer that pauses for this time was idle.
+/// Longer than any retransmission timeout here, so a peer that pauses for this time is idle.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Connections from A to B, which has the default pool.
@@ -49,12 +49,12 @@ fn byte(index: usize, at: usize) -> u8 {
 }
 
 impl Crowd {
-    /// Opens connections, `at_once` at the same time, until there are `most`, or some are
+    /// Opens connections, `at_once` at the same time, until there are `most`, or until some are
     /// not accepted.
     fn open(most: usize, at_once: usize, knobs: &[(&str, &str)]) -> Self {
         let mut configs = [Config::default(), Config::default()];
         let [client, server] = &mut configs;
-        // A has much memory, because only B's pool is under test. The other knobs make A fill each
+        // A has much memory, because only B's pool is under test. The other knobs let A fill each
         // window of B to the last byte at once.
         for (name, value) in [
             ("pool.blocks", "64K"),
@@ -154,8 +154,8 @@ impl Crowd {
         }
     }
 
-    /// Checks that memory backs every window that B has promised, and that no payload in a window
-    /// was refused.
+    /// Checks that memory backs every window that B has promised, and that B refused no payload
+    /// in a window.
     fn check(&self) {
         self.pair.verify();
         let stack = &self.pair.b.stack;
@@ -399,7 +399,7 @@ fn unfinished_handshakes_leave_memory_for_the_answers_to_idle_connections() {
     crowd.check();
 }
 
-/// A block is reserved for each of these handshakes, and together they reserve all memory.
+/// A block is reserved for each handshake, and the handshakes together reserve all memory.
 #[test]
 fn handshakes_that_take_up_all_memory_with_cells_are_completed_in_cells() {
     let knobs = [

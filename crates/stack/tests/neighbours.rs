@@ -294,8 +294,8 @@ fn connects_to_silent_neighbours_fail_by_their_timers_however_many_there_are() {
     for id in &ids {
         assert_eq!(lan.closed(*id), Some(CloseReason::TimedOut), "after {took}");
     }
-    // Allow more time: a SYN that waits in turn and then fails starts the retransmission timer
-    // anew.
+    // Allow more time: while a connection waits for room in the cache, its SYN is not sent. When
+    // the lookup then fails, the retransmission timer starts anew.
     assert!(took <= Duration::from_secs(60), "{took}");
     assert!(lan.delivered.is_empty());
 }
@@ -321,7 +321,7 @@ fn silent_neighbours_do_not_keep_others_from_being_reached() {
         lan.are_established(&ids) == 8
     });
     assert_eq!(lan.are_established(&ids), 8, "{took}");
-    // Eight lookups at a time fail after three seconds; the other connections wait in turn.
+    // Eight lookups at a time fail after three seconds; the other connections wait meanwhile.
     assert!(took <= Duration::from_secs(16), "{took}");
     assert_eq!(silent.len(), 40);
 }
@@ -483,7 +483,7 @@ fn a_short_keepalive_time_does_not_busy_wait_for_a_neighbour() {
 }
 
 /// The last cache entry may be in use for a datagram that an unknown host caused. The last ACK of a
-/// connection evicts that entry.
+/// connection in TIME-WAIT evicts the entry.
 #[test]
 fn an_ack_in_time_wait_is_no_datagram_to_the_neighbour_cache() {
     let mut lan = Lan::new(&[("arp.entries", "2")], 10);

@@ -2,9 +2,9 @@
 //! for a client's port (CVE-2016-5696), for a resolver's port (CVE-2020-25705) and for sequence
 //! numbers (CVE-2020-36516).
 //!
-//! Rule: the attacker sends any packet from any address, knows the code and every setting, and
-//! sees only what the host sends to the attacker's own addresses. These packets must not depend on
-//! whether a guess was right; differences must not exceed chance. Seeds are fixed.
+//! Rule: the attacker sends any packet from any address, knows the code and every setting, and sees
+//! only the packets that the host sends to the attacker's own addresses. These packets must not
+//! depend on the attacker's guess being right; differences must not exceed chance. Seeds are fixed.
 
 mod port;
 
@@ -167,7 +167,7 @@ impl Scene {
         segment(VICTIM, &header)
     }
 
-    /// Number of resets that the attacker gets for 64 probes after forging segments of `ports`.
+    /// Forges segments of `ports`. Returns the resets that the attacker then gets for 64 probes.
     fn resets_after(&mut self, ports: impl IntoIterator<Item = u16>) -> usize {
         self.exchange(ports.into_iter().map(Self::forged));
         self.answered((0..64).map(|n| probe(attacker(0), 1_000 + n)))
@@ -268,8 +268,8 @@ fn a_scan_for_the_port_of_a_resolver_sees_the_same_errors_for_the_right_one() {
         let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         let socket = scene.stack.udp_bind(any).expect("a free port");
         let right = scene.stack.udp_local(socket).expect("it is open").port();
-        // The attacker tries 16 ports in the victim's name, and then counts the ICMP errors that
-        // its own address gets.
+        // The attacker tries 16 ports with the victim's address as the source, and then counts the
+        // ICMP errors that its own address gets.
         let seen: Vec<(u32, usize)> = (0..1_024_u32)
             .map(|batch| {
                 scene.now += Duration::from_secs(10);

@@ -34,7 +34,7 @@ fn a_host_checks_its_address_and_then_asks_for_routers() {
     let second = Duration::from_secs(1);
     assert!(asked[0].at >= question.at + second && asked[0].at <= question.at + second * 2);
     assert_eq!(asked[0].header.src, own);
-    // RFC 7559: 4, 8, 16, 32 s, each within a tenth.
+    // The intervals of RFC 7559 are 4, 8, 16 and 32 s; each may differ by a tenth.
     let gaps = asked
         .windows(2)
         .map(|pair| (pair[1].at - pair[0].at).as_millis());
@@ -162,7 +162,7 @@ fn a_deprecated_address_opens_no_connection_and_an_invalid_one_ends_them() {
     let [first, second] = own[..] else {
         panic!("{own:?}")
     };
-    // The longest common prefix decides as long as both are preferred.
+    // The longest common prefix decides while both addresses are preferred.
     let near = Ipv6Addr::from_bits(PREFIX.to_bits() | 77);
     assert_eq!(host.source(near), Some(first.into()));
     let local = SocketAddr::from((first, 0));
@@ -302,7 +302,7 @@ fn limits_of_an_advertisement_hold_for_packets_sent() {
     let message = Icmpv6Message::EchoRequest { ident: 1, seq: 1 };
     message.write(&mut request, (peer, own), Checksum::of(&data));
     request.extend(data);
-    // The request has 1488 bytes, and the reply fits no packet of 1400.
+    // The request has 1488 bytes, so the reply does not fit into a packet of 1400 bytes.
     let before = host.stack.counters().mib.ip_frag_creates;
     host.receive_with(64, (peer, own), &request);
     assert_eq!(host.stack.counters().mib.ip_frag_creates, before + 2);
@@ -344,7 +344,7 @@ fn a_datagram_stays_in_fragments_when_a_router_raises_the_mtu() {
     let message = Icmpv6Message::EchoRequest { ident: 1, seq: 1 };
     message.write(&mut request, (peer, own), Checksum::of(&data));
     request.extend(data);
-    // The station of the peer is known after the first request.
+    // The peer's MAC address is known after the first request.
     host.receive_with(64, (peer, own), &request);
     let before = host.stack.counters().mib.ip_frag_creates;
     for _ in 0..2 {
@@ -354,7 +354,7 @@ fn a_datagram_stays_in_fragments_when_a_router_raises_the_mtu() {
     while created(&host) == 0 {
         host.stack.transmit(&mut host.port, host.now, 1);
     }
-    // The first reply is half sent, the second waits. It fits the new MTU.
+    // The first reply is half sent, the second waits. The second reply fits the new MTU.
     with_mtu(&mut host, 1_500);
     let replies = host.of_kind(ECHO_REPLY).len();
     host.pass(Duration::from_secs(1));
@@ -373,7 +373,7 @@ fn a_duplicate_is_given_up_and_another_address_formed() {
     host.pass(Duration::from_secs(3));
     assert_eq!(host.link_local(), Some(second));
     assert_eq!(host.stack.counters().discarded(Discard::NdDuplicate), 1);
-    // The same for an address of a prefix, until the host gives up.
+    // Repeat the duplicate for an address of a prefix, until the host forms no more addresses.
     host.advertise(&Advertisement {
         options: &[prefix(PREFIX, 0xc0, 3_600, 1_800)],
         ..Advertisement::default()
@@ -396,7 +396,7 @@ fn a_duplicate_is_given_up_and_another_address_formed() {
     assert_eq!(host.stack.counters().discarded(Discard::NdDuplicate), 4);
     host.pass(Duration::from_secs(3));
     assert!(host.global().is_empty());
-    // The application adds the address that was given up. The prefix's lifetimes do not concern it.
+    // The application adds the duplicate address. The prefix's lifetimes do not apply to it.
     let subnet = Subnet {
         address: seen[2].into(),
         prefix_len: 64,
@@ -483,8 +483,8 @@ fn forged_advertisements_are_refused() {
     assert_eq!(counters.discarded(Discard::IcmpBadChecksum), 1);
 }
 
-/// Thousands of routers, prefixes and servers change no more than the tables hold, and what was there
-/// before stays.
+/// Thousands of routers, prefixes and servers fill only the tables, and the entries from before the
+/// flood stay.
 #[test]
 fn a_flood_of_advertisements_fills_bounded_tables() {
     let mut host = Lonely::begun();
@@ -561,7 +561,7 @@ fn queries_are_answered_with_every_group_and_not_too_often() {
     assert!((2..=11).contains(&host.of_kind(REPORT).len()));
 }
 
-/// An older host of this crate sends nothing by itself.
+/// A host without autoconfiguration behaves as in older versions: it sends nothing by itself.
 #[test]
 fn a_host_without_autoconfiguration_sends_nothing() {
     let mut host = Lonely::new(&[("ip.autoconfiguration", "false")], None);

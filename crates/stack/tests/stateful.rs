@@ -24,8 +24,8 @@ fn worlds_that_broke_a_rule_break_none_now() {
 }
 
 /// The model of the fuzz target once reported errors in these worlds, although the stack was right.
-/// Two connections between the same ends follow each other at the same instant with the same
-/// sequence number, or the model overlooked a reset.
+/// In some worlds, two connections with the same ends and the same sequence number follow each
+/// other at the same instant; in others, the model overlooked a reset.
 #[test]
 fn worlds_in_which_the_model_took_one_connection_for_another_break_no_rule() {
     let seeds = [

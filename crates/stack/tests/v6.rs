@@ -206,8 +206,8 @@ fn a_datagram_to_a_closed_port_is_refused_once_in_a_while() {
     assert_eq!(counters.discarded(Discard::UdpBadChecksum), 1);
 }
 
-/// Each of these once reached code that takes the versions of the two ends for equal, or the MTU for
-/// at least 1280.
+/// Each case once reached code that assumes that both ends have the same version of IP, or that the
+/// MTU is at least 1280.
 #[test]
 fn ends_of_two_versions_and_small_devices_are_refused() {
     let mut pair = pair_of(&config(), ethernet());
@@ -240,7 +240,7 @@ fn a_raw_ip_device_has_no_neighbours() {
     assert_eq!(b.stack.counters().discarded(Discard::NdInvalid), 1);
 }
 
-/// A port of IPv4 and the same port of IPv6 are two: each socket receives its own datagrams only.
+/// A port of IPv4 and the same port of IPv6 are two ports: each socket gets only its own datagrams.
 #[test]
 fn a_datagram_reaches_the_socket_of_its_version_of_ip() {
     let mut pair = pair_of(&config(), ethernet());

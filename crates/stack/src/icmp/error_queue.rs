@@ -3,8 +3,8 @@
 //!
 //! Rule: no error is sent about a broadcast, about a fragment other than the first, or about an
 //! error (RFC 1812 §4.3.2.7). A rate limit for each destination (`source_limit`) bounds the number
-//! of errors. The queue keeps the bytes that an error quotes and takes no block of the pool: the IP
-//! header and eight bytes, in a build with IPv6 room for 96 bytes.
+//! of errors. The queue takes no block of the pool: an entry has room for the bytes that an error
+//! quotes (the IP header and eight bytes, or 96 bytes in a build with IPv6).
 
 #[cfg(test)]
 mod tests;
@@ -32,8 +32,8 @@ use crate::{
 
 /// Length of a quotation of an IPv4 packet: its header and the eight bytes behind it. RFC 792.
 const QUOTED: usize = Ipv4Header::LEN + 8;
-/// Room for a quotation. Of an IPv6 packet, an error should quote as much as fits 1280 bytes (RFC
-/// 4443 §2.4); the headers of TCP and UDP are enough to find a socket.
+/// Room for a quotation. An error about an IPv6 packet should quote as much as fits into 1280 bytes
+/// (RFC 4443 §2.4), but the headers of IPv6 and TCP or UDP are enough to find a socket.
 const MOST_QUOTED: usize = if cfg!(feature = "ipv6") { 96 } else { QUOTED };
 
 /// The first four bytes of an ICMP error without their checksum, and the next four.
@@ -56,8 +56,8 @@ struct QueuedError {
     quoted_len: usize,
 }
 
-/// A packet that the application refuses. The stack no longer has the packet; the ICMP message quotes
-/// only the fields by which the packet's sender finds its socket.
+/// A packet that the application refuses. The stack no longer has the packet, so the ICMP message
+/// quotes only the fields by which the packet's sender finds its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedPacket {
     /// Protocol of the packet.
@@ -72,7 +72,7 @@ pub(crate) struct RefusedPacket {
     pub(crate) station: Option<MacAddress>,
 }
 
-/// Unreachable messages that wait to be sent.
+/// Error messages that wait to be sent.
 #[derive(Debug)]
 pub(crate) struct ErrorQueue {
     waiting: VecDeque<QueuedError>,
@@ -142,8 +142,8 @@ impl ErrorQueue {
         });
     }
 
-    /// Queues a message about a field of the IPv6 packet `original` from `src` to `dst`, which
-    /// this host cannot process: the kind of problem and the offset of the field.
+    /// Queues a message about the IPv6 packet `original` from `src` to `dst`, because this host
+    /// cannot process a field of it. The message has the kind of problem and the field's offset.
     #[cfg(feature = "ipv6")]
     pub(crate) fn report_problem(
         &mut self,

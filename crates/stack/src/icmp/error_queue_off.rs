@@ -1,6 +1,7 @@
-//! Stand-in for the queue of unreachable messages in builds without the feature `icmp-errors`.
+//! Stand-in for the queue of ICMP errors in builds without the feature `icmp-errors`.
 //!
-//! Rule: the interface is that of `error_queue.rs`; every message is refused, so none is sent.
+//! Rule: this file has the interface of `error_queue.rs`. It refuses every message, so none is
+//! sent.
 
 use core::net::SocketAddr;
 
@@ -30,7 +31,7 @@ pub(crate) struct RefusedPacket {
     pub(crate) station: Option<MacAddress>,
 }
 
-/// No messages.
+/// The queue of ICMP errors, which is always empty.
 #[derive(Debug)]
 pub(crate) struct ErrorQueue;
 

@@ -32,7 +32,7 @@ use crate::{
     ip::{Addresses, Packet},
 };
 
-/// The consequence of a message that other layers must process.
+/// A received message that another layer must process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
     /// An error about a packet of this host.

@@ -18,7 +18,7 @@ pub enum PathError {
     },
     /// The packet was too long for a link of the path. RFC 1191.
     FragmentationNeeded {
-        /// MTU of that link in bytes; not below the knob `ip.path_mtu_min`.
+        /// MTU of the link in bytes; not below the knob `ip.path_mtu_min`.
         mtu: u16,
         /// The link's MTU is below `ip.path_mtu_min`: routers must be allowed to
         /// fragment packets of `mtu` bytes, which then carry no DF.

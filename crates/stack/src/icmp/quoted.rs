@@ -75,11 +75,11 @@ fn event(
     })
 }
 
-/// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`]. A path MTU below
-/// `path_mtu_min` is taken for `path_mtu_min`, if that is at least 1280.
+/// Parses the quotation in an ICMPv6 error message, with the checks of [`parse`]. A reported path
+/// MTU from 1280 up to `path_mtu_min` counts as `path_mtu_min`; a smaller one is ignored.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the errors of [`parse`].
 #[cfg(feature = "ipv6")]
 pub(crate) fn parse_v6(
     message: Icmpv6Message,

@@ -1,6 +1,6 @@
 //! Stand-in for the parser of quoted packets in builds without the feature `icmp-errors`.
 //!
-//! Rule: the interface is that of `quoted.rs`; every received ICMP error is discarded.
+//! Rule: this file has the interface of `quoted.rs`, and discards every received ICMP error.
 
 use fullpipe_wire::Icmpv4Message;
 #[cfg(feature = "ipv6")]
@@ -25,7 +25,7 @@ pub(crate) const fn parse(
 /// Returns the reason to discard the message.
 ///
 /// # Errors
-/// Always.
+/// Always fails.
 #[cfg(feature = "ipv6")]
 pub(crate) const fn parse_v6(
     _message: Icmpv6Message,

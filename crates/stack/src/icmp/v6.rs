@@ -1,7 +1,7 @@
 //! ICMPv6: answers echo requests, parses errors, passes on messages between neighbours. RFC 4443.
 //!
-//! Rule: as for IPv4. In addition, a message from the unspecified address can only be a neighbour
-//! solicitation (RFC 4862 §5.4.2).
+//! Rule: a received error changes nothing here (see `icmp`). A message from the unspecified address
+//! can only be a neighbour solicitation (RFC 4862 §5.4.2).
 
 use fullpipe_pool::Pool;
 use fullpipe_wire::{
@@ -18,17 +18,17 @@ use crate::{
     link::ReceivedMessage,
 };
 
-/// The consequence of a message that other parts must process.
+/// A received ICMPv6 message that another part of the stack must process.
 #[cfg_attr(
     not(feature = "slaac"),
     allow(dead_code, reason = "messages of routers are discarded")
 )]
 pub(crate) enum V6Consequence<'a> {
-    /// A consequence that a message of IPv4 may also have, or a message between neighbours.
+    /// An ICMP error, or a message between neighbours.
     Other(Consequence),
     /// An advertisement of a router.
     Router(RouterAdvertisement<'a>),
-    /// A question for the groups of this host.
+    /// A query for the multicast groups of this host.
     Query(Query),
 }
 
@@ -118,8 +118,8 @@ fn on_message<'a>(
     }
 }
 
-/// Parses a message of type `kind` and `code` that no router forwards: of neighbour discovery, or a
-/// question for groups.
+/// Parses a message of type `kind` and `code` that no router forwards: a message of neighbour
+/// discovery, or a query for multicast groups.
 fn of_link<'a>(
     (kind, code): (u8, u8),
     fields: [u8; 4],

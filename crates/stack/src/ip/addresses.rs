@@ -1,8 +1,8 @@
 //! The addresses of this host: the one table from which every layer reads them.
 //!
 //! Rule: no layer keeps a copy of an address, so an address can be added and removed at any time.
-//! The removal of an address closes its sockets, which the stack does. This file depends on neither
-//! sockets nor routes.
+//! The stack closes the sockets of a removed address. This file depends on neither sockets nor
+//! routes.
 
 #[cfg(feature = "slaac")]
 mod automatic;
@@ -63,7 +63,7 @@ pub(crate) struct Addresses {
     accept_any: bool,
     /// As `accept_any`, for IPv6 addresses.
     accept_any_v6: bool,
-    /// The link-local address came with the first IPv6 address.
+    /// The stack, not the application, added the link-local address (`add_link_local`).
     link_local_came: bool,
     #[cfg(feature = "slaac")]
     automatic: automatic::Automatic,
@@ -147,8 +147,8 @@ impl Addresses {
         }
     }
 
-    /// Removes and returns the link-local address that came with the first IPv6 address, if no other
-    /// IPv6 address is left.
+    /// Removes and returns the link-local address that the stack itself added, if no other IPv6
+    /// address is left.
     pub(crate) fn remove_lone_link_local(&mut self) -> Option<IpAddr> {
         let mut of_v6 = self.own.iter().filter(|own| own.address.is_ipv6());
         let (Some(only), None) = (of_v6.next(), of_v6.next()) else {
@@ -253,7 +253,7 @@ impl Addresses {
         any && self.can_be_host(ip)
     }
 
-    /// Returns true if `ip` can be the address of one host. It then is neither the network address nor
+    /// Returns true if `ip` can be the address of one host: it is neither the network address nor
     /// the broadcast address of any of this host's networks.
     #[inline]
     pub(crate) fn can_be_host(&self, ip: IpAddr) -> bool {
@@ -279,8 +279,8 @@ impl Addresses {
         }
     }
 
-    /// Returns this host's network that contains `ip`, so that packets to `ip` need no gateway. Of
-    /// several such networks, returns the one with the longest prefix; of equal prefixes, the oldest.
+    /// Returns the network of this host that contains `ip`; packets to `ip` then need no gateway.
+    /// If several networks contain `ip`, the longest prefix wins; of equal prefixes, the oldest.
     pub(crate) fn network_of(&self, ip: IpAddr) -> Option<&Subnet> {
         let mut longest: Option<&Subnet> = None;
         let networks = self.own.iter();

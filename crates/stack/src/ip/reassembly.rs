@@ -64,8 +64,8 @@ struct PartialDatagram {
 /// A reassembled datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
-    /// Header of the datagram's first fragment, with the length of the whole datagram, or with
-    /// the largest possible length if that does not fit.
+    /// Header of the datagram's first fragment, with the length of the whole datagram. If the
+    /// length does not fit the field, the header has the largest possible length.
     pub(crate) header: IpHeader,
     /// Payload, readable until the next fragment is processed.
     pub(crate) payload: &'a [u8],

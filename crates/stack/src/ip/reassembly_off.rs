@@ -1,8 +1,8 @@
 //! Stand-in for reassembly in builds without the feature `fragments`: every received fragment is
 //! discarded.
 //!
-//! Rule: the interface is that of `reassembly.rs`, and the behaviour is that of
-//! `ip.reassembly_datagrams = 0`.
+//! Rule: this file has the interface of `reassembly.rs`, and behaves like it with the knob
+//! `ip.reassembly_datagrams` at 0.
 
 use fullpipe_pool::{Instant, Pool};
 
@@ -13,7 +13,7 @@ use crate::{
     secret::Secret,
 };
 
-/// A reassembled datagram. None is ever made.
+/// A reassembled datagram, which this build never makes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reassembled<'a> {
     /// Header of the datagram.

@@ -38,9 +38,9 @@ impl IpReceiver {
     }
 
     /// Processes one received packet, which need not be well-formed. Returns the datagram if the
-    /// packet is a whole datagram or completes one. `addresses` are those of this host, and `station`
-    /// is the source MAC address of the packet's frame. `link_broadcast` is true if the frame was
-    /// addressed to every station.
+    /// packet is a whole datagram or completes one. `addresses` has the addresses of this host, and
+    /// `station` is the source MAC address of the packet's frame. `link_broadcast` is true if the
+    /// frame was addressed to every station.
     pub(crate) fn on_packet<'a>(
         &'a mut self,
         addresses: &Addresses,

@@ -2,8 +2,8 @@
 //!
 //! Rule: the longest matching prefix wins (RFC 1812 §5.2.4.3), and the local network is a
 //! route like any other. The table also contains the addresses of this host, because a destination
-//! is compared with them first. The table contains no MAC addresses, and no received packet changes it:
-//! ICMP redirects are ignored, of both families (RFC 4861 §8 leaves a host the choice).
+//! is compared with them first. The table contains no MAC addresses, and no received packet changes
+//! it: ICMP redirects of both families are ignored (RFC 4861 §8 leaves a host the choice).
 
 use alloc::vec::Vec;
 use core::{
@@ -29,8 +29,8 @@ pub enum Route {
 pub enum RouteError {
     /// The table is full (knob `ip.routes`).
     Full,
-    /// The network and the gateway are of different families, or of one that this build does not
-    /// support.
+    /// The network and the gateway are of different families, or of a family that this build does
+    /// not support.
     Family,
 }
 
@@ -58,7 +58,7 @@ pub struct Routes {
     /// The routes, longest prefix first. Never grows beyond its first capacity.
     entries: Vec<RouteEntry>,
     most: usize,
-    /// The default router that announced itself and was chosen.
+    /// The default router that was chosen among the routers that announced themselves.
     #[cfg(feature = "slaac")]
     router: Option<Ipv6Addr>,
 }
@@ -77,8 +77,8 @@ impl Routes {
         }
     }
 
-    /// Returns the default router that announced itself and was chosen. The default route that the
-    /// application set comes before it.
+    /// Returns the default router that was chosen among the routers that announced themselves. A
+    /// default route that the application set takes precedence.
     #[cfg(feature = "slaac")]
     pub const fn router(&self) -> Option<Ipv6Addr> {
         self.router
@@ -183,8 +183,8 @@ impl Routes {
     }
 
     /// Returns the source address of packets to `dst`. IPv4: the address of this host in the network
-    /// of the next hop, otherwise its oldest. IPv6: the address that RFC 6724 §5 prefers. `None` if this host has no address of the
-    /// family of `dst`.
+    /// of the next hop, otherwise its oldest. IPv6: the address that RFC 6724 §5 prefers. `None` if
+    /// this host has no address of the family of `dst`.
     #[inline]
     pub fn source(&self, dst: IpAddr) -> Option<IpAddr> {
         match self.addresses.as_slice() {

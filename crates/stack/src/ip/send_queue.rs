@@ -1,4 +1,4 @@
-//! The send queue of datagrams: of one UDP socket, or of all echo replies.
+//! A send queue of datagrams: one UDP socket has one, and all echo replies share one.
 //!
 //! Rule: payload is stored in one stream, beside a queue of addresses and lengths. Headers and
 //! fragments are written into the device's frame when a datagram leaves, so sending takes no

@@ -1,6 +1,6 @@
-//! IPv6 of a build without the feature `ipv6`: no address is usable.
+//! Stand-in for IPv6 in builds without the feature `ipv6`: no IPv6 address is usable.
 //!
-//! Rule: it has the interface of the folder `v6` that other files call.
+//! Rule: this file has the functions of the folder `v6` that other files call.
 
 use core::net::Ipv6Addr;
 

@@ -1,9 +1,9 @@
 //! Link headers: checked on receipt, written on sending.
 //!
-//! Rule: a frame is discarded here if it is for another station, if its source address is not that
-//! of a single station, or if its payload is neither IP nor ARP. Frames to groups pass if they
-//! carry IPv6, which judges the group. On a device without link headers ([`Medium::Ip`]) frames
-//! pass unchanged.
+//! Rule: a frame is discarded here if it is for another station, if its source address is not the
+//! address of a single station, or if its payload is neither IP nor ARP. Frames to groups pass if
+//! they carry IPv6; the IPv6 input decides if this host is in the group. On a device without link
+//! headers ([`Medium::Ip`]) frames pass unchanged.
 
 use core::net::IpAddr;
 
@@ -149,8 +149,8 @@ pub(super) const fn ether_type_for(dst: IpAddr) -> EtherType {
     }
 }
 
-/// Writes the headers of an IPv6 packet from station `mac` to `station`, whose payload the caller has
-/// written behind them. Returns the length of the frame.
+/// Writes the headers of an IPv6 packet from station `mac` to `station`. The caller has written the
+/// packet's payload behind them. Returns the length of the frame.
 ///
 /// # Panics
 /// Panics if `frame` is shorter than the headers.

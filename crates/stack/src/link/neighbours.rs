@@ -3,12 +3,12 @@
 //!
 //! Rule: an entry is awaited while a connection or a datagram waits for its MAC address. An entry
 //! that a connection awaits stays until the neighbour answers or the resolution fails. At most half
-//! of the entries are awaited at a time; when that limit is reached, further connections wait in
-//! turn and further datagrams are dropped. An unsolicited packet may refresh an entry. It may
-//! also replace an entry that is unused, failed or awaited only by datagrams. An answer that this
-//! host sends to an unknown host adds no entry. Requests leave at a bounded rate. Packets for an
-//! unresolved neighbour wait in a short queue, which drops the oldest if it is full. Frames leave
-//! through `poll_packet` only.
+//! of the entries are awaited at a time; at that limit, further connections wait until an awaited
+//! entry is settled, and further datagrams are dropped. An unsolicited packet may refresh an entry.
+//! It may also replace an entry that is unused, failed or awaited only by datagrams. An answer that
+//! this host sends to an unknown host adds no entry. Requests leave at a bounded rate. Packets for
+//! an unresolved neighbour wait in a short queue, which drops the oldest if it is full. Frames
+//! leave through `poll_packet` only.
 
 mod arp;
 mod eviction;
@@ -100,8 +100,8 @@ struct NeighbourEntry {
     used: bool,
     /// `Connection` if a connection waited during the entry's last resolution.
     asker: Asker,
-    /// Time until which the resolved entry counts as awaited, because none of the senders that
-    /// waited for it has used it yet.
+    /// A resolved entry counts as awaited until this time, because none of the senders that waited
+    /// for the entry has used it yet.
     awaited_until: Option<Instant>,
     /// The next entry of the same bucket.
     next: u32,
@@ -116,7 +116,7 @@ impl NeighbourEntry {
     }
 }
 
-/// Numbers of awaited entries.
+/// Counts of awaited entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Awaited {
     connections: u32,
@@ -137,7 +137,7 @@ struct NeighbourReply {
     mac: MacAddress,
     /// The host that asked; unspecified if it has no address yet.
     ip: IpAddr,
-    /// The address of this host for which the reply answers.
+    /// The address of this host whose MAC address the reply gives.
     ours: IpAddr,
 }
 
@@ -169,7 +169,7 @@ pub(crate) struct Neighbours {
     /// As `config.reachable_time`, for IPv6 neighbours.
     #[cfg(feature = "ipv6")]
     v6_reachable_time: Duration,
-    /// A neighbour failed, and default routers were not chosen again yet.
+    /// A neighbour failed, and the default router has not been chosen anew since.
     #[cfg(feature = "slaac")]
     failure: bool,
 }
@@ -546,7 +546,7 @@ impl Neighbours {
         let target = entry.ip;
         let source = addresses.source_for(target, target);
         self.note_deadline(next_due);
-        // A request needs an own address as its source. Without one, send no request.
+        // A request has an address of this host as its source. If there is none, send no request.
         match (source?, target) {
             (IpAddr::V4(source), IpAddr::V4(target)) => {
                 counters.mib.arp_out_requests += 1;

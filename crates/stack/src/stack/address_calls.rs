@@ -55,8 +55,9 @@ impl Stack {
     /// [`TcpError::AddressRemoved`](crate::TcpError::AddressRemoved), UDP sockets with
     /// [`UdpError::AddressRemoved`](crate::UdpError::AddressRemoved). The peers get no reset.
     /// Sockets at the unspecified address stay open. Payload and datagrams that were received can
-    /// still be read. The link-local address goes with the last other IPv6 address, unless it was added
-    /// itself or `ip.autoconfiguration` is on. The cost grows with the sizes of the tables.
+    /// still be read. The link-local address that came with the first IPv6 address is removed
+    /// together with the last other IPv6 address, unless `ip.autoconfiguration` is on. The cost
+    /// grows with the sizes of the tables.
     ///
     /// # Errors
     /// Returns [`AddressError::NotOurs`].

@@ -1,7 +1,8 @@
 //! The calls of autoconfiguration: its results for the application, and its timers.
 //!
-//! Rule: the application asks; `configuration_changes` says if it should ask again. Lifetimes that
-//! end remove addresses as the application does, so their sockets end.
+//! Rule: the application polls `configuration_changes`, and reads the results again when the number
+//! has changed. An address whose lifetime ends is removed as if the application had removed it, so
+//! its sockets end.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -15,7 +16,7 @@ use crate::{
 
 impl Stack {
     /// Returns the default routers that announced themselves. [`Routes::router`](crate::Routes::router)
-    /// is the one in use.
+    /// returns the router in use.
     pub fn default_routers(&self) -> &[DefaultRouter] {
         self.autoconfiguration.routers()
     }
@@ -31,7 +32,8 @@ impl Stack {
         tentative.map(|own| own.subnet)
     }
 
-    /// Returns the IPv6 address that another host was last found to have. This host does not use it.
+    /// Returns the last IPv6 address that another host was found to have. This host does not use
+    /// it.
     pub fn duplicate_address(&self) -> Option<Ipv6Addr> {
         self.autoconfiguration.duplicate()
     }
@@ -42,22 +44,23 @@ impl Stack {
         self.routes.addresses().is_deprecated(address)
     }
 
-    /// Returns the number of changes of addresses, routers and DNS servers by autoconfiguration. A
-    /// change of this number tells the application to look again.
+    /// Returns the number of changes of addresses, routers and DNS servers by autoconfiguration. If
+    /// the number has changed, the application should read the results again.
     pub fn configuration_changes(&self) -> u64 {
         self.autoconfiguration.changes()
     }
 
-    /// Replaces the key from which this host's IPv6 addresses are formed (RFC 7217). By default it
-    /// follows from the secret given to [`new`](Self::new), so that the addresses change at each
-    /// start; with a key that the application keeps, they stay. Call this before the first
+    /// Replaces the key from which this host's IPv6 addresses are formed (RFC 7217). By default the
+    /// key follows from the secret given to [`new`](Self::new), so the addresses change at each
+    /// start. If the application keeps a key, the addresses stay the same. Call this before the
+    /// first
     /// [`on_timeouts`](Self::on_timeouts).
     pub fn set_identifier_key(&mut self, key: [u8; 16]) {
         let addresses = self.routes.addresses_mut();
         self.autoconfiguration.set_identifier_key(key, addresses);
     }
 
-    /// Borrows autoconfiguration and, separately, the parts that it changes.
+    /// Borrows autoconfiguration and, separately, the parts of the stack that it changes.
     fn autoconfiguration_and_rest(
         &mut self,
         now: Instant,
@@ -89,7 +92,8 @@ impl Stack {
         }
     }
 
-    /// Returns true if a message between neighbours concerned only autoconfiguration.
+    /// Passes a message between neighbours to autoconfiguration. Returns true if no other part of
+    /// the stack must see the message.
     pub(crate) fn configures_with(&mut self, message: &ReceivedMessage, now: Instant) -> bool {
         let (own, mut around) = self.autoconfiguration_and_rest(now);
         own.on_neighbour(message, &mut around)

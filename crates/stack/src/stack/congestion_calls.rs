@@ -23,7 +23,7 @@ impl Stack {
     ///
     /// [`set_default_congestion`]: Self::set_default_congestion
     ///
-    /// Returns an error if a built-in or a registered algorithm has that name.
+    /// Returns an error if a built-in or a registered algorithm already has the name.
     pub fn register_congestion<A: CongestionControl + Send + 'static>(
         &mut self,
         name: &str,

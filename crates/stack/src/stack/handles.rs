@@ -1,6 +1,6 @@
 //! The ids of sockets, events about them, and options for opening them.
 //!
-//! Rule: an id identifies one socket for ever. After that socket is closed, calls with
+//! Rule: an id identifies one socket for ever. After the socket is closed, calls with
 //! the id are refused, even if the slot is in use again.
 
 use core::net::SocketAddr;
@@ -18,7 +18,7 @@ pub struct ConnectionId(pub(crate) Key);
 pub struct ListenerId(pub(crate) Key);
 
 impl ConnectionId {
-    /// Returns the connection's slot, which is its number in the trace. A later
+    /// Returns the connection's slot, which is the connection's number in the trace. A later
     /// connection may get the same slot.
     pub const fn index(self) -> u32 {
         self.0.index
@@ -52,14 +52,15 @@ pub struct ListenOptions {
     pub backlog: Option<u32>,
     /// Settings of the listener's connections; `None` uses the knobs.
     pub tuning: Option<Tuning>,
-    /// Listen at every port. The port of the listener's address is then 0. A listener at one port
-    /// receives the SYNs to that port.
+    /// Listen at every port; the port in the listener's address is then 0. A listener at one port
+    /// takes precedence for SYNs to that port.
     pub all_ports: bool,
     /// The application decides about each SYN before it is answered:
     /// [`tcp_next_request`](crate::Stack::tcp_next_request), then
     /// [`tcp_admit`](crate::Stack::tcp_admit) or [`tcp_refuse`](crate::Stack::tcp_refuse). A SYN
     /// that finds the table of handshakes full (knobs `stack.half_open` and
-    /// `stack.half_open_per_source`) is dropped, because a SYN cookie would accept it.
+    /// `stack.half_open_per_source`) is dropped. No SYN cookie is sent, because an ACK with a valid
+    /// cookie would open the connection without a decision.
     pub deferred: bool,
 }
 
@@ -88,7 +89,7 @@ pub enum Refusal {
     Host,
     /// The network cannot be reached: an ICMP error. The peer's application gets `ENETUNREACH`.
     Network,
-    /// No answer. The peer tries again.
+    /// The peer gets no answer, and retransmits its SYN.
     Silent,
 }
 

@@ -53,7 +53,7 @@ impl Stack {
         }
     }
 
-    /// Refuses a SYN. The limits for resets do not apply; those for ICMP errors do.
+    /// Refuses a SYN. The limits for resets do not apply; the limits for ICMP errors do.
     ///
     /// # Errors
     /// Returns [`TcpError::NoSuchHandle`] if the request has ended.
@@ -84,8 +84,8 @@ impl Stack {
         Ok(())
     }
 
-    /// Refuses a datagram that came from `from` to `to`, with an ICMP error within the limits of
-    /// such errors (knobs `icmp.errors…`).
+    /// Refuses a datagram that came from `from` to `to`, with an ICMP error within the rate limits
+    /// of ICMP errors (knobs `icmp.errors…`).
     pub fn udp_refuse(&mut self, from: SocketAddr, to: SocketAddr, refusal: Refusal, now: Instant) {
         let packet = RefusedPacket {
             protocol: Protocol::Udp,

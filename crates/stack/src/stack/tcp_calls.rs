@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl Stack {
-    /// Listens at `local`; the unspecified address stands for every address of
-    /// this host, with the knob `ip.accept_any` for every address at all. RFC 9293 §3.9.1.1.
+    /// Listens at `local`. The unspecified address stands for every address of this host, or, with
+    /// the knob `ip.accept_any`, for every address that a host can have. RFC 9293 §3.9.1.1.
     ///
     /// [`SocketEvent::Accept`](crate::SocketEvent::Accept) reports a connection
     /// to be [accepted](Self::tcp_accept).
@@ -347,8 +347,8 @@ impl Stack {
         Ok(tcp.run(id.0.index, &mut host, call))
     }
 
-    /// Returns the result of a read of `asked` bytes if there is no payload to read; the queues
-    /// are then not updated. Returns `None` if there may be payload.
+    /// Returns the result of a read of `asked` bytes if there is no payload to read. The read then
+    /// changes no queue. Returns `None` if there may be payload.
     fn reads_nothing(
         &mut self,
         id: ConnectionId,
@@ -390,7 +390,7 @@ impl Stack {
         }
     }
 
-    /// Checks the settings of a socket that is not open yet, as opening it would.
+    /// Checks the settings of a socket, as the call that opens the socket does.
     ///
     /// # Errors
     /// Returns the error of the first setting that is refused.

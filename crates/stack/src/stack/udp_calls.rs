@@ -24,9 +24,9 @@ impl Stack {
     }
 
     /// Opens a socket that receives the datagrams to `ip` for which no other socket is bound,
-    /// whatever their port. The unspecified address stands for every address of this host, with
-    /// the knob `ip.accept_any` for every address at all. [`UdpReceived::to`] is the original
-    /// destination, and [`udp_send_from`](Self::udp_send_from) answers from it.
+    /// whatever their port. The unspecified address stands for every address of this host, or, with
+    /// the knob `ip.accept_any`, for every address that a host can have. [`UdpReceived::to`] is the
+    /// original destination, and [`udp_send_from`](Self::udp_send_from) answers from it.
     ///
     /// # Errors
     /// Returns [`UdpError::AddressNotOurs`], [`AddressInUse`](UdpError::AddressInUse) or
@@ -41,7 +41,8 @@ impl Stack {
     ///
     /// # Errors
     /// Returns [`UdpError::NoSuchSocket`], [`AddressRemoved`](UdpError::AddressRemoved),
-    /// [`BadDestination`](UdpError::BadDestination), or [`TooLong`](UdpError::TooLong) for a datagram that does not fit into an empty queue.
+    /// [`BadDestination`](UdpError::BadDestination), or [`TooLong`](UdpError::TooLong) for a
+    /// datagram that does not fit into an empty queue.
     pub fn udp_send(
         &mut self,
         id: UdpId,
@@ -53,8 +54,8 @@ impl Stack {
             .send(id, (None, to), payload, &self.routes, pool, counters)
     }
 
-    /// Queues a datagram for `to` like [`udp_send`](Self::udp_send), from the source `from`: an
-    /// address and port of the socket, which is bound to several.
+    /// Queues a datagram for `to` like [`udp_send`](Self::udp_send), but with the source `from`,
+    /// which must be an address and port that the socket is bound to.
     ///
     /// # Errors
     /// Returns the errors of `udp_send`, and [`UdpError::BadSource`].
@@ -112,7 +113,7 @@ impl Stack {
     }
 
     /// Removes and returns the last error that the network reported about a datagram of
-    /// this socket, with the destination of that datagram. RFC 1122 §4.1.3.3.
+    /// this socket, with the datagram's destination. RFC 1122 §4.1.3.3.
     ///
     /// # Errors
     /// Returns [`UdpError::NoSuchSocket`].

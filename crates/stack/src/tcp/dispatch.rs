@@ -142,8 +142,8 @@ impl TcpLayer {
         predicts.then_some(index)
     }
 
-    /// Returns true if the connection that received the last segment has the four-tuple `tuple`;
-    /// no lookup is then needed.
+    /// Returns true if the connection that received the last segment has the four-tuple `tuple`.
+    /// The caller then needs no lookup.
     fn is_last_receiver(&self, tuple: &FourTuple) -> bool {
         let slot = self.slots.at(self.last_receiver);
         slot.is_some_and(|slot| slot.in_demux && slot.tuple == *tuple)
@@ -283,7 +283,7 @@ impl TcpLayer {
         Ok(())
     }
 
-    /// Returns the contents of the SYN if `segment` acknowledges a valid cookie.
+    /// Returns the contents of the peer's SYN if `segment` acknowledges a valid cookie.
     fn verify_cookie(
         &self,
         tuple: &FourTuple,
@@ -333,7 +333,7 @@ impl TcpLayer {
         if self.syn_cache.is_full_for(tuple.remote_ip) {
             return Err(Discard::TcpHalfOpenFull);
         }
-        // Without memory for its window, the handshake is not started.
+        // Without memory for its window, start no handshake.
         let Some(index) = self.syn_cache.add(handshake, host.pool) else {
             self.abort_orphan_for_memory(host);
             return Err(Discard::TcpNoMemory);
@@ -499,8 +499,8 @@ impl TcpLayer {
 
     /// Passes to connection `index` the segment that completed its handshake.
     fn deliver_first(&mut self, index: u32, segment: &Segment<'_>, host: &mut HostContext<'_>) {
-        // Subtract this segment, which was counted already, because the connection will count it,
-        // too.
+        // Subtract this segment, which was counted already, because the connection will count it
+        // again.
         self.host_state.counters.in_segs -= u64::from(segment.merged.max(1));
         self.run(index, host, |connection, env| {
             connection.on_segment(segment, env)
@@ -586,8 +586,8 @@ impl TcpLayer {
         self.start_handshake(listener, peer, segment, iss, Some(index), host)
     }
 
-    /// Returns the reason to count for a segment that gets no connection, whether it was
-    /// answered or not.
+    /// Returns the reason to count for a segment that belongs to no connection. `outcome` says if
+    /// the segment was answered.
     fn count_refusal(&self, outcome: Result<(), NoReset>) -> Result<(), Discard> {
         match outcome {
             Ok(()) | Err(NoReset::IsReset) => Err(Discard::TcpNoConnection),

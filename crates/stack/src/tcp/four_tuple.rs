@@ -1,6 +1,6 @@
 //! The two addresses and two ports that identify a connection. RFC 9293 §3.3.1.
 //!
-//! Rule: `local` is always this host, for segments in either direction, and every table
+//! Rule: `local` is always this host, for sent and for received segments. Every table
 //! hashes the same bytes of a tuple.
 
 use core::net::{IpAddr, SocketAddr};

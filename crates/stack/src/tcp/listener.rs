@@ -1,8 +1,8 @@
 //! Listening sockets, and their backlogs of connections to be accepted.
 //!
 //! Rule: a segment that finds a backlog full is dropped without an answer, and the
-//! peer retransmits it. Handshakes in progress are in `syn_cache`, and the
-//! connections of a backlog in the slots of all connections.
+//! peer retransmits it. Handshakes in progress are in `syn_cache`; the connections of a
+//! backlog are in the table of all connections.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -63,7 +63,7 @@ impl ListeningSockets {
     }
 
     /// Adds a listener; `None` if the table is full. The caller has checked that no other listener
-    /// has this address.
+    /// has the same address and port.
     pub(crate) fn add(&mut self, listener: ListeningSocket) -> Option<Key> {
         let hash = self.hash(listener.local);
         let key = self.listeners.insert(listener).ok()?;
@@ -79,7 +79,7 @@ impl ListeningSockets {
         }
     }
 
-    /// Marks the listeners at `ip`, which was removed from this host. Calls `ended` with each.
+    /// Marks the listeners at `ip`, which was removed from this host. Calls `ended` with each slot.
     pub(crate) fn forget_address(&mut self, ip: IpAddr, mut ended: impl FnMut(u32)) {
         for index in 0..self.listeners.capacity() {
             let listener = self.listeners.at(index);
@@ -100,16 +100,18 @@ impl ListeningSockets {
         Some(self.listeners.key(index))
     }
 
-    /// Returns the listener for a SYN to `local`: the listener at that address, otherwise the
-    /// listener at every address. Listeners at this port come before listeners at every port.
+    /// Returns the listener for a SYN to `local`. A listener at the port of `local` comes before
+    /// one at every port; at equal ports, a listener at the address of `local` before one at every
+    /// address.
     pub(crate) fn listening_at(&self, local: SocketAddr) -> Option<Key> {
         self.at_port(local).or_else(|| {
-            // If no listener is at every port, this costs a SYN to a closed port only one more lookup.
+            // Without a listener at every port, this line costs a SYN to a closed port one more
+            // lookup.
             self.at_port(SocketAddr::new(local.ip(), EVERY_PORT))
         })
     }
 
-    /// Returns the listener at exactly the port of `local`: at that address, otherwise at every
+    /// Returns the listener at the port of `local`: at the address of `local`, otherwise at every
     /// address.
     pub(crate) fn at_port(&self, local: SocketAddr) -> Option<Key> {
         let everywhere = SocketAddr::new(unspecified(local.ip()), local.port());
@@ -166,7 +168,7 @@ impl ListeningSockets {
     }
 }
 
-/// Returns the unspecified address of the same family.
+/// Returns the unspecified address of the family of `ip`.
 const fn unspecified(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V4(_) => IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),

@@ -146,8 +146,8 @@ pub(crate) struct TcpLayer {
     backlog: u32,
     /// Time that the application has to decide about a SYN.
     request_timeout: Duration,
-    /// Peer of a connection that had R1 timeouts in a row (knob `tcp.retries1`). The next hop to
-    /// this peer is to be probed.
+    /// Peer of a connection that had R1 timeouts in a row (knob `tcp.retries1`). The stack then
+    /// probes the next hop to this peer.
     pub(crate) negative_advice: Option<IpAddr>,
 }
 
@@ -403,8 +403,8 @@ impl TcpLayer {
     }
 
     /// Moves connection `index`, which is in TIME-WAIT, to the table of TIME-WAIT entries, and
-    /// frees its slot. The entry has only a few numbers of the connection. The connection's id is
-    /// refused from then on.
+    /// frees its slot. The entry keeps only a few numbers of the connection. Calls with the
+    /// connection's id are refused from then on.
     #[cold]
     fn compress(&mut self, index: u32, host: &mut HostContext<'_>) {
         if self.time_waits.is_off() || !self.slots[index].in_demux {
@@ -449,8 +449,8 @@ impl TcpLayer {
         host.events.forget_tcp(index);
     }
 
-    /// Ends everything at `ip`, which was removed from this host: connections and listeners with a
-    /// reason, handshakes and TIME-WAIT entries silently.
+    /// Ends all TCP state at `ip`, which was removed from this host: connections and listeners with
+    /// a reason, handshakes and TIME-WAIT entries silently.
     pub(crate) fn forget_address(&mut self, ip: IpAddr, host: &mut HostContext<'_>) {
         for index in 0..self.slots.capacity() {
             if self
@@ -577,7 +577,7 @@ impl TcpLayer {
     }
 
     /// Removes and returns the SYN-ACK to be sent next, or the reset with which the application
-    /// refuses a SYN. A handshake that has an entry starts its timer even if the SYN-ACK cannot be
+    /// refuses a SYN. The timer of a handshake with an entry starts even if the SYN-ACK cannot be
     /// sent.
     pub(crate) fn take_syn_ack(&mut self, host: &mut HostContext<'_>) -> Option<Answer> {
         let Some(index) = self.syn_cache.first_due() else {

@@ -97,8 +97,8 @@ impl Orphans {
     }
 
     /// Returns the orphan to abort when all `slots` are in use and another connection needs a
-    /// slot: the orphan stalled longest. If none is stalled and orphans hold all slots, returns
-    /// the oldest.
+    /// slot: the orphan stalled longest. If no orphan is stalled but orphans hold all slots,
+    /// returns the oldest orphan.
     pub(crate) fn yielding(&self, slots: u32) -> Option<u32> {
         let oldest = self.all.first(QUEUE).filter(|_| self.len() == slots);
         self.stalled.first(QUEUE).or(oldest)

@@ -39,8 +39,8 @@ impl EphemeralPorts {
     }
 
     /// Returns the ports to try for a connection to `remote_ip` and `remote_port`, each
-    /// once. Pass the search to [`searched`](Self::searched) afterwards, so that the next
-    /// search continues after it.
+    /// once. Pass the finished search to [`searched`](Self::searched), so that the next search
+    /// begins with the port after the last one tried.
     pub(crate) fn search(
         &self,
         local_ip: IpAddr,

@@ -22,7 +22,7 @@ impl TcpLayer {
                 let request = (self.syn_cache.key(index), handshake.tuple);
                 return Some(request);
             }
-            // An earlier listener with the same number was closed.
+            // The request belongs to an earlier listener of the same slot, which was closed.
             self.host_state.counters.attempt_fails += 1;
             self.forget_handshake(index, host);
         }

@@ -23,12 +23,12 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Index of the queue of entries whose SYN-ACK or reset is due. The queue after it, plus the number
-/// of a listener, has the entries that the application of that listener has not taken yet.
+/// Index of the queue of entries whose SYN-ACK or reset is due. The queue `DUE` + 1 + *n* has the
+/// entries that the application of listener number *n* has not taken yet.
 const DUE: u32 = 0;
 
-/// Limit of the timeout count while the peer answers but there is no room for its connection. The
-/// limit keeps the interval between SYN-ACKs at a few seconds.
+/// Largest timeout count while the peer answers but there is no room for its connection. This
+/// bound keeps the interval between SYN-ACKs at a few seconds.
 const MAX_BACKOFF: u8 = 3;
 
 /// The answer to a SYN.
@@ -66,7 +66,7 @@ pub(crate) struct Handshake {
 pub(crate) enum HandshakeAction {
     /// The handshake is complete.
     Complete,
-    /// Send the SYN-ACK again: it was lost, or the peer needs it to detect a mismatch.
+    /// Send the SYN-ACK again: the last one was lost, or the peer needs it to detect a mismatch.
     RepeatSynAck,
     /// The peer reset the handshake: forget it.
     Abort,
@@ -94,9 +94,9 @@ pub(crate) struct SynCache {
 }
 
 impl SynCache {
-    /// Allocates a table of `most` handshakes, whose windows together reserve at
-    /// most `most_set_aside` blocks, except that one handshake is always possible.
-    /// `sources` bounds the handshakes of one address. Listeners have numbers below `listeners`.
+    /// Allocates a table of `most` handshakes. Their windows together reserve at most
+    /// `most_set_aside` blocks, but the first handshake may reserve more. `sources` bounds the
+    /// handshakes of one address. Listeners have numbers below `listeners`.
     pub(crate) fn new(
         most: u32,
         listeners: u32,
@@ -117,13 +117,13 @@ impl SynCache {
         self.entries.heap_bytes() + self.due.heap_bytes() + self.sources.heap_bytes()
     }
 
-    /// Returns true if no further SYN from `ip` can be answered.
+    /// Returns true if no further handshake of `ip` can be added.
     pub(crate) fn is_full_for(&self, ip: IpAddr) -> bool {
         self.entries.is_full() || self.sources.full(ip).is_some()
     }
 
-    /// Returns the largest window of the next handshake in blocks: half of what is left
-    /// of the share, so that handshakes that never complete leave room.
+    /// Returns the largest window of the next handshake in blocks: half of the unused blocks of
+    /// the share, so that handshakes that never complete leave room.
     pub(crate) fn most_blocks(&self) -> u32 {
         let left = self.most_set_aside.saturating_sub(self.set_aside);
         left.div_ceil(2).max(FEWEST_WINDOW_BLOCKS)

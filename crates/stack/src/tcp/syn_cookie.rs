@@ -25,8 +25,8 @@ mod tests;
 /// Length of a period: much longer than a round trip and a few retransmissions.
 const PERIOD: Duration = Duration::from_secs(64);
 /// MSS values that a cookie can encode in three bits. They are common with IPv4 hosts and tunnels.
-/// The encoded value is the largest that does not exceed the peer's MSS; 0 encodes an MSS below
-/// 256, and the knob `tcp.mss_min` takes the place of the 0.
+/// A cookie encodes the largest value that does not exceed the peer's MSS. 0 encodes an MSS below
+/// 256; the knob `tcp.mss_min` then takes its place.
 const SIZES: [u16; 8] = [0, 256, 536, 1_220, 1_400, 1_440, 1_460, 8_960];
 /// Bits of the timestamp that carry options.
 const STAMP_MASK: u32 = 0x3f;
@@ -119,8 +119,8 @@ impl SynSummary {
         }
     }
 
-    /// Rebuilds the SYN. `like` is any segment of the same peer and gives the remaining
-    /// fields.
+    /// Rebuilds the SYN. `like` is any segment of the same peer; its fields that a cookie does not
+    /// encode are copied.
     pub(crate) fn syn<'a>(&self, like: &Segment<'a>) -> Segment<'a> {
         Segment {
             seq: self.irs,
@@ -193,9 +193,9 @@ impl SynCookies {
     }
 
     /// Returns the contents of the SYN if `ack` carries a valid cookie. Eight sequence numbers are
-    /// valid for one SYN, each for another MSS. This is harmless, because the peer may choose its
-    /// MSS anyway. If the ACK was lost, a keepalive or window probe, whose sequence number is one
-    /// lower, is accepted in its place.
+    /// valid for one SYN, each for another MSS. The peer may choose its MSS anyway, so the peer
+    /// gains nothing. If the ACK was lost, a keepalive or window probe is accepted in its place,
+    /// although its sequence number is one lower.
     pub(crate) fn verify(
         &self,
         tuple: &FourTuple,

@@ -1,7 +1,7 @@
 //! Stand-in for SYN cookies in builds without the feature `cookies`.
 //!
-//! Rule: the interface is that of `syn_cookie.rs`. No cookie is made, and none is valid. The queue of
-//! SYN-ACKs counts as full, so every value of the knob `stack.syn_cookies` has the effect of `off`.
+//! Rule: this file has the interface of `syn_cookie.rs`. No cookie is made, and none is valid. The
+//! queue of SYN-ACKs counts as full, so every value of the knob `stack.syn_cookies` acts as `off`.
 
 use core::net::IpAddr;
 
@@ -11,7 +11,7 @@ use fullpipe_tcp::{Segment, SeqNum};
 use super::{four_tuple::FourTuple, resets::Answer};
 use crate::secret::Secret;
 
-/// The contents of a SYN that a cookie can encode: nothing.
+/// The contents of a SYN that a cookie can encode; empty here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynSummary;
 
@@ -27,7 +27,7 @@ impl SynSummary {
     }
 }
 
-/// No cookies.
+/// The generator and verifier of cookies, which does nothing.
 #[derive(Debug)]
 pub(crate) struct SynCookies;
 

@@ -2,7 +2,7 @@
 //!
 //! Rule: an entry answers segments of its four-tuple with ACKs only. A new incarnation replaces the
 //! entry only if the new incarnation cannot accept segments of the old one. An entry holds no
-//! packet memory. If the table is full the oldest entry is forgotten.
+//! packet memory. If the table is full, a new entry replaces the oldest entry.
 
 use core::net::IpAddr;
 
@@ -186,7 +186,7 @@ impl TimeWaitEntry {
         if segment.has(TcpFlags::FIN) && segment.end() == self.wait.rcv_nxt {
             return TimeWaitAction::Restart;
         }
-        // All payload was received, so a segment with payload is old; an ACK with the
+        // All payload was received, so any payload in the segment is old. An ACK with the
         // expected sequence number needs no answer.
         if segment.is_empty() && segment.seq == self.wait.rcv_nxt {
             TimeWaitAction::Ignore

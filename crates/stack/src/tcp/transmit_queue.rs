@@ -1,10 +1,9 @@
 //! The transmit queue: connections with something to send, and those waiting
 //! for ARP to resolve their next hop.
-//!
 //! Rule: each entry of the neighbour cache has a list of the connections that wait for
-//! it. A resolved neighbour therefore wakes its own connections only, and waiting
-//! connections cost nothing. Connections whose neighbour found no room in the cache wait
-//! in one further list, first in, first out. Nothing is sent from here.
+//! it. A resolved neighbour therefore wakes only the connections in its own list, and
+//! waiting connections cost nothing. Connections for whose neighbour the cache had no room
+//! wait in one further list, first in, first out. Nothing is sent from here.
 
 use crate::queues::Queues;
 
@@ -13,7 +12,7 @@ mod tests;
 
 /// The queue of connections that may be polled.
 pub(crate) const READY: u32 = 0;
-/// Connections whose neighbour found no room in the cache.
+/// The list of connections for whose neighbour the cache had no room.
 const FOR_ROOM: u32 = 1;
 /// The list of the cache's first entry. The lists of all other entries follow in the order of the
 /// entries.

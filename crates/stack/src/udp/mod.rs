@@ -31,7 +31,7 @@ use crate::{
 
 /// Index of the queue of sockets with datagrams to send.
 const SENDING: u32 = 0;
-/// The port of a socket at every port. No datagram is sent from or to this port.
+/// The port of a socket that is bound to every port. No datagram is sent from or to port 0.
 const EVERY_PORT: u16 = 0;
 /// Marks the end of a bucket's chain of sockets.
 const NONE: u32 = u32::MAX;
@@ -64,10 +64,10 @@ pub enum UdpError {
     NoFreePort,
     /// The given source is not an address and port from which this socket may send.
     BadSource,
-    /// The destination's port is 0, or its address is unspecified or of a family of which this host
-    /// has no address.
+    /// The destination's port is 0; or its address is unspecified, or of a family of which this
+    /// host has no address.
     BadDestination,
-    /// The datagram is longer than an empty send queue, or UDP, can take.
+    /// The datagram is longer than the send queue can hold, or longer than UDP allows.
     TooLong {
         /// Largest payload in bytes.
         most: usize,
@@ -97,7 +97,7 @@ impl core::error::Error for UdpError {}
 pub(crate) enum Delivery {
     /// The datagram is in the queue of this socket.
     Queued(UdpId),
-    /// No socket is bound to its port: an ICMP error may be due.
+    /// No socket is bound to the datagram's port: an ICMP error may be due.
     NoPort,
     /// The datagram was dropped and counted.
     Dropped,
@@ -579,9 +579,9 @@ impl UdpSockets {
     }
 }
 
-/// Returns true if a socket bound to `local` receives datagrams to `ip`: it is bound to this
-/// address, or to the unspecified address of this version of IP. IPv4 addresses are compared as
-/// numbers, which is faster; each datagram is compared with each socket of its port.
+/// Returns true if a socket bound to `local` receives datagrams to `ip`: `local` has the address
+/// `ip`, or the unspecified address of the same version of IP. IPv4 addresses are compared as
+/// numbers, which is faster, because each datagram is compared with each socket of its port.
 #[inline]
 fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
     match (local, ip) {
@@ -594,7 +594,7 @@ fn receives(local: &SocketAddr, ip: IpAddr) -> bool {
     }
 }
 
-/// Returns `from` if a socket bound to `local` can send from it.
+/// Returns `from` if a socket bound to `local` can send from `from`.
 fn checked_source<'a>(
     from: Option<&'a SocketAddr>,
     local: &SocketAddr,

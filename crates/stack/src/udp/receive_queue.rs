@@ -15,7 +15,7 @@ use crate::counters::Discard;
 #[derive(Clone, Copy, Debug)]
 struct UnreadDatagram {
     from: SocketAddr,
-    /// Address of the destination, apart from its port: a `SocketAddr` would be larger.
+    /// Address of the destination without its port, because a `SocketAddr` would be larger.
     to: IpAddr,
     to_port: u16,
     len: u16,
@@ -26,7 +26,7 @@ struct UnreadDatagram {
 pub struct UdpReceived {
     /// Bytes copied to the application's buffer.
     pub copied: usize,
-    /// Bytes of payload in the datagram; those beyond `copied` are lost.
+    /// Bytes of payload in the datagram; the bytes beyond `copied` are lost.
     pub len: usize,
     /// Address and port of the sender.
     pub from: SocketAddr,
@@ -61,7 +61,7 @@ impl ReceiveQueue {
         self.datagrams.capacity() * size_of::<UnreadDatagram>()
     }
 
-    /// Returns the fill of the queue.
+    /// Returns the datagrams and bytes in the queue, and their bounds.
     pub(super) fn level(&self) -> UdpQueue {
         UdpQueue {
             datagrams: self.datagrams.len(),

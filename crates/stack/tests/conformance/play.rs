@@ -1,7 +1,7 @@
 //! Plays a script against one stack, in virtual time.
 //!
 //! Rule: time moves from deadline to deadline, and everything that the stack sends is compared in
-//! order; a segment that no line expects is a failure at the next line. The script plays the peer.
+//! order. A segment that no line expects is a mistake at the next line. The script plays the peer.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -64,7 +64,7 @@ struct Player {
     read: usize,
 }
 
-/// Plays `script`; the first difference is the error.
+/// Plays `script`. Returns the first difference as an error.
 pub fn play(script: &Script) -> Result<(), Mistake> {
     let mut player = Player::new(script)?;
     let mut last_line = 0;

@@ -1,6 +1,6 @@
 //! Reads a script into steps.
 //!
-//! Rule: a line is a time, a verb and its words; `play` applies them to a stack.
+//! Rule: a line has a time, a verb and the verb's words; `play` applies the steps to a stack.
 
 use crate::segment::{Segment, number};
 

@@ -1,7 +1,7 @@
 //! A segment in a script's notation, and its comparison with a segment on the wire.
 //!
 //! Rule: sequence numbers are relative to the initial sequence number of their sender, so SYN is 0
-//! and the first byte of payload is 1. A field that is not written is not compared.
+//! and the first byte of payload is 1. A field that the script omits is not compared.
 
 use std::{fmt, net::Ipv4Addr};
 
@@ -11,7 +11,7 @@ use fullpipe_wire::{Ecn, SackBlock, SackBlocks, TcpFlags};
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     pub flags: TcpFlags,
-    /// PSH is compared only if it is written: `P` or `-P`.
+    /// PSH: compared only if the script has `P` or `-P`.
     pub push: Option<bool>,
     pub seq: u32,
     /// Bytes of payload.
@@ -146,7 +146,7 @@ impl Segment {
         blocks
     }
 
-    /// The first difference to `actual`, if there is one.
+    /// The first field in which this segment and `actual` differ, if there is one.
     pub fn differs_from(&self, actual: &Self) -> Option<&'static str> {
         let without_push = |flags: TcpFlags| flags.bits() & !TcpFlags::PSH.bits();
         let pushed = actual.flags.contains(TcpFlags::PSH);

@@ -1,7 +1,7 @@
 //! A host on a link where the test plays every other station, in virtual time.
 //!
-//! Rule: every message that the host sends is parsed and checked. Messages to the host are written by
-//! hand, so that a test can break each rule.
+//! Rule: every message that the host sends is parsed and checked. Messages to the host are written
+//! by hand, so that a test can break each rule of a protocol.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 

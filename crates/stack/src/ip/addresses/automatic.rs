@@ -1,5 +1,5 @@
 //! The part of the table of addresses that exists only with autoconfiguration: tentative and
-//! deprecated addresses, and networks of the link that no address names.
+//! deprecated addresses, and networks of the link in which this host has no address.
 //!
 //! Rule: no list grows beyond its first capacity. `v6::autoconfiguration` decides about lifetimes.
 
@@ -60,7 +60,7 @@ impl Automatic {
         self.formed.retain(|formed| formed.ip != ip);
     }
 
-    /// Returns the networks of the link that no address names.
+    /// Returns the networks of the link in which this host has no address.
     pub(super) fn on_link(&self) -> impl Iterator<Item = &Subnet> {
         self.on_link.iter()
     }
@@ -161,7 +161,7 @@ impl Addresses {
         self.push(was.subnet);
     }
 
-    /// Deprecates a formed address, or ends that. Returns true if that changes anything.
+    /// Deprecates a formed address, or makes it preferred again. Returns true if its state changes.
     pub(crate) fn set_deprecated(&mut self, ip: Ipv6Addr, is_deprecated: bool) -> bool {
         let mut formed = self.automatic.formed.iter_mut();
         match formed.find(|formed| formed.ip == ip) {

@@ -1,7 +1,9 @@
-//! Addresses that this host asks about before it uses them. RFC 4862 §5.4.
+//! Tentative addresses: this host checks that no other host has them before it uses them. RFC 4862
+//! §5.4.
 //!
-//! Rule: a tentative address is no address of this host: packets to it are refused, and it is never
-//! a source. Only its group is heard. `v6::autoconfiguration` decides what happens to it.
+//! Rule: a tentative address is not in use: packets to it are refused, and it is never a source.
+//! This host receives only what is sent to the address's solicited-node group.
+//! `v6::autoconfiguration` decides about the address.
 
 use core::net::Ipv6Addr;
 
@@ -25,7 +27,7 @@ pub(crate) enum Origin {
 pub(crate) struct TentativeAddress {
     /// The address, with the prefix of its network.
     pub(crate) subnet: Subnet,
-    /// The same address.
+    /// The address of `subnet`, as an IPv6 address.
     pub(crate) ip: Ipv6Addr,
     pub(crate) origin: Origin,
     /// Solicitations sent.

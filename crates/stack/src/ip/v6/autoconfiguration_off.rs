@@ -1,6 +1,6 @@
-//! Autoconfiguration of a build without the feature `slaac`: there is none.
+//! Stand-in for autoconfiguration in builds without the feature `slaac`.
 //!
-//! Rule: it has the interface of the folder `autoconfiguration` that other files call.
+//! Rule: this file has the functions of the folder `autoconfiguration` that other files call.
 
 use core::net::IpAddr;
 
@@ -8,7 +8,7 @@ use fullpipe_pool::Instant;
 
 use crate::ip::Addresses;
 
-/// No autoconfiguration.
+/// The state of autoconfiguration, which is empty.
 #[derive(Debug)]
 pub(crate) struct Autoconfiguration;
 

@@ -1,7 +1,7 @@
-//! IPv6: addresses, input, headers of packets sent.
+//! IPv6: addresses, input, and the headers of sent packets.
 //!
-//! Rule: code here depends on the rules of IPv6. A build without the feature `ipv6` has `v6_off.rs`
-//! in place of this folder. Neighbour discovery is in `link::neighbours`, ICMPv6 in `icmp::v6`.
+//! Rule: this folder has the code that applies to IPv6 only. A build without the feature `ipv6` has
+//! `v6_off.rs` in its place. Neighbour discovery is in `link::neighbours`, ICMPv6 in `icmp::v6`.
 
 #[cfg(feature = "slaac")]
 pub(crate) mod autoconfiguration;

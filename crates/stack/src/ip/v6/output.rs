@@ -1,4 +1,4 @@
-//! Headers of IPv6 packets sent.
+//! Headers of the IPv6 packets that this host sends.
 //!
 //! Rule: packets carry no extension header except the fragment header. Routers never fragment them
 //! (RFC 8200 §4.5), so `Outgoing::dont_fragment` changes nothing.

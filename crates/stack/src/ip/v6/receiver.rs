@@ -1,7 +1,7 @@
 //! IPv6 input: checks a packet's headers.
 //!
-//! Rule: as `ip::receiver` for IPv4. A field that this host cannot process is reported to the
-//! sender, within the limits of ICMP errors.
+//! Rule: invalid packets are discarded here, each with a counted reason (see `ip::receiver`). A
+//! field that this host cannot process is reported to the sender, within the limits of ICMP errors.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -29,8 +29,8 @@ const NO_NEXT_HEADER: u8 = 59;
 
 impl IpReceiver {
     /// Processes one packet of a host with `addresses`; it need not be well-formed. Returns the
-    /// datagram if the packet is a whole datagram or completes one. `station` and `link_group`: the
-    /// source MAC address of the packet's frame, and true if the frame was addressed to several
+    /// datagram if the packet is a whole datagram or completes one. `station` is the source MAC
+    /// address of the packet's frame; `link_group` is true if the frame was addressed to several
     /// stations.
     #[inline(never)]
     pub(crate) fn on_v6_packet<'a>(
@@ -91,7 +91,8 @@ impl IpReceiver {
         let chain = match chain {
             Ok(chain) => chain,
             Err(ChainError::Problem { code, pointer, .. }) => {
-                // A report about a packet to a group would need another source.
+                // Report nothing about a packet to a group: a report cannot have the group as its
+                // source.
                 if !group && HeaderChain::may_be_reported(bytes) {
                     let ends = (header.src, header.dst);
                     let station = Some(station);
@@ -108,8 +109,8 @@ impl IpReceiver {
             if header.src.is_unspecified() && chain.protocol != Protocol::Icmpv6 {
                 return Err(Discard::IpBadSource);
             }
-            // Hop limit 0 makes a message of neighbour discovery invalid: none may have a fragment
-            // header. RFC 6980 §5.
+            // Give a fragmented message hop limit 0, which makes a message of neighbour discovery
+            // invalid: none may have a fragment header. RFC 6980 §5.
             let hop_limit = match chain.is_only_fragment {
                 true => 0,
                 false => header.hop_limit,
@@ -160,8 +161,8 @@ fn packet_of(
 /// Returns the packet of a reassembled datagram, whose payload may begin with extension headers.
 ///
 /// # Errors
-/// Returns the reason to discard it. No problem is reported: its offset would be one in a packet
-/// that nobody has sent.
+/// Returns the reason to discard the packet. No problem is reported, because its offset would be
+/// in a reassembled packet, which nobody has sent.
 fn whole_packet(whole: Reassembled<'_>, from: (MacAddress, bool)) -> Result<Packet<'_>, Discard> {
     let IpHeader::V6(header) = whole.header else {
         return Err(Discard::IpBadVersion);
@@ -175,8 +176,8 @@ fn whole_packet(whole: Reassembled<'_>, from: (MacAddress, bool)) -> Result<Pack
     if header.src.is_unspecified() {
         return Err(Discard::IpBadSource);
     }
-    // Messages of neighbour discovery are never fragmented (RFC 6980): no hop limit but 255 makes
-    // one valid.
+    // Give the datagram a hop limit other than 255, so that a message of neighbour discovery in it
+    // is invalid: such messages are never fragmented (RFC 6980).
     let header = Ipv6Header {
         hop_limit: 0,
         ..header
@@ -244,7 +245,7 @@ fn audience(addresses: &Addresses, header: &Ipv6Header, link_group: bool) -> Res
             return Err(Discard::IpNotForUs);
         }
     };
-    // A host without an address asks its neighbours about one from the unspecified address. RFC
+    // Duplicate address detection sends neighbour solicitations from the unspecified address. RFC
     // 4862 §5.4.2.
     let is_host = addresses.may_send_to_us(header.src.into());
     match is_host || (group && header.src.is_unspecified()) {

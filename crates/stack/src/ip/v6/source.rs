@@ -1,9 +1,10 @@
 //! Selection of the source address. RFC 6724 §5.
 //!
-//! Rule: of two addresses, the first rule of the RFC that prefers one decides: the same address,
-//! the appropriate scope, no deprecated address, the label of the destination, the longest common
-//! prefix. Addresses of this host are never temporary, and it has one interface, so the other rules
-//! have nothing to compare. Between equals, the oldest wins.
+//! Rule: two addresses are compared by the rules of the RFC in order, and the first rule that
+//! prefers one of them decides: the same address, the appropriate scope, no deprecated address, the
+//! label of the destination, the longest common prefix. The RFC's other rules cannot decide,
+//! because this host has one interface and no temporary addresses. Of equal addresses, the oldest
+//! wins.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -28,8 +29,8 @@ const fn scope(ip: Ipv6Addr) -> u8 {
     }
 }
 
-/// Returns the label of an address in the policy table, for rule 6: that of the longest prefix that
-/// contains the address. RFC 6724 §2.1.
+/// Returns the label of an address for rule 6: the label of the longest prefix in the policy table
+/// that contains the address. RFC 6724 §2.1.
 pub(super) const fn label(ip: Ipv6Addr) -> u8 {
     match ip.segments() {
         [0, 0, 0, 0, 0, 0, 0, 1] => 0,
@@ -72,8 +73,8 @@ fn is_better(
     if same_a != same_b {
         return same_a;
     }
-    // The address of a host alone (/128) has a prefix too, but its length is not known. RFC 6724
-    // §2.2.
+    // Compare at most 64 bits: an address with the prefix length 128 has a network prefix too, but
+    // its length is not known. RFC 6724 §2.2.
     let shared = |ip, len: u8| common_prefix(ip, dst).min(PREFIX_LEN.min(len.into()));
     shared(a, one.prefix_len) > shared(b, other.prefix_len)
 }

@@ -55,8 +55,8 @@ impl Neighbours {
             ArpOperation::Request => {}
             ArpOperation::Reply => counters.mib.arp_in_replies += 1,
         }
-        // Learn nothing from an ARP probe (RFC 5227), which contains no sender address. It is
-        // answered nevertheless, to defend this host's address.
+        // Learn nothing from an ARP probe (RFC 5227), which contains no sender address. Answer the
+        // probe nevertheless, to defend this host's address.
         let known = if sender_ip.is_unspecified() {
             for_us
         } else {

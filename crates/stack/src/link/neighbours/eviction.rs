@@ -37,7 +37,8 @@ impl Neighbours {
         }
     }
 
-    /// Makes room for a new entry that `asker` awaits; returns false if no entry can be evicted.
+    /// Makes room for a new entry that `asker` will await; returns false if no entry can be
+    /// evicted.
     pub(super) fn make_room(
         &mut self,
         asker: Asker,

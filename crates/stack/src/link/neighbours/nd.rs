@@ -1,8 +1,9 @@
 //! Neighbour discovery: solicitations and advertisements. RFC 4861 §7.
 //!
 //! Rule: an advertisement changes only entries that exist, and a solicitation adds only its sender.
-//! A MAC address that its owner was not asked for is probed before the next use (the state STALE of
-//! the RFC, here a reachable entry that is due). The cache decides what is sent and when.
+//! If a neighbour states its MAC address without a question of this host, the address is probed
+//! before its next use (the RFC's state STALE; here a reachable entry whose probe is due). The
+//! cache decides which message is sent and when.
 
 use core::net::{IpAddr, Ipv6Addr};
 
@@ -22,7 +23,7 @@ use crate::{
     link::{framing::write_v6_headers, multicast_station},
 };
 
-/// A message between neighbours, and the ends of its packet.
+/// A message between neighbours, with the addresses of its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedMessage {
     /// The message.
@@ -77,7 +78,7 @@ impl Neighbours {
         }
     }
 
-    /// RFC 4861 §7.2.3 and §7.2.4.
+    /// Processes a neighbour solicitation. RFC 4861 §7.2.3 and §7.2.4.
     fn on_solicitation(
         &mut self,
         addresses: &Addresses,
@@ -102,8 +103,9 @@ impl Neighbours {
         }
         let mac = source_mac.unwrap_or(received.station);
         self.check_mac(mac)?;
-        // The hop limit shows that the sender is on the link. If its address is of no network of the
-        // link, it gets an answer, but no entry: packets to it go to a router. RFC 4861 §7.2.3.
+        // The hop limit shows that the sender is on the link. If the sender's address is in no
+        // network of the link, it gets an answer, but no entry: packets to it go to a router. RFC
+        // 4861 §7.2.3.
         let is_neighbour = match check_sender(addresses, src.into()) {
             Err(Discard::ArpOffLink) => false,
             checked => checked.map(|()| true)?,
@@ -118,7 +120,7 @@ impl Neighbours {
         })
     }
 
-    /// RFC 4861 §7.2.5.
+    /// Processes a neighbour advertisement. RFC 4861 §7.2.5.
     fn on_advertisement(
         &mut self,
         addresses: &Addresses,
@@ -144,10 +146,11 @@ impl Neighbours {
             NeighbourState::Reachable { mac, .. } | NeighbourState::Refreshing { mac, .. } => {
                 Some(mac)
             }
-            // Nobody has asked for the neighbour since it failed.
+            // Nobody has looked the neighbour up since it failed.
             NeighbourState::Failed { .. } => return Ok(()),
         };
-        // The flag is the sender's: without a question of this host, it confirms nothing.
+        // Any sender can set the flag. It confirms nothing unless this host has sent a
+        // solicitation.
         let is_asked = matches!(
             self.entries[index].state,
             NeighbourState::Incomplete { sent, .. } | NeighbourState::Refreshing { sent, .. }
@@ -192,7 +195,7 @@ impl Neighbours {
         self.v6_request_interval = interval;
     }
 
-    /// Sets the time after an answer until an IPv6 neighbour is probed again.
+    /// Sets the time after an answer until this host probes the IPv6 neighbour again.
     #[cfg(feature = "slaac")]
     pub(crate) const fn set_v6_reachable_time(&mut self, time: Duration) {
         self.v6_reachable_time = time;
@@ -206,7 +209,7 @@ impl Neighbours {
             .is_some_and(|index| matches!(self.entries[index].state, NeighbourState::Failed { .. }))
     }
 
-    /// Returns true if a neighbour failed since this was last called.
+    /// Returns true if a neighbour failed since the last call of this method.
     #[cfg(feature = "slaac")]
     pub(crate) const fn take_failure(&mut self) -> bool {
         core::mem::replace(&mut self.failure, false)
@@ -252,7 +255,7 @@ impl Neighbours {
         self.write_message(frame, station, (source, dst), message)
     }
 
-    /// Writes an advertisement of `ours` to a host that asked for it, or to all nodes if that host
+    /// Writes an advertisement of `ours` to a host that asked for it, or to all nodes if the host
     /// has no address.
     pub(super) fn write_advertisement(
         &self,

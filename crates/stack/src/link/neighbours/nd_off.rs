@@ -1,6 +1,6 @@
-//! Neighbour discovery of a build without the feature `ipv6`: no message is sent.
+//! Stand-in for neighbour discovery in builds without the feature `ipv6`: no message is sent.
 //!
-//! Rule: it has the interface of the messages sent.
+//! Rule: this file has the functions of `nd.rs` that write messages.
 
 use core::net::Ipv6Addr;
 

@@ -24,7 +24,7 @@ pub enum Meaning {
     /// Other words for the knob's values: pairs of the alias's word and the knob's word.
     Words(&'static [(&'static str, &'static str)]),
     /// "least default most" in bytes. The knob is the default, and the knob named here is the
-    /// maximum. The minimum is always met, because no buffer shrinks below its default.
+    /// maximum. No knob is needed for the minimum, because no buffer shrinks below its default.
     Bounds(&'static str),
     /// Half of the knob's bytes: the system doubles what is set.
     Doubled,
@@ -43,9 +43,9 @@ pub enum Meaning {
 /// A name of another system for a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias {
-    /// The name, spelled as that system spells it.
+    /// The name, spelled as the other system spells it.
     pub name: &'static str,
-    /// The preset of that system.
+    /// The preset of the other system.
     pub preset: &'static str,
     /// The knob; the first one if the meaning names further knobs.
     pub knob: &'static str,
@@ -61,9 +61,9 @@ pub struct Alias {
 /// A setting of another system that no knob expresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotExpressible {
-    /// The name, spelled as that system spells it.
+    /// The name, spelled as the other system spells it.
     pub name: &'static str,
-    /// The preset of that system.
+    /// The preset of the other system.
     pub preset: &'static str,
     /// Behaviour of this stack instead of the setting, in a sentence.
     pub instead: &'static str,

@@ -1,8 +1,8 @@
 //! Writes the command, call or configuration line by which a system sets one of its own settings,
 //! such as `sysctl -w net.core.wmem_max=…`.
 //!
-//! Rule: each row of the alias table has the name of such a setting, and the form in which it is set. A caller
-//! passes the name and the value, and gets text that can be pasted unchanged.
+//! Rule: each row of the alias table has the name of a setting and the form in which its system
+//! sets it. A caller passes the name and the value, and gets text that can be pasted unchanged.
 
 use alloc::{format, string::String};
 

@@ -36,8 +36,8 @@ impl DnsServerList {
         self.0.iter().map(|server| server.ip)
     }
 
-    /// Adds, changes or removes a server; one whose lifetime ends at `now` is removed. Returns
-    /// false if the list has no room for it.
+    /// Adds or changes a server, or removes it if its lifetime ends at `now`. Returns false if the
+    /// list has no room for it.
     pub(super) fn learn(&mut self, ip: Ipv6Addr, until: Instant, now: Instant) -> bool {
         let place = self.0.iter().position(|known| known.ip == ip);
         match place {

@@ -1,9 +1,9 @@
-//! Reports of the groups that this host listens to: those of neighbour solicitations for its
-//! addresses. RFC 3810.
+//! Reports of the multicast groups that this host listens to, which are the solicited-node groups
+//! of its addresses. RFC 3810.
 //!
-//! Rule: a report costs no state for a group: it lists the groups of the addresses that this host
-//! has when it leaves. Only groups that it left are kept, until they are reported. Queries cause at
-//! most ten reports a second. Reports of version 1 are not sent.
+//! Rule: no state is kept for a group: a report lists the groups of the addresses that this host
+//! has when the report leaves. Only groups that this host left are kept, until they are reported.
+//! Queries cause at most ten reports a second. Reports of version 1 are not sent.
 
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
@@ -41,7 +41,7 @@ pub(super) struct GroupReports {
 }
 
 impl GroupReports {
-    /// Returns a state with no report due.
+    /// Returns a state without a due report.
     pub(super) fn new() -> Self {
         Self {
             change: None,

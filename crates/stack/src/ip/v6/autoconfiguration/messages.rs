@@ -1,8 +1,9 @@
-//! Messages that autoconfiguration sends: reports of groups, questions about tentative addresses,
-//! router solicitations.
+//! Messages that autoconfiguration sends: reports of groups, neighbour solicitations for tentative
+//! addresses, router solicitations.
 //!
-//! Rule: a report leaves before the questions, so that switches deliver the answers (RFC 4862
-//! §5.4.2). The state decides what is due; this file writes it.
+//! Rule: a report leaves before the neighbour solicitations, so that switches deliver the answers
+//! (RFC 4862 §5.4.2). The state of autoconfiguration decides which message is due; this file writes
+//! the message.
 
 use core::net::Ipv6Addr;
 
@@ -79,7 +80,7 @@ impl State {
     }
 }
 
-/// Writes the question if another host has `ip`. RFC 4862 §5.4.2.
+/// Writes the neighbour solicitation that asks if another host has `ip`. RFC 4862 §5.4.2.
 fn write_question(frame: &mut [u8], mac: MacAddress, ip: Ipv6Addr) -> usize {
     let message = NeighbourMessage::Solicitation {
         target: ip,
@@ -90,7 +91,7 @@ fn write_question(frame: &mut [u8], mac: MacAddress, ip: Ipv6Addr) -> usize {
     finish(frame, mac, &discovery(ends, len))
 }
 
-/// Writes a question for routers. RFC 4861 §6.3.7.
+/// Writes a router solicitation. RFC 4861 §6.3.7.
 fn write_solicitation(frame: &mut [u8], mac: MacAddress, source: Ipv6Addr) -> usize {
     let ends = (source, ALL_ROUTERS);
     let len = router::write_solicitation(&mut frame[BODY..], ends, Some(mac));

@@ -1,10 +1,10 @@
 //! IPv6 configured as on a host: addresses formed with the prefixes of routers, default routers,
 //! duplicate address detection, reports of groups. RFC 4861 §6.3, RFC 4862, RFC 7217, RFC 3810.
 //!
-//! Rule: it exists on an Ethernet interface with the knob `ip.autoconfiguration`. Received messages
-//! and timers change state only; messages leave through `poll_message`. Each table has a fixed size,
-//! and a full table keeps what it has. The stack removes addresses, because their sockets end.
-//! Redirects are ignored.
+//! Rule: autoconfiguration runs on an Ethernet interface with the knob `ip.autoconfiguration`.
+//! Received messages and timers change state only; messages leave through `poll_message`. Each
+//! table has a fixed size, and a full table keeps its entries. The stack, not this file, removes an
+//! address, because the sockets of the address end with it. Redirects are ignored.
 
 mod dns;
 mod groups;
@@ -56,12 +56,12 @@ pub use routers::DefaultRouter;
 /// Longest delay of the first message about an address. RFC 4862 §5.4.2
 /// (MAX_RTR_SOLICITATION_DELAY).
 const MOST_DELAY_MS: u64 = 1_000;
-/// Hop limits of routers below this one are ignored, because a forged one would end all connections
-/// to other networks.
+/// Smallest hop limit that is accepted from a router, because a forged smaller one would end all
+/// connections to other networks.
 const LEAST_HOP_LIMIT: u8 = 32;
-/// Range of the times of routers: between two solicitations.
+/// Accepted range of the time between two solicitations that a router announces.
 const RETRANSMIT_MS: core::ops::RangeInclusive<u32> = 100..=60_000;
-/// Range of the times of routers: until a neighbour is probed again. RFC 4861 §6.2.1.
+/// Accepted range of the reachable time that a router announces. RFC 4861 §6.2.1.
 const REACHABLE_MS: core::ops::RangeInclusive<u32> = 1_000..=3_600_000;
 
 /// The parts of the stack that autoconfiguration changes.
@@ -161,8 +161,8 @@ impl Autoconfiguration {
         self.0.is_some()
     }
 
-    /// Replaces the key of the addresses that are formed from now on, so that they are the same after
-    /// each start. The tentative link-local address is formed again.
+    /// Replaces the key from which addresses are formed from now on. With the same key, the
+    /// addresses are the same after each start. The tentative link-local address is formed again.
     pub(crate) fn set_identifier_key(&mut self, key: [u8; 16], addresses: &mut Addresses) {
         let Some(state) = &mut self.0 else {
             return;
@@ -221,8 +221,8 @@ impl Autoconfiguration {
         state.is_some_and(|state| state.next_message.is_some_and(|at| at <= now))
     }
 
-    /// Ends the timers that are due. Returns an address whose lifetime is over, for the caller to
-    /// remove before it calls this again; `None` if there is none.
+    /// Ends the timers that are due. Returns an address whose lifetime is over, or `None`. The
+    /// caller removes the address and calls this method again.
     pub(crate) fn on_timeout(&mut self, around: &mut Surroundings<'_>) -> Option<Ipv6Addr> {
         let state = self.0.as_mut()?;
         let now = around.now;
@@ -252,7 +252,7 @@ impl Autoconfiguration {
         (src, station): (Ipv6Addr, MacAddress),
         around: &mut Surroundings<'_>,
     ) {
-        // RFC 4861 §6.1.2: routers use their link-local addresses, so that hosts know them by one.
+        // Ignore other sources: a router is known by one link-local address (RFC 4861 §6.1.2).
         let Some(state) = self.0.as_mut().filter(|_| src.is_unicast_link_local()) else {
             let reason = match self.0 {
                 Some(_) => Discard::NdInvalid,
@@ -302,7 +302,7 @@ impl Autoconfiguration {
                     state.plan(addresses);
                     return true;
                 }
-                // A router that became a host routes no more. RFC 4861 §7.2.5.
+                // A router that became a host no longer forwards packets. RFC 4861 §7.2.5.
                 if !router && around.routes.router() == Some(target) {
                     state.routers.remove(target);
                     state.changes += 1;
@@ -314,7 +314,7 @@ impl Autoconfiguration {
         }
     }
 
-    /// Processes a question for this host's groups, which `src` sent.
+    /// Processes a query for this host's multicast groups, which `src` sent.
     pub(crate) fn on_query(
         &mut self,
         query: &Query,
@@ -385,7 +385,7 @@ impl State {
         }
         let prefix = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0);
         let ip = self.identifiers.address(prefix, self.link_local_duplicates);
-        // An error means that the application added this very address.
+        // An error means that the application has added the same address.
         let _added = addresses.add_tentative(host_address(ip, 64), ip, Origin::LinkLocal);
     }
 
@@ -410,7 +410,7 @@ impl State {
         (self.next_timer, self.next_message) = (timers, messages);
     }
 
-    /// Begins to ask about new tentative addresses, and to use those that no other host has.
+    /// Begins to solicit new tentative addresses, and to use those that no other host has.
     fn advance_tentative(&mut self, addresses: &mut Addresses, now: Instant) {
         let Self {
             rng,
@@ -442,8 +442,8 @@ impl State {
         }
     }
 
-    /// Gives up a tentative address that another host has, and forms another one if this host formed
-    /// it. RFC 4862 §5.4.5, RFC 7217 §6.
+    /// Drops the tentative address `ip`, which another host has. If this host formed the address,
+    /// forms another one. RFC 4862 §5.4.5, RFC 7217 §6.
     fn on_duplicate(&mut self, ip: Ipv6Addr, addresses: &mut Addresses, counters: &mut Counters) {
         let Some(was) = addresses.remove_tentative(ip) else {
             return;
@@ -464,7 +464,8 @@ impl State {
                     if lease.duplicates < MOST_TRIES {
                         let next = self.identifiers.address(ip, lease.duplicates);
                         let subnet = host_address(next, 128);
-                        // The application may have added this very address. It is not ours then.
+                        // The application may have added the same address. It then does not belong
+                        // to the prefix.
                         let added = addresses.add_tentative(subnet, next, Origin::Prefix);
                         lease.ip = added.is_ok().then_some(next);
                     }
@@ -473,7 +474,7 @@ impl State {
         }
     }
 
-    /// Takes the fields of an advertisement that hold for all neighbours. RFC 4861 §6.3.4.
+    /// Takes the fields of an advertisement that apply to all neighbours. RFC 4861 §6.3.4.
     fn take_header(
         &mut self,
         advertisement: &RouterAdvertisement<'_>,
@@ -497,7 +498,7 @@ impl State {
             around.neighbours.set_v6_request_interval(self.retransmit);
         }
         if REACHABLE_MS.contains(&reachable_ms) {
-            // Between half and one and a half of the announced time. RFC 4861 §6.3.2.
+            // The reachable time is random: 50 % to 150 % of the announced time. RFC 4861 §6.3.2.
             let percent = self.rng.between(50, 150);
             let time = Duration::from_micros(u64::from(reachable_ms) * 10 * percent);
             around.neighbours.set_v6_reachable_time(time);

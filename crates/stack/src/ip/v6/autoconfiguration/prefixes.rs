@@ -1,8 +1,8 @@
 //! Prefixes of the link, and the addresses formed with them. RFC 4861 §6.3.4, RFC 4862 §5.5.
 //!
 //! Rule: an advertisement never shortens the valid lifetime of an address to less than two hours
-//! (RFC 4862 §5.5.3), so a forged one cannot end connections. A full list takes no further prefix.
-//! The table of addresses holds what this file decides.
+//! (RFC 4862 §5.5.3), so a forged advertisement cannot end connections. A full list takes no
+//! further prefix. This file decides which addresses are formed; the table of addresses has them.
 
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
@@ -54,7 +54,7 @@ impl PrefixEntry {
 pub(super) enum PrefixOutcome {
     /// The parent forms an address with this prefix and notes it.
     Form(Ipv6Addr),
-    /// The tables have the prefix, or nothing of it is of use.
+    /// The tables have the prefix already, or this host cannot use the prefix.
     Known,
     /// No room is left for the prefix.
     Full,
@@ -137,7 +137,7 @@ impl Prefixes {
         Some(self.0.len() - 1)
     }
 
-    /// Removes the entries of which nothing is left, except the last one if `but_last`.
+    /// Removes the entries without a lease and without a network. Does nothing if `but_last`.
     fn forget_empty(&mut self, but_last: bool) {
         if !but_last {
             self.0
@@ -145,7 +145,7 @@ impl Prefixes {
         }
     }
 
-    /// Notes the address formed with a prefix of an advertisement, or that none could be.
+    /// Notes the address formed with a prefix of an advertisement; `None` if none could be formed.
     pub(super) fn formed(&mut self, ip: Option<Ipv6Addr>, info: &PrefixInformation, now: Instant) {
         let mut entries = self.0.iter_mut();
         if let Some(entry) =
@@ -178,7 +178,7 @@ impl Prefixes {
     }
 
     /// Deprecates the addresses whose preferred lifetime is over, and removes networks of the link.
-    /// Returns true if that changes anything.
+    /// Returns true if an address or a network changes.
     pub(super) fn expire(&mut self, addresses: &mut Addresses, now: Instant) -> bool {
         let mut has_changed = false;
         for entry in &mut self.0 {
@@ -212,7 +212,7 @@ impl Prefixes {
         let of_entry = |entry: &PrefixEntry| {
             let of_address = entry.lease.map(|lease| {
                 // The end of the preferred lifetime changes only an address that is formed and in
-                // use; waiting for another one would never end.
+                // use. For any other address, the time would stay due for ever.
                 let is_preferred = lease
                     .ip
                     .is_some_and(|ip| addresses.is_formed_and_preferred(ip));

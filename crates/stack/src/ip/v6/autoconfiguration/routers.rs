@@ -1,8 +1,8 @@
 //! The list of default routers, and the choice among them. RFC 4861 §6.3.6, RFC 4191.
 //!
-//! Rule: a router that does not answer is chosen only if no other does. Among the rest, the highest
-//! preference wins, and between equals the present router stays. A full list takes no further
-//! router, so a flood of advertisements cannot replace the routers that are known.
+//! Rule: a router that does not answer is chosen only if no router does. Among routers that answer,
+//! the highest preference wins; of equal preferences, the present router stays. A full list takes
+//! no further router, so a flood of advertisements cannot replace the routers that are known.
 
 #[cfg(test)]
 mod tests;
@@ -45,8 +45,8 @@ impl Routers {
         &self.0
     }
 
-    /// Adds, changes or removes a router; one whose lifetime ends at `now` is removed. Returns
-    /// false if the list has no room for it.
+    /// Adds or changes a router, or removes it if its lifetime ends at `now`. Returns false if the
+    /// list has no room for it.
     pub(super) fn learn(&mut self, router: DefaultRouter, now: Instant) -> bool {
         if router.until <= now {
             self.remove(router.address);

@@ -18,7 +18,7 @@ pub(super) struct Solicitation {
 }
 
 impl Solicitation {
-    /// Returns times of which none has come.
+    /// Returns the state before the first solicitation.
     pub(super) const fn new() -> Self {
         Self {
             interval: FIRST_INTERVAL,
