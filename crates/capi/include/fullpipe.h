@@ -255,8 +255,8 @@ enum fp_receive_limit {
 #define FP_EFAULT 14
 
 /*
- Another call on this stack is in progress: a call of another thread, or a call that runs a
- callback of the host system, which made this call.
+ Another call on this stack is in progress. Another thread made it, or it runs the callback that
+ made the refused call.
  */
 #define FP_EBUSY 16
 
@@ -1213,9 +1213,9 @@ int32_t fp_init(void *arena,
 int32_t fp_fini(struct fp_stack *stack);
 
 /*
- Makes a turn at the time `now_us`, in microseconds since a moment of the caller's choice: takes
- frames from the device, runs timers, and sends what is due. If `now_us` is earlier than in a
- previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error number.
+ Makes a turn at the time `now_us`: takes frames from the device, runs timers, and sends what is
+ due. `now_us` counts microseconds since a moment of the caller's choice. If it is earlier than in
+ a previous call, the latest time is used instead. Returns FP_TURN_... flags, or an error number.
  */
 int32_t fp_turn(struct fp_stack *stack, uint64_t now_us);
 

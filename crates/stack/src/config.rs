@@ -29,7 +29,7 @@ knob_choice! {
     pub enum SynCookieUse ("off, when_full or always") {
         /// Never: a SYN that finds the table of handshakes full is dropped.
         Off = "off",
-        /// If that table is full, or packet memory cannot back the window.
+        /// If the table of handshakes is full, or packet memory cannot back the window.
         WhenFull = "when_full",
         /// Always: no state is kept for any SYN.
         Always = "always",
@@ -52,11 +52,11 @@ fullpipe_pool::knobs! {
         half_open_per_source: u32 = 64, legal 1 => 1_048_576, drawn 1 => 16, "connections";
         /// Ranges in flight that all connections together track with their send times, in
         /// addition to one range each. If few are left, neighbouring ranges are merged. 0
-        /// is one for each 2 KiB of packet memory, at least 4,096.
+        /// stands for one range for each 2 KiB of packet memory, at least 4,096.
         sent_ranges: u32 = 0, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
         /// Ranges in flight that one connection may track. SACK blocks that need more are
-        /// ignored until the peer reports them again. 0 is one for each KiB in flight, at
-        /// least 1,024.
+        /// ignored until the peer reports them again. 0 stands for one range for each KiB in flight,
+        /// at least 1,024.
         sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in progress may
         /// reserve. A SYN beyond this share is answered with a SYN cookie if cookies are in use,
@@ -78,7 +78,7 @@ fullpipe_pool::knobs! {
         /// refused memory; beyond it, the first stalled orphan is reset. An orphan is stalled if
         /// its peer has acknowledged nothing for `tcp.retries1` timeouts or probes.
         orphan_share: u32 = 25, legal 1 => 100, drawn 100 => 100, "percent";
-        /// Connections in TIME-WAIT. A further one replaces the oldest.
+        /// Connections in TIME-WAIT. A further connection replaces the oldest.
         time_wait_entries: u32 = 256, legal 0 => 1_048_576, drawn 0 => 16, "connections";
         /// Answers to segments without a connection that wait to be sent: resets, and challenge
         /// ACKs of handshakes. The fuller the queue, the fewer new answers it accepts.
@@ -93,7 +93,7 @@ fullpipe_pool::knobs! {
         /// that are counted at the same time (at most 65,536). A further address may get no answer.
         resets_per_second: u32 = 10_000, legal 0 => 10_000_000, drawn 100 => 10_000, "segments/s";
         /// Time that the application has to decide about a SYN, if the listener is deferred
-        /// (`ListenOptions::deferred`). Then the SYN is forgotten without an answer.
+        /// (`ListenOptions::deferred`). After this time, the SYN is forgotten without an answer.
         request_timeout: Duration = Duration::from_secs(60),
             legal Duration::from_millis(1) => Duration::from_secs(3_600),
             drawn Duration::from_secs(60) => Duration::from_secs(60), "";
@@ -135,7 +135,7 @@ fullpipe_pool::knobs! {
         routes: u32 = 8, legal 0 => 1_024, drawn 1 => 8, "routes";
         /// Datagrams in reassembly at the same time; 0 discards fragments.
         reassembly_datagrams: u32 = 16, legal 0 => 1_024, drawn 0 => 8, "datagrams";
-        /// Datagrams of one sender in reassembly. A further one replaces the sender's oldest.
+        /// Datagrams of one sender in reassembly. A further datagram replaces the sender's oldest.
         reassembly_per_source: u32 = 8, legal 1 => 1_024, drawn 1 => 8, "datagrams";
         /// Separate ranges of one datagram. A datagram with more ranges is dropped.
         reassembly_pieces: u32 = 64, legal 1 => 8_192, drawn 1 => 64, "pieces";
@@ -155,9 +155,8 @@ fullpipe_pool::knobs! {
         /// routers, choose a default router, check that no other host has an address before it is
         /// used, report groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
         autoconfiguration: bool = false, legal false => true, drawn false => false, "";
-        /// Questions about a new IPv6 address before it is used, a second apart unless a router names
-        /// another time; 0 asks none. RFC
-        /// 4862 §5.1 (DupAddrDetectTransmits).
+        /// Neighbour solicitations for a new IPv6 address before it is used, a second apart unless a
+        /// router announces another interval; 0 sends none. RFC 4862 §5.1 (DupAddrDetectTransmits).
         dad_probes: u32 = 1, legal 0 => 10, drawn 1 => 1, "questions";
     }
 }

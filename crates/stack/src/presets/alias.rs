@@ -151,7 +151,7 @@ impl Alias {
                 .map(|(_, knob)| vec![knob.to_string()])
                 .ok_or_else(|| refused(self.words_expected())),
             Meaning::Bounds(_) => {
-                bounds(text).ok_or_else(|| refused("three numbers of bytes that do not fall"))
+                bounds(text).ok_or_else(|| refused("three numbers of bytes in ascending order"))
             }
             Meaning::Doubled => doubled(text)
                 .map(|bytes| vec![bytes])
@@ -164,7 +164,7 @@ impl Alias {
                 .map(|share| vec![share.to_string()])
                 .ok_or_else(|| refused("a whole number from -6 to 6")),
             Meaning::Memory(_) => {
-                memory(text).ok_or_else(|| refused("three numbers of pages that do not fall"))
+                memory(text).ok_or_else(|| refused("three numbers of pages in ascending order"))
             }
         }
     }

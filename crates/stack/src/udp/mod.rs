@@ -84,7 +84,7 @@ impl fmt::Display for UdpError {
             Self::AddressRemoved => f.write_str("the socket's address was removed from this host"),
             Self::NoFreePort => f.write_str("every ephemeral UDP port is taken"),
             Self::BadSource => f.write_str("the datagram cannot be sent from this source"),
-            Self::BadDestination => f.write_str("the destination cannot be sent to"),
+            Self::BadDestination => f.write_str("nothing can be sent to the destination"),
             Self::TooLong { most } => write!(f, "the datagram is longer than {most} bytes"),
         }
     }
