@@ -204,7 +204,7 @@ impl TcpRequest {
 impl Drop for TcpRequest {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            // This fails only if the peer gave up; then there is nothing to refuse.
+            // The refusal fails only if the peer gave up; then there is nothing to refuse.
             let _ = self.listener().refuse(id, Refusal::Port);
         }
     }

@@ -86,7 +86,7 @@ impl Forwarder {
             Ok(target) => target,
             Err(error) => {
                 table.count_refused();
-                // This fails only if the peer gave up; then there is nothing to refuse.
+                // The refusal fails only if the peer gave up; then there is nothing to refuse.
                 let _ = request.refuse(refusal_of(&error));
                 return;
             }
