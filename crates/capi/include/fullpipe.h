@@ -12,8 +12,8 @@
  * threads use it. A call that is made while another one is in progress, for example by a callback,
  * returns -FP_EBUSY and changes nothing. Calls on different stacks are independent.
  *
- * Arguments: for a null or misaligned pointer a function returns -FP_EFAULT, for a handle that is not
- * that of an open socket -FP_EBADF, for a length above the address space -FP_EINVAL or -FP_EFAULT. A
+ * Arguments: for a null or misaligned pointer a function returns -FP_EFAULT, for a handle that no
+ * open socket has -FP_EBADF, for a length above the address space -FP_EINVAL or -FP_EFAULT. A
  * pointer that is neither null nor valid cannot be detected. Buffers belong to the caller; the
  * library does not use them after the call.
  *

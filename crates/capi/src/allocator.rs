@@ -88,7 +88,7 @@ unsafe impl GlobalAlloc for Arenas {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let heap = current();
         if heap.is_null() {
-            // SAFETY: the caller's conditions are those of the callee.
+            // SAFETY: the callee has the same conditions as this function.
             return unsafe { outside::allocate(layout) };
         }
         // SAFETY: see above.
@@ -116,7 +116,7 @@ mod outside {
     /// # Safety
     /// The conditions of [`GlobalAlloc::alloc`].
     pub(super) unsafe fn allocate(layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's conditions are those of the callee.
+        // SAFETY: the callee has the same conditions as this function.
         unsafe { System.alloc(layout) }
     }
 

@@ -1,6 +1,6 @@
 //! Error numbers, and the errors of the stack as error numbers.
 //!
-//! Rule: the numbers are those of Linux on every platform, because C libraries differ in theirs. A
+//! Rule: the numbers are Linux's on every platform, because C libraries use different numbers. A
 //! function returns an error number negated.
 
 use fullpipe::{

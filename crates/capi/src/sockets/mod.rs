@@ -25,7 +25,7 @@ use crate::{
 /// of the call has passed.
 ///
 /// # Safety
-/// As for [`enter`].
+/// The conditions of [`enter`].
 unsafe fn blocking(
     stack: *mut FpStack,
     socket: FpSocket,

@@ -126,7 +126,7 @@ impl SocketTable {
         }
     }
 
-    /// Returns the slot of a handle; [`FP_EBADF`] if the handle is not that of an open socket.
+    /// Returns the slot of a handle; [`FP_EBADF`] if no open socket has the handle.
     pub(crate) fn get(&mut self, handle: FpSocket) -> Result<&mut Slot, Errno> {
         let handle = u32::try_from(handle).map_err(|_| Errno(FP_EBADF))?;
         let place = handle & ((1 << self.place_bits) - 1);

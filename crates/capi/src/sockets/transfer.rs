@@ -76,7 +76,7 @@ pub unsafe extern "C" fn fp_send(
     len: usize,
     flags: i32,
 ) -> i32 {
-    // SAFETY: the caller's conditions are those of the callee.
+    // SAFETY: the callee has the same conditions as this function.
     unsafe { fp_sendto(stack, socket, buffer, len, flags, core::ptr::null()) }
 }
 
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn fp_sendto(
             (Socket::Connection(_), _) if to.is_some() => Err(Errno(FP_EISCONN)),
             (Socket::Connection(id), _) => {
                 if !stack.tcp_ready(id, now)?.connected && len > 0 {
-                    // This returns the reason if the handshake has failed.
+                    // The empty write returns the reason if the handshake has failed.
                     stack.tcp_write(id, &[], now)?;
                     return Err(Errno(FP_EAGAIN));
                 }
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn fp_recv(
     len: usize,
     flags: i32,
 ) -> i32 {
-    // SAFETY: the caller's conditions are those of the callee.
+    // SAFETY: the callee has the same conditions as this function.
     unsafe { fp_recvfrom(stack, socket, buffer, len, flags, core::ptr::null_mut()) }
 }
 
