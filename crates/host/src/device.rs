@@ -52,7 +52,7 @@ pub trait HostDevice: AsFd + Send + Sync {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, RxMeta)>;
 
     /// Longest time between two calls of [`receive`](Self::receive) while the descriptor stays
-    /// unreadable; `None` if there is no such limit. Called before each wait.
+    /// unreadable; `None` if the time has no limit. Called before each wait.
     fn receive_within(&self) -> Option<Duration> {
         None
     }

@@ -54,8 +54,8 @@
 //! # Features
 //!
 //! `tokio`: the module [`tokio`].
+//!
 //! One stack has one device. A stack on a wire (`packet`, `xdp`) starts with an IPv4 address.
-//! One stack has one device. IPv6 is not supported.
 #![cfg_attr(
     not(feature = "tokio"),
     allow(

@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use crate::errno::{DeviceError, check};
 
-/// Changes the user and group of every thread of this process to those of `user`, a name of
+/// Gives every thread of this process the user and the group of `user`, a name of
 /// `/etc/passwd` or a number. The process then belongs to no other group.
 ///
 /// # Errors

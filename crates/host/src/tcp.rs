@@ -1,4 +1,4 @@
-//! TCP sockets of a running stack, with methods like those of the standard library.
+//! TCP sockets of a running stack, with the methods of the standard library's sockets.
 //!
 //! Rule: the connection's state is in the stack; a socket here has only its id, addresses and
 //! timeouts. The methods call the stack, and some wait until the stack has an outcome. All methods

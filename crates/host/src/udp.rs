@@ -1,4 +1,4 @@
-//! UDP sockets of a running stack, with methods like those of the standard library.
+//! UDP sockets of a running stack, with the methods of the standard library's sockets.
 //!
 //! Rule: the socket's state is in the stack; a socket here has only its id, address and timeouts.
 //! Every method makes one call to the stack, or waits for one outcome; `poll_…` registers a waker

@@ -180,7 +180,7 @@ fn files_arrive_whole_in_both_directions_and_pings_are_answered() {
     );
 }
 
-/// Super-segments of the kernel arrive uncut, and those of the stack leave uncut.
+/// Super-segments of the kernel arrive uncut, and super-segments of the stack leave uncut.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_packet_socket_carries_super_segments_in_both_directions() {
