@@ -125,7 +125,7 @@ const LEAST_MTU: u16 = 68;
 fn path_error(message: Icmpv4Message, path_mtu_min: u16) -> Option<PathError> {
     match message {
         Icmpv4Message::Unreachable { code, next_hop_mtu } => Some(match code {
-            // Ignore the error: no IPv4 link has such a small MTU (RFC 791 §3.2).
+            // Ignore the error: no IPv4 link has an MTU below 68 (RFC 791 §3.2).
             UnreachableCode::FragmentationNeeded if (1..LEAST_MTU).contains(&next_hop_mtu) => {
                 return None;
             }

@@ -59,9 +59,9 @@ pub(crate) struct Addresses {
     /// The IPv4 addresses of `own` in the same order, as numbers: each packet is compared with them.
     v4: Vec<OwnNetwork>,
     most: usize,
-    /// This host accepts received packets to every address that a host can have.
+    /// This host accepts received packets to every IPv4 address that a host can have.
     accept_any: bool,
-    /// As `accept_any`, for IPv6 addresses.
+    /// This host accepts received packets to every IPv6 address that a host can have.
     accept_any_v6: bool,
     /// The stack, not the application, added the link-local address (`add_link_local`).
     link_local_came: bool,

@@ -1,6 +1,6 @@
 //! The hosts that a packet is addressed to.
 //!
-//! Rule: an address is judged once, by [`Addresses::audience`](super::Addresses), and the
+//! Rule: an address is classified once, by [`Addresses::audience`](super::Addresses), and the
 //! layers match on the result.
 
 /// The hosts that a packet is addressed to, as seen from this host.

@@ -163,10 +163,10 @@ pub(crate) struct Neighbours {
     /// Lower bound of all `due` times; exact after each `on_timeout`.
     deadline: Option<Instant>,
     config: ArpConfig,
-    /// As `config.request_interval`, for IPv6 neighbours.
+    /// Time between two requests for an IPv6 neighbour; a router may change it.
     #[cfg(feature = "ipv6")]
     v6_request_interval: Duration,
-    /// As `config.reachable_time`, for IPv6 neighbours.
+    /// Time until an IPv6 neighbour is probed again; a router may change it.
     #[cfg(feature = "ipv6")]
     v6_reachable_time: Duration,
     /// A neighbour failed, and the default router has not been chosen anew since.

@@ -62,7 +62,7 @@ impl TcpLayer {
     }
 
     /// Processes a segment that was predicted. The caller updates the queues for the connection
-    /// after a run of such segments; until then only the connection's receive half changes.
+    /// after a run of predicted segments; until then only the connection's receive half changes.
     pub(crate) fn on_predicted(
         &mut self,
         index: u32,

@@ -265,7 +265,7 @@ impl Handshake {
             };
         }
         if segment.has(TcpFlags::SYN) {
-            // This is the same SYN again, or a SYN of a peer that has restarted. Repeat the
+            // The segment is the same SYN again, or a SYN of a restarted peer. Repeat the
             // SYN-ACK, which makes a restarted peer send a reset.
             return HandshakeAction::RepeatSynAck;
         }

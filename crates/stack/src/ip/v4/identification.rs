@@ -81,7 +81,7 @@ impl Identifications {
     /// can predict. RFC 7739 §5.
     pub(crate) fn take_long(&mut self) -> u32 {
         self.taken_long = self.taken_long.wrapping_add(1);
-        // The first byte keeps the input apart from those of `take`.
+        // The first byte keeps the input apart from the inputs of `take`.
         let [.., a, b, c, d, e, f, g] = self.taken_long.to_be_bytes();
         self.secret.prf(&[6, a, b, c, d, e, f, g, 6]) as u32
     }

@@ -1,6 +1,6 @@
 //! IPv4: addresses and fragmentation.
 //!
-//! Rule: this folder has the code that applies to IPv4 only; the folder `v6` has that of IPv6.
+//! Rule: this folder has the code that applies to IPv4 only; the folder `v6` has the code for IPv6.
 //! Headers are not parsed here: `ip::receiver` and `icmp::quoted` parse them.
 
 pub(crate) mod fragment;

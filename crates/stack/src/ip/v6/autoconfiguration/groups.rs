@@ -30,7 +30,7 @@ pub(super) const MOST_RECORDS: usize = 60;
 /// The reports that are due.
 #[derive(Debug)]
 pub(super) struct GroupReports {
-    /// Time of the next report of a change, and the number of such reports that remain.
+    /// Time of the next report of a change, and the number of reports that remain.
     change: Option<(Instant, u32)>,
     /// Time of the answer to a query.
     answer: Option<Instant>,
