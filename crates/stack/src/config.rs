@@ -54,9 +54,9 @@ fullpipe_pool::knobs! {
         /// addition to one range each. If few are left, neighbouring ranges are merged. 0
         /// stands for one range for each 2 KiB of packet memory, at least 4,096.
         sent_ranges: u32 = 0, legal 0 => 1_048_576, drawn 0 => 256, "pieces";
-        /// Ranges in flight that one connection may track. SACK blocks that need more are
-        /// ignored until the peer reports them again. 0 stands for one range for each KiB in flight,
-        /// at least 1,024.
+        /// Ranges in flight that one connection may track. SACK blocks that need more are ignored
+        /// until the peer reports them again. 0 stands for one range for each KiB in flight, at
+        /// least 1,024.
         sent_ranges_each: u32 = 0, legal 0 => 1_048_576, drawn 1 => 256, "pieces";
         /// Largest share of packet memory that the windows of all handshakes in progress may
         /// reserve. A SYN beyond this share is answered with a SYN cookie if cookies are in use,
@@ -155,8 +155,9 @@ fullpipe_pool::knobs! {
         /// routers, choose a default router, check that no other host has an address before it is
         /// used, report groups to switches. RFC 4861, RFC 4862, RFC 7217, RFC 3810.
         autoconfiguration: bool = false, legal false => true, drawn false => false, "";
-        /// Neighbour solicitations for a new IPv6 address before it is used, a second apart unless a
-        /// router announces another interval; 0 sends none. RFC 4862 §5.1 (DupAddrDetectTransmits).
+        /// Neighbour solicitations for a new IPv6 address before it is used, a second apart unless
+        /// a router announces another interval; 0 sends none. RFC 4862 §5.1
+        /// (DupAddrDetectTransmits).
         dad_probes: u32 = 1, legal 0 => 10, drawn 1 => 1, "questions";
     }
 }

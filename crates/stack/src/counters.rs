@@ -197,7 +197,8 @@ discards! {
     NeighbourUnreachable,
     /// A packet is shorter than its IP header says.
     IpTruncated,
-    /// The IP version differs from the frame's EtherType, or this host has no address of it.
+    /// The IP version differs from the frame's EtherType, or it is 6 and this host has no IPv6
+    /// address.
     IpBadVersion,
     /// The IP header's length field is below its minimum.
     IpBadHeaderLength,

@@ -1,8 +1,8 @@
 //! Reassembly of datagrams of both versions of IP. RFC 791 §3.2, RFC 815, RFC 8200 §4.5.
 //!
 //! Rule: a fragment is written once, in its final place, never over bytes received before. A
-//! fragment that overlaps received bytes is ignored if it only repeats them; otherwise its datagram is
-//! dropped (RFC 5722 §4).
+//! fragment that overlaps received bytes is ignored if it only repeats them; otherwise its datagram
+//! is dropped (RFC 5722 §4).
 //!
 //! Reassembly is bounded in datagrams, in datagrams of one sender, in ranges, in bytes
 //! and in time. A newer datagram replaces the oldest, because a datagram that has lacked

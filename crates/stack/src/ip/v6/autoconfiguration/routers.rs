@@ -1,8 +1,8 @@
 //! The list of default routers, and the choice among them. RFC 4861 §6.3.6, RFC 4191.
 //!
-//! Rule: a router that does not answer is chosen only if no router does. Among routers that answer,
-//! the highest preference wins; of equal preferences, the present router stays. A full list takes
-//! no further router, so a flood of advertisements cannot replace the routers that are known.
+//! Rule: a router that does not answer is chosen only if no router answers. Among routers that
+//! answer, the highest preference wins; of equal preferences, the present router stays. A full list
+//! takes no further router, so a flood of advertisements cannot replace the routers that are known.
 
 #[cfg(test)]
 mod tests;
