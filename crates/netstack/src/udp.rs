@@ -1,8 +1,8 @@
 //! UDP flows: the datagrams between one peer and one destination.
 //!
-//! Rule: one task reads every datagram, of both IP versions, and puts it into the queue of its flow. The datagram is
-//! dropped if this queue is full, or if all queues together have too many bytes. So the task never
-//! waits for one flow while another flow has datagrams.
+//! Rule: one task reads every datagram, of both IP versions, and puts it into the queue of its flow.
+//! The datagram is dropped if this queue is full, or if all queues together have too many bytes. The
+//! task therefore never waits for one flow while another flow has datagrams.
 
 use std::{
     collections::HashMap,

@@ -29,7 +29,8 @@ fn far_v6(port: u16) -> SocketAddr {
     format!("[fd77::2:7]:{port}").parse().expect("an address")
 }
 
-/// Returns a client stack with an address of each version of IP, and the flows of a netstack that receives the client's packets.
+/// Returns a client stack with an address of each version of IP, and the flows of a netstack that
+/// receives the client's packets.
 fn netstack(limits: FlowLimits) -> (Runtime, TcpFlows, UdpFlows) {
     let (near, other) = PipeDevice::pair(1500).expect("sockets");
     let client = Runtime::builder("10.9.0.1/24".parse().expect("an address"))
