@@ -1,7 +1,7 @@
 //! The connections of all captures that are read together.
 //!
 //! Rule: memory is bounded. A row of fixed size is kept for each of the connections with the most
-//! lost time (`lost_s`), at most [`Connections::ROWS`] of them unless another number is given; the
+//! lost time (`lost_s`), at most [`Connections::ROWS`] of them unless another number is given;
 //! other connections are only counted. The whole result is kept for one connection: the requested
 //! one, or the only one. A connection that an earlier capture also contains gets no second row.
 
@@ -22,10 +22,12 @@ use fullpipe_diagnose::{
 
 /// Most connections that can be recognised in a later capture.
 const IDENTITIES: usize = 100_000;
-/// Most connections that [`Connections::same`] lists.
+/// Most connections that [`Connections::same`] lists, and most pairs that [`Connections::apart`]
+/// lists.
 const SAME_MAX: usize = 10_000;
 /// Largest difference, in nanoseconds, that the clocks of two captures are assumed to have. With a
-/// larger one, connections with the same addresses and ports are taken for different ones.
+/// larger difference, two connections with the same addresses and ports count as different
+/// connections.
 const CLOCKS_NS: i64 = 60_000_000_000;
 
 /// A connection in the table.
@@ -125,7 +127,7 @@ fn lost_s(seen: &ObservedConnection) -> f64 {
     (waiting - full).max(0.0)
 }
 
-/// A row, ordered so that a heap returns the row with the least lost time first.
+/// A row. Rows are ordered so that a heap returns the row with the least lost time first.
 struct ByTimeLost(Row);
 
 impl PartialEq for ByTimeLost {
@@ -179,9 +181,10 @@ impl Known {
         }
     }
 
-    /// Returns true if `self` and `other` may be the same connection. Equal initial sequence
-    /// numbers do not suffice, because they are equal in all runs of a simulator. If both
-    /// connections ended, they must also have lasted equally long, apart from a few round trips.
+    /// Returns true if `self` and `other` are from different captures and may be the same
+    /// connection. Equal initial sequence numbers do not suffice, because they are equal in all
+    /// runs of a simulator. If both connections ended, their lifetimes must also be equal, apart
+    /// from a few round trips.
     fn may_be(&self, other: &Self) -> bool {
         let trips = 4 * self.largest_rtt_ns.max(other.largest_rtt_ns);
         let apart = self.lifetime_ns.abs_diff(other.lifetime_ns);
@@ -220,8 +223,7 @@ pub struct Apart {
     pub reason: ApartBy,
 }
 
-/// Facts of a connection by which it is recognised in a later capture, where it may get a second
-/// row.
+/// Facts by which a later row is recognised as probably the same connection.
 #[derive(Clone, Copy)]
 struct Traces {
     known: Known,
@@ -230,8 +232,8 @@ struct Traces {
 }
 
 impl Traces {
-    /// Returns true if both connections were captured at the same time, apart from a difference of
-    /// the clocks, and by different captures.
+    /// Returns true if the two connections are in different captures and overlap in time. The
+    /// clocks of the captures may differ by [`CLOCKS_NS`].
     fn overlaps(&self, other: &Self) -> bool {
         let lasted = |one: &Self| (one.known.lifetime_ns as i64).saturating_add(CLOCKS_NS);
         let end = |one: &Self| one.began_ns.saturating_add(lasted(one));
@@ -241,7 +243,7 @@ impl Traces {
     }
 }
 
-/// The same connection, as seen in a second capture.
+/// The connection whose whole result is kept, as a second capture shows it.
 struct Second {
     flow: Box<EndedFlow<ObservedConnection>>,
     log: SegmentLog,
@@ -255,7 +257,7 @@ pub struct Connections {
     rows_max: usize,
     /// Number of connections in all captures.
     count: u64,
-    /// Number of those connections that an earlier capture also contains.
+    /// Number of connections that an earlier capture also contains.
     repeated: u64,
     /// The connections whose handshakes were seen, at most [`IDENTITIES`].
     known: HashMap<Identity, Known>,
@@ -267,7 +269,7 @@ pub struct Connections {
     /// The connections by their initial sequence numbers, the smaller one first; at most
     /// [`IDENTITIES`].
     by_seqs: HashMap<[u32; 2], Traces>,
-    /// Rows that are probably one connection, at most [`SAME_MAX`].
+    /// Pairs of rows that are probably one connection, at most [`SAME_MAX`].
     apart: Vec<Apart>,
     /// The second observation of the connection whose whole result is kept.
     second: Option<Second>,
@@ -313,8 +315,9 @@ impl Connections {
     }
 
     /// Returns a function that creates the analysis of each further connection of the current
-    /// capture. Segments are kept for the requested connection, or for the first one if none was
-    /// requested. They are also kept for connections between the same ports in later captures.
+    /// capture. The segments of the requested connection are kept, or those of the first connection
+    /// if none was requested. Segments of connections between the same addresses and ports are also
+    /// kept, until a second capture of this connection is found.
     pub fn analysis(&self) -> impl FnMut(&FlowKey) -> Follower + use<> {
         let mut number = self.before;
         let wanted = self.wanted.unwrap_or(1);

@@ -1,7 +1,7 @@
 //! Reads captures and their connections.
 //!
-//! Rule: everything readable is read. A file is an error only if it cannot be opened, or if it
-//! does not begin like a capture.
+//! Rule: everything readable is read. A file is an error only if it cannot be opened, if its
+//! beginning cannot be read, or if it does not begin like a capture.
 
 use std::{
     fs::File,

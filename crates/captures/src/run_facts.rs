@@ -72,7 +72,7 @@ pub fn limit_words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// Returns the name of a capture without folder and endings.
+/// Returns the name of a capture without its folder and its extensions.
 fn stem(capture: &str) -> String {
     let name = capture.rsplit('/').next().unwrap_or(capture);
     let name = name.split('.').find(|part| !part.is_empty());

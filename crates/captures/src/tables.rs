@@ -1,7 +1,8 @@
 //! The connections of captures as tables, for CSV, Parquet and Arrow.
 //!
-//! Rule: the name of a column with a unit ends in the unit. In the tables of one connection, times are nanoseconds from
-//! the connection's first segment, and sequence numbers count from the initial sequence number.
+//! Rule: if the values of a column have a unit, the name of the column ends in that unit. In the tables of one
+//! connection, times are nanoseconds from the connection's first segment, and sequence numbers count from the initial
+//! sequence number.
 
 use fullpipe_diagnose::{
     capture::FlowEnding,
@@ -70,7 +71,7 @@ pub fn connections(captures: &[Capture], rows: &[Row]) -> Records {
     }
 }
 
-/// Returns the accounts: for each connection, a record for each limit that has time or payload.
+/// Returns a record for each connection and each of its limits that has time or payload.
 pub fn accounts(captures: &[Capture], rows: &[Row]) -> Records {
     let parts = rows.iter().flat_map(|row| {
         let held = row.account.parts();
@@ -166,7 +167,7 @@ fn segments(log: &SegmentLog, seen: &ObservedConnection) -> Records {
     }
 }
 
-/// Returns the account over time.
+/// Returns the periods with one limit, with the payload of each.
 fn limits(seen: &ObservedConnection) -> Records {
     let bands = &seen.bands;
     Records {

@@ -18,14 +18,16 @@ const FIT: f64 = 0.3;
 pub struct TwinAnswer {
     /// Preset of the twin's hosts.
     pub preset: &'static str,
-    /// The twin, with its explanation or the reason for which it gives no advice.
+    /// The twin with its explanation, or with the reason for which the twin gives no advice.
+    /// Without a twin, the reason for which the connection has none.
     pub found: Result<(CaptureTwin, Result<Explanation, String>), String>,
 }
 
-/// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin.
-/// `recorded` says for each buffer if a program set its size or if the system tunes it up to a cap, as
-/// far as a recording of the sockets shows it. Returns `None` if no connection was kept whole. After
-/// `progress` returned `ControlFlow::Break`, the answer has no twin or no explanation.
+/// Fits an experiment to the connection that [`Connections`] kept whole, and explains this twin. For
+/// each buffer, `recorded` says if a program set its size or if the system tunes the size up to a cap.
+/// A recording of the sockets gives this answer; without one, it is `None`. Returns `None` if no
+/// connection was kept whole. After `progress` returned `ControlFlow::Break`, the answer has no twin
+/// or no explanation.
 pub fn twin(
     connections: &Connections,
     preset: &'static Preset,
@@ -61,13 +63,13 @@ impl TwinAnswer {
         self.found.as_ref().ok().map(|(twin, _)| twin)
     }
 
-    /// The explanation of the twin; `None` if it does not apply to the connection.
+    /// The explanation of the twin; `None` if the explanation does not apply to the connection.
     pub fn explained(&self) -> Option<&Explanation> {
         let (_, explanation) = self.found.as_ref().ok()?;
         explanation.as_ref().ok()
     }
 
-    /// The reason for which there is no explanation, as a sentence.
+    /// The reason for which there is no explanation, as a sentence; `None` if there is one.
     pub fn doubt(&self) -> Option<String> {
         match &self.found {
             Err(why) => Some(format!("There is no twin: {why}.")),
