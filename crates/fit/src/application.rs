@@ -14,7 +14,8 @@ use crate::{
 const WRITE: u64 = 16_384;
 /// Most segments of payload in a twin's transfer.
 const SEGMENTS: u64 = 20_000;
-/// A limit that lasted for a smaller share of the lifetime gives no pattern of writes.
+/// The pattern of writes is inferred only if the application was the limit for at least this share
+/// of the lifetime.
 const SHOWS: f64 = 0.1;
 /// The sender mostly waited for its application if these waits took at least this share of the
 /// lifetime.
@@ -62,8 +63,8 @@ fn question(plan: &mut Plan, evidence: &Evidence<'_>) {
         Some((bytes, at)) if is_download => {
             let why = "payload that the receiver sent first";
             plan.set("workload.ask", bytes, Basis::Seen, why);
-            // Subtract the round-trip time between tap and sender: it lies between request and
-            // answer at the tap, and is not think time.
+            // Subtract the round-trip time between tap and sender: at the tap, it lies between
+            // request and answer, although it is not think time.
             let think_ns = first.saturating_sub(at + evidence.trace.to_sender);
             let why = "time from the question to the first byte of the answer";
             let think = micros_value((think_ns as f64 / 1e3).max(1.0));
@@ -133,7 +134,8 @@ fn writes(plan: &mut Plan, evidence: &Evidence<'_>) -> bool {
         return false;
     }
     let limit = SeenLimit::from(Limit::Application);
-    // Begin and payload of each burst: the segments sent between two waits for the application.
+    // Begin and payload of each burst. A burst is the segments sent between two waits for the
+    // application.
     let mut bursts: Vec<(u64, u64)> = vec![(first.at, 0)];
     let bands = evidence.observed.bands.iter();
     let mut bands = bands.filter(|band| band.limit == limit && band.at_ns >= first.at);

@@ -12,7 +12,8 @@ use crate::{
     sizes,
 };
 
-/// A limit that lasted for a smaller share of the lifetime gives no size of a buffer or window.
+/// The size of a buffer or window is inferred only if it was the limit for at least this share of
+/// the lifetime.
 const SHOWS: f64 = 0.05;
 /// Payload as a percentage of the memory that Linux charges to a send buffer for a full segment
 /// without segmentation offload: 1,448 of 2,304 bytes.
@@ -25,18 +26,20 @@ const AMPLE: u64 = 8;
 const FIRST_BUFFER: u64 = 16_384;
 /// Bytes of a block of packet memory.
 const BLOCK: u64 = 2_048;
-/// The receive buffer counts as constant if the first windows reach this share of the largest window.
+/// The receive buffer counts as constant if the first tenth of the windows reaches this share of the
+/// largest window.
 const CONSTANT: f64 = 0.9;
-/// If windows stay below this share of the first window of a tuned buffer, a program set the
-/// buffer's size.
+/// A program set the size of a constant buffer if windows stay below this share of the first window
+/// of a tuned buffer.
 const TUNED: f64 = 0.8;
 /// A pacing rate counts as configured if pacing was the limit for at least this share of the
 /// lifetime.
 const PACED: f64 = 0.3;
-/// Nagle's algorithm is off if at least this many partial segments left while others were in flight.
+/// Nagle's algorithm counts as off only if at least this many partial segments left while other
+/// segments were in flight.
 const PARTIAL: usize = 4;
-/// Partial segments show nothing if the receive window limits the sender for a larger share of the
-/// lifetime, because a window may cut segments.
+/// If the receive window limits the sender for a larger share of the lifetime, partial segments
+/// show nothing, because a window may cut segments.
 const WINDOW: f64 = 0.3;
 /// Fewest acknowledgments that show the number of segments per ACK.
 const ACKS: usize = 16;
@@ -175,8 +178,9 @@ pub fn send_bounds(most: u64) -> String {
     format!("4096 {} {most}", FIRST_BUFFER.min(most / 2))
 }
 
-/// Bytes in flight when the send buffer was full. It is the 90th percentile over the segments that
-/// were sent while the account names the send buffer as the limit.
+/// Bytes in flight when the send buffer was full: the 90th percentile over the segments that were
+/// sent while the account names the send buffer as the limit. Returns `None` if this limit was
+/// short, or if these bytes filled the receive window.
 fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     let limit = SeenLimit::from(Limit::SendBuffer);
     if evidence.share(&[Limit::SendBuffer]) < SHOWS {
@@ -193,8 +197,8 @@ fn plateau(evidence: &Evidence<'_>) -> Option<u64> {
     }
     peaks.sort_unstable();
     let peak = peaks.get(peaks.len() * 9 / 10).copied()?;
-    // If bytes in flight reach the receive window, the window was the limit, and not the send
-    // buffer.
+    // If the bytes in flight reach the receive window, the receive window was the limit, and not
+    // the send buffer.
     let windows = evidence.trace.acks.iter().filter_map(|acked| acked.window);
     let mut windows: Vec<u64> = windows.collect();
     windows.sort_unstable();
@@ -223,12 +227,13 @@ fn receive_window(plan: &mut Plan, evidence: &Evidence<'_>) -> u64 {
     let why = format!("windows of at most {} bytes", grouped(largest));
     let share = u64::from(config.tcp.receive_text_share);
     let buffer = largest * 100 / share;
-    // A receiver that tunes its buffer would begin with a larger window, so a program set the size.
+    // A receiver that tunes its buffer would begin with a larger window, so a program set the size
+    // of this constant buffer.
     let is_set = is_constant && (largest as f64) < TUNED * own_window(&config);
     let is_linux = plan.preset.name == "linux";
     let sized = sizes::of_receive_buffer(evidence, largest);
-    // If a receiver tunes its buffer and its window stops growing below the preset's cap, its own
-    // cap is probably lower.
+    // If a receiver tunes its buffer and its window stops growing below the preset's cap, the
+    // receiver's own cap is probably lower.
     if is_linux && sized == SizedBy::Autotuning && (limits || is_set) && buffer < own {
         let why =
             format!("{why}; a receiver whose program sets SO_RCVBUF has a smaller window scale");
@@ -283,7 +288,7 @@ fn memory(plan: &mut Plan, bytes: u64) {
     }
 }
 
-/// Adds the number of segments per ACK, if it is not the usual two.
+/// Adds the number of segments per ACK, if this number is not the usual two.
 fn acknowledgments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let mut sizes: Vec<u64> = evidence
         .trace
@@ -381,7 +386,8 @@ fn pacing_rate(plan: &mut Plan, evidence: &Evidence<'_>) {
 
 /// Disables Nagle's algorithm if partial segments left while others were in flight. Linux delays a
 /// partial segment only while another partial segment is in flight (Minshall's variant), so on
-/// Linux only two partial segments in flight show that the algorithm is off.
+/// Linux only two partial segments in flight show that the algorithm is off. Otherwise the value
+/// for Linux is only assumed.
 fn partial_segments(plan: &mut Plan, evidence: &Evidence<'_>) {
     let new: Vec<_> = evidence.trace.new_segments().collect();
     let Some((_, all)) = new.split_last() else {

@@ -54,7 +54,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Reads the evidence.
+    /// Reads the evidence, without recorded sizes.
     ///
     /// # Errors
     /// Fails if there is too little payload, or the capture has only one direction.

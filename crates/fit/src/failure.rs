@@ -1,5 +1,5 @@
-//! Reasons for which a captured connection has no twin (no simulated copy that behaves
-//! alike).
+//! Reasons for which a captured connection has no twin, a simulated copy that behaves
+//! like it.
 
 use std::fmt;
 

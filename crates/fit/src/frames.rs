@@ -75,9 +75,9 @@ impl Captured {
         all
     }
 
-    /// The segments of the first connection as seen from `view`. Hosts are numbered by their
-    /// interface; the sender of the payload is interface 0. For a view from the middle, `host` is
-    /// the nearer host, and `shift_ns` is the propagation delay from that host.
+    /// The segments of the run as seen from `view`. Hosts are numbered by their interface; the
+    /// sender of the payload is host 0. For a view from the middle, `host` is the nearer host, and
+    /// `shift_ns` is the propagation delay from that host.
     pub fn seen_from(&self, view: View, host: usize, shift_ns: i64) -> Vec<Segment> {
         let (host, shift_ns) = match view {
             View::Sender => (0, 0),

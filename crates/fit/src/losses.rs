@@ -1,8 +1,8 @@
 //! Losses of the twin (the simulated copy of the captured connection): in a full queue, single
 //! ones, in bursts, and in outages.
 //!
-//! Rule: a loss while the round-trip time was close to its maximum is due to a full queue, so the
-//! twin needs no loss for it.
+//! Rule: if most losses happened in a full queue, the queue of the twin causes them all, and no
+//! other losses are added. The queue counts as full if a recent round trip was long ([`FULL`]).
 
 use fullpipe_diagnose::observe::EpisodeKind;
 
@@ -11,7 +11,8 @@ use crate::{
     plan::{Basis, Plan, micros_value},
 };
 
-/// The queue counts as full if a segment waited for more than this share of the longest wait.
+/// The queue counts as full at a loss if one of the last four round trips had at least this share
+/// of the longest wait.
 const FULL: f64 = 0.5;
 /// Least wait that shows a queue, in transmission times of full frames.
 const QUEUE_FRAMES: f64 = 4.0;
@@ -24,7 +25,7 @@ const BURST: f64 = 1.5;
 /// A silence counts as an outage if it takes at least this share of the lifetime.
 const OUTAGE: f64 = 0.1;
 
-/// Longest wait in the path: the 99th percentile of the round trips minus the smallest one.
+/// Longest wait in the path: the 99th percentile of the round trips minus the smallest round trip.
 pub fn longest_wait(evidence: &Evidence<'_>) -> f64 {
     let rtts = evidence.trace.sorted_rtts();
     let Some(high) = rtts.get(rtts.len().saturating_sub(1 + rtts.len() / 100)) else {
@@ -40,7 +41,8 @@ fn has_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     longest_wait(evidence) > least
 }
 
-/// Returns true if most losses happened while the queue was nearly full.
+/// Returns true if the path had a queue, and most losses happened while the queue was full
+/// ([`FULL`]).
 pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     let lost = lost(evidence);
     let base = evidence.base_rtt();
@@ -55,7 +57,7 @@ pub fn are_in_full_queue(evidence: &Evidence<'_>, rate_bps: f64) -> bool {
     has_queue(evidence, rate_bps) && in_queue * 2 > lost.len()
 }
 
-/// Time and position of the first retransmissions, as many as there were losses.
+/// Time and position of retransmissions: the first ones, as many as there were losses.
 fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
     let data = evidence.observed.data();
     let count = (data.lost_before_tap + data.lost_after_tap) as usize;
@@ -66,8 +68,8 @@ fn lost(evidence: &Evidence<'_>) -> Vec<(u64, u64)> {
 }
 
 /// Returns the payload of the longest segment that arrives, if longer ones never arrive. Returns
-/// `None` if many bytes had arrived before the longer segments were lost, because a sender may also
-/// try shorter segments after an outage.
+/// `None` if four full segments or more had arrived before the longer ones were lost, because a
+/// sender may also try shorter segments after an outage.
 pub fn hole(evidence: &Evidence<'_>) -> Option<u64> {
     let mut episodes = evidence.observed.episodes.iter();
     let hole = episodes.find(|one| one.kind == EpisodeKind::MtuHole)?;
@@ -157,16 +159,17 @@ fn rates(plan: &mut Plan, evidence: &Evidence<'_>, mut starts: Vec<u64>) {
     }
 }
 
-/// Begin and end of the longest silence that a timeout ended: from the last ACK before the silence
-/// to the last segment that did not arrive.
+/// Begin and end of the longest silence around the longest timeout: from the last new ACK before
+/// the silence to 1 ms after the last segment that did not arrive. Returns `None` if the silence is
+/// shorter than [`OUTAGE`].
 fn outage(evidence: &Evidence<'_>) -> Option<(u64, u64)> {
     let episodes = evidence.observed.episodes.iter();
     let timeouts = episodes.filter(|one| one.kind == EpisodeKind::Timeout);
     let longest = timeouts.max_by_key(|one| one.end_ns - one.at_ns)?;
     let trace = &evidence.trace;
     let acks = trace.acks.iter().filter(|acked| acked.bytes > 0);
-    // The silence is the longest time between two new ACKs that overlaps the episode of the
-    // timeout.
+    // The silence is the longest gap between two ACKs of new payload that overlaps the episode of
+    // the timeout.
     let times: Vec<u64> = acks.map(|acked| acked.at).collect();
     let silences = times
         .windows(2)

@@ -2,8 +2,8 @@
 //!
 //! Rule: the results of capture and twin are computed in the same way, from segments at the same
 //! place. A difference between the results is therefore a difference between the connection and its
-//! twin, and not between two methods. The constants below decide if there is advice; they were not
-//! fitted to any result.
+//! twin, and not between two methods. The constants below decide if there is advice. No constant
+//! was fitted to a result.
 
 use fullpipe_diagnose::observe::{ObservedConnection, SeenLimit};
 use fullpipe_tcp::Limit;
@@ -24,7 +24,7 @@ const ROUND_TRIPS: f64 = 1.5;
 pub struct Figures {
     /// Payload that was acknowledged, in bytes.
     pub bytes: u64,
-    /// Time from the end of the handshake to the ACK of the last byte.
+    /// Time from the end of the handshake to the ACK of the last byte, in seconds.
     pub seconds: f64,
     /// `bytes` divided by `seconds`, in Mbit/s.
     pub goodput_mbps: f64,

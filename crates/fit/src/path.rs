@@ -15,14 +15,13 @@ const USUAL_MTU: u32 = 1_500;
 const IP_AND_TCP: u32 = 40;
 /// Bytes of a SYN in the simulator.
 const SYN: f64 = 78.0;
-/// Without a sign of the rate, the path gets this many times the highest rate of payload that
-/// arrived.
+/// A path whose rate is unknown gets this many times the highest rate at which payload arrived.
 const AMPLE: f64 = 4.0;
 /// A lower bound of the rate is taken as the rate only if it is at least this many times the
 /// delivered rate.
 const BOUND: f64 = 1.1;
-/// A long segment's additional round-trip time shows the rate if it is more than this many times
-/// the variation of round trips.
+/// The difference between the round-trip times of a long segment and of a SYN shows the rate only
+/// if this difference is more than this many times the variation of round trips.
 const JITTER: u64 = 1;
 /// Least length, in packets, of a queue whose length the segments do not show.
 const USUAL_QUEUE: f64 = 100.0;
@@ -113,8 +112,8 @@ fn by_length(evidence: &Evidence<'_>) -> Option<f64> {
 fn delay(plan: &mut Plan, evidence: &Evidence<'_>, rate_bps: Option<f64>) {
     let wire = |bytes: f64| rate_bps.map_or(0.0, |bps| bytes * 8e9 / bps);
     let vantage = &evidence.observed.vantage;
-    // Subtract the transmission time only for a tap at the sender: only there does the round trip
-    // include it.
+    // Subtract the transmission time only for a tap at the sender: elsewhere, the round trip does
+    // not include the transmission time.
     let (len, longest) = evidence.trace.longest.unwrap_or((0, evidence.base_rtt()));
     let on_wire = match evidence.trace.to_sender {
         0 => wire(len as f64 + f64::from(evidence.headers())),

@@ -55,7 +55,7 @@ pub struct FittedValue {
     pub to: String,
     /// Origin of the value.
     pub basis: Basis,
-    /// The segments that showed the value, or the reason for which it is assumed.
+    /// The segments that showed the value, or the reason for which the value is assumed.
     pub why: String,
     /// True for the size of a buffer that another setting may have given.
     #[serde(skip)]

@@ -4,11 +4,11 @@
 //! spacing of the ACKs shows the rate of the bottleneck. While the path has a queue, the spacing of
 //! every train shows this rate.
 //!
-//! Rule: without such a train, the rate is only a lower bound.
+//! Rule: if too few trains show the rate in one of these two ways, the rate is only a lower bound.
 
 use crate::trace::{Sent, Trace};
 
-/// ACKs of a train after its first one: a long train, and a short one for short flights.
+/// ACKs of a train after the first ACK: of a long train, and of a short train for short flights.
 const ACKS: [usize; 2] = [4, 2];
 /// If at least this many trains agree on a rate, the rate is trusted.
 const STRONG: usize = 8;
@@ -33,7 +33,7 @@ const OF_GOODPUT: f64 = 0.95;
 const OF_HIGHEST: f64 = 0.5;
 /// Fewest trains of equal rate that show the path's rate.
 const CLUSTER: usize = 3;
-/// Least share of all trains that such a group of equal rates must contain.
+/// Least share of the trains that a group of equal rates must contain.
 const CLUSTER_SHARE: f64 = 0.003;
 /// Only rates of at least this share of the fastest frequent rate are considered.
 const NEAR_FASTEST: f64 = 0.75;
@@ -129,9 +129,9 @@ fn trains(trace: &Trace, mss: u32, acks: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The mean rate of the largest group of trains with nearly equal rates, and the number of trains
-/// in it. Groups far below the fastest common rate are ignored, because gaps between segments make
-/// trains slower. A fast group with few trains is ignored, because jitter makes a few trains
-/// faster.
+/// in this group. Groups far below the fastest common rate are ignored, because gaps between
+/// segments make trains slower. A fast group with few trains is ignored, because jitter makes a few
+/// trains faster.
 fn settled(rates: &mut [f64]) -> (f64, usize) {
     rates.sort_by(f64::total_cmp);
     let enough = CLUSTER.max((rates.len() as f64 * CLUSTER_SHARE) as usize);

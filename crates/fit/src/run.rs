@@ -38,7 +38,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns the place that corresponds to that of the tap that captured `observed`.
+    /// Returns the place that corresponds to the tap of the original capture.
     pub fn of(observed: &ObservedConnection) -> Self {
         let vantage = &observed.vantage;
         let [near, far] = [vantage.to_sender_ns, vantage.to_receiver_ns];

@@ -1,9 +1,9 @@
 //! Origin of the size of a Linux buffer: an option of the program, or the cap of autotuning.
 //!
 //! Rule: a recording of the socket shows the origin. Without a recording, the window scale may show
-//! it for the receiver, because Linux derives the shift from the largest window that it may ever
-//! advertise. A capture never shows it for the sender. An unknown origin is [`SizedBy::Either`], and
-//! the advice then names both settings.
+//! the origin for the receiver, because Linux derives the shift from the largest window that it may
+//! ever advertise. A capture never shows the origin for the sender. An unknown origin is
+//! [`SizedBy::Either`], and the advice then names both settings.
 
 use fullpipe_diagnose::observe::WindowScale;
 
@@ -12,8 +12,8 @@ use crate::{
     plan::Plan,
 };
 
-/// Largest shift that shows that the program set the buffer. If it did not, the usual `rmem_max` of
-/// 212,992 bytes makes the shift at least 2.
+/// Largest shift that shows that the program set the buffer. If the program did not, the usual
+/// `rmem_max` of 212,992 bytes makes the shift at least 2.
 const PROGRAM_SHIFT: u8 = 1;
 /// Bytes of the largest window with a shift of 0, plus one.
 const UNSCALED: u64 = 1 << 16;
@@ -21,8 +21,8 @@ const UNSCALED: u64 = 1 << 16;
 /// Origin of a receive buffer whose largest window has `largest` bytes.
 ///
 /// A receiver without `SO_RCVBUF` takes its shift from the larger one of `tcp_rmem[2]` and
-/// `rmem_max`; a receiver with `SO_RCVBUF` takes it from the window of that buffer. A shift of `s`
-/// means that this size is 2^(15+s) to 2^(16+s) bytes.
+/// `rmem_max`; a receiver with `SO_RCVBUF` takes its shift from the window of that buffer. A shift
+/// of `s` means that the size from which it was taken is 2^(15+s) to 2^(16+s) bytes.
 pub fn of_receive_buffer(evidence: &Evidence<'_>, largest: u64) -> SizedBy {
     let receiver = evidence.observed.sender.other();
     let scale = evidence.observed.directions[receiver.index()].window_scale;

@@ -122,7 +122,7 @@ rows = [{{ label = "case" }}]
     )
 }
 
-/// A receive window that limits the sender is fitted as the receiver's SO_RCVBUF.
+/// The fit explains a receive window that limits the sender by the receiver's SO_RCVBUF.
 #[test]
 fn a_receive_buffer_is_found_and_enlarged() {
     let text = SMALL_BUFFER
@@ -259,7 +259,7 @@ fn a_syn_without_a_window_scale_is_one_of_hosts_that_do_not_scale() {
     assert_eq!(scaling.expect("the SYN shows it").to, "false");
 }
 
-/// Segments are kept only of the requested connection, and only a limited number of them.
+/// Only segments of the requested connection are kept, and only a limited number of them.
 #[test]
 fn a_log_is_bounded() {
     use fullpipe_diagnose::capture::Analysis;

@@ -1,8 +1,8 @@
 //! The payload of a connection, as seen by its sender.
 //!
-//! Rule: times are those at the tap. If an ACK releases a segment, the segment passes the tap later
-//! than the ACK, by the round-trip time between tap and sender. Positions are bytes from the first
-//! payload byte.
+//! Rule: times of segments and ACKs are those at the tap. If an ACK releases a segment, the segment
+//! passes the tap later than the ACK, by the round-trip time between tap and sender. Positions are
+//! bytes from the first payload byte.
 
 use fullpipe_diagnose::{
     capture::End,
@@ -16,7 +16,7 @@ const TICK: i64 = 1_000_000;
 /// A segment with payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Time from the first segment of the connection, in nanoseconds.
+    /// Time at the tap from the first segment of the connection, in nanoseconds.
     pub at: u64,
     /// Position of the segment's first byte.
     pub start: u64,
@@ -56,14 +56,14 @@ pub struct Trace {
     pub rtts: Vec<(u64, u64)>,
     /// Payload of the longest segments, and the smallest round trip of a segment with that payload.
     pub longest: Option<(u64, u64)>,
-    /// Number of bytes that the receiver sent before the first payload, and the time of the last of
-    /// these bytes.
+    /// Number of bytes that the receiver sent before the sender's first payload, and the time of
+    /// the last segment with these bytes.
     pub question: Option<(u64, u64)>,
     /// Time of the last ACK of new payload, or of the last payload if no ACK was seen.
     pub done: u64,
     /// Acknowledged bytes, or sent bytes if no ACK was seen.
     pub bytes: u64,
-    /// Round-trip time between tap and sender.
+    /// Round-trip time between tap and sender, in nanoseconds.
     pub to_sender: u64,
     /// All payload that the receiver sent, in bytes.
     pub back_bytes: u64,
@@ -352,7 +352,7 @@ impl Reader {
             has_repair |= !once.is_once;
             self.pending += 1;
         }
-        // Take no round trip if a segment was retransmitted: its ACK may be that of the
+        // Take no round trip if a segment was retransmitted: the ACK may be that of the
         // retransmission.
         let Some(once) = newest.filter(|_| !has_repair) else {
             return;

@@ -1,8 +1,9 @@
 //! The candidates (experiments that may behave like the captured connection), the choice among
 //! them, and the explanation of the chosen one.
 //!
-//! Rule: the twin is the candidate whose capture differs least from the original. All candidates
-//! run with the same seeds. The number of simulator events bounds their work.
+//! Rule: the twin is the candidate whose capture differs least from the original. A candidate that
+//! was tried later must differ clearly less ([`SIMPLER`]). All candidates run with the same first
+//! seed. The number of simulator events bounds their work.
 
 use fullpipe::presets::Preset;
 use fullpipe_diagnose::observe::{ObservedConnection, SegmentLog};
@@ -30,8 +31,8 @@ const EVIDENCE: f64 = 0.05;
 
 /// A change becomes advice only if its gain is at least this plus the twin's error of goodput.
 const WORTH: f64 = 0.1;
-/// A candidate with one more change replaces the best one only if its score is better by at least
-/// this.
+/// A later candidate, which has one more change, must have a score that is better by more than this
+/// to replace the best candidate so far.
 const SIMPLER: f64 = 0.02;
 
 /// Note that says how to find out the present congestion control.
@@ -54,7 +55,7 @@ pub struct FitOptions {
 /// A candidate after its run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Candidate {
-    /// Name of its change to the first estimate; empty for the estimate itself.
+    /// Name of the last change that made this candidate; empty for the first estimate.
     pub name: String,
     /// Likelihood among the candidates, from 0 to 1; a smaller misfit gives a larger likelihood.
     pub odds: f64,
@@ -71,8 +72,8 @@ pub struct CaptureTwin {
     pub setup: Setup,
     /// Results of the connection, computed from the capture.
     pub capture: Figures,
-    /// Results of the twin, computed from captures at the place of the original: means over its
-    /// seeds.
+    /// Results of the twin, computed from captures of its runs at the place of the original
+    /// capture. Results are means over the seeds.
     pub twin: Figures,
     /// Differences between twin and capture.
     pub compared: Compared,
@@ -160,7 +161,7 @@ impl Fitter<'_> {
     fn attempt(&mut self, name: String, plan: Plan) -> Result<(), FitFailure> {
         let setup = match plan.setup() {
             Ok(setup) => setup,
-            // If a value is illegal, skip the candidate. Only for the first estimate is it an
+            // Skip a candidate with an illegal value. In the first estimate, an illegal value is an
             // error.
             Err(_) if !self.tried.is_empty() => return Ok(()),
             Err(failure) => return Err(failure),
@@ -235,8 +236,8 @@ impl Fitter<'_> {
 }
 
 impl CaptureTwin {
-    /// The explanation of the twin, or the reason for which the explanation would not apply to the
-    /// connection.
+    /// Returns the explanation of the twin, or the reason for which an explanation would not apply
+    /// to the connection.
     ///
     /// # Errors
     /// Fails if a checker of the simulator found a violation; [`TwinFailure::Interrupted`] if

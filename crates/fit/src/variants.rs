@@ -1,8 +1,8 @@
 //! The candidates after the first estimate: experiments that may behave more like the captured
 //! connection.
 //!
-//! Rule: each function changes one property of the best candidate so far. If the segments determine
-//! this property, the function returns no candidate.
+//! Rule: each function changes one property of the best candidate so far. A function returns no
+//! candidate if the segments determine its property.
 
 use fullpipe_scenario::units::grouped;
 use fullpipe_tcp::Limit;
@@ -19,9 +19,9 @@ use crate::{
 /// Values that belong to a limit are varied only if the limit lasts for at least this share of the
 /// lifetime.
 const OPEN: f64 = 0.1;
-/// Misfit below which no further candidate is run.
+/// Most kinds of candidates are tried only if the misfit is at least this.
 const EXACT: f64 = 0.02;
-/// The longer queue that is tried has this many times the assumed length.
+/// Factor by which the longer queue that is tried exceeds the assumed queue.
 const LONGER: f64 = 8.0;
 /// The reader is not slow if nearly all windows exceed this share of the largest window.
 const CONSTANT: f64 = 0.95;
@@ -272,8 +272,8 @@ fn policer(best: &Best<'_>) -> Vec<(String, Plan)> {
     made.collect()
 }
 
-/// Tries a send buffer of the size of the largest flight if segments were lost: between losses,
-/// the send buffer may have limited the flight.
+/// If segments were lost and no candidate reproduces the capture, tries a send buffer of the size
+/// of the largest flight: between losses, the send buffer may have limited the flight.
 fn largest_flight(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -319,7 +319,8 @@ fn rate(best: &Best<'_>) -> Vec<(String, Plan)> {
     )]
 }
 
-/// Tries a receiver that delays ACKs from the beginning if the sender waits for ACKs.
+/// Tries a receiver that delays ACKs from the beginning, if the application or Nagle's algorithm
+/// limits the sender.
 fn quick_acks(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,
@@ -352,8 +353,8 @@ fn losses(best: &Best<'_>) -> Vec<(String, Plan)> {
     vec![("losses also without a full queue".to_string(), changed)]
 }
 
-/// Tries writes of the size of the first burst if Nagle's algorithm joined writes, which hides
-/// their sizes.
+/// Tries writes of the size of the first burst if Nagle's algorithm joined writes: joining hides
+/// the sizes of the writes.
 fn first_burst(best: &Best<'_>) -> Vec<(String, Plan)> {
     let &Best {
         evidence,

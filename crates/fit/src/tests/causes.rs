@@ -1,5 +1,5 @@
-//! Tests of the causes that explanations of twins name, if a capture does not show which of two
-//! settings applies, or if the path costs more time than a setting of a host can save.
+//! Tests of the causes that explanations of twins name. A capture may not show which of two
+//! settings applies, or the path may cost more time than a setting of a host can save.
 
 use std::ops::ControlFlow;
 

@@ -44,8 +44,8 @@ fn near(one: Option<f64>, other: Option<f64>, ratio: f64) -> bool {
         .is_some_and(|(one, other)| (one / other - 1.0).abs() < ratio)
 }
 
-/// Whichever capture comes first, the merge finds the clocks' offset and drift, and every loss in
-/// the hosts' traces.
+/// The merge finds the clocks' offset and drift, and every loss in the hosts' traces. The order of
+/// the captures does not matter.
 #[test]
 fn clocks_and_losses_of_two_captures_are_found() {
     let ([sender, receiver], truth) = both(LOSSY, 12_000_000);
@@ -101,7 +101,7 @@ fn the_ends_of_a_merged_connection_are_those_of_the_hosts() {
     assert!(error.is_some_and(|error| error < 100_000), "{error:?}");
 }
 
-/// Payload that is missing in the capture at the sender is taken from the other one.
+/// Payload that is missing in the capture at the sender is taken from the other capture.
 #[test]
 fn holes_of_a_capture_are_filled_from_the_other() {
     let ([mut sender, receiver], _) = both("", 1_000_000);
