@@ -18,18 +18,17 @@ use crate::{
 };
 
 /// The search ends when the smallest value that suffices is at most this many times the largest
-/// value that does not suffice.
+/// value that does not suffice, or after [`MOST_STEPS`] values.
 const PRECISE: f64 = 1.05;
 /// Most values that are tried for one setting.
 const MOST_STEPS: usize = 9;
 /// The value of a buffer that no application has set.
 const UNSET: &str = "unset";
-/// First values that are guessed; later values come from bisection.
+/// Number of first values that are guessed; later values come from bisection.
 const GUESSES: usize = 3;
 /// Factor by which a guess exceeds the computed need.
 const MARGIN: f64 = 1.01;
-/// Runs with few seeds are enough if their result differs from the required result by more than
-/// this share.
+/// Few seeds are enough if their result differs from the required result by more than this share.
 const CLEAR: f64 = 0.03;
 
 /// One setting of an advice.
@@ -87,8 +86,8 @@ pub fn smallest(search: &Search<'_>, gain: Gain) -> Result<Gain, TwinFailure> {
     Ok(best)
 }
 
-/// Returns `best`, in which autotuning takes the place of each fixed buffer size that the system can
-/// tune, as long as the gain remains. Autotuning needs no number and also suits other paths.
+/// Returns `best` with autotuning in place of each fixed buffer size that the system can tune, as
+/// long as the gain remains. Autotuning needs no number and also suits other paths.
 fn left_to_tuning(
     search: &Search<'_>,
     mut best: Gain,
@@ -232,8 +231,8 @@ fn smallest_of(
                 best = *gain;
                 many = value;
                 if is_guess {
-                    // Try a slightly smaller value, too: if the guess was precise, that value does
-                    // not suffice, and the search can end.
+                    // Try a slightly smaller value, too: if the guess was precise, the smaller
+                    // value does not suffice, and the search can end.
                     few = below(search, &mut best, slot, [few, value], enough)?;
                     many = best.changes[slot].to.parse().unwrap_or(many);
                 }
@@ -248,8 +247,9 @@ fn smallest_of(
     Ok(best)
 }
 
-/// Runs with a value slightly below `value` in `slot`. Skips the run if that value is at most
-/// `few`, which is known not to suffice. Returns the largest value that is known not to suffice.
+/// Runs with a value slightly below `value` in `slot`, and stores the run in `best` if this lower
+/// value suffices. Skips the run if the lower value is at most `few`, which is known not to
+/// suffice. Returns the largest value that is known not to suffice.
 fn below(
     search: &Search<'_>,
     best: &mut Gain,
@@ -498,8 +498,8 @@ fn is_set(host: &HostPlan, field: &str) -> bool {
     field.ends_with("_buffer_max") && host.config.get(field).as_deref() == Some("0")
 }
 
-/// Returns the advice not to set the buffer of `field`, so that it grows by itself, and the host
-/// after that change.
+/// Returns the advice to leave the buffer of `field` unset, so that the buffer grows by itself, and
+/// the host after that change.
 fn left_unset(host: &HostPlan, field: &str) -> Option<(NamedSetting, HostPlan)> {
     let knob = field.trim_end_matches("_max");
     let own = names::setting(host, knob, &present_of(host, knob));

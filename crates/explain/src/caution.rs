@@ -6,7 +6,7 @@
 use fullpipe::presets::alias;
 use fullpipe_scenario::{experiment::HostPlan, units::grouped};
 
-/// An initial window of more segments is risky.
+/// Largest initial window, in segments, that is not risky.
 const RISKY_WINDOW: u64 = 32;
 /// Buffers of at least this many bytes are large for one connection.
 const LARGE_BUFFER: u64 = 16 << 20;

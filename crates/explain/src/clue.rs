@@ -8,7 +8,7 @@ use fullpipe_tcp::{Limit, ReceiveLimit};
 
 /// A limit is a clue if it lasted at least this share of the time.
 const WORTH: f64 = 0.02;
-/// A round trip with fewer segments than this counts as one with few segments.
+/// A round trip has few segments if it has fewer than this number.
 const FEW: u64 = 8;
 /// Usual payload of a full segment, in bytes.
 const FULL: f64 = 1_448.0;
@@ -33,13 +33,14 @@ pub enum Clue {
     FullRing,
     /// A table of ranges was full.
     FullTable,
-    /// The segments carried much less than the usual 1,448 bytes, or some were small.
+    /// The segments carried less than 1,400 bytes, or more than a tenth of them were not
+    /// full-sized.
     SmallSegments,
     /// A round trip carried only a few segments.
     FewInFlight,
-    /// The direction of the ACKs was busy most of the time.
+    /// The direction of the ACKs was busy for at least three quarters of the time.
     FullAcks,
-    /// Much of the subject host's packet memory was in use.
+    /// At least a quarter of the packet memory of the host under study was in use.
     UsedMemory,
     /// The transfer did not complete.
     Unfinished,
@@ -140,8 +141,8 @@ impl Clues {
     pub fn of(setup: &Setup, played: &Played) -> Self {
         let sender = Shares::of(played.sender.times());
         let receiver = Shares::of(played.receiver.times());
-        // Exclude the time in which the last bytes are in flight, because no other limit can appear
-        // in it.
+        // Exclude the time in which the connection closes, because no other limit can appear in
+        // this time.
         let open = (1.0 - sender.share(Limit::Closing)).max(1e-9);
         let waited = Limit::ALL.iter().map(|limit| {
             let share = sender.share(*limit) / open;
@@ -159,9 +160,10 @@ impl Clues {
     }
 
     /// Returns the clues from counters, each with the share of the time that it may explain. A full
-    /// table, a full ring and datagrams may explain the whole time. A full direction of ACKs may
-    /// explain the share for which it was busy. Losses and timeouts may explain the share `repair`.
-    /// Small segments may explain the share by which they are smaller than usual.
+    /// table, a full ring, datagrams and lost datagrams may explain the whole time. A full
+    /// direction of ACKs may explain the share for which it was busy. Retransmissions and timeouts
+    /// may explain `repair`, the share in which the sender repaired losses or had a window that a
+    /// loss had reduced. Small segments may explain the share by which they are smaller than usual.
     /// The other clues occur in many transfers, so their share is unknown and counts as 0.
     fn of_counts(setup: &Setup, played: &Played, repair: f64) -> Vec<(Clue, f64)> {
         let measured = &played.measured;
@@ -206,10 +208,10 @@ impl Clues {
         Self(self.0.iter().filter(is_new).copied().collect())
     }
 
-    /// Returns two shares: the part of the time that the clues in `wanted` explain, and the part of
-    /// `wanted` that is present. The second share ranks levers whose first share is equal: a lever
-    /// whose only clue is present is more likely to help than a lever with one of six clues
-    /// present.
+    /// Returns two shares: the share of the time that the clues in `wanted` explain, and the share
+    /// of `wanted` that is present. The second share ranks levers with equal first shares: a lever
+    /// with one clue, which is present, is more likely to help than a lever with six clues, of
+    /// which one is present.
     pub fn share(&self, wanted: &[Clue]) -> (f64, f64) {
         let there = self.0.iter().filter(|(clue, _)| wanted.contains(clue));
         let (count, time) = there.fold((0.0, 0.0), |(count, time), (_, share)| {

@@ -29,7 +29,8 @@ use crate::{
     work::{ADVISED, FOUND, Progress, Work},
 };
 
-/// A transfer of fewer segments is run whole, if the budget allows.
+/// Fewest segments in a part of a transfer, if the budget allows. A transfer of fewer segments is
+/// run whole.
 const SEGMENTS: f64 = 4_000.0;
 /// Fewest round trips in a part of a transfer, if the budget allows.
 const ROUND_TRIPS: f64 = 30.0;
@@ -43,9 +44,10 @@ const MOST_BYTES: u64 = 4_000 * 1_448;
 /// A part of the transfer is large enough if it predicts the goodput of the whole with at most this
 /// error, as a share.
 const CUT_ERROR: f64 = 0.05;
-/// A transfer of at most this many events is run whole, although a change may multiply the events.
+/// If no part predicts the goodput, a transfer of at most this many events is run whole, although a
+/// change may multiply the events.
 const SHORT: f64 = 2_000.0;
-/// If the budget allows no larger part, a part is still accepted up to this error, as a share.
+/// If the budget allows no larger part, a part is accepted with at most this error, as a share.
 const MOST_ERROR: f64 = 0.1;
 /// Approximate number of runs of an explanation, without and with random impairments.
 const RUNS: [f64; 2] = [80.0, 150.0];
@@ -133,9 +135,9 @@ fn affordable(setup: &Setup, played: &Played, budget: u64) -> f64 {
     budget as f64 / runs / steps(played)
 }
 
-/// Returns a share of the transfer larger than that of `part`, to predict the whole better. The run
-/// of `part` took `steps` events. Returns `None` if `part` is the whole, or if a larger share would
-/// cost too much.
+/// Returns a share of the transfer that is larger than the share in `part`, to predict the whole
+/// better. The run of `part` took `steps` events. Returns `None` if `part` is the whole, if the
+/// transfer cannot be cut, or if a larger share would cost too much.
 fn longer(setup: &Setup, part: Part, budget: u64, steps: u64) -> Option<f64> {
     let most = budget as f64 / FEWEST_RUNS[usize::from(path::is_random(setup))];
     let is_cut = can_be_cut(setup) || shortened(setup, part.share).is_some();
@@ -154,8 +156,8 @@ pub(crate) fn part(setup: &Setup, played: &Played, budget: u64) -> Part {
     of_share(setup, played, by_segments.max(by_trips).min(most), budget)
 }
 
-/// Returns the part with `share` of the transfer. A transfer with a fixed number of bytes is run whole
-/// if the share is at least [`NEARLY_WHOLE`]. A run of a transfer that ends after a fixed time always has a bound on its work,
+/// Returns the part with `share` of the transfer. A transfer with a fixed number of bytes is run whole if it completed and the
+/// share is at least [`NEARLY_WHOLE`]. A run of a transfer that ends after a fixed time always has a bound on its work,
 /// because a change may let the transfer carry ten thousand times as many bytes.
 fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
     let measured = &played.measured;
@@ -177,7 +179,7 @@ fn of_share(setup: &Setup, played: &Played, share: f64, budget: u64) -> Part {
 }
 
 /// Returns the explanation of a transfer of which no part within the budget predicts the goodput.
-/// The best part predicts `mbps`.
+/// The largest part predicts `mbps`.
 fn untold(
     setup: &Setup,
     played: &Played,
@@ -278,7 +280,8 @@ fn explained(
 }
 
 /// Predicts the goodput of the whole transfer with `advised`. `gain` is the result of runs with
-/// `advised` and `seeds` seeds. Returns `None` if the whole transfer gains nothing.
+/// `advised` and `seeds` seeds. Returns `None` if a run of the whole transfer gains at most
+/// [`WORTH`].
 fn prediction(
     setup: &Setup,
     played: &Played,
@@ -305,8 +308,9 @@ fn prediction(
     })
 }
 
-/// Runs the whole transfer with `advised`, if the budget allows it and the earlier runs were only
-/// of a part.
+/// Runs the whole transfer with `advised`. Returns `None` if the earlier runs were of the whole
+/// transfer, if the transfer has no fixed number of bytes or did not complete, or if the budget
+/// does not suffice.
 fn whole(
     setup: &Setup,
     played: &Played,
@@ -393,8 +397,7 @@ fn without_advice(
     }
 }
 
-/// Returns the cause; [`Cause::HANDSHAKE`] if no connection was established and no lever changes
-/// that.
+/// Returns the cause; [`Cause::HANDSHAKE`] if no connection was established and no lever helps.
 fn cause(search: &Search<'_>, found: &Found) -> Cause {
     match found.cause(search) {
         Cause::NOTHING if wording::is_unopened(&search.base.first) => Cause::HANDSHAKE,
@@ -403,8 +406,8 @@ fn cause(search: &Search<'_>, found: &Found) -> Cause {
 }
 
 /// Returns the predicted goodput with the advice: the goodput of the runs `after`, multiplied by
-/// `unit`, the ratio of the whole transfer's goodput to that of its part. The prediction does not
-/// exceed the rates of the links.
+/// `unit`, the ratio of the whole transfer's goodput to the goodput of its part. The prediction
+/// does not exceed the rates of the links.
 fn predicted(setup: &Setup, advised: &[Change], unit: f64, after: &Speed) -> Predicted {
     let setup_after = changed(setup, advised);
     let most = most_mbps(setup_after.as_ref().unwrap_or(setup));

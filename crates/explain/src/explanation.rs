@@ -22,13 +22,13 @@ pub struct Explanation {
     /// help most: one lever, or several that help only together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<String>,
-    /// The part of the transfer that these levers change.
+    /// The part of the transfer that the first of `levers` changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<LeverKind>,
     /// A lever of another cause whose result is within 5 % of the best lever's result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
-    /// The impairment of the path that costs most time, if its cost is comparable with the time
+    /// The impairment of the path that costs most time, if it costs at least a quarter of the time
     /// that the hosts' best lever saves.
     #[serde(skip)]
     pub fault: Option<PathFault>,
@@ -38,10 +38,11 @@ pub struct Explanation {
     /// advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knob: Option<String>,
-    /// The present value of that setting.
+    /// The present value of the first setting of the advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub present: Option<String>,
-    /// The smallest value of that setting that keeps 98 % of the ample value's gain.
+    /// The value to set of the first setting of the advice: the smallest that keeps 98 % of the
+    /// ample value's gain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed: Option<String>,
     /// Every setting of the advice, as `--set` takes them.
@@ -64,8 +65,8 @@ pub struct Explanation {
     /// Every setting of the advice, by its name in its host's system.
     #[serde(skip)]
     pub settings: Vec<Advised>,
-    /// The changes that demonstrate the cause: those of the run that helps most. If a link or an
-    /// application is fully used, a higher rate of that link or application instead.
+    /// The changes that demonstrate the cause: those of the run that helps most. If no run helps,
+    /// and a link or an application is fully used: a higher rate of that link or application.
     #[serde(skip)]
     pub shown: Vec<Change>,
     /// Events of the simulator in all runs: a measure of work that is equal on every machine.
@@ -95,7 +96,7 @@ pub struct PathFault {
 pub struct Predicted {
     /// Goodput of the first flow in Mbit/s: the mean over the seeds.
     pub goodput_mbps: f64,
-    /// Time of the transfer in seconds, at that goodput.
+    /// Duration of the transfer in seconds, at `goodput_mbps`.
     pub elapsed_s: f64,
     /// The lowest goodput of the seeds.
     pub low_mbps: f64,

@@ -12,12 +12,12 @@ use crate::{
     work::CONFIRMED,
 };
 
-/// A lever has no effect if its gain is below this share: half of [`WORTH`].
+/// A resource does not help if its gain is certainly below this share: half of [`WORTH`].
 const CERTAINLY_NOTHING: f64 = WORTH / 2.0;
 /// An impairment of the path is named in addition to the lever of the hosts if its removal saves at
 /// least this share of the time that the lever saves.
 const FAULT: f64 = 0.25;
-/// Number of the best single levers that compete in runs with further seeds.
+/// Most single levers, the best ones, that run with further seeds.
 const RIVALS: usize = 2;
 
 /// Result of a search.
@@ -31,7 +31,7 @@ pub struct Found {
     /// that the best lever of the hosts saves.
     pub fault: Option<Gain>,
     /// If no lever helps: index of the lever for the rate of a full link, or for the rate of an
-    /// application whose datagrams all arrive.
+    /// application of whose datagrams at least 99 % arrive.
     pub used_up: Option<usize>,
     /// Every single lever that was run, those of hosts first.
     pub tried: Vec<Gain>,
@@ -52,9 +52,9 @@ impl Found {
 }
 
 /// Finds the lever that helps most: one of the hosts if any helps, otherwise one of the
-/// applications, processors or links. If a link already carries all that it can, levers of the
-/// path are run first, because no other lever can gain [`WORTH`]. If one of them helps, it is the
-/// result.
+/// applications, processors or links. If a link already carries all that it can, levers of the path
+/// are run first, because no other lever can gain [`WORTH`]. If a lever of the path helps, it is
+/// the result.
 pub fn find(search: &Search<'_>, deep: bool) -> Result<Found, TwinFailure> {
     if let Some(found) = of_full_path(search)? {
         return Ok(found);
@@ -173,7 +173,7 @@ fn worse_fault(search: &Search<'_>, best: &Gain) -> Result<Option<Gain>, TwinFai
     Ok(worst.cloned())
 }
 
-/// Returns the indices of those resources that do not help if enlarged, as a run shows.
+/// Returns the indices of the resources for which a run shows that more of them does not help.
 pub fn refuted(search: &Search<'_>, found: &Found) -> Vec<usize> {
     let is_refuted = |gain: &&Gain| {
         // Runs with random impairments cannot exclude a small gain. If the largest amount harms, an

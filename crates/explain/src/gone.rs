@@ -3,7 +3,7 @@
 //! Rule: silent peers are the cause if another connection waited for the memory that the silent
 //! peers' connections occupy, or if the silence is at least half of all connections' time. A peer
 //! that had closed its window counts as a slow reader, even if it answers no probe. A user timeout
-//! ends the wait for a silent peer; a buffer size cannot end it.
+//! ends the wait for a silent peer; a buffer size cannot end the wait.
 
 use fullpipe_diagnose::facts::VerdictParts;
 use fullpipe_pool::Duration;

@@ -1,8 +1,8 @@
 //! Levers (things that somebody could change) of the two hosts of the flow.
 //!
-//! Rule: every lever derives from a row of [`ROWS`]. A row makes one lever, none, or several: one
-//! for each host, value or congestion control. The values derive from the knob's present value,
-//! its legal range and the ample amount, or are listed in the row.
+//! Rule: every lever derives from a row of [`ROWS`]. A row makes no lever, one lever, or one lever
+//! for each host, value or congestion control. The values derive from the knob's present value, its
+//! legal range and the ample amount, or are listed in the row.
 
 use fullpipe::{config::Config, presets::alias};
 use fullpipe_pool::{

@@ -18,7 +18,7 @@ use crate::{
 
 /// Rounds in which ample resources may reveal the next scarce resource.
 const ROUNDS: usize = 3;
-/// Number of single levers, the best ones, whose pairs are all tried.
+/// Number of the best single levers among which all pairs are tried.
 const PAIRED: usize = 4;
 /// Number of combinations that are run with all seeds.
 const PROMISING: usize = 4;
@@ -57,7 +57,7 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     alone.extend(search.suggested(&search.clues, |kind| kind == LeverKind::Rule));
     let mut singles = search.singles(&alone)?;
     if !singles.iter().any(Gain::is_worth) {
-        // Run the levers of applications, processors and links, too, while the budget allows:
+        // Run the levers of applications, processors and links while the budget allows, because
         // perhaps no lever of the hosts helps.
         search.twin.work().allow(OTHERS);
         search.singles(&search.of_others())?;
@@ -74,7 +74,8 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     let best = best_of(search, tries, Gain::first_worth(&singles))?;
     let is_together = |best: &Gain| best.places.len() > 1;
     let (together, alone): (Vec<Gain>, Vec<Gain>) = best.into_iter().partition(is_together);
-    // A combination of which one lever is left: the budget did not suffice to run it alone before.
+    // If the best combination was reduced to one lever, count it as a single lever. Its run
+    // replaces an earlier run of that lever.
     singles.retain(|known| alone.iter().all(|gain| gain.places != known.places));
     singles.extend(alone);
     search.settle(&mut singles)?;
@@ -95,10 +96,10 @@ pub fn of(search: &Search<'_>, deep: bool) -> Result<Hosts, TwinFailure> {
     })
 }
 
-/// Runs the levers `with` together with ample values of all resources that `clues` suggest. Adds
-/// those clues of this run to `clues` that the run `like` does not have. Then repeats both steps,
-/// because the new clues may suggest further resources. A run that has no other events than `like`
-/// ends early.
+/// Runs the levers `with` together with ample values of all resources that `clues` suggest. Adds to
+/// `clues` the clues of this run that the run `like` does not have. Then repeats both steps, at
+/// most [`ROUNDS`] times, because the new clues may suggest further resources. Returns the best of
+/// these runs. A run that repeats the events of `like` ends early.
 fn with_all_resources(
     search: &Search<'_>,
     with: &[usize],
@@ -185,8 +186,8 @@ fn with_a_rule(
     Ok(best)
 }
 
-/// Moves the levers that help alone, as the sorted `singles` show, to the front of `places`, the best
-/// first.
+/// Moves the levers that help alone to the front of `places`, the best first. `singles` are the
+/// sorted results of single levers.
 fn helpful_first(singles: &[Gain], places: &mut [usize]) {
     let worth: Vec<&Gain> = singles.iter().filter(|gain| gain.is_worth()).collect();
     let rank = |place: &usize| worth.iter().position(|gain| gain.places == [*place]);
@@ -225,8 +226,8 @@ fn compatible(search: &Search<'_>, set: &[&Gain]) -> (Vec<usize>, Vec<Change>) {
     (places, changes)
 }
 
-/// Returns the best of `tries`, reduced to the levers it needs, perhaps to one, if it gains clearly
-/// more than the best `single` lever.
+/// Returns the best of `tries` without the levers that it does not need; one lever may be left.
+/// Returns `None` unless it gains clearly more than the best `single` lever.
 fn best_of(
     search: &Search<'_>,
     mut tries: Vec<Gain>,
@@ -258,7 +259,7 @@ fn best_of(
     search.twin.work().allow(FEWEST);
     let best = fewest(search, best)?;
     // If the budget ended before needless levers were removed, a large combination is not named;
-    // the best small one is used.
+    // the best small combination is used.
     let is_unproven = search.twin.work().is_done() && best.places.len() > MOST_UNPROVEN;
     let best = match is_unproven {
         true => {
@@ -270,9 +271,10 @@ fn best_of(
     Ok(best.filter(is_more))
 }
 
-/// Extends `best` by each further lever that makes it clearly faster, the best lever first. Returns
-/// `None` if no lever does. Also tries levers that no clue suggests, because the limit that remains
-/// with `best` may leave no clue. Levers that help alone, which `singles` shows, are tried first.
+/// Extends `best` by at most [`ROUNDS`] levers, each of which makes it clearly faster, the best
+/// lever first. Returns `None` if no lever does. Also tries levers that no clue suggests, because
+/// the limit that remains with `best` may leave no clue. Levers that help alone, according to
+/// `singles`, are tried first.
 fn extended(
     search: &Search<'_>,
     best: &Gain,
@@ -312,9 +314,10 @@ fn extended(
     Ok(all)
 }
 
-/// Returns `whole` without the levers that it does not need to keep its gain. Few seeds choose these
-/// levers in groups, and all seeds check the others one by one. If the others do not keep the gain
-/// with all seeds, all seeds choose the groups.
+/// Returns `whole` without the levers that it does not need to keep its gain. Runs with few seeds
+/// select groups of such levers. A run with all seeds then checks that the remaining levers keep the
+/// gain, and further runs with all seeds try to remove single levers. If the remaining levers do not
+/// keep the gain, all runs are repeated with all seeds.
 fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
     let (few, seeds) = (search.twin.few_seeds(), search.twin.seeds());
     let run = |gain: &Gain, seeds| search.gain(&gain.places, &gain.changes, seeds);
@@ -334,7 +337,7 @@ fn fewest(search: &Search<'_>, whole: Gain) -> Result<Gain, TwinFailure> {
 
 /// Returns `best`, a part of the combination `whole`, without the levers that are not needed to keep
 /// the gain of `whole`, in runs of `seeds` seeds. Groups of `size` levers are removed first, so that
-/// few runs remove most levers; then groups of half that size, and so on.
+/// few runs remove most levers. Then groups of half the size are removed, and so on.
 fn without_groups(
     search: &Search<'_>,
     whole: &Gain,

@@ -1,6 +1,7 @@
 //! The list of all levers of a transfer, that is, of all settings that could be changed.
 //!
-//! Rule: a lever is omitted if it would change nothing or if its host refuses the value.
+//! Rule: a value of a lever is omitted if it would change nothing or if the host refuses
+//! it. A lever without a value is omitted.
 
 use fullpipe_scenario::experiment::Setup;
 

@@ -1,6 +1,6 @@
 //! The effect of changed settings, found by running the transfer with them. A lever is one thing
-//! that somebody could change. [`matrix()`] runs every lever; [`explain`] runs those that the
-//! unchanged run suggests.
+//! that somebody could change. [`matrix()`] runs every lever; [`explain`] runs the levers that
+//! the unchanged run suggests.
 //!
 //! Rule: a gain is simulated, never computed from the stack's rules. A lever changes settings by
 //! name, so that a new knob, impairment or congestion control needs only one row of a table.

@@ -2,8 +2,8 @@
 //! with its gain, alone and in the best combination.
 //!
 //! Rule: each number comes from a run. To find levers that help only together, all resources of the
-//! hosts are made ample at once, first alone and then with each rule. From the best of these
-//! combinations, each lever is removed whose removal costs almost nothing.
+//! hosts are made ample at once, first alone and then with each rule. Each lever whose removal
+//! costs almost nothing is then removed from the best of these combinations.
 
 use serde::Serialize;
 
@@ -17,8 +17,8 @@ use crate::{
 };
 use fullpipe_scenario::{experiment::Setup, scene::Part};
 
-/// A combination is reported if its goodput is at least this many times that of each of its levers
-/// alone.
+/// A combination is reported only if its goodput is more than this many times the best goodput of a
+/// single lever of the hosts.
 const WORTH: f64 = 1.02;
 /// A lever is removed from a combination if at least this share of the gain remains.
 const KEPT: f64 = 0.98;
@@ -38,8 +38,8 @@ pub struct Matrix {
     pub is_complete: bool,
     /// Every lever, the largest gain first.
     pub levers: Vec<MatrixLine>,
-    /// The best combination of the hosts' levers, if its gain exceeds that of each of its levers
-    /// alone.
+    /// The best combination of the hosts' levers, if its goodput clearly exceeds the goodput of
+    /// every single lever of the hosts.
     pub together: Option<Together>,
     /// Number of simulated transfers, one for each setup and seed.
     pub runs: usize,
@@ -203,8 +203,8 @@ fn changes_of(levers: &[Lever], places: &[usize]) -> Vec<Change> {
     all.cloned().collect()
 }
 
-/// Returns the fewest levers that together keep the gain of the best combination; `None` if a
-/// single lever of the hosts has nearly that gain.
+/// Returns the best combination without the levers that it does not need to keep its gain. Returns
+/// `None` if a single lever of the hosts has nearly the same goodput.
 fn best_together(
     twin: &Twin<'_>,
     base: &Speed,

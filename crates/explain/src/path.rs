@@ -47,8 +47,8 @@ fn of_link(number: usize, link: &LinkPlan) -> Vec<Lever> {
 }
 
 /// Returns the levers of one impairment: one for each direction that has the impairment. If both
-/// directions have it, adds a lever for both together. For an impairment
-/// that always belongs to both directions, returns only one lever for both.
+/// directions have the impairment, adds a lever for both together. For an impairment that always
+/// belongs to both directions, returns only one lever for both.
 fn of_relief(number: usize, link: &LinkPlan, relief: &Relief) -> Vec<Lever> {
     let ways = DIRECTIONS.iter().filter_map(|(word, way)| {
         let values = (relief.values)(&link.link(*way))?;

@@ -51,7 +51,7 @@ pub fn because(setup: &Setup, played: &Played, search: &Search<'_>, found: &Foun
     told
 }
 
-/// Lists the limits for which the sender waited longest.
+/// Lists the limits for which the sender waited longest, at most [`MOST_TOLD`].
 fn account(setup: &Setup, played: &Played) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let waits = shares.largest_first().into_iter();
@@ -117,7 +117,8 @@ fn unfinished(setup: &Setup, played: &Played) -> Option<String> {
     }
 }
 
-/// Names the place at which most frames were lost, if the losses cost time or datagrams.
+/// Names the place at which most frames were lost, if the losses cost time, datagrams or the
+/// handshake.
 fn losses(setup: &Setup, played: &Played) -> Option<String> {
     let shares = Shares::of(played.sender.times());
     let repair = shares.share(Limit::Recovery) + shares.share(Limit::CwndAfterLoss);

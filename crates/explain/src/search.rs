@@ -23,22 +23,22 @@ pub const WORTH: f64 = 0.02;
 /// Smallest share of lost datagrams that counts. If fewer are lost, no change can gain half of
 /// [`WORTH`].
 const LOST: f64 = WORTH / 2.0;
-/// A smaller value suffices, or a lever can be removed, if this share of the gain remains.
+/// A smaller value of an advised setting suffices if this share of the gain remains.
 pub const KEPT: f64 = 0.98;
 /// A single lever is named instead of the best combination if the lever alone has at least this
 /// share of the combination's gain.
 const ALONE: f64 = 0.87;
-/// Two causes are both named if removing either gives the same speed within this share.
+/// Two causes are both named if the removal of each gives the same speed within this share.
 const EQUAL: f64 = 0.05;
 /// Headers of a segment with timestamps, in bytes.
 const USUAL_OVERHEAD: u64 = 52;
-/// Bytes of the optional TCP options (timestamps) of a segment.
+/// Bytes of the timestamps option with its padding.
 const OPTIONS: f64 = 12.0;
 /// Two gains are equal if their ratio is below this factor.
 const STEP: f64 = 1.005;
 /// Two speeds are the same if they differ by less than this share.
 pub const SAME: f64 = 0.001;
-/// Number of levers that are run with all seeds after every lever has run with few.
+/// Most levers that are run with all seeds after every lever has run with few seeds.
 const FINALISTS: usize = 4;
 
 /// Result of a run with one lever, or with several together.
@@ -58,7 +58,7 @@ pub struct Gain {
     pub ends: bool,
     /// True if the changed transfer completes with each seed with which the unchanged one does.
     pub is_complete: bool,
-    /// True if the change at least halves the share of lost datagrams.
+    /// True if datagrams were lost, and the change at least halves their share.
     pub saves: bool,
 }
 
@@ -247,8 +247,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the better of a lever's two values. Runs the smaller value only if the ample value
-    /// does not help, because too much of a resource can harm.
+    /// Returns the better result of a lever's two values. Runs the smaller value of a resource or a
+    /// link only if the ample value does not help, because too much of a resource can harm.
     fn of_lever(&self, place: usize, seeds: usize) -> Result<Option<Gain>, TwinFailure> {
         let lever = &self.levers[place];
         let ample = self.gain(&[place], &lever.ample, seeds)?;
@@ -273,8 +273,8 @@ impl<'a> Search<'a> {
     }
 
     /// Sorts the levers at `places` by the share of the time that they may explain, the largest
-    /// share first. For levers of links, the account of the unchanged row gives the share; for the
-    /// others their clues do, of which only those in `clues` count.
+    /// share first. For levers of links, the account of the unchanged row gives the share. For the
+    /// other levers, those of their clues that are in `clues` give the share.
     pub fn likely_first(&self, clues: &Clues, places: &mut [usize]) {
         let likely = |place: &usize| {
             let lever = &self.levers[*place];
@@ -395,7 +395,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the best of `gains` in runs with further seeds. A gain that was the largest of many
-    /// is partly chance: with other seeds it is smaller.
+    /// is partly chance: with other seeds it is usually smaller.
     ///
     /// # Errors
     /// Returns a violation that a checker of the simulator found.
@@ -468,8 +468,8 @@ impl<'a> Search<'a> {
         self.levers.iter().position(is_full)
     }
 
-    /// Index of the lever for the rate of a datagram sender, if all datagrams arrive and the sender
-    /// waited only for its own rate.
+    /// Index of the lever for the rate of a datagram sender, if nearly all datagrams arrive and the
+    /// sender waited only for its own rate.
     pub fn offered_rate(&self) -> Option<usize> {
         let waited = Shares::of(self.base.first.sender.times());
         let lost = self.base.first.measured.lost_share?;
@@ -505,8 +505,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Indices of the levers that remove impairments of the path. If the ACKs' direction is full, the
-    /// lever for the rate of this direction is included.
+    /// Indices of the levers that remove impairments of the path. If the direction of the ACKs is
+    /// full, the lever for the rate of this direction is included.
     pub fn faults(&self) -> Vec<usize> {
         let setup = self.setup;
         let route = setup.route(setup.flow().from, setup.flow().to);

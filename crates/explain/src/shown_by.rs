@@ -1,9 +1,10 @@
 //! The part of the graphs that shows a cause.
 //!
-//! Rule: a lever is a thing that could be changed, and its clues are signs in the run that suggest
-//! it. The part follows from the place and the clues of the levers, and from the sender's limits.
-//! Only the limits of applications are listed here, because levers of applications have no clues. A
-//! link is shown only if it was busy; a loss or a delay is visible in the sender's limits.
+//! Rule: the part of the graphs follows from the place and the clues of the levers, and from the
+//! sender's limits. A lever is a thing that could be changed; a clue is a sign in the run that
+//! suggests a lever. Only the limits of applications are listed here, because levers of
+//! applications have no clues. A link is shown only if it was busy; a loss or a delay is visible in
+//! the sender's limits.
 
 use fullpipe_diagnose::facts::ShownBy;
 use fullpipe_scenario::{Played, Setup, Shares};

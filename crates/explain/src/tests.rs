@@ -1,7 +1,7 @@
 //! Tests of the levers and of the matrix (every lever with its gain).
 //!
-//! Rule: each simulated network has one known limit. Each table of levers (things that could be
-//! changed) covers its table of settings.
+//! Rule: each simulated network has one known limit. Each setting that can change the speed of a
+//! transfer has a lever (a thing that could be changed).
 
 use std::{ops::ControlFlow, sync::Arc};
 

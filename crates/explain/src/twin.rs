@@ -1,9 +1,9 @@
 //! Runs the row, the transfer that is explained, with changed settings. A [`Twin`] is a simulated
 //! copy of the row, and stores the results of its runs.
 //!
-//! Rule: every run uses the row's own seeds, so that a gain is the effect of the change. Equal
-//! setups are run once. The number of runs depends only on counts of events, never on time, so an
-//! explanation is the same on every machine.
+//! Rule: a change is run with the same seeds as the unchanged row, so that a gain is the effect of
+//! the change. Equal setups are run once. The number of runs depends only on counts of events,
+//! never on time, so an explanation is the same on every machine.
 
 use std::{
     fmt,
@@ -42,7 +42,7 @@ const FEW_SEEDS: usize = 3;
 /// smallest gain that counts.
 const EXACT: f64 = 0.005;
 
-/// Connections that a host's tables allow beside those of the flows.
+/// Further entries in each table of connections, besides two for each connection of the flows.
 const SPARE_CONNECTIONS: u32 = 16;
 
 /// Reason that an explanation has no result.
@@ -107,7 +107,7 @@ impl Speed {
         pairs.all(|(own, base)| *own || !base)
     }
 
-    /// Returns true if each seed gave the same goodput in this and in `other`.
+    /// Returns true if each seed gave the same goodput and the same end in `self` and in `other`.
     pub fn is_same(&self, other: &Self) -> bool {
         let pairs = self.mbps.iter().zip(&other.mbps);
         let mut pairs = pairs.map(|(one, other)| one.to_bits() == other.to_bits());
@@ -255,8 +255,7 @@ impl<'a> Twin<'a> {
         Ok(self)
     }
 
-    /// Number of seeds with which a change is run if its result decides: 1 if runs with different seeds
-    /// do not differ.
+    /// Number of seeds of a run whose result decides: 1 if runs with different seeds do not differ.
     pub fn seeds(&self) -> usize {
         self.seeds
     }
@@ -365,8 +364,8 @@ impl<'a> Twin<'a> {
         let mut speed = self.known(&setup);
         let before = speed.as_ref().map_or(0, |known| known.mbps.len());
         for number in before..seeds {
-            // Once `base` is known, run the unchanged row with every requested seed, because it is
-            // the reference for all gains.
+            // Once `base` is known, run the unchanged row with every requested seed, because the
+            // unchanged row is the reference for all gains.
             let may_be_exact = self.base.is_none() || !changes.is_empty();
             let is_exact = |speed: &Speed| may_be_exact && self.is_exact(speed);
             if speed.as_ref().is_some_and(is_exact) || !may_run() {
@@ -458,8 +457,9 @@ impl<'a> Twin<'a> {
         })
     }
 
-    /// Runs every setup in `all`, one on each processor at a time; [`speed`](Self::speed) then
-    /// finds the results. Calls `progress` with the number of finished runs.
+    /// Runs the row with each set of changes in `all`, one run on each processor at a time;
+    /// [`speed`](Self::speed) then finds the results. Calls `progress` with the number of finished
+    /// runs.
     ///
     /// # Errors
     /// Returns the first error of [`speed`](Self::speed).
@@ -494,9 +494,8 @@ impl<'a> Twin<'a> {
 }
 
 /// Returns `setup` with shorter tables of connections, because filling a table of thousands of
-/// entries takes longer than simulating a short transfer. Each table keeps twice as many entries
-/// as all flows have connections and a few more, if the setup has so many, so no host runs out of
-/// entries.
+/// entries takes longer than simulating a short transfer. Each table has at most two entries for
+/// each connection of all flows, and [`SPARE_CONNECTIONS`] more, so no host runs out of entries.
 fn lean(setup: &Setup) -> Setup {
     let connections = setup.flows.iter().map(|flow| flow.count).sum::<u32>();
     let needed = connections * 2 + SPARE_CONNECTIONS;

@@ -19,8 +19,8 @@ use crate::{
     search::{Gain, Search},
 };
 
-/// A rival limits a transfer as much as the best lever if it saves at least this share of the time
-/// that the best lever saves.
+/// Two levers limit a transfer about as much if one saves at least this share of the time that the
+/// other saves.
 const AS_MUCH: f64 = 0.75;
 
 /// Returns the words that follow "limited by": the limit and its value.
@@ -68,8 +68,8 @@ struct Comparison {
     is_equal: bool,
     /// Time that the second lever saves, as a multiple of the time that the first saves.
     share: f64,
-    /// Share of the transfer's time that the second and the first lever save, if this is what they
-    /// gain.
+    /// Share of the transfer's time that the second and the first lever save; `None` if the second
+    /// lever lets the transfer complete or saves datagrams.
     saved: Option<[f64; 2]>,
 }
 
@@ -83,7 +83,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the words for `cause`, the second one.
+    /// Returns the words for `cause`, the cause of the second lever.
     fn words(&self, cause: &str) -> String {
         let is_as_much = (AS_MUCH..=1.0 / AS_MUCH).contains(&self.share);
         let saved = self
@@ -128,7 +128,7 @@ fn words_of(lever: &Lever) -> &'static str {
     }
 }
 
-/// Returns the words for a fully used link or application, if no lever helps alone.
+/// Returns the words for a fully used link or application, if no lever helps.
 fn used_up(setup: &Setup, search: &Search<'_>, lever: &Lever) -> String {
     let value = match lever.place {
         Place::Flow => format!(

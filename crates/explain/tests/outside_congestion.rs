@@ -1,7 +1,7 @@
 //! Test of an explanation with a congestion control from another crate.
 //!
 //! Rule: the test registers the algorithm as a user of the library does; no other file mentions
-//! it.
+//! the algorithm.
 
 use fullpipe::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionStart};
 use fullpipe_explain::{Cause, changed, explain};

@@ -13,17 +13,19 @@ pub(super) enum End {
     Sender,
     Receiver,
     Each,
-    /// Both ends: one lever changes both hosts, because the option is used only if both offer it.
+    /// Both ends: one lever changes both hosts, because the option is used only if both hosts offer
+    /// it.
     Both,
 }
 
 /// The values to try.
 pub(super) enum Try {
-    /// Twice the present number, and a number of bytes that is ample: a larger one gains nothing.
+    /// Twice the present number, and an ample number of bytes. A number is ample if a larger number
+    /// gains nothing.
     Bytes,
-    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If the application has
-    /// set the buffer's size, a third value is tried: the size to which the system lets a buffer grow
-    /// whose size is unset.
+    /// As [`Bytes`](Try::Bytes), for the size that a buffer may grow to. If the application has set
+    /// the buffer's size, a third value is tried: the size to which the system lets a buffer of unset
+    /// size grow.
     Tuned,
     /// Twice the present number, and the ample number of entries.
     Entries,
