@@ -1,8 +1,8 @@
 //! A connection's lifetime, divided among its limits. The stack's own clock, a capture,
 //! or a live socket supplies the times.
 //!
-//! Rule: the shares add up to 1. They are kept in millionths; the remainder of rounding
-//! is added to the shares that rounding reduced most.
+//! Rule: the shares add up to 1. Shares are kept in millionths; the remainder of
+//! rounding is added to the shares that rounding reduced most.
 
 #[cfg(test)]
 mod tests;

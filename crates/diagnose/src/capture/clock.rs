@@ -19,7 +19,7 @@ const UNITS_NS: [i64; 4] = [1_000_000_000, 100_000_000, 10_000_000, 1_000_000];
 /// Number of times that must all be multiples of a unit before it counts as the clock's unit.
 const UNIT_TIMES: u64 = 20;
 
-/// Counts of unusual times.
+/// Counts of frames with unusual times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeCounters {
     /// Frames without a time.
@@ -121,7 +121,8 @@ impl Clock {
         self.now_ns
     }
 
-    /// Handles a step back or a leap ahead: the next frame's time confirms or refutes it.
+    /// Handles a step back or a leap ahead: the next frame's time confirms or refutes the step or
+    /// leap.
     fn unexpected(&mut self, raw_ns: i64, at_ns: i64) {
         let Some(suspect_ns) = self.suspect_ns else {
             self.suspect_ns = Some(at_ns);

@@ -5,9 +5,10 @@
 //! Rule: a frame is a duplicate if the same frame was captured at most [`WITHIN_NS`] earlier. Two
 //! IPv4 packets are the same if identification, ports, sequence numbers, flags, window and TCP
 //! checksum agree; a retransmission has another identification. Packets without identification
-//! (IPv6, or identification 0) are compared by the other fields. Two of them may be equal although
-//! neither is a copy (retransmissions, duplicate ACKs). They are therefore dropped only while at
-//! least [`MIRRORED`] percent of the segments with payload are copies.
+//! (IPv6, or identification 0) are compared by the other fields. Two such packets may be equal
+//! although neither is a copy (retransmissions, duplicate ACKs). Copies of such packets are
+//! therefore dropped only while at least [`MIRRORED`] percent of the segments with payload and
+//! without identification are copies.
 //!
 //! Memory is a table of fixed size, in which newer frames replace older ones.
 
@@ -17,8 +18,8 @@ const WITHIN_NS: i64 = 1_000_000;
 const PLACES: usize = 4_096;
 /// Fewest segments with payload and without identification that show whether frames are mirrored.
 const LEARNED: u32 = 64;
-/// Share of copies among these segments, in percent, from which frames count as mirrored. The share
-/// is 50 % if every frame appears twice.
+/// Share of copies among segments with payload and without identification, in percent, from which
+/// frames count as mirrored. The share is 50 % if every frame appears twice.
 const MIRRORED: u32 = 40;
 
 /// The fields by which a frame is recognised.

@@ -22,7 +22,8 @@ use ruzstd::decoding::{
 const BUFFER: usize = 2 << 20;
 /// Most bytes that [`Input::need`] can make ready at once.
 pub(super) const NEED_MAX: usize = BUFFER / 2;
-/// Most bytes of a single read. They must stay in the processor's cache until they are parsed.
+/// Most bytes of a single read. The bytes of a read should stay in the processor's cache until
+/// they are parsed.
 const READ_MAX: usize = 256 << 10;
 /// Largest window of a zstd frame, as in the program `zstd` without `--long`.
 const ZSTD_WINDOW_MAX: u64 = 128 << 20;
@@ -63,7 +64,7 @@ pub(super) struct Input {
     buffer: Box<[u8]>,
     /// Begin of the bytes in `buffer` that are read and not yet consumed.
     start: usize,
-    /// End of these bytes.
+    /// End of the bytes in `buffer` that are read and not yet consumed.
     end: usize,
     /// Decompressed bytes consumed so far.
     offset: u64,

@@ -24,7 +24,7 @@ const VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 /// EtherTypes of MPLS: unicast and multicast.
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const PPPOE_SESSION: u16 = 0x8864;
-/// Smallest EtherType. A smaller value in its field is the length of an 802.3 frame.
+/// Smallest EtherType. A smaller value in the EtherType field is the length of an 802.3 frame.
 const ETHERTYPE_MIN: u16 = 0x0600;
 /// LLC and SNAP header after which an EtherType follows.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
@@ -111,7 +111,7 @@ fn mpls(mut packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     Err(Skipped::NotTcp)
 }
 
-/// Returns the IP version in the packet's first four bits.
+/// Reads the IP version from the packet's first four bits.
 fn by_version(packet: Packet<'_>) -> Result<(Network, Packet<'_>), Skipped> {
     match packet.bytes.first().map(|byte| byte >> 4) {
         Some(4) => Ok((Network::Ipv4, packet)),

@@ -14,7 +14,7 @@ pub struct BusyPeriods {
 }
 
 impl BusyPeriods {
-    /// Adds a period. It begins no earlier than the last one.
+    /// Adds a period, which begins no earlier than the last period.
     pub fn add(&mut self, from_ns: u64, until_ns: u64) {
         match self.end_ns.last_mut() {
             Some(end_ns) if *end_ns >= from_ns => *end_ns = until_ns.max(*end_ns),
@@ -39,14 +39,14 @@ impl BusyPeriods {
 /// Length of a link's queue in one direction, in frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueLevels {
-    /// Times at which a frame left the queue.
+    /// Times at which a frame left the queue and the length differed from the previous one.
     pub at_ns: Vec<u64>,
     /// Number of frames that remained in the queue.
     pub frames: Vec<u32>,
 }
 
 impl QueueLevels {
-    /// Records that `frames` frames wait at `at_ns`. This time is no earlier than that of the last
+    /// Records that `frames` frames wait at `at_ns`, which is no earlier than the time of the last
     /// record.
     pub fn note(&mut self, at_ns: u64, frames: u32) {
         if self.frames.last().copied().unwrap_or(0) != frames {
@@ -82,9 +82,9 @@ pub struct LinkUsage {
     pub name: String,
     /// True if both directions share one medium, as on a radio.
     pub is_shared: bool,
-    /// The direction from its first end to its second.
+    /// The direction from the link's first end to its second end.
     pub forward: DirectionUsage,
-    /// The direction from its second end to its first.
+    /// The direction from the link's second end to its first end.
     pub back: DirectionUsage,
 }
 

@@ -107,9 +107,9 @@ impl Delays {
         backlog
     }
 
-    /// For each frame sent, a wait that is interpolated between two known waits: that of the
-    /// nearest frame sent before it, and that of the nearest frame sent after it. The frame's own
-    /// wait is ignored, so that lost frames and frames that arrived are treated alike.
+    /// For each frame sent, a wait that is interpolated between the known waits of two other
+    /// frames: of the nearest frame sent before it, and of the nearest frame sent after it. The
+    /// frame's own wait is ignored, so that lost frames and frames that arrived are treated alike.
     pub fn around_ns(&self, matched: &Matched<'_>) -> Vec<f64> {
         let count = matched.sent.len();
         let at = |place: usize| (matched.sent[place].at_ns as f64, self.wait_ns[place]);

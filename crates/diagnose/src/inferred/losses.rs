@@ -1,8 +1,8 @@
 //! The reasons of losses, inferred from the frames around them.
 //!
 //! Rule: a reason is a condition that is true where frames were lost and false where frames passed.
-//! If chance would explain the same losses, the reason is unclear. Conditions are tried in the
-//! order of the reasons, and each loss gets one reason.
+//! If chance would explain the same losses, the reason is unclear. Each loss gets one reason.
+//! Conditions are tried in the order of the reasons, except that a policer is tried before a queue.
 
 use super::delay::Delays;
 use super::matching::Matched;
@@ -47,8 +47,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Looks for an MTU hole and assigns to it those of the losses `lost` that it explains. The
-    /// other losses get no reason yet.
+    /// Looks for an MTU hole and assigns to it the losses in `lost` that it explains. The other
+    /// losses get no reason yet.
     pub fn of_sizes(
         matched: &Matched<'_>,
         lost: &[usize],
@@ -142,7 +142,8 @@ impl Losses {
         waits.sort_by(f64::total_cmp);
         let usual_ns = waits.get(waits.len() / 5).copied().unwrap_or(0.0);
         let bucket = policer::fit(matched, &self.rest);
-        // Reject the bucket if more than one frame waited, because no queue grows behind a policer.
+        // Reject the bucket if more than about one frame waited before most losses, because no
+        // queue grows behind a policer.
         let bucket =
             bucket.filter(|bucket| usual_ns < SHORTEST_QUEUE * f64::from(full) / bucket.bytes_ns);
         if let Some(bucket) = bucket {
@@ -159,8 +160,8 @@ impl Losses {
             });
         }
         let least_ns = delays.on_wire_ns(full) * SHORTEST_QUEUE;
-        // Try the waits of frames sent before and after, too: only these show other traffic in the
-        // same queue.
+        // Then try the waits of the frames sent before and after: only these waits show other
+        // traffic in the same queue.
         for backlog in [behind, delays.around_ns(matched)] {
             let top = separated(matched, &self.rest, &backlog, round_trip_ns);
             if let Some(top) = top.filter(|top| top.threshold > least_ns.max(0.0)) {

@@ -2,7 +2,7 @@
 //!
 //! Rule: frames are compared by their first bytes. If several frames are equal (for example
 //! repeated acknowledgments), a received frame is matched with the sent frame that gives the delay
-//! nearest to that of the previous arrival.
+//! nearest to the delay of the previous arrival.
 
 use std::collections::HashMap;
 
@@ -88,10 +88,10 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// Returns true if the frame received at `place` is a copy of the frame received before it. The
-    /// two frames must be equal and arrive at the same time. The earlier one was matched with a
-    /// sent frame; if an unmatched candidate was sent at the same time as that sent frame, the
-    /// result is false.
+    /// Returns true if the frame received at `place` is a copy of the frame received just before
+    /// it. The two frames must be equal and arrive at the same time, and the earlier frame must be
+    /// matched with a sent frame. Returns false if another candidate, which is not matched yet, was
+    /// sent at the same time as that sent frame.
     fn repeats_last(&self, place: usize, candidates: &[usize]) -> bool {
         let Some(before) = place.checked_sub(1).map(|before| &self.received[before]) else {
             return false;

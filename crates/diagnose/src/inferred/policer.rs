@@ -18,7 +18,7 @@ const APART: [usize; 7] = [1, 3, 10, 30, 100, 300, 1_000];
 const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 /// Number of rates that are tried on each side of the best computed rate.
 const FINE: i32 = 20;
-/// Distance between these rates, as a share of the best computed rate.
+/// Distance between the rates that [`FINE`] counts, as a share of the best computed rate.
 const STEP: f64 = 0.001;
 
 /// A bucket that explains losses.

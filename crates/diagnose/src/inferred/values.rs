@@ -102,11 +102,11 @@ impl LossReason {
 pub struct Outage {
     /// Time at which the first lost frame was sent.
     pub from_ns: u64,
-    /// Sending time of the first frame after the outage that arrived; `u64::MAX` if no later frame
-    /// arrived.
+    /// Sending time of the first frame after the lost frames; `u64::MAX` if no later frame was
+    /// sent.
     pub until_ns: u64,
-    /// Number of consecutive frames of each direction that were lost; 0 if the direction had no
-    /// outage or sent nothing.
+    /// Number of consecutive frames of each direction that were lost; 0 if fewer than two
+    /// consecutive frames were lost.
     pub lost: [u64; 2],
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Rule: half of the smallest round trip between the taps is assumed for each direction, because no
 //! capture shows the true division. A wrong drift makes the smallest round trip shorter, so a drift
-//! is accepted only if it lengthens that round trip by more than [`SHOWN`].
+//! is accepted only if it lengthens that round trip by more than [`SHOWN`] and [`SHOWN_NS`].
 
 use super::failure::MergeFailure;
 
@@ -37,8 +37,8 @@ pub type Passed = (f64, f64);
 pub struct ClockDifference {
     /// Nanoseconds by which the second clock is ahead when the first clock shows 0.
     pub ahead_ns: f64,
-    /// Nanoseconds that the second clock gains per nanosecond of the first; 0 if the segments show
-    /// no drift.
+    /// Nanoseconds that the second clock gains per nanosecond of the first clock; 0 if the segments
+    /// show no drift.
     pub drift: f64,
     /// Smallest round trip between the taps. It is negative if the taps were given in the wrong
     /// order, so that segments of `there` pass the second tap first.

@@ -12,7 +12,7 @@
 //!
 //! Rule: a connection is recognised by its addresses, its ports and both initial sequence numbers.
 //! A segment that passed only the first tap on its path was lost between the taps, unless the other
-//! capture was not running then.
+//! capture was not running then, or the receiver acknowledged payload that was sent only once.
 
 mod arrived;
 mod clocks;
@@ -81,8 +81,8 @@ pub struct MergeFacts {
 /// Counts and delays between the taps in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PassageFacts {
-    /// Segments that passed the first tap. Segments that an offload joined are counted as on the
-    /// wire.
+    /// Segments that passed the first tap, without those in `uncaptured`. Segments that an offload
+    /// joined are counted as on the wire.
     pub segments: u64,
     /// Segments that passed the first tap and not the second.
     pub lost: u64,
@@ -150,7 +150,7 @@ impl Merged {
 ///
 /// # Errors
 /// Fails if the captures show different connections, have too few segments in common, or were made
-/// at the same place.
+/// at the same place, or if their clocks cannot be compared.
 pub fn merge(taps: [Tap<'_>; 2]) -> Result<Merged, MergeFailure> {
     let [first, second] = taps.map(|tap| tap.log.initial());
     if first != second || first.contains(&None) {
@@ -418,8 +418,8 @@ impl Merged {
         (until.max(0) as u64).saturating_sub(longest)
     }
 
-    /// Replaces values that the other tap shows better: the receiver's own segments, the order of
-    /// arrival, and the spurious retransmissions.
+    /// Replaces values that the other tap shows better: the receiver's own segments, reordered and
+    /// duplicated segments, and the spurious retransmissions.
     fn correct(&mut self, far: &ObservedConnection) {
         let seen = &mut self.observed;
         let (data, answers) = (seen.sender.index(), seen.sender.other().index());

@@ -26,8 +26,8 @@ use crate::{
 const ACKS: usize = 65_536;
 /// Largest number of ranges from SACK blocks.
 const SACKED: usize = 1_024;
-/// While no round-trip time is known, a hole that is filled within this time, in nanoseconds,
-/// counts as reordering. A hole that is filled later counts as a retransmission.
+/// While no round-trip time is known, a segment that fills a hole within about this time, in
+/// nanoseconds, counts as reordered. A segment that fills a hole later counts as a retransmission.
 const REORDERING: u64 = 3_000_000;
 /// Error of a time that was computed from a timestamp, in nanoseconds.
 const TICK: u64 = 1_100_000;
@@ -254,8 +254,8 @@ impl Direction {
             let may_be_delayed = in_flight <= 2 * self.waits.mss;
             self.sample(sample, may_be_delayed);
         }
-        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale it is of no use either,
-        // because the later windows are unknown.
+        // The window of a SYN is not scaled (RFC 7323 §2.2). Without a scale, the window of a SYN is
+        // of no use either, because the later windows are unknown.
         let shift = self.shift.map(|shift| if is_syn { 0 } else { shift });
         let window = shift.map(|shift| u64::from(segment.window) << shift);
         if let Some(window) = window.filter(|_| !is_syn) {
@@ -344,8 +344,8 @@ impl Direction {
         }
     }
 
-    /// Takes the proof that `count` retransmissions were spurious. Those of acknowledged bytes are
-    /// counted already.
+    /// Takes the proof that `count` retransmissions were spurious. Retransmissions of acknowledged
+    /// bytes are counted already.
     fn spurious(&mut self, at: u64, count: u64) {
         let known = self.needless.min(count);
         self.needless -= known;
@@ -361,8 +361,8 @@ impl Direction {
         self.waits.on_needless(left);
     }
 
-    /// Returns true for a window probe: a byte beyond the window, or a segment that begins before
-    /// the first unacknowledged byte.
+    /// Returns true for a window probe. After a zero window, a probe is one byte beyond the window,
+    /// or at most one byte just before the first unacknowledged byte.
     fn is_probe(&mut self, start: u64, end: u64, segment: &Segment) -> bool {
         if segment.flags.contains(TcpFlags::SYN) || segment.flags.contains(TcpFlags::FIN) {
             return false;

@@ -3,7 +3,7 @@
 //!
 //! Rule: spans of time are added in order and without gaps, so the times add up to the end of the
 //! last span. At most [`ObservedConnection::BANDS`] bands are kept. Later spans join the last
-//! band, whose limit is then that of its longest part.
+//! band. A span that is longer than the band so far gives the band its limit.
 
 use fullpipe_pool::Duration;
 use fullpipe_tcp::limit::Reason;

@@ -30,8 +30,9 @@
 //! | a capture of one direction | `one_sided` |
 //! | requests and answers | `turns` |
 //!
-//! Rule: memory is bounded for each connection. A comment at each table gives its largest size and
-//! says what happens to further entries. A limit that the segments do not show is `Unknown`.
+//! Rule: memory is bounded for each connection. The rule of each file gives the largest size of its
+//! tables and says what happens to further entries. A limit that the segments do not show is
+//! `Unknown`.
 
 mod connection;
 mod direction;

@@ -20,10 +20,11 @@ pub struct ObservedConnection {
     /// Time from the first segment to the last one. If the connection was still open, time from the
     /// first segment to the end of the capture.
     pub lifetime_ns: u64,
-    /// The end that sent more payload than the other. The account is that of this sender.
+    /// The end that sent more payload than the other. The account describes this sender.
     #[serde(serialize_with = "end_name")]
     pub sender: End,
-    /// The end that sent the first SYN; `None` if the capture has none.
+    /// The end that opened the connection: it sent a SYN or received a SYN-ACK. `None` if the
+    /// capture has neither segment.
     #[serde(serialize_with = "optional_end_name")]
     pub client: Option<End>,
     /// Initial sequence numbers of end A and of end B; `None` for an end without a captured SYN.
@@ -106,9 +107,9 @@ pub struct Exchange {
     /// The end that sent the first payload.
     #[serde(serialize_with = "end_name")]
     pub asker: End,
-    /// Requests of that end.
+    /// Requests of `asker`.
     pub requests: u64,
-    /// Responses of the other end.
+    /// Responses of the peer of `asker`.
     pub responses: u64,
 }
 
@@ -144,8 +145,8 @@ pub struct DirectionSeen {
     pub smallest_window_bytes: Option<u64>,
     /// MSS option of this end's SYN.
     pub offered_mss: Option<u16>,
-    /// Largest payload of this end's segments on the wire, in bytes. If no SYN was captured, the
-    /// most frequent payload.
+    /// Largest payload of this end's segments on the wire, in bytes. If the SYN of the peer or its
+    /// options are missing, the most frequent payload.
     pub segment_bytes: u32,
     /// True if segments are longer than the MSS, so the tap is above segmentation offload.
     pub has_super_segments: bool,
@@ -184,12 +185,12 @@ impl Retransmissions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "shift")]
 pub enum WindowScale {
-    /// Both SYNs were seen.
+    /// Both SYNs were captured with all their options.
     Seen(u8),
-    /// No SYN was seen, and bytes in flight came close to a window. The value is the smallest shift
-    /// with which bytes in flight never exceed the window.
+    /// A SYN or its options are missing, and bytes in flight came close to a window. The value is
+    /// the smallest shift with which bytes in flight never exceed the window.
     Inferred(u8),
-    /// No SYN was seen, and bytes in flight never came close to a window.
+    /// A SYN or its options are missing, and bytes in flight never came close to a window.
     #[default]
     Unknown,
 }
@@ -238,11 +239,13 @@ pub struct RttSeen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// At the sender, or so near that the round trip to it is at most 10 % of the whole one.
+    /// At the sender, or so near that the round trip to the sender is at most 10 % of the whole
+    /// round trip.
     Sender,
     /// On the path.
     Middle,
-    /// At the receiver, or so near that the round trip to it is at most 10 % of the whole one.
+    /// At the receiver, or so near that the round trip to the receiver is at most 10 % of the whole
+    /// round trip.
     Receiver,
     /// The position is unknown.
     Unknown,
@@ -259,7 +262,7 @@ pub struct Vantage {
     pub to_receiver_ns: Option<u64>,
     /// True if both SYNs were captured with all their options.
     pub has_handshake: bool,
-    /// True if both ends sent timestamps. RFC 7323 §3.
+    /// True if both SYNs offer timestamps. RFC 7323 §3.
     pub has_timestamps: bool,
 }
 
@@ -290,9 +293,9 @@ pub enum EpisodeKind {
     /// Fast recovery. The count is the number of segments retransmitted.
     FastRecovery,
     /// A tail loss probe. The episode lasts from the silence before it to the next progress. The
-    /// count is 1.
+    /// count is the number of probes.
     TailProbe,
-    /// A retransmission proved spurious. The count is 1.
+    /// Retransmissions proved spurious. The count is the number of these retransmissions.
     Spurious,
     /// The receiver's window was zero. The count is the number of probes.
     ZeroWindow,
@@ -303,8 +306,8 @@ pub enum EpisodeKind {
     IdleRestart,
     /// Segments were reordered before the tap. The count is the number of reordered segments.
     Reordering,
-    /// Long segments were lost, and shorter segments with the same bytes arrived. The count is the
-    /// length of the longest segment that arrived afterwards.
+    /// Long segments were lost, and their bytes were sent again in shorter segments. The count is
+    /// the payload of the first shorter segment, in bytes.
     MtuHole,
 }
 
@@ -361,8 +364,8 @@ pub struct PathSeen {
     pub mean_rtt_ns: Option<u64>,
     /// Highest rate at which payload was acknowledged over a round trip, in bits per second.
     pub delivery_bps: Option<f64>,
-    /// Rate of the bottleneck, inferred from the spacing of consecutive segments or ACKs, in bits
-    /// of payload per second.
+    /// Rate of the bottleneck, inferred from the spacing of consecutive ACKs, in bits of payload
+    /// per second.
     pub dispersion_bps: Option<f64>,
     /// Share of the lifetime in which the path was full: payload was delivered at nearly the
     /// highest rate, and the round-trip time was above the smallest one.

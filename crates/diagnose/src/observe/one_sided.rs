@@ -13,8 +13,8 @@ use super::{ledger::Ledger, seen_limit::SeenLimit};
 use crate::{capture::Segment, facts::unwrap::Unwrap};
 
 /// A long silence in nanoseconds: the shortest retransmission timeout of Linux. A retransmission
-/// after such a silence is due to a timeout. After a write with PSH, such a silence means that
-/// the sender had no more to send.
+/// after a long silence is due to a timeout. After a segment with PSH, a long silence probably
+/// means that the sender had no more to send.
 const SILENCE: u64 = 200_000_000;
 
 /// Follows the segments of one end.

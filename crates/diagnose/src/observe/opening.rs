@@ -26,7 +26,7 @@ pub struct SeenEnd {
     pub round_trip: Option<u64>,
     /// Shift of the windows that this end advertises.
     pub scale: WindowScale,
-    /// Largest payload of this end's segments.
+    /// Payload of this end's full segments on the wire.
     pub mss: u32,
     pub has_super_segments: bool,
 }
@@ -71,8 +71,8 @@ fn segment_size(end: End, handshake: &Handshake, segments: &[(u64, Segment)]) ->
     }
 }
 
-/// Time from an ACK to the payload of `end` that the ACK may have released: nearly the smallest
-/// such time.
+/// Time from an ACK to the payload of `end` that the ACK may have released: the tenth percentile of
+/// these times.
 fn reaction(end: End, segments: &[(u64, Segment)]) -> Option<u64> {
     let mut acked: Option<(u64, u32)> = None;
     let mut least: Option<u64> = None;

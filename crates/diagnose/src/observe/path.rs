@@ -49,8 +49,8 @@ pub struct PathLog {
     /// True if an ACK of this round trip ended a recovery. Part of the bytes that it acknowledged
     /// had arrived earlier.
     is_repaired: bool,
-    /// Length, rate and largest RTT of the last round trips. The share of time with a full path
-    /// follows from them.
+    /// Length, rate and largest RTT of the round trips that are kept, at most [`ROUNDS`]. The share
+    /// of time with a full path follows from these values.
     rounds: Vec<(u64, f64, u64)>,
 }
 
@@ -224,7 +224,8 @@ impl PathLog {
         }
     }
 
-    /// The rate of more than a third of the ACKs; `None` if no rate is so frequent.
+    /// The rate of more than a third of the ACKs; `None` for fewer than 20 ACKs, or if no rate is
+    /// so frequent.
     fn dispersion(&self) -> Option<f64> {
         let near = |place: usize| -> u32 {
             let low = place.saturating_sub(1);

@@ -54,8 +54,8 @@ const LEVEL: usize = 12;
 /// Largest ratio between the 90th and the 10th percentile of a level flight.
 const LEVEL_SPREAD: f64 = 1.8;
 
-/// A receive window is not the limit of a round trip if it is full for less than this part (one
-/// divided by the value) of the time in which the sender waited for some window.
+/// A receive window is not the limit of a round trip if it is full for less than one part in this
+/// number of the time in which the sender waited for some window.
 const FILLED: u64 = 4;
 
 /// The cause of a piece of a wait.
@@ -109,17 +109,17 @@ struct Round {
     begin: u64,
     has_loss: bool,
     has_mark: bool,
-    /// Segments that left without a wait.
+    /// Number of segments that left without a wait.
     plain: u32,
-    /// Time limited by a window.
+    /// Time limited by a window, including `train_ns`.
     window_ns: u64,
     paced_ns: u64,
     application_ns: u64,
     /// Times between sends, at most [`SPANS`].
     gaps: Vec<u64>,
-    /// Number of segments with PSH.
+    /// Number of segments in `segments` that have PSH.
     pushes: u32,
-    /// Number of all segments.
+    /// Number of segments whose gap to the previous segment was measured.
     segments: u32,
     clocked: u32,
     paced: u32,
@@ -129,7 +129,7 @@ struct Round {
     late: u32,
     /// Time of the waits of [`Cause::Late`].
     late_ns: u64,
-    /// Segments whose time of sending was computed from a timestamp.
+    /// Number of segments in `segments` whose time of sending was computed from a timestamp.
     computed: u32,
     acks: u32,
     acked: u64,
@@ -146,7 +146,8 @@ struct Round {
     idle_ns: u64,
     /// Number of waits that a window ended.
     waits: u32,
-    /// Number of those waits in which the receive window had no room for a segment.
+    /// Number of waits that a window ended and in which the receive window had no room for a
+    /// segment.
     filled: u32,
     /// Time in which the receive window had no room for a segment.
     filled_ns: u64,
@@ -177,14 +178,14 @@ impl Round {
         self.sent >= BULK * self.late
     }
 
-    /// Returns the time of late waits that are not those of Nagle's algorithm.
+    /// Returns the time of late waits for which Nagle's algorithm is not the cause.
     const fn late_window_ns(&self) -> u64 {
         if self.is_bulk() { self.late_ns } else { 0 }
     }
 
-    /// Returns true if most sends filled the receive window, and it stayed full for a while. A
-    /// window that the receiver opens in steps may be full for a moment although another limit is
-    /// smaller.
+    /// Returns true if most sends filled the receive window, and the window stayed full for a
+    /// while. A window that the receiver opens in steps may be full for a moment although another
+    /// limit is smaller.
     const fn fills_window(&self) -> bool {
         self.filled * 2 > self.waits && self.filled_ns * FILLED >= self.window_ns
     }
@@ -204,11 +205,11 @@ struct Window {
     marked: bool,
     /// Largest flight before the last loss; 0 once the sender's response is known.
     before_loss: u64,
-    /// After some loss, the flight was smaller than before that loss.
+    /// True if the flight was once smaller after a loss than before it.
     reduced: bool,
-    /// Round trips since the loss was repaired.
+    /// Number of round trips since the last loss was repaired.
     repaired: u32,
-    /// Slow start has ended without a loss.
+    /// True if slow start has ended without a loss.
     steady: bool,
     /// Flight before an idle time; 0 once the flight is as large again.
     before_idle: u64,
@@ -238,12 +239,12 @@ pub struct Rounds {
     last_source: Option<(SeenLimit, bool)>,
     /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
-    /// The sender does not use Nagle's algorithm.
+    /// True if the sender does not use Nagle's algorithm.
     pub has_no_delay: bool,
-    /// The tap is at the sender, or the gaps that the path before the tap makes between segments are
-    /// known.
+    /// True if the tap is at the sender, or if the gaps that the path before the tap makes between
+    /// segments are known.
     pub shows_path: bool,
-    /// Queues before the tap are not visible.
+    /// True if queues before the tap are not visible.
     pub is_blind: bool,
     /// The last ACKs: time and bytes.
     train: VecDeque<(u64, u64)>,
@@ -543,9 +544,10 @@ impl Rounds {
         count
     }
 
-    /// Returns true if the flights around the first undecided round trip vary and do not grow. A
-    /// writer that the kernel wakes only when a third of its send buffer is free causes them. A
-    /// congestion window grows by half a segment per round trip or more, unless a loss reduced it.
+    /// Returns true if the flights around the first undecided round trip vary and do not grow. Such
+    /// flights come from a writer that the kernel wakes only when a third of its send buffer is
+    /// free. With a congestion window as the limit, flights grow by half a segment per round trip
+    /// or more, unless a loss reduced the window.
     fn is_level(&self) -> bool {
         if self.undecided.iter().any(|round| round.has_loss) {
             return false;
@@ -565,7 +567,8 @@ impl Rounds {
         is_near && low >= LEAST_BUFFER * self.mss && mean(before).abs_diff(mean(after)) <= self.mss
     }
 
-    /// Returns the limit of the time that `round` spent waiting for a window, and if this is certain.
+    /// Returns the limit of the time that `round` spent waiting for a window, and true if the limit
+    /// is certain.
     fn window_limit(
         &self,
         round: &Round,
@@ -634,9 +637,9 @@ impl Rounds {
         }
     }
 
-    /// The limit of round trips in which segments left one by one, ACKs did not release them, and
-    /// the path could carry more. It is a pacing rate, or Nagle's algorithm, which joins writes.
-    /// Joined writes leave in full segments without PSH.
+    /// Returns the limit of round trips in which segments left one by one, ACKs did not release
+    /// them, and the path could carry more: a pacing rate, or Nagle's algorithm, which joins
+    /// writes. Joined writes leave in full segments without PSH.
     fn source(&mut self) -> Option<(SeenLimit, bool)> {
         let first = self.undecided.front()?;
         if first.has_loss || !first.counts() {
@@ -677,8 +680,8 @@ impl Rounds {
     fn source_of(&self, all: &Round, rounds: usize) -> Option<(SeenLimit, bool)> {
         let is_faster = self.train_rate > FASTER * all.rate();
         let has_flight = all.peak >= LEAST_PACED * self.mss;
-        // Some segments of a pacer leave just after an ACK by chance. If every second segment is
-        // acknowledged, at most half of them do.
+        // By chance, some segments of a pacer leave just after an ACK: at most half of them, if
+        // every second segment is acknowledged.
         let is_alone = (all.trains as usize) * 3 < all.gaps.len();
         let is_released = all.clocked * 10 > 7 * (all.clocked + all.paced);
         if all.is_even() && has_flight && is_alone && !is_released {

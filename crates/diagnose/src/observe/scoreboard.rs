@@ -37,12 +37,12 @@ struct Hole {
 pub enum Arrival {
     /// The segment begins at the highest byte seen, or after it.
     New,
-    /// The whole segment had passed the tap before.
+    /// The segment begins with bytes that had passed the tap before.
     Again {
-        /// Time at which its bytes last passed the tap.
+        /// Time at which these bytes last passed the tap.
         last: u64,
     },
-    /// The segment fills a hole.
+    /// The segment begins in a hole, and fills it as far as the segment reaches.
     Fills {
         /// Time at which the hole appeared.
         since: u64,
@@ -56,8 +56,8 @@ pub enum Arrival {
 pub struct Progress {
     /// Bytes newly acknowledged.
     pub bytes: u64,
-    /// RTT sample of a segment that was sent once and is now acknowledged: the time since it passed
-    /// the tap.
+    /// RTT sample of the newest segment that was sent once and is now acknowledged: the time since
+    /// this segment passed the tap.
     pub sample: Option<u64>,
     /// Acknowledged bytes that never passed the tap.
     pub missing: u64,

@@ -1,7 +1,8 @@
 //! The time for which a segment occupies the path before the tap (the place of the capture).
 //!
 //! This is the least time between consecutive segments at the tap. A segment that follows the
-//! previous one within this time waited for the path, and not at the sender.
+//! previous one within about one and a half times this time waited for the path, and not at the
+//! sender.
 //!
 //! Rule: the time is averaged over [`TRAIN`] consecutive segments, so a single short gap does not
 //! count. If all segments follow each other at equal times, an application or a pacer may cause the

@@ -1,7 +1,7 @@
 //! Requests and responses: the ends send payload in turns.
 //!
-//! Rule: a run is consecutive payload of one end. A run answers the previous run (of the other end)
-//! if the first segment of the answer acknowledges all of the previous run. The runs of two
+//! Rule: a run is consecutive payload of one end. A run answers the previous run, which the other
+//! end sent, if its first segment acknowledges all of the previous run. The runs of two
 //! simultaneous streams do not answer each other.
 
 use fullpipe_wire::TcpFlags;

@@ -3,9 +3,10 @@
 //! A wait is cut into pieces at the ACKs that arrive in it. Once the next segment leaves, the cause
 //! of the wait is known: an ACK that arrived at the same time, a timer, or neither.
 //!
-//! Rule: a piece is charged to the handshake, to a recovery, or to a closed or full receive window
-//! if one of these stopped the sender. The other pieces are left to `rounds`, which compares many
-//! round trips. At most [`PIECES`] pieces are kept; beyond that, the last two are joined.
+//! Rule: a piece is charged here if its own state or the end of the wait shows the limit: the
+//! handshake, a recovery, a closed or full receive window, Nagle's algorithm, the application or
+//! the closing. The other pieces are left to `rounds`, which compares many round trips. At most
+//! [`PIECES`] pieces are kept; beyond that, the last two are joined.
 
 use fullpipe_tcp::Limit;
 
@@ -21,10 +22,11 @@ const PIECES: usize = 256;
 /// Usual difference between the smallest retransmission timeout and the smoothed RTT, in
 /// nanoseconds.
 const RTO_MARGIN: u64 = 180_000_000;
-/// Consecutive segments of equal size that show the size of full segments.
+/// A smaller size counts as the size of full segments if this many consecutive segments have the
+/// size of the previous segment.
 const EQUAL: u32 = 4;
-/// Partial segments, each sent while another was in flight, that show that Nagle's algorithm is
-/// off.
+/// Number of partial segments, each sent while another was in flight, that show that Nagle's
+/// algorithm is off.
 const NO_DELAY: u32 = 4;
 /// An ACK counts as delayed if it arrives more than this time, in nanoseconds, after a round trip.
 const DELAYED: u64 = 15_000_000;
@@ -108,13 +110,13 @@ pub struct Waits {
     pub mss: u64,
     /// Longest time between an ACK and a segment that it released.
     pub reaction: u64,
-    /// The segment followed the previous one as closely as the path allows.
+    /// True if the segment followed the previous one as closely as the path allows.
     pub in_train: bool,
-    /// The segment's time of sending was computed from a timestamp.
+    /// True if the segment's time of sending was computed from a timestamp.
     pub is_computed: bool,
-    /// Segments may be lost between the sender and the tap.
+    /// True if segments may be lost between the sender and the tap.
     pub sees_no_sender: bool,
-    /// The time of sending is unknown for segments that waited before the tap.
+    /// True if the time of sending is unknown for segments that waited before the tap.
     pub is_blurred: bool,
     base_rtt: Option<u64>,
     srtt: Option<u64>,
@@ -134,9 +136,10 @@ pub struct Waits {
     has_sent: bool,
     /// MSS from the handshake.
     agreed_mss: u64,
-    /// Some segment had the size `agreed_mss`.
+    /// True if some segment had the size `agreed_mss`.
     was_full: bool,
-    /// Number of consecutive segments of the same smaller size that had further payload after them.
+    /// Number of consecutive segments that have the size of the previous segment, below `mss`, and
+    /// no PSH.
     equal: u32,
     /// Payload was acknowledged.
     was_acked: bool,
@@ -156,7 +159,7 @@ pub struct Waits {
     probes_lost: Option<Place>,
     /// Begin and payload of the last retransmitted segment.
     last_repair: Option<(u64, u32)>,
-    /// An MTU hole was found.
+    /// True if an MTU hole was found.
     has_hole: bool,
     marked: bool,
     pub zero_windows: ZeroWindows,
@@ -615,7 +618,8 @@ impl Waits {
                 }
                 cause = Cause::Is(Limit::Recovery, true);
             }
-            // The time in which the sender reacts to an opened window belongs to the wait for it.
+            // The time in which the sender reacts to an opened window belongs to the wait for this
+            // window.
             let is_reaction = place == last && piece.until - from <= self.reaction;
             if let Some(waited) = waited.filter(|_| is_reaction && cause == Cause::Window) {
                 cause = waited;
@@ -667,8 +671,8 @@ impl Waits {
         self.sees_no_sender && is_long && (had_more || (self.has_sent && !self.wait.had_push))
     }
 
-    /// Returns true for a tail loss probe with new data: it leaves after two silent round trips
-    /// with bytes in flight. RFC 8985 §7.3.
+    /// Returns true for a tail loss probe with new data. Such a probe leaves after two silent round
+    /// trips with bytes in flight. RFC 8985 §7.3.
     fn is_probe_of_new_data(&self, at: u64) -> bool {
         let silence = at - self.last_activity();
         let srtt = self.srtt();
@@ -679,7 +683,8 @@ impl Waits {
     /// The cause that the piece's own state gives; `None` if the state allowed more to be sent.
     fn fixed(&self, piece: &Piece, next: u64) -> Option<Cause> {
         if let Some(by) = piece.recovery {
-            // Fast recovery is not certain: a sender may continue without responding to losses.
+            // The limit is not certain in fast recovery: a sender may continue without responding
+            // to losses.
             return Some(Cause::Is(Limit::Recovery, by != Repair::Fast));
         }
         if !self.is_established {

@@ -99,7 +99,7 @@ impl LimitTimes {
 pub struct SocketAccount {
     /// Limits of the sender.
     pub times: LimitTimes,
-    /// For each limit of the receiver, the microseconds in which this end limited its peer by it.
+    /// Microseconds in which each limit of the receiver limited the peer.
     pub receiver: [u64; ReceiveLimit::COUNT],
     /// The limit of the latest interval.
     pub now: LimitNow,

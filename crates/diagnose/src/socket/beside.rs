@@ -1,8 +1,8 @@
 //! Compares the account of a capture with the account of the kernel's socket.
 //!
-//! Rule: the accounts are compared over the time that both cover, by the host's clock. Some
-//! limits of the congestion window differ only in the cause of its size. They count as equal,
-//! because the kernel does not report the cause.
+//! Rule: the accounts are compared over the time that both cover, by the host's clock. Limits
+//! that differ only in the cause of the congestion window's size count as equal, because the
+//! kernel does not report the cause.
 
 use fullpipe_tcp::Limit;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct AccountsBeside {
     pub seconds: f64,
     /// Each limit in the time that both accounts cover, the longest first.
     pub limits: Vec<LimitBeside>,
-    /// Share of that time in which both accounts have the same limit.
+    /// Share of the time that both accounts cover in which their limits are equal.
     pub agreed_share: f64,
     /// The longest differences, in the order of time.
     pub differences: Vec<AccountDifference>,

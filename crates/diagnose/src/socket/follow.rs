@@ -2,9 +2,9 @@
 //! between.
 //!
 //! Rule: a round is one answer about all sockets. A socket is gone if it is missing in two
-//! consecutive rounds. One round does not suffice, because the kernel's list may change while it
-//! is read. A round allocates nothing for a socket that is already followed. Time is an argument,
-//! in microseconds from any fixed moment.
+//! consecutive rounds, or if the kernel reports its end. One round does not suffice, because the
+//! kernel's list may change while it is read. A round allocates nothing for a socket that is
+//! already followed. Time is an argument, in microseconds from any fixed moment.
 
 use std::{collections::HashMap, net::SocketAddr};
 

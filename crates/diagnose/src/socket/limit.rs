@@ -1,9 +1,10 @@
 //! The limit of a socket at one moment.
 //!
-//! Rule: the kernel's recovery state and its probe timer decide first, because they name the limit
-//! directly. Otherwise, if payload is unsent, the tightest bound decides, as in fullpipe's own
-//! stack. If nothing is unsent, the use of the send buffer decides, because `tcpi_sndbuf_limited`
-//! often stays 0. If no limit fits the observation, the limit is unknown.
+//! Rule: the state of the connection, the kernel's recovery state and its probe timer decide first,
+//! because they name the limit directly. Otherwise, if payload is unsent, the tightest bound
+//! decides, as in fullpipe's own stack. If nothing is unsent, the use of the send buffer decides,
+//! because `tcpi_sndbuf_limited` often stays 0. If no limit fits the observation, the limit is
+//! unknown.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 
@@ -230,7 +231,8 @@ fn is_overdue(info: &TcpInfo) -> bool {
     info.unacked > 0 && info.rtt > 0 && quiet_us > probe_us + delayed + ROUNDING_US
 }
 
-/// The limit if nothing is unsent: the program writes no more, or the send buffer is full.
+/// The limit if nothing is unsent: the application, or the send buffer if it is or may have been
+/// full.
 fn without_unsent(now: &SocketObservation, info: &TcpInfo, memo: &SocketMemo) -> LimitNow {
     match &now.memory {
         Some(memory) if is_full(memory) || memo.is_blocked => LimitNow::high(Limit::SendBuffer),
@@ -266,7 +268,7 @@ impl Rooms {
         }
     }
 
-    /// The smaller room, and true if it is that of the peer's window.
+    /// The smaller room, and true if the peer's window leaves it.
     fn tightest(&self) -> (u64, bool) {
         match self.peer {
             Some(peer) if peer < self.congestion => (peer, true),

@@ -1,9 +1,9 @@
 //! A recording, analysed: each socket with its account, and its limits over time.
 //!
-//! Rule: the account is computed round by round, as for live sockets. Memory is bounded. Of the
-//! sockets that are gone, the [`Replay::SOCKETS`] with the most payload are kept. Each socket has
-//! at most [`Replay::BANDS`] bands (periods with one limit); when there are more, the last band
-//! is extended.
+//! Rule: the account is computed round by round, as for live sockets. Memory is bounded. The
+//! [`Replay::SOCKETS`] sockets with the most payload are kept. Each socket has at most
+//! [`Replay::BANDS`] bands (periods with one limit); when there are more, the last band is
+//! extended.
 
 use std::{collections::HashMap, io::BufRead};
 
@@ -56,7 +56,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Most sockets that are kept after they are gone.
+    /// Most sockets that are kept.
     pub const SOCKETS: usize = 10_000;
     /// Most bands of a socket.
     pub const BANDS: usize = 1_024;

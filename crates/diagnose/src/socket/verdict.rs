@@ -1,10 +1,10 @@
 //! The verdict about a socket: main limit, figures, settings that change the limit, and counters
 //! of the kernel that mislead.
 //!
-//! Rule: a setting is named only if it changes the limit. It is printed with its present value and
-//! its cap. The advice never lowers the present value. If the path or the program is the limit, the
-//! verdict says that no setting helps. A size in the advice is the smallest that the observations
-//! justify. It is not a prediction.
+//! Rule: a setting is named only if it changes the limit. The setting is printed with its present
+//! value and its cap. The advice never lowers the present value. If the path or the program is the
+//! limit, the verdict says that no setting helps. A size in the advice is the smallest that the
+//! observations justify, and not a prediction.
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,7 @@ pub enum KernelNote {
         /// Seconds in which the program wrote nothing.
         seen_s: f64,
     },
-    /// The send buffer contains more than its size, because the kernel refills the last
+    /// The send buffer contains more than twice its size, because the kernel refills the last
     /// super-segment. `ip link set DEV gso_max_segs 1` prevents this.
     RefilledTail {
         /// Largest use of the send buffer, in bytes.
@@ -135,7 +135,7 @@ pub enum KernelNote {
 pub enum BufferOrigin {
     /// A program set the size, which turned autotuning off.
     Program,
-    /// Autotuning set the size, and has reached its maximum.
+    /// The size has reached the maximum of autotuning.
     AutotunedFull,
     /// The origin is not certain.
     Unclear,
@@ -383,7 +383,7 @@ impl Case<'_> {
         if rcvbuf >= most {
             return BufferOrigin::AutotunedFull;
         }
-        // Autotuning starts at the second value and never shrinks the buffer.
+        // Autotuning starts at the second value of `tcp_rmem` and never shrinks the buffer.
         match rcvbuf < first || self.is_rcvbuf_at_cap() {
             true => BufferOrigin::Program,
             false => BufferOrigin::Unclear,
@@ -673,8 +673,8 @@ fn cap_step(option: &str, sysctl: &str, cap_bytes: u64) -> SocketStep {
     .now(cap_bytes)
 }
 
-/// Changes of the caps of receive buffers, at another host whose settings are unknown. They have no
-/// command, because it could lower the present value.
+/// Changes of the caps of receive buffers, at another host whose settings are unknown. The changes
+/// have no command, because a command could lower the present value.
 fn unknown_rmem_steps(asked: u64) -> Vec<SocketStep> {
     let cap =
         format!("At the peer: net.core.rmem_max cuts SO_RCVBUF. Raise it if it is below {asked}.");

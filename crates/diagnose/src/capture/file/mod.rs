@@ -1,8 +1,8 @@
 //! The file formats pcap and pcapng: frames in the order of the file.
 //!
-//! Rule: if a file is cut or damaged, all frames before the damage are returned, and then the place
-//! of the damage. A length in a file is compared with a limit before it is used, and never decides
-//! how much memory is allocated.
+//! Rule: if a file is cut or damaged, the frames before the damage are returned first, and then the
+//! place of the damage. A length in a file is compared with a limit before it is used, and never
+//! decides how much memory is allocated.
 
 mod pcap;
 mod pcapng;

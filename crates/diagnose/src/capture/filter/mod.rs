@@ -37,7 +37,7 @@ enum Rule {
     Either(Box<Rule>, Box<Rule>),
 }
 
-/// The addresses or ports of a segment that are compared.
+/// Selects the addresses or ports of a segment that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Which {
     Source,

@@ -14,8 +14,8 @@ struct Link {
 
 /// A list of places, the least recently used first.
 pub(super) struct Recency {
-    /// Neighbours of each place. For a place that is not in the list, they have no
-    /// meaning.
+    /// Neighbours of each place. The neighbours of a place that is not in the list have
+    /// no meaning.
     links: Vec<Link>,
     oldest: u32,
     newest: u32,
