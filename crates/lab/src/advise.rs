@@ -2,8 +2,7 @@
 //! changed row.
 //!
 //! Rule: a step makes exactly the advised change, and the predicted result is printed beside the
-//! measured one. The steps end when the path or an application is the limit, when the verdict
-//! advises nothing, or when the next change needs more than the given memory.
+//! measured one. [`AdviceEnd`] lists the reasons for which the steps end.
 
 mod text;
 
@@ -25,7 +24,7 @@ use crate::{
 
 /// Most steps of advice.
 pub const MOST_STEPS: usize = 16;
-/// A step whose goodput grows by less than this share counts as a step without gain.
+/// A step whose goodput grows by at most this share counts as a step without gain.
 const GAIN: f64 = 0.02;
 /// Relative differences below this share count as rounding errors.
 const NOTHING: f64 = 0.001;
@@ -274,7 +273,7 @@ fn needs_memory(setup: &Setup, report: &RowReport, most: Option<u64>) -> bool {
         .is_some_and(|(next, bytes)| outgrows(setup, &next, bytes))
 }
 
-/// Returns true if a host would get more packet memory than `most` bytes.
+/// Returns true if a host would get more packet memory than before, and more than `most` bytes.
 fn outgrows(present: &Setup, next: &Setup, most: u64) -> bool {
     let mut hosts = present.hosts.iter().zip(&next.hosts);
     hosts.any(|(before, after)| {

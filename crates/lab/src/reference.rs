@@ -1,6 +1,5 @@
 //! The published figures of an experiment, compared with its results. There are three kinds of
-//! figures: those to which a parameter was fitted, those that settings imply, and predictions,
-//! which have a deviation.
+//! figures: figures to which a parameter was fitted, figures that settings imply, and predictions.
 //!
 //! Rule: a figure is a prediction unless the file's [`Origins`] classify it as fitted or implied.
 //! All counts come from the file and the results; the sentences contain no other number.

@@ -3,7 +3,8 @@
 //!
 //! Rule: every row has the same seeds and its own worlds, so rows differ only in what the file
 //! sets. Rows may run in parallel; the result does not depend on the number of threads. The caller
-//! receives a row as soon as this row and all rows above it have run and are explained.
+//! receives a row as soon as this row, all rows above it and the baseline have run and are
+//! explained.
 
 use std::{
     fmt,

@@ -78,8 +78,8 @@ fn is_risk(note: &str) -> bool {
     note.starts_with("Risky")
 }
 
-/// Returns the lines of a setting. A shell command that is too long is continued with a backslash.
-/// Other text stays one line, which the caller wraps.
+/// Returns the lines of a setting. A shell command that is too long is continued on further lines,
+/// after a backslash. Other text stays one line, which the caller wraps.
 fn pasted(paste: &str, width: usize) -> Vec<String> {
     let is_shell = paste.starts_with("sysctl ") || paste.starts_with("ip ");
     if !is_shell || paste.len() <= width {

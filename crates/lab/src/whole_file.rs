@@ -1,9 +1,9 @@
 //! Writes a file of results either completely or not at all.
 //!
 //! Rule: every file that a command writes is written by this module. A regular file is written
-//! under a temporary name in its destination's folder and then renamed. Therefore the old file is
-//! unchanged after a failed write, and the temporary file is removed. Symbolic links are followed.
-//! A FIFO or a character device is written in place.
+//! under a temporary name in its destination's folder and then renamed. After a failed write, the
+//! old file is unchanged, and the temporary file is removed. Symbolic links are followed. A FIFO or
+//! a character device is written in place.
 
 use std::{
     fs::{self, File, OpenOptions},

@@ -5,7 +5,7 @@
 //! one seed is exact, because one seed is used only if nothing is random.
 
 /// Student's t for 95 % confidence, by degrees of freedom. For a number between two rows of the
-/// table, the first of the two is used.
+/// table, the first of these rows is used.
 const STUDENT: &[(usize, f64)] = &[
     (1, 12.71),
     (2, 4.31),

@@ -115,12 +115,12 @@ const SIDE_BY_SIDE: usize = 2;
 const FAR: u64 = 1 << 20;
 /// Every value larger than the reported one must reach this share of the sufficient goodput.
 const NEARLY: f64 = 0.97;
-/// Most steps in which the search approaches the smallest sufficient value. The first step
-/// assumes that goodput is proportional to the value, and tries two values near the one that would
-/// then be sufficient. The other steps divide the interval into thirds.
+/// Most steps in which the search approaches the smallest sufficient value. The first step assumes
+/// that goodput is proportional to the value, and tries two values near the value that would then
+/// be sufficient. The other steps divide the interval into thirds.
 const STEPS: u32 = 5;
-/// The two values of the first of these steps, as percentages of the value that would be sufficient
-/// if goodput were proportional to it.
+/// The two values of the first step in [`STEPS`], as percentages of the value that would be
+/// sufficient if goodput were proportional to the value.
 const AROUND: (u64, u64) = (98, 101);
 /// The search ends when the interval between the last insufficient and the first sufficient value
 /// is at most the sufficient value divided by this number.
@@ -149,8 +149,9 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
     let mut bytes = (request.bdp() * AMPLE).clamp(AT_LEAST, LARGEST);
     let mut found = measured(request, role, bytes, length, runs)?;
     if found.best.goodput_mbps > 0.0 {
-        // Measure again with a suitable length: it depends on the time in which the path is filled and
-        // on the goodput, because a run on a path with losses must carry bytes for enough losses.
+        // Measure again with a suitable length. The length depends on the time in which the path is
+        // filled and, on a path with losses, on the goodput: the run must carry enough bytes for many
+        // losses.
         let full_s = found.first.measured.time_to_90_s;
         let better = request.length(found.best.goodput_mbps * 1e6, full_s);
         if better != length {
@@ -178,8 +179,8 @@ pub fn ample(request: &SizeRequest, role: HostRole, runs: &Runs<'_>) -> Result<A
         found.extend(seeds, runs)?;
     }
     found.update(request);
-    // Require some goodput: a path that loses every frame carries nothing, so even no goodput would
-    // be sufficient.
+    // Require some goodput: a path that loses every frame carries nothing, so a goodput of zero
+    // would be sufficient.
     if found.best.reaches_path && found.best.goodput_mbps > 0.0 {
         return Ok(found);
     }
@@ -376,8 +377,9 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Doubles the value from `first` on until one is sufficient or the host refuses it. If
-    /// `first` is already sufficient, halves the value instead.
+    /// Doubles the value from `first` on until a value is sufficient or the ample amount is
+    /// reached. If the first value that the host allows is already sufficient, then halves `first`
+    /// until a value is insufficient.
     fn double(&mut self, first: u64) -> Result<(), SizeError> {
         let doubled = std::iter::successors(Some(first), |bytes| Some(bytes * 2));
         let host = &only(&self.ample.world).setup.hosts[0];
@@ -397,9 +399,9 @@ impl Curve<'_> {
     }
 
     /// Tries `sizes` in groups. If `is_enough`, the sizes rise, and the function stops after a
-    /// group with a sufficient size; otherwise the sizes fall, and it stops after a group with an
-    /// insufficient size. If the sizes rise and the bandwidth-delay product is below [`FAR`], it
-    /// tries one more group before it stops.
+    /// group with a sufficient size; otherwise the sizes fall, and the function stops after a group
+    /// with an insufficient size. If the sizes rise and the bandwidth-delay product is below
+    /// [`FAR`], the function tries one more group before it stops.
     fn try_until(
         &mut self,
         sizes: impl Iterator<Item = u64>,
@@ -595,8 +597,9 @@ impl Curve<'_> {
     }
 
     /// Returns the largest of the mean goodput with ample resources and, for each setting that was
-    /// tried, the goodput that it reaches with 95 % confidence. This need not be the result with ample resources: with losses, or with a slow
-    /// processor, a larger value can be worse.
+    /// tried, the goodput that it reaches with 95 % confidence. The largest goodput need not be the
+    /// one with ample resources: with losses, or with a slow processor, a larger value can be
+    /// worse.
     fn best_mbps(&self) -> f64 {
         let points = self.points.iter().map(|point| self.estimate(point).least());
         points.fold(self.ample.sample.mean().value, f64::max)

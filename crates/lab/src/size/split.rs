@@ -50,7 +50,8 @@ pub struct Divided {
     pub kept: f64,
 }
 
-/// Tries divisions in tenths. `alone` contains the result of each direction without the other.
+/// Tries divisions in tenths. `alone` contains the result of each direction while the other
+/// direction is idle.
 ///
 /// # Errors
 /// Fails if a run fails, or the memory cannot be divided.

@@ -42,8 +42,8 @@ const MEMORY: u64 = 4;
 /// Size of a block of the peer's pool, in bytes.
 const BLOCK: u64 = 2_048;
 
-/// Longest excluded time if the path was full: the first number times the time until the path was
-/// full, plus the second number of round trips.
+/// Longest excluded time if the path was full at some time: the first number, multiplied by the
+/// time until the path was full, plus the second number of round trips.
 const AFTER_FULL: (f64, f64) = (1.25, 3.0);
 
 /// Length of a run with one value of the searched knob.

@@ -22,7 +22,7 @@ use crate::{
 
 /// Least width of the column with the limits, in characters.
 const LEAST_LIMITS: usize = 34;
-/// Largest width of that column, in characters.
+/// Largest width of the column with the limits, in characters.
 const MOST_LIMITS: usize = 72;
 /// Name of the column with the limits.
 const LIMITS: &str = "limits";

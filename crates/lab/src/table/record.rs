@@ -53,7 +53,7 @@ pub(super) fn figures(
 }
 
 /// Returns a quantity in words: `4.98 Mbit/s (published 5.35: -6.8 %)`. The second value is true if
-/// the words compare the quantity with another figure.
+/// the words compare the quantity with another figure or give its quartiles.
 fn figure(
     outline: &Outline,
     quantity: &Quantity,
