@@ -90,7 +90,7 @@ pub enum Command {
     Man(ManArguments),
 }
 
-/// Print knobs: value, legal range, unit, what each bounds
+/// Print knobs: value, legal range, unit and meaning
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe knobs\n  \
@@ -99,7 +99,7 @@ pub enum Command {
     fullpipe knobs --preset nuttx CONFIG_IOB\n  \
     fullpipe knobs --json")]
 pub struct KnobsArguments {
-    /// Only knobs with this in their name, or in their name in the preset
+    /// Only knobs whose name, or name in the preset, contains this text
     #[arg(value_name = "NAME")]
     pub filter: Option<String>,
     /// Show the values and the names of this preset

@@ -64,10 +64,11 @@ pub struct LabAdviseArguments {
 
 /// Print the verdicts of rows, or what each change of a setting would do
 ///
-/// With --matrix every lever of a row is tried. A lever is one thing that somebody could change: a buffer, a window, a rule, the applications, a processor, or the path.
-/// The row is run again with each lever at about twice its value, and at as much as the row can use. The gains in goodput are
-/// printed, the largest first. Further runs change all resources of the hosts at once, alone and with each rule, to find levers
-/// that only help together. The first line has the number of runs; where chance plays a part, each change is run with five seeds.
+/// With --matrix every lever of a row is tried. A lever is one thing that somebody could change: a buffer, a window,
+/// a rule, the applications, a processor, or the path. The row is run again with each lever at about twice its value,
+/// and at as much as the row can use. The gains in goodput are printed, the largest first. Further runs change all
+/// resources of the hosts at once, alone and with each rule, to find levers that only help together. The first line
+/// has the number of runs; if chance affects the results, each change is run with five seeds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe lab explain ./slow.toml\n  \
@@ -107,8 +108,8 @@ pub enum TryDirection {
 /// Simulate one transfer: its goodput, its limit, and the setting to change
 ///
 /// A host like the preset sends to a stock Linux, or receives from it, over a path of the given rate, round-trip time and
-/// loss. Settings have the names of the preset's system, or fullpipe's own. With an experiment in place of the path, such
-/// as one that `fullpipe why --scenario` wrote, one of its rows runs.
+/// loss. Settings have the names of the preset's system, or fullpipe's own. If an experiment is given in place of the
+/// path, one row of the experiment runs; `fullpipe why --scenario` writes such an experiment.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe try --rate 100mbit --rtt 20ms\n  \
@@ -125,7 +126,7 @@ pub struct TryArguments {
         "rate", "rtt", "loss", "queue", "preset", "direction", "bytes", "time", "congestion", "save",
     ])]
     pub experiment: Option<String>,
-    /// Its row [default: the first]
+    /// Row of the experiment [default: the first]
     #[arg(long, value_name = "LABEL", requires = "experiment")]
     pub row: Option<String>,
     /// Rate of the path
@@ -172,11 +173,12 @@ pub struct TryArguments {
 
 /// Find the smallest buffers and packet memory for a path, in the simulator
 ///
-/// One knob is changed at a time, while the host has ample of everything else. Printed are the smallest setting that gives 95 % of
-/// what the path carries after slow start, and the goodput of smaller settings, for buffers and packet memory, sending and
-/// receiving, under the names of the preset's system. If no setting gives as much, it prints the limit and searches for 95 % of the best. Memory that is given
-/// is not searched but divided between sending and receiving. An experiment can give the path's rate, round trip
-/// and loss, and the preset.
+/// One knob is changed at a time, while the host has ample of everything else. The output has the smallest setting
+/// that gives 95 % of what the path carries after slow start, and the goodput of smaller settings, for buffers and
+/// packet memory, sending and receiving, under the names of the preset's system. If no setting gives 95 %, the output
+/// has the limit, and the smallest setting that gives 95 % of the best goodput. Memory that is given is not searched
+/// but divided between sending and receiving. An experiment can give the path's rate, round trip and loss, and the
+/// preset.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     fullpipe size --rate 100mbit --rtt 20ms\n  \
@@ -192,7 +194,7 @@ pub struct SizeArguments {
     /// An experiment's name, or its file, in place of --rate and --rtt
     #[arg(value_name = "NAME|FILE", conflicts_with_all = ["rate", "rtt", "loss", "preset"])]
     pub experiment: Option<String>,
-    /// Its row [default: the first]
+    /// Row of the experiment [default: the first]
     #[arg(long, value_name = "LABEL", requires = "experiment")]
     pub row: Option<String>,
     /// Rate of the path

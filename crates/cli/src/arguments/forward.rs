@@ -33,7 +33,7 @@ pub struct ForwardArguments {
     /// The TUN device; created if it does not exist
     #[arg(long = "dev", value_name = "tun:NAME", value_parser = tun)]
     pub device: DeviceSpec,
-    /// The way to the destinations: direct, socks5://HOST:PORT, or http://HOST:PORT (no UDP)
+    /// Route to the destinations: direct, socks5://HOST:PORT, or http://HOST:PORT (no UDP)
     #[arg(long, value_name = "WAY", default_value = "direct")]
     pub via: Via,
     /// Open the device in this network namespace: a name or the path of its file
@@ -69,7 +69,7 @@ pub struct ForwardArguments {
     /// Change a knob of the stack; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<Setting>,
-    /// Print each second which side holds each flow back, and by which limit
+    /// Print each second the side that limits each flow, and its limit
     #[arg(long)]
     pub limits: bool,
     /// Print JSON: with --limits one object a second, otherwise one at the end

@@ -45,7 +45,7 @@ pub enum LabAction {
 /// The stack of every host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum HostsOf {
-    /// That of this machine's kernel
+    /// The stack of this machine's kernel
     Kernel,
 }
 
@@ -101,7 +101,7 @@ pub struct LabAttacksArguments {
     pub json: bool,
 }
 
-/// Run experiments and print published figures beside ours
+/// Run experiments and print published figures beside the results
 ///
 /// Each row runs in virtual time and is printed as soon as it has run. The same
 /// file, seed and settings give the same output, byte for byte.
@@ -173,7 +173,7 @@ pub struct LabRunArguments {
     /// Run every row also on hosts of this machine's kernel, in real time (root)
     ///
     /// Each host is a network namespace with its own sysctls and a TAP device; the
-    /// link between them is the row's, in real time. A host may also have
+    /// link between the hosts is the row's link, in real time. A host may also have
     /// `stack = "kernel"` in the file.
     #[arg(long, value_name = "STACK")]
     pub hosts: Option<HostsOf>,

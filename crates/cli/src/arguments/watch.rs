@@ -11,10 +11,9 @@ use super::values::interval;
 
 /// Show what limits each TCP connection of this Linux host, live
 ///
-/// It asks the kernel about its sockets at each interval, charges the time to the
-/// limits of each connection, and names the settings that change the main one. It
-/// changes nothing. Other users' sockets are visible without root; their processes
-/// are not.
+/// It asks the kernel about its sockets at each interval, charges the time to the limits of each
+/// connection, and names the settings that change the main limit. It changes nothing. Other
+/// users' sockets are visible without root; their processes are not.
 ///
 /// On a terminal the table is redrawn in place; in a pipe each socket is a line an
 /// interval. Ctrl-C prints the verdicts and ends with exit code 0.
@@ -36,7 +35,7 @@ pub struct WatchArguments {
     /// Only sockets with this peer: 10.0.0.0/8, 10.0.0.1:443 or ::1; repeatable
     #[arg(long, value_name = "ADDRESS", help_heading = FILTERS)]
     pub peer: Vec<EndFilter>,
-    /// Only sockets with this address of their own; repeatable
+    /// Only sockets with this local address; repeatable
     #[arg(long, value_name = "ADDRESS", help_heading = FILTERS)]
     pub local: Vec<EndFilter>,
     /// Only sockets of this process, in its network namespace
@@ -45,16 +44,16 @@ pub struct WatchArguments {
     /// Network namespace: a name of `ip netns`, or the path of its file
     #[arg(long, value_name = "NAME|PATH", help_heading = FILTERS)]
     pub netns: Option<PathBuf>,
-    /// Only this socket, with its verdict: its number in the column sk, as in ss -e
+    /// Only the socket with this number (column sk, as in ss -e), with its verdict
     #[arg(long, value_name = "SK", value_parser = cookie, help_heading = FILTERS)]
     pub socket: Option<u64>,
-    /// Time between two questions, from 10ms
+    /// Time between two observations, at least 10ms
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1s", value_parser = least_interval)]
     pub interval: Time,
     /// Seconds until it ends [default: when interrupted]
     #[arg(short = 't', long, value_name = "SECONDS", value_parser = options::parse_seconds)]
     pub time: Option<Duration>,
-    /// Ask once and end
+    /// Observe once and end
     #[arg(long, conflicts_with_all = ["time", "prometheus", "record"])]
     pub once: bool,
     /// Print the fields of `ss -tinm` of each socket too
