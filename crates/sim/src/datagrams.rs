@@ -9,13 +9,15 @@ use fullpipe_pool::{Duration, Instant};
 use std::net::SocketAddr;
 
 use fullpipe_tcp::{Limit, ReceiveLimit};
+use fullpipe_wire::UdpHeader;
 
 use crate::account::{DatagramAccount, QueueDemand};
 use crate::app::Amount;
 use crate::check::Violation;
 use crate::event_queue::Wakeup;
 use crate::flow::Side;
-use crate::ids::HostId;
+use crate::ids::{Family, HostId};
+use crate::link::ETHERNET_HEADER_LEN;
 use crate::pattern::Pattern;
 
 /// Datagrams of one sender to one receiver.
@@ -141,6 +143,12 @@ impl DatagramFlow {
         Side::ALL
             .into_iter()
             .find(|side| (self.hosts[side.index()], self.sockets[side.index()]) == (host, id))
+    }
+
+    /// Bytes of a frame that carries a whole datagram.
+    pub const fn frame_len(&self) -> usize {
+        let ip_header = Family::of(self.to.ip()).header_len();
+        ETHERNET_HEADER_LEN + ip_header + UdpHeader::LEN + self.plan.size as usize
     }
 
     /// Returns true if a datagram is due at `now`.

@@ -3,6 +3,8 @@
 //! Rule: the bytes that the application of one end wrote are exactly the bytes that the
 //! other end's application must read.
 
+use std::net::SocketAddr;
+
 use fullpipe::ConnectionId;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{CloseReason, Info};
@@ -199,6 +201,8 @@ impl FlowEnd {
 #[derive(Debug)]
 pub(crate) struct Flow {
     pub ends: [FlowEnd; 2],
+    /// Address and port at which the server listens.
+    pub server: SocketAddr,
     /// The payload that arrived at each end.
     pub arrivals: [Arrivals; 2],
     pub watch: WindowChecker,

@@ -45,6 +45,8 @@ pub mod rule;
 mod segment;
 mod soak;
 mod socket;
+#[cfg(test)]
+mod test_frames;
 mod text_forms;
 mod waits;
 mod world;
@@ -57,7 +59,7 @@ pub use device::{DeviceModel, Merge};
 pub use facts::{EndFacts, Facts};
 pub use failure::WorldFailure;
 pub use flow::{FlowId, Goal, Side, Stage};
-pub use ids::{HostId, LinkId, Seed, SwitchId};
+pub use ids::{Family, HostId, LinkId, Seed, SwitchId};
 pub use link::LinkModel;
 pub use soak::{WorldSummary, soak, soak_bursts, soak_captured};
 pub use world::{DatagramDemand, Deadline, OverflowPlace, World};

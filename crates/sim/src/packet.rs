@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use fullpipe_pool::Instant;
 use fullpipe_wire::{
-    ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Protocol, TcpFlags, TcpHeader,
+    ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Ipv6Header, Protocol, TcpFlags,
+    TcpHeader,
 };
 
 use crate::segment::{Segment, Tuple};
@@ -32,12 +33,9 @@ impl TcpPacket {
     }
 
     /// The fixed fields.
-    ///
-    /// # Panics
-    /// Panics if an address is not IPv4.
     pub(crate) fn fixed(&self) -> Segment {
         Segment {
-            tuple: Tuple::of(self.src, self.dst).expect("only IPv4 is parsed"),
+            tuple: Tuple::of(self.src, self.dst),
             seq: self.header.seq,
             flags: self.header.flags,
             payload_len: self.payload_len,
@@ -53,6 +51,50 @@ impl TcpPacket {
             .wrapping_add(self.payload_len)
             .wrapping_add(syn)
             .wrapping_add(fin)
+    }
+}
+
+/// What simulated links, devices and checkers need of an IP packet, of either version.
+pub(crate) struct IpPacket<'a> {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    /// The protocol that the header names. An IPv6 header may name an extension header instead,
+    /// which is not read: only fragments have one.
+    pub protocol: Protocol,
+    /// The packet is a fragment of an IPv4 packet.
+    pub is_fragment: bool,
+    /// Everything after the header.
+    pub payload: &'a [u8],
+}
+
+impl<'a> IpPacket<'a> {
+    /// Reads the IP header in `frame`, but does not check its checksum; `None` if there is no
+    /// header.
+    pub fn parse(frame: &'a [u8]) -> Option<Self> {
+        let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
+        match ethernet.ether_type {
+            EtherType::Ipv4 => {
+                let (ip, payload) = Ipv4Header::parse(packet, ChecksumPolicy::Trust).ok()?;
+                Some(Self {
+                    src: ip.src.into(),
+                    dst: ip.dst.into(),
+                    protocol: ip.protocol,
+                    is_fragment: ip.is_fragment(),
+                    payload,
+                })
+            }
+            EtherType::Ipv6 => {
+                let (ip, payload) = Ipv6Header::parse(packet).ok()?;
+                Some(Self {
+                    src: ip.src.into(),
+                    dst: ip.dst.into(),
+                    protocol: ip.protocol(),
+                    is_fragment: false,
+                    payload,
+                })
+            }
+            EtherType::Arp | EtherType::Other(_) => None,
+        }
     }
 }
 
@@ -78,27 +120,17 @@ impl<'a> Packet<'a> {
             ip: None,
             tcp: None,
         };
-        let Ok((
-            EthernetHeader {
-                ether_type: EtherType::Ipv4,
-                ..
-            },
-            body,
-        )) = EthernetHeader::parse(frame)
-        else {
+        let Some(ip) = IpPacket::parse(frame) else {
             return packet;
         };
-        let Ok((ip, body)) = Ipv4Header::parse(body, ChecksumPolicy::Trust) else {
-            return packet;
-        };
-        packet.ip = Some((ip.src.into(), ip.dst.into()));
-        if ip.protocol != Protocol::Tcp || ip.is_fragment() {
+        packet.ip = Some((ip.src, ip.dst));
+        if ip.protocol != Protocol::Tcp || ip.is_fragment {
             return packet;
         }
-        if let Ok((header, payload)) = TcpHeader::parse(body) {
+        if let Ok((header, payload)) = TcpHeader::parse(ip.payload) {
             packet.tcp = Some(TcpPacket {
-                src: SocketAddr::new(ip.src.into(), header.src_port),
-                dst: SocketAddr::new(ip.dst.into(), header.dst_port),
+                src: SocketAddr::new(ip.src, header.src_port),
+                dst: SocketAddr::new(ip.dst, header.dst_port),
                 header,
                 payload_len: payload.len() as u32,
             });

@@ -16,7 +16,7 @@ use fullpipe_pool::{Duration, Rng};
 
 use crate::app::{Amount, Ending, ReadPlan, Requests, WritePlan, WriteSize};
 use crate::device::{DeviceModel, Merge};
-use crate::ids::Seed;
+use crate::ids::{Family, Seed};
 use crate::link::{
     AckThinning, BurstLoss, Codel, ETHERNET_HEADER_LEN, EcnThreshold, Hop, LinkModel, Queue, Radio,
     Reordering, TokenBucket,
@@ -36,6 +36,9 @@ const SEGMENTS_OF_A_WORLD: u64 = 2_000;
 /// Share of worlds that are drawn without rules, jitter and reordering, so that delivery-rate
 /// samples can be checked: they must not exceed the path's rate.
 const IN_ORDER: f64 = 0.25;
+
+/// Share of worlds with flows over IPv6, among those whose links have the MTU for it.
+const WITH_V6: f64 = 0.4;
 
 /// A drawn keepalive time below this time is replaced by 0, which switches keepalive off.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_millis(100);
@@ -65,7 +68,7 @@ impl WorldPlan {
             .collect();
         let impaired_for =
             Duration::from_millis(rng.fork_named("impaired_for").between(100, 60_000));
-        Self {
+        let plan = Self {
             seed: seed.0,
             impaired_for,
             outage: draw_outage(&rng.fork_named("outage"), impaired_for, links.len()),
@@ -73,8 +76,39 @@ impl WorldPlan {
             flows: draw_flows(&rng.fork_named("flows"), &hosts),
             links,
             hosts,
+        };
+        if mtu >= Family::V6.min_mtu() && rng.fork_named("has_v6").chance(WITH_V6) {
+            with_v6(plan, &rng.fork_named("families"))
+        } else {
+            plan
         }
     }
+}
+
+/// Gives about half of the flows IPv6, and the hosts and links what IPv6 needs. A hop with a
+/// smaller MTU than 1,280 bytes would lose every full segment for ever, because no host sends
+/// smaller ones for it (RFC 8201 §4).
+fn with_v6(mut plan: WorldPlan, rng: &Rng) -> WorldPlan {
+    for (number, flow) in plan.flows.iter_mut().enumerate() {
+        if rng.fork(number as u64).chance(0.5) {
+            flow.family = Family::V6;
+        }
+    }
+    let neighbours = 3 * plan.hosts.len() as u32;
+    for HostPlan { config, .. } in &mut plan.hosts {
+        config.ip.addresses = config.ip.addresses.max(2);
+        config.stack.listeners = config.stack.listeners.max(2);
+        // Each other host has an IPv4 address, an IPv6 address and a link-local address.
+        config.arp.entries = config.arp.entries.max(neighbours);
+    }
+    for LinkPlan { forward, back } in &mut plan.links {
+        for hop in [Some(forward), back.as_mut()].into_iter().flatten() {
+            if let Some(hop) = &mut hop.hop {
+                hop.mtu = hop.mtu.max(Family::V6.min_mtu() as u16);
+            }
+        }
+    }
+    plan
 }
 
 /// Returns a value with probability `chance`, otherwise `None`.
@@ -290,6 +324,7 @@ fn draw_flows(rng: &Rng, hosts: &[HostPlan]) -> Vec<FlowPlan> {
         FlowPlan {
             client,
             server,
+            family: Family::V4,
             start: Duration::from_millis(draw_spread(&mut rng.fork_named("start"), 13)),
             in_place: rng.fork_named("in_place").chance(0.5),
             apps: draw_apps(&rng.fork_named("apps"), bytes / count),

@@ -4,37 +4,46 @@
 //! segment, and with the same fields. Options are not read, because most counts do not need
 //! them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use fullpipe_wire::{EthernetHeader, Ipv4Header, TcpFlags, TcpHeader};
+use fullpipe_wire::{EthernetHeader, Ipv4Header, Ipv6Header, TcpFlags, TcpHeader};
 
 #[cfg(test)]
 mod tests;
 
-/// The addresses and ports of a segment: first the sender's, then the receiver's.
+/// The addresses and ports of a segment: first the sender's, then the receiver's. An IPv4 address
+/// is kept as the IPv6 address that maps it (RFC 4291 §2.5.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Tuple {
-    addresses: u64,
+    src: u128,
+    dst: u128,
     ports: u32,
 }
 
+/// The IPv6 address, as a number, that maps the IPv4 address `bits`.
+const fn mapped(bits: u32) -> u128 {
+    0xffff << 32 | bits as u128
+}
+
 impl Tuple {
-    /// The tuple of segments from `src` to `dst`; `None` if one of the addresses is not IPv4.
-    pub fn of(src: SocketAddr, dst: SocketAddr) -> Option<Self> {
-        let (SocketAddr::V4(src), SocketAddr::V4(dst)) = (src, dst) else {
-            return None;
+    /// The tuple of segments from `src` to `dst`.
+    pub fn of(src: SocketAddr, dst: SocketAddr) -> Self {
+        let number = |end: SocketAddr| match end.ip() {
+            IpAddr::V4(ip) => mapped(ip.to_bits()),
+            IpAddr::V6(ip) => ip.to_bits(),
         };
-        let [src_ip, dst_ip] = [src, dst].map(|end| u64::from(end.ip().to_bits()));
-        Some(Self {
-            addresses: src_ip << 32 | dst_ip,
+        Self {
+            src: number(src),
+            dst: number(dst),
             ports: u32::from(src.port()) << 16 | u32::from(dst.port()),
-        })
+        }
     }
 
     /// The tuple of segments in the opposite direction.
     pub const fn reversed(self) -> Self {
         Self {
-            addresses: self.addresses.rotate_left(32),
+            src: self.dst,
+            dst: self.src,
             ports: self.ports.rotate_left(16),
         }
     }
@@ -49,30 +58,24 @@ pub(crate) struct Segment {
     pub payload_len: u32,
 }
 
-/// Ethertype of IPv4.
+/// Ethertypes.
 const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
 /// Protocol number of TCP.
 const TCP: u8 = 6;
 /// The bits of the IP header's fragment field that are 0 in a whole packet: MF and the offset.
 const FRAGMENT: u16 = 0x3fff;
 
 impl Segment {
-    /// Reads the segment in `frame`; `None` if the frame carries no segment, or a fragment of
-    /// one.
+    /// Reads the segment in `frame`; `None` unless the frame carries an unfragmented segment
+    /// directly after an IPv4 header, or after an IPv6 header without extension headers.
     pub fn read(frame: &[u8]) -> Option<Self> {
         let (ethernet, packet) = frame.split_first_chunk::<{ EthernetHeader::LEN }>()?;
-        let ip = packet.first_chunk::<{ Ipv4Header::LEN }>()?;
-        let ip_head = usize::from(ip[0] & 0x0f) * 4;
-        let is_plain = ethernet[12..] == IPV4
-            && ip[0] >> 4 == 4
-            && ip_head >= Ipv4Header::LEN
-            && u16::from_be_bytes(field(ip, 6)) & FRAGMENT == 0
-            && ip[9] == TCP;
-        if !is_plain {
-            return None;
-        }
-        let total_len = u16::from_be_bytes(field(ip, 2));
-        let segment = packet.get(ip_head..total_len.into())?;
+        let ([src, dst], segment) = match [ethernet[12], ethernet[13]] {
+            IPV4 => segment_of_v4(packet)?,
+            IPV6 => segment_of_v6(packet)?,
+            _ => return None,
+        };
         let tcp = segment.first_chunk::<{ TcpHeader::LEN }>()?;
         let tcp_head = usize::from(tcp[12] >> 4) * 4;
         if tcp_head < TcpHeader::LEN {
@@ -80,7 +83,8 @@ impl Segment {
         }
         Some(Self {
             tuple: Tuple {
-                addresses: u64::from_be_bytes(field(ip, 12)),
+                src,
+                dst,
                 ports: u32::from_be_bytes(field(tcp, 0)),
             },
             seq: u32::from_be_bytes(field(tcp, 4)),
@@ -93,6 +97,29 @@ impl Segment {
     pub const fn has(&self, flags: TcpFlags) -> bool {
         self.flags.contains(flags)
     }
+}
+
+/// The addresses of an IPv4 packet and the TCP segment in it, if it carries a whole one.
+fn segment_of_v4(packet: &[u8]) -> Option<([u128; 2], &[u8])> {
+    let ip = packet.first_chunk::<{ Ipv4Header::LEN }>()?;
+    let ip_head = usize::from(ip[0] & 0x0f) * 4;
+    let is_plain = ip[0] >> 4 == 4
+        && ip_head >= Ipv4Header::LEN
+        && u16::from_be_bytes(field(ip, 6)) & FRAGMENT == 0
+        && ip[9] == TCP;
+    let total_len = u16::from_be_bytes(field(ip, 2));
+    let segment = packet.get(ip_head..total_len.into())?;
+    let addresses = [12, 16].map(|at| mapped(u32::from_be_bytes(field(ip, at))));
+    is_plain.then_some((addresses, segment))
+}
+
+/// The addresses of an IPv6 packet and the TCP segment after its header, if there is one.
+fn segment_of_v6(packet: &[u8]) -> Option<([u128; 2], &[u8])> {
+    let (ip, rest) = packet.split_first_chunk::<{ Ipv6Header::LEN }>()?;
+    let is_plain = ip[0] >> 4 == 6 && ip[6] == TCP;
+    let segment = rest.get(..u16::from_be_bytes(field(ip, 4)).into())?;
+    let addresses = [8, 24].map(|at| u128::from_be_bytes(field(ip, at)));
+    is_plain.then_some((addresses, segment))
 }
 
 /// The `N` bytes of a header at `at`.

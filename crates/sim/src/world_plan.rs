@@ -20,7 +20,7 @@ use crate::app::{
 use crate::cpu::CpuModel;
 use crate::device::DeviceModel;
 use crate::flow::FlowId;
-use crate::ids::{HostId, LinkId, Seed};
+use crate::ids::{Family, HostId, LinkId, Seed};
 use crate::link::{Direction, LinkModel};
 use crate::rule::{Rule, RuleAction};
 use crate::world::World;
@@ -111,6 +111,9 @@ pub struct FlowPlan {
     pub client: usize,
     /// Index of the host that accepts the connection.
     pub server: usize,
+    /// The IP version: 4, or 6 if both hosts' links have an MTU of at least 1,280 bytes.
+    #[serde(default, skip_serializing_if = "Family::is_default")]
+    pub family: Family,
     /// Time at which the client opens the connection.
     #[serde(with = "crate::text_forms::duration")]
     pub start: Duration,
@@ -233,6 +236,7 @@ impl WorldPlan {
         for plan in &self.flows {
             let (client, server) = plan.apps.applications();
             let (from, to) = (hosts[plan.client], hosts[plan.server]);
+            world.use_family(plan.family);
             let flow: FlowId = world.converse(from, to, client, server, plan.start);
             world.set_in_place(flow, plan.in_place);
         }
@@ -273,6 +277,11 @@ impl WorldPlan {
             if flow.client.max(flow.server) >= self.hosts.len() || flow.client == flow.server {
                 return refuse(format!("flows[{number}]: its ends are two of the hosts"));
             }
+            if flow.family == Family::V6
+                && let Err(words) = self.check_v6(flow)
+            {
+                return refuse(format!("flows[{number}]: {words}"));
+            }
         }
         if let Some(OutagePlan {
             link,
@@ -282,6 +291,37 @@ impl WorldPlan {
             && (link >= self.links.len() || begin + length > self.impaired_for)
         {
             return refuse("outage: it is of one of the links, within impaired_for".into());
+        }
+        Ok(())
+    }
+
+    /// Checks that both hosts of a flow over IPv6 can have an IPv6 address.
+    fn check_v6(&self, flow: &FlowPlan) -> Result<(), String> {
+        for host in [flow.client, flow.server] {
+            let HostPlan { link, config, .. } = &self.hosts[host];
+            let least = Family::V6.min_mtu();
+            let mut models = Direction::ALL
+                .map(|way| self.links[*link].model(way))
+                .into_iter();
+            if models.any(|model| model.mtu < least) {
+                return Err(format!(
+                    "IPv6 needs links with an MTU of at least {least} bytes"
+                ));
+            }
+            if config.ip.addresses < 2 {
+                return Err(format!("hosts[{host}] needs ip.addresses = 2 for IPv6"));
+            }
+        }
+        let listeners = self.hosts[flow.server].config.stack.listeners;
+        let mut served = self
+            .flows
+            .iter()
+            .filter(|other| other.server == flow.server);
+        if listeners < 2 && served.any(|other| other.family == Family::V4) {
+            let server = flow.server;
+            return Err(format!(
+                "hosts[{server}] needs stack.listeners = 2 for both IP versions"
+            ));
         }
         Ok(())
     }

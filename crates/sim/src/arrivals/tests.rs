@@ -11,7 +11,7 @@ const ISS: u32 = u32::MAX - 1_500;
 fn arrivals(segments: &[(u64, u32, u32)]) -> Arrivals {
     let mut arrivals = Arrivals::default();
     let end = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-    let tuple = Tuple::of(end, end).expect("IPv4");
+    let tuple = Tuple::of(end, end);
     let packet = |seq: u32, flags: TcpFlags, payload_len: u32| Segment {
         tuple,
         seq,

@@ -16,13 +16,13 @@ use fullpipe_wire::{
     tcp::verify_checksum,
 };
 
-use super::segmenter::{number_at, seal};
+use super::segmenter::{number_at, seal, tcp_at};
+use crate::packet::IpPacket;
 
 /// Largest number of connections with segments kept for merging.
 const MOST_FLOWS: usize = 8;
-/// Offset of the TCP header in a frame: an Ethernet header and an IPv4 header without
-/// options.
-const TCP_AT: usize = EthernetHeader::LEN + Ipv4Header::LEN;
+/// Offset of the IP header in a frame.
+const IP_AT: usize = EthernetHeader::LEN;
 
 /// The merging of a device, with two interrupt timers: one restarts with each frame, the
 /// other does not.
@@ -159,14 +159,17 @@ impl Candidate {
     /// unchanged.
     fn of(frame: &[u8]) -> Option<Self> {
         let (ethernet, packet) = EthernetHeader::parse(frame).ok()?;
-        let (ip, segment) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).ok()?;
-        let plain = ethernet.ether_type == EtherType::Ipv4
-            && ethernet.dst.is_unicast()
+        let is_valid = match ethernet.ether_type {
+            EtherType::Ipv4 => Ipv4Header::parse(packet, ChecksumPolicy::Verify).is_ok(),
+            EtherType::Ipv6 | EtherType::Arp | EtherType::Other(_) => true,
+        };
+        let ip = IpPacket::parse(frame).filter(|_| is_valid)?;
+        let segment = ip.payload;
+        let plain = ethernet.dst.is_unicast()
             && ip.protocol == Protocol::Tcp
-            && !ip.is_fragment()
-            && ip.payload_len() == segment.len()
-            && frame.len() == TCP_AT + segment.len();
-        if !plain || verify_checksum(segment, ip.src.into(), ip.dst.into()).is_err() {
+            && !ip.is_fragment
+            && frame.len() == tcp_at(frame) + segment.len();
+        if !plain || verify_checksum(segment, ip.src, ip.dst).is_err() {
             return None;
         }
         let (header, payload) = TcpHeader::parse(segment).ok()?;
@@ -183,28 +186,38 @@ impl Candidate {
 }
 
 impl MergedFrame {
-    /// Returns true if `frame` has the same addresses and ports as the merged frame.
+    /// Returns true if `frame` has the same IP version, addresses and ports as the merged frame.
     fn is_of(&self, frame: &[u8]) -> bool {
-        let key = EthernetHeader::LEN + 12..TCP_AT + 4;
-        frame.get(key.clone()) == self.frame.get(key)
+        let tcp = tcp_at(&self.frame);
+        let addresses = match tcp - IP_AT {
+            Ipv4Header::LEN => IP_AT + 12..tcp + 4,
+            _ => IP_AT + 8..tcp + 4,
+        };
+        let same =
+            |place: std::ops::Range<usize>| frame.get(place.clone()) == Some(&self.frame[place]);
+        same(IP_AT - 2..IP_AT) && same(addresses)
     }
 
     /// Returns true if a segment of this connection continues the merged payload.
     fn goes_on(&self, frame: &[u8], piece: &Candidate) -> bool {
-        let next = number_at(&self.frame, TCP_AT + 4)
-            .wrapping_add((self.frame.len() - self.head_len) as u32);
+        let tcp = tcp_at(&self.frame);
+        let next =
+            number_at(&self.frame, tcp + 4).wrapping_add((self.frame.len() - self.head_len) as u32);
         let same = |place: std::ops::Range<usize>| self.frame[place.clone()] == frame[place];
+        // The ECN field, the DF flag, the TTL or hop limit, and in IPv6 the flow label.
+        let is_same_ip = match tcp - IP_AT {
+            Ipv4Header::LEN => same(0..IP_AT + 2) && same(IP_AT + 6..IP_AT + 9),
+            _ => same(0..IP_AT + 4) && same(IP_AT + 6..IP_AT + 8),
+        };
         piece.head_len == self.head_len
-            && number_at(frame, TCP_AT + 4) == next
+            && number_at(frame, tcp + 4) == next
             && piece.payload_len <= self.size
-            && self.frame.len() - EthernetHeader::LEN + piece.payload_len <= usize::from(u16::MAX)
-            // Compare the Ethernet header, the ECN field, the TTL, the acknowledgment, the window
-            // and the options.
-            && same(0..EthernetHeader::LEN + 2)
-            && same(EthernetHeader::LEN + 6..EthernetHeader::LEN + 9)
-            && same(TCP_AT + 8..TCP_AT + 12)
-            && same(TCP_AT + 14..TCP_AT + 16)
-            && same(TCP_AT + TcpHeader::LEN..self.head_len)
+            && self.frame.len() - IP_AT + piece.payload_len <= usize::from(u16::MAX)
+            && is_same_ip
+            // Compare the acknowledgment, the window and the options.
+            && same(tcp + 8..tcp + 12)
+            && same(tcp + 14..tcp + 16)
+            && same(tcp + TcpHeader::LEN..self.head_len)
     }
 
     fn append(&mut self, frame: &[u8], piece: &Candidate, now: Instant) {
@@ -222,8 +235,9 @@ impl MergedFrame {
     /// The merged frame.
     fn whole(mut self) -> Vec<u8> {
         if self.count > 1 {
-            self.frame[TCP_AT + 13] = self.flags.bits() as u8;
-            let identification = (number_at(&self.frame, EthernetHeader::LEN + 2) & 0xffff) as u16;
+            let tcp = tcp_at(&self.frame);
+            self.frame[tcp + 13] = self.flags.bits() as u8;
+            let identification = (number_at(&self.frame, IP_AT + 2) & 0xffff) as u16;
             seal(&mut self.frame, identification);
         }
         self.frame

@@ -10,7 +10,7 @@
 use fullpipe_pool::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use super::frame::ETHERNET_HEADER_LEN;
+use super::frame::{ETHERNET_HEADER_LEN, IPV4, IPV6};
 use super::queue::{FrameQueue, QueuedFrame};
 
 /// The number of ACKs that one ACK replaces, and the longest wait.
@@ -25,9 +25,9 @@ pub struct AckThinning {
     pub wait_us: u64,
 }
 
-const IPV4: [u8; 2] = [0x08, 0x00];
 const TCP: u8 = 6;
 const IPV4_HEADER_LEN: usize = 20;
+const IPV6_HEADER_LEN: usize = 40;
 const TCP_HEADER_LEN: usize = 20;
 /// Mask of the flag MF and the fragment offset in the IPv4 header.
 const FRAGMENT: u16 = 0x3fff;
@@ -39,8 +39,8 @@ const ECE_AND_CWR: u8 = 0xc0;
 /// A segment that only acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PureAck {
-    /// Addresses and ports.
-    connection: [u8; 12],
+    /// Addresses and ports. Unused bytes are 0.
+    connection: [u8; 36],
     flags: u8,
     ack: u32,
 }
@@ -48,16 +48,8 @@ struct PureAck {
 impl PureAck {
     /// The pure ACK in `frame`, if it is one.
     fn of(frame: &[u8]) -> Option<Self> {
-        let packet = frame.get(ETHERNET_HEADER_LEN..)?;
-        if frame[12..14] != IPV4 || packet.len() < IPV4_HEADER_LEN || packet[9] != TCP {
-            return None;
-        }
-        let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-        let header_len = usize::from(packet[0] & 0x0f) * 4;
-        let packet_len = usize::from(word(packet, 2));
-        let segment = packet.get(header_len..packet_len)?;
-        let is_whole = word(packet, 6) & FRAGMENT == 0;
-        if !is_whole || segment.len() < TCP_HEADER_LEN {
+        let (addresses, segment) = addresses_and_segment(frame)?;
+        if segment.len() < TCP_HEADER_LEN {
             return None;
         }
         let flags = segment[13];
@@ -65,9 +57,9 @@ impl PureAck {
         if has_payload || flags & !ECE_AND_CWR != ACK {
             return None;
         }
-        let mut connection = [0; 12];
-        connection[..8].copy_from_slice(&packet[12..20]);
-        connection[8..].copy_from_slice(&segment[..4]);
+        let mut connection = [0; 36];
+        connection[..4].copy_from_slice(&segment[..4]);
+        connection[4..4 + addresses.len()].copy_from_slice(addresses);
         Some(Self {
             connection,
             flags,
@@ -81,6 +73,25 @@ impl PureAck {
         let is_same = (self.connection, self.flags) == (earlier.connection, earlier.flags);
         is_same && (self.ack.wrapping_sub(earlier.ack) as i32) > 0
     }
+}
+
+/// The addresses of a packet, and the TCP segment in it, if it carries a whole one.
+fn addresses_and_segment(frame: &[u8]) -> Option<(&[u8], &[u8])> {
+    let packet = frame.get(ETHERNET_HEADER_LEN..)?;
+    let word = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+    let (addresses, protocol, segment) = match [frame[12], frame[13]] {
+        IPV4 if packet.len() >= IPV4_HEADER_LEN && word(6) & FRAGMENT == 0 => {
+            let header_len = usize::from(packet[0] & 0x0f) * 4;
+            let segment = packet.get(header_len..word(2).into())?;
+            (&packet[12..20], packet[9], segment)
+        }
+        IPV6 if packet.len() >= IPV6_HEADER_LEN => {
+            let segment = packet[IPV6_HEADER_LEN..].get(..word(4).into())?;
+            (&packet[8..40], packet[6], segment)
+        }
+        _ => return None,
+    };
+    (protocol == TCP).then_some((addresses, segment))
 }
 
 impl AckThinning {

@@ -1,16 +1,15 @@
 //! Corruption: flipped bits that the frame check sequence did not catch.
 //!
 //! Rule: every corruption can be detected, so a receiver that delivers a corrupted byte
-//! is always wrong. All flipped bits are in one byte of an IPv4 packet, where the
-//! Internet checksum detects them. Other frames (ARP) have no checksum and are not
-//! changed. The byte's value only increases, by less than 255, so the corruptions of two
-//! links on a path cannot cancel each other.
+//! is always wrong. All flipped bits are in one byte of an IP packet that an Internet
+//! checksum covers. Frames without a checksum (ARP) are not changed, and neither are the fields
+//! of the IPv6 header that no checksum covers: class, flow label and hop limit. The byte's value
+//! only increases, by less than 255, so the corruptions of two links on a path cannot cancel each
+//! other.
 
 use fullpipe_pool::Rng;
 
-use super::frame::ETHERNET_HEADER_LEN;
-
-const IPV4: [u8; 2] = [0x08, 0x00];
+use super::frame::{ETHERNET_HEADER_LEN, IPV4, IPV6};
 
 /// One direction's corruption.
 #[derive(Clone, Debug)]
@@ -23,15 +22,29 @@ impl Corruption {
         if probability <= 0.0 || !self.0.chance(probability) {
             return false;
         }
-        if frame.len() <= ETHERNET_HEADER_LEN || frame[12..14] != IPV4 {
+        if frame.len() <= ETHERNET_HEADER_LEN {
             return false;
         }
-        let packet = &mut frame[ETHERNET_HEADER_LEN..];
+        let (ethernet, packet) = frame.split_at_mut(ETHERNET_HEADER_LEN);
+        let is_v6 = ethernet[12..] == IPV6;
+        if !is_v6 && ethernet[12..] != IPV4 {
+            return false;
+        }
         let place = self.0.below(packet.len() as u64) as usize;
+        if is_v6 && !is_covered(place) {
+            return false;
+        }
         let most = (0xff - packet[place]).min(0xfe);
         if most > 0 {
             packet[place] += self.0.between(1, most.into()) as u8;
         }
         most > 0
     }
+}
+
+/// Returns true if the checksum of an IPv6 packet's payload covers this byte of the packet. The
+/// checksum covers the payload, and of the header the length, the next header and the addresses
+/// (RFC 8200 §8.1).
+const fn is_covered(place: usize) -> bool {
+    !matches!(place, 0..=3 | 7)
 }

@@ -1,9 +1,14 @@
-//! Frames on a link: the length of their header, and their direction.
+//! Frames on a link: the length and types of their header, and their direction.
 //!
 //! Rule: every file of this folder may import this file, which imports none of the others.
 
 /// Bytes of an Ethernet II header, which `mtu` does not count.
 pub const ETHERNET_HEADER_LEN: usize = 14;
+
+/// Ethertype of IPv4, at byte 12 of a frame.
+pub(super) const IPV4: [u8; 2] = [0x08, 0x00];
+/// Ethertype of IPv6.
+pub(super) const IPV6: [u8; 2] = [0x86, 0xdd];
 
 /// The direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,24 +1,31 @@
 //! The CE mark of a congested router. RFC 3168 §5.
 //!
-//! Rule: only a packet whose sender uses ECN is marked. Its header checksum is
-//! updated incrementally (RFC 1624), so that a wrong checksum stays wrong.
+//! Rule: only a packet whose sender uses ECN is marked. The header checksum of an IPv4 packet is
+//! updated incrementally (RFC 1624), so that a wrong checksum stays wrong. IPv6 has no header
+//! checksum, and the checksums of TCP and UDP do not cover the mark.
 
-use super::frame::ETHERNET_HEADER_LEN;
+use super::frame::{ETHERNET_HEADER_LEN, IPV4, IPV6};
 
-const IPV4: [u8; 2] = [0x08, 0x00];
-/// The codepoint CE in the second byte of the header. Both bits of CE are set, so CE is also
-/// the mask of the ECN field.
+/// The codepoint CE. Both its bits are set, so it is also the mask of the ECN field.
 const CE: u8 = 0b11;
 const CHECKSUM: usize = 10;
 const IPV4_HEADER_LEN: usize = 20;
+const IPV6_HEADER_LEN: usize = 40;
 
 /// Marks the packet in `frame`. Returns false, and changes nothing, if the packet's
 /// sender does not use ECN.
 pub(super) fn mark(frame: &mut [u8]) -> bool {
-    if frame.len() < ETHERNET_HEADER_LEN + IPV4_HEADER_LEN || frame[12..14] != IPV4 {
+    let Some((ethernet, header)) = frame.split_first_chunk_mut::<ETHERNET_HEADER_LEN>() else {
         return false;
+    };
+    match [ethernet[12], ethernet[13]] {
+        IPV4 if header.len() >= IPV4_HEADER_LEN => mark_v4(header),
+        IPV6 if header.len() >= IPV6_HEADER_LEN => mark_v6(header),
+        _ => false,
     }
-    let header = &mut frame[ETHERNET_HEADER_LEN..];
+}
+
+fn mark_v4(header: &mut [u8]) -> bool {
     if header[1] & CE == 0 {
         return false;
     }
@@ -31,5 +38,15 @@ pub(super) fn mark(frame: &mut [u8]) -> bool {
     let folded = (wide & 0xffff) + (wide >> 16);
     let folded = (folded & 0xffff) + (folded >> 16);
     header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    true
+}
+
+/// The ECN field is in the middle of the header's first word: version, class and flow label.
+fn mark_v6(header: &mut [u8]) -> bool {
+    const SHIFTED: u8 = CE << 4;
+    if header[1] & SHIFTED == 0 {
+        return false;
+    }
+    header[1] |= SHIFTED;
     true
 }

@@ -1,8 +1,14 @@
 //! Links from outside: frames in, arrivals out.
 
+use std::net::IpAddr;
+
 use fullpipe_pool::{Duration, Instant, Rng};
 
+use super::corruption::Corruption;
 use super::*;
+use crate::ids::Family;
+use crate::packet::IpPacket;
+use crate::test_frames::{FAMILIES, addresses, ecn_of, packet};
 
 /// A frame of `len` bytes `mark`, with the EtherType of IPv4.
 fn frame(len: usize, mark: u8) -> Vec<u8> {
@@ -479,44 +485,26 @@ fn a_description_out_of_range_is_refused_by_name() {
     }
 }
 
-/// An IPv4 frame of `len` bytes with a valid header and this ECN field.
-fn ipv4_frame(len: usize, ecn: fullpipe_wire::Ecn) -> Vec<u8> {
-    use fullpipe_wire::{Ipv4Header, Protocol};
-    let mut frame = frame(len, 0);
-    let payload_len = len - ETHERNET_HEADER_LEN - Ipv4Header::LEN;
-    let [src, dst] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
-    Ipv4Header {
-        ecn,
-        dont_fragment: true,
-        ..Ipv4Header::new(src, dst, Protocol::Tcp, payload_len)
-    }
-    .write(&mut frame[ETHERNET_HEADER_LEN..]);
-    frame
-}
-
-fn ipv4_of(frame: &[u8]) -> fullpipe_wire::Ipv4Header {
-    use fullpipe_wire::{ChecksumPolicy, Ipv4Header};
-    Ipv4Header::parse(&frame[ETHERNET_HEADER_LEN..], ChecksumPolicy::Verify)
-        .expect("the header checksum is right")
-        .0
-}
-
 #[test]
 fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
     use fullpipe_wire::Ecn;
-    for (ecn, arrived, marked) in [
+    let cases = [
         (Ecn::NotEct, 4, 0),
         (Ecn::Ect0, 10, 6),
         (Ecn::Ect1, 10, 6),
         (Ecn::Ce, 10, 6),
-    ] {
+    ];
+    let of_both = FAMILIES
+        .into_iter()
+        .flat_map(|family| cases.map(|case| (family, case)));
+    for (family, (ecn, arrived, marked)) in of_both {
         let mut link = engine(LinkModel {
             rate_bps: 1_000_000,
             ecn_threshold: Some(EcnThreshold::Packets(3)),
             ..LinkModel::ideal()
         });
         for _ in 0..10 {
-            link.offer(Direction::Forward, ipv4_frame(500, ecn), Instant::ZERO);
+            link.offer(Direction::Forward, packet(family, 500, ecn), Instant::ZERO);
         }
         let found = arrivals(&mut link);
         let counters = link.counters(Direction::Forward);
@@ -531,7 +519,7 @@ fn beyond_the_threshold_who_takes_part_is_marked_and_who_does_not_is_dropped() {
             // One frame is on the wire and three wait; from then on the threshold is
             // reached.
             let expected = if number < 4 { ecn } else { Ecn::Ce };
-            assert_eq!(ipv4_of(&delivery.frame).ecn, expected, "{number}");
+            assert_eq!(ecn_of(&delivery.frame), expected, "{number}");
         }
     }
 }
@@ -548,7 +536,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
         let mut longest = Duration::ZERO;
         for number in 0..2_200_u64 {
             let now = Instant::from_micros(number * 1_000_000 / 1_100);
-            let mut frame = ipv4_frame(1_000, fullpipe_wire::Ecn::NotEct);
+            let mut frame = packet(Family::V4, 1_000, fullpipe_wire::Ecn::NotEct);
             frame[50..58].copy_from_slice(&now.as_micros().to_be_bytes());
             while let Some(arrived) = link.take(now) {
                 let sent = u64::from_be_bytes(arrived.frame[50..58].try_into().unwrap());
@@ -571,22 +559,23 @@ fn codel_keeps_a_standing_queue_near_its_target() {
 
 #[test]
 fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
-    use fullpipe_wire::{ChecksumPolicy, Ecn, Icmpv4Message, UnreachableCode};
-    for (silent, hop_reason) in [
+    use fullpipe_wire::Ecn;
+    let reasons = [
         (false, FrameLoss::PacketTooBig),
         (true, FrameLoss::BlackHole),
-    ] {
+    ];
+    let of_both = FAMILIES
+        .into_iter()
+        .flat_map(|family| reasons.map(|case| (family, case)));
+    for (family, (silent, hop_reason)) in of_both {
         let mut link = engine(LinkModel {
             delay_us: 1_000,
-            hop: Some(Hop { mtu: 1_000, silent }),
+            hop: Some(Hop { mtu: 1_300, silent }),
             ..LinkModel::ideal()
         });
-        for len in [1_000, 1_014, 1_015, 1_500] {
-            link.offer(
-                Direction::Forward,
-                ipv4_frame(len, Ecn::Ect0),
-                Instant::ZERO,
-            );
+        for len in [1_300, 1_314, 1_315, 1_500] {
+            let frame = packet(family, len, Ecn::Ect0);
+            link.offer(Direction::Forward, frame, Instant::ZERO);
         }
         let found = arrivals(&mut link);
         let (forward, back): (Vec<_>, Vec<_>) = found
@@ -601,18 +590,60 @@ fn a_hop_stops_what_is_too_long_and_must_not_be_cut() {
                 Instant::from_micros(1_000),
                 "there and back half the way"
             );
-            let header = ipv4_of(&answer.frame);
-            let [src, dst] = [[10, 0, 0, 2], [10, 0, 0, 1]].map(std::net::Ipv4Addr::from);
-            assert_eq!((header.src, header.dst), (src, dst));
-            let body = &answer.frame[ETHERNET_HEADER_LEN + 20..];
-            let (message, _) = Icmpv4Message::parse(body, ChecksumPolicy::Verify).unwrap();
+            assert_reports_mtu(&answer.frame, family, 1_300);
+        }
+    }
+}
+
+/// Checks that `frame` is the receiver's message to the sender that a packet was longer than
+/// `mtu`.
+fn assert_reports_mtu(frame: &[u8], family: Family, mtu: u16) {
+    use fullpipe_wire::{
+        ChecksumPolicy::Verify, Icmpv4Message, Icmpv6Message, Ipv6Header, UnreachableCode,
+    };
+    let ip = IpPacket::parse(frame).expect("an IP packet");
+    let [sender, receiver] = addresses(family);
+    assert_eq!((ip.src, ip.dst), (receiver, sender));
+    match (ip.src, ip.dst) {
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            let (message, quoted) = Icmpv6Message::parse(ip.payload, (src, dst), Verify).unwrap();
+            assert_eq!(message, Icmpv6Message::PacketTooBig { mtu: mtu.into() });
+            let longest = fullpipe_wire::ipv6::MIN_MTU;
+            assert_eq!(
+                frame.len(),
+                ETHERNET_HEADER_LEN + longest,
+                "RFC 4443 §2.4 (c)"
+            );
+            assert_eq!(Ipv6Header::parse_quoted(quoted).unwrap().0.src, dst);
+        }
+        _ => {
+            ecn_of(frame);
+            let (message, _) = Icmpv4Message::parse(ip.payload, Verify).unwrap();
             let expected = Icmpv4Message::Unreachable {
                 code: UnreachableCode::FragmentationNeeded,
-                next_hop_mtu: 1_000,
+                next_hop_mtu: mtu,
             };
             assert_eq!(message, expected);
         }
     }
+}
+
+#[test]
+fn corruption_of_ipv6_changes_only_what_a_checksum_covers() {
+    let mut corruption = Corruption(Rng::seeded(7));
+    let whole = packet(Family::V6, 100, fullpipe_wire::Ecn::Ect0);
+    let mut changed = [false; 100];
+    for _ in 0..5_000 {
+        let mut frame = whole.clone();
+        let struck = corruption.strike(&mut frame, 1.0);
+        let places: Vec<usize> = (0..100).filter(|&at| frame[at] != whole[at]).collect();
+        assert_eq!(places.len(), usize::from(struck));
+        places.into_iter().for_each(|at| changed[at] = true);
+    }
+    let spared: Vec<usize> = (0..100).filter(|&at| !changed[at]).collect();
+    // The Ethernet header; version, class and flow label; the hop limit.
+    let expected: Vec<usize> = (0..14).chain(14..18).chain([21]).collect();
+    assert_eq!(spared, expected);
 }
 
 #[test]

@@ -7,7 +7,6 @@
 use fullpipe::counters::Discard;
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_tcp::{Limit, ReceiveLimit};
-use fullpipe_wire::{Ipv4Header, UdpHeader};
 
 use super::demand::{DatagramDemand, OverflowPlace};
 use super::host::Host;
@@ -17,9 +16,6 @@ use crate::cpu::Cpu;
 use crate::datagrams::{DatagramFlow, DatagramFlowId};
 use crate::ids::HostId;
 use crate::link::ETHERNET_HEADER_LEN;
-
-/// Bytes of a frame besides a datagram's payload: Ethernet, IP and UDP.
-const HEADERS: usize = ETHERNET_HEADER_LEN + Ipv4Header::LEN + UdpHeader::LEN;
 
 impl World {
     /// Records, from now on, every overflow of receive queues and receive rings at
@@ -114,7 +110,7 @@ impl World {
             let Ok(info) = host.stack.udp_info(own.sockets[1]) else {
                 continue;
             };
-            longest = longest.max(own.plan.size as usize);
+            longest = longest.max(own.frame_len());
             let size = u64::from(own.plan.size);
             let queue = QueueLevel {
                 waiting: info.unread.datagrams as u64,
@@ -134,10 +130,7 @@ impl World {
             waiting: waiting as u64,
             most: most as u64,
             lost: host.device.ring_drops(),
-            cost: model
-                .receive
-                .of((longest + HEADERS).min(mtu + ETHERNET_HEADER_LEN))
-                + model.call,
+            cost: model.receive.of(longest.min(mtu + ETHERNET_HEADER_LEN)) + model.call,
         };
         let rung = watch.ring.look(now, idle, ring);
         over.extend(rung.map(|over| (id, OverflowPlace::Ring, over)));

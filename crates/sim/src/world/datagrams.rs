@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use fullpipe::{UdpId, UdpInfo};
 use fullpipe_pool::Duration;
 
-use super::network::{World, WorldEvent, address_of};
+use super::network::{World, WorldEvent};
 use crate::cpu::AppTask;
 use crate::datagrams::{DatagramFacts, DatagramFlow, DatagramFlowId, DatagramPlan, DatagramStep};
 use crate::failure::WorldFailure;
@@ -35,8 +35,8 @@ impl World {
     ) -> DatagramFlowId {
         let id = DatagramFlowId(self.datagrams.len());
         let port = FIRST_PORT + u16::try_from(id.0).expect("a port for each receiver");
-        let address = SocketAddr::new(address_of(to), port);
-        let any = SocketAddr::new(address_of(from), 0);
+        let address = SocketAddr::new(self.address_in_use(to), port);
+        let any = SocketAddr::new(self.address_in_use(from), 0);
         let sockets = [(from, any), (to, address)].map(|(host, local)| {
             let socket = self.hosts[host.0].stack.udp_bind(local);
             socket.unwrap_or_else(|error| panic!("{local}: {error}"))

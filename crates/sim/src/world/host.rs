@@ -2,9 +2,9 @@
 //!
 //! Rule: a host depends on no other host and on no event; `serve.rs` runs it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use fullpipe::{Config, ConnectionId, ListenOptions, ListenerId, Stack};
+use fullpipe::{AddressError, Config, ConnectionId, ListenOptions, ListenerId, Stack, Subnet};
 use fullpipe_pool::Instant;
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ use crate::cpu::Cpu;
 use crate::device::SimDevice;
 use crate::event_queue::Wakeup;
 use crate::flow::EndId;
-use crate::ids::LinkId;
+use crate::ids::{Family, LinkId};
 use crate::link::Direction;
 use crate::pcapng::TapId;
 
@@ -34,7 +34,8 @@ pub(super) struct Host {
     pub tap: Option<TapId>,
     /// The ends whose connections are on this host. Never iterated, because the order is arbitrary.
     pub ends: FxHashMap<ConnectionId, EndId>,
-    listener: Option<ListenerId>,
+    /// The listeners for IPv4 and for IPv6.
+    listeners: [Option<ListenerId>; 2],
     /// The later of two times: when the stack last made a frame without a TCP segment, and when
     /// such a frame last left the device. A frame that is not checked is not parsed when it is
     /// made, so it counts as a frame without a TCP segment.
@@ -66,7 +67,7 @@ impl Host {
             interrupt: Wakeup::default(),
             tap: None,
             ends: FxHashMap::default(),
-            listener: None,
+            listeners: [None; 2],
             spoke_other: None,
             receiver: None,
             idle_wakes: 0,
@@ -88,13 +89,29 @@ impl Host {
         self.stack.counters().mib.tcp_syncookies_sent > 0
     }
 
-    /// Listens at `own`, once for all flows.
+    /// Listens at `own`, once for all flows of its IP version.
     pub fn listen(&mut self, own: SocketAddr) {
-        if self.listener.is_none() {
+        let listener = &mut self.listeners[Family::of(own.ip()).index()];
+        if listener.is_none() {
             match self.stack.tcp_listen(own, ListenOptions::default()) {
-                Ok(listener) => self.listener = Some(listener),
+                Ok(opened) => *listener = Some(opened),
                 Err(error) => panic!("{own}: {error}"),
             }
+        }
+    }
+
+    /// Adds `address`, an IPv6 address of a network of 64 bits, unless the host has it.
+    ///
+    /// # Panics
+    /// Panics if the stack refuses the address.
+    pub fn add_v6(&mut self, address: IpAddr) {
+        let added = self.stack.add_address(Subnet {
+            address,
+            prefix_len: 64,
+        });
+        match added {
+            Ok(()) | Err(AddressError::Exists) => {}
+            Err(error) => panic!("{address}: {error}"),
         }
     }
 }

@@ -5,12 +5,15 @@
 //! Events are in `step.rs`, a host's work in `serve.rs` and a run in `run.rs`.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use fullpipe::{Config, Interface, Stack, device::RxMeta};
 use fullpipe_pool::{Duration, Instant, Rng};
 use fullpipe_tcp::trace::TraceRecord;
-use fullpipe_wire::{ArpOperation, ArpPacket, EtherType, EthernetHeader, MacAddress};
+use fullpipe_wire::ndp::{self, NeighbourMessage};
+use fullpipe_wire::{
+    ArpOperation, ArpPacket, EtherType, EthernetHeader, Ipv6Header, MacAddress, Protocol,
+};
 use rustc_hash::FxHashMap;
 
 use super::demand::OverflowPlace;
@@ -25,7 +28,7 @@ use crate::device::{DeviceModel, SimDevice};
 use crate::event_queue::{EventQueue, Wakeup};
 use crate::failure::WorldFailure;
 use crate::flow::{EndId, Flow, FlowEnd, FlowId};
-use crate::ids::{HostId, LinkId, Seed, SwitchId};
+use crate::ids::{Family, HostId, LinkId, Seed, SwitchId};
 use crate::link::{Direction, LinkEngine, LinkModel};
 use crate::pcapng::{Capture, LinkType, TapId};
 use crate::rule::Rule;
@@ -101,6 +104,8 @@ pub struct World {
     /// Overflows of queues and rings, if they are recorded.
     pub(super) overflows: Option<Vec<(HostId, OverflowPlace, Overflow)>>,
     pub(super) done: usize,
+    /// The IP version of the flows that are added from now on.
+    family: Family,
     pub(super) rules: Vec<Rule>,
     /// The end that sends segments with these addresses and ports. Never iterated, because the
     /// order is arbitrary.
@@ -153,6 +158,7 @@ impl World {
             datagrams: Vec::new(),
             overflows: None,
             done: 0,
+            family: Family::default(),
             rules: Vec::new(),
             tuples: FxHashMap::default(),
             capture: None,
@@ -229,7 +235,7 @@ impl World {
         let secret = (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())).to_le_bytes();
         let interface = Interface {
             mac: mac_of(id),
-            address: address_of(id),
+            address: address_of(id, Family::V4),
             prefix_len: 16,
             gateway: None,
             capabilities,
@@ -253,28 +259,25 @@ impl World {
         (self.host(link, config.clone()), self.host(link, config))
     }
 
-    /// Gives two hosts each other's MAC address, as after earlier traffic. Without this call their
-    /// first connection begins with ARP.
+    /// Sets the IP version of the flows that are added from now on. At first it is IPv4.
+    pub const fn use_family(&mut self, family: Family) {
+        self.family = family;
+    }
+
+    /// Gives two hosts each other's MAC address for the IP version in use, as after earlier traffic.
+    /// Without this call their first connection begins with ARP or neighbour discovery. With IPv6,
+    /// each host first sends an answer that the other does not need.
     pub fn acquaint(&mut self, one: HostId, other: HostId) {
         for (host, peer) in [(one, other), (other, one)] {
-            let [IpAddr::V4(own), IpAddr::V4(theirs)] = [host, peer].map(address_of) else {
-                unreachable!("hosts have IPv4 addresses")
+            let frame = match [host, peer].map(|host| self.address_in_use(host)) {
+                [IpAddr::V4(own), IpAddr::V4(theirs)] => {
+                    arp_reply([mac_of(host), mac_of(peer)], [own, theirs])
+                }
+                [IpAddr::V6(own), IpAddr::V6(theirs)] => {
+                    solicitation([mac_of(host), mac_of(peer)], [own, theirs])
+                }
+                _ => unreachable!("both addresses have the version in use"),
             };
-            let answer = ArpPacket {
-                operation: ArpOperation::Reply,
-                sender_mac: mac_of(peer),
-                sender_ip: theirs,
-                target_mac: mac_of(host),
-                target_ip: own,
-            };
-            let header = EthernetHeader {
-                dst: mac_of(host),
-                src: mac_of(peer),
-                ether_type: EtherType::Arp,
-            };
-            let mut frame = [0; EthernetHeader::LEN + ArpPacket::LEN];
-            header.write(&mut frame);
-            answer.write(&mut frame[EthernetHeader::LEN..]);
             let stack = &mut self.hosts[host.0].stack;
             stack.receive(&frame, RxMeta::default(), self.now);
         }
@@ -319,7 +322,8 @@ impl World {
     /// after `delay`.
     ///
     /// # Panics
-    /// Panics if the server's stack has no room for another listener.
+    /// Panics if the server's stack has no room for another listener, or if a flow over IPv6 has an
+    /// end whose stack refuses an IPv6 address.
     pub fn converse(
         &mut self,
         client: HostId,
@@ -328,13 +332,16 @@ impl World {
         server_app: Box<dyn Application>,
         delay: Duration,
     ) -> FlowId {
-        let own = SocketAddr::new(address_of(server), SERVER_PORT);
+        // The client needs an address of this version, too.
+        self.address_in_use(client);
+        let own = SocketAddr::new(self.address_in_use(server), SERVER_PORT);
         self.hosts[server.0].listen(own);
         let id = FlowId(self.flows.len());
         let keys = self.rng.fork(0x33_0000 + id.0 as u64);
         let end = |host, app, label| FlowEnd::new(host, app, keys.fork(label).next_u64());
         self.flows.push(Flow {
             ends: [end(client, client_app, 0), end(server, server_app, 1)],
+            server: own,
             arrivals: Default::default(),
             watch: crate::check::windows::WindowChecker::default(),
             started: self.now + delay,
@@ -399,9 +406,19 @@ impl World {
         &self.hosts[host.0].config
     }
 
-    /// The address of a host.
+    /// The IPv4 address of a host.
     pub fn address(&self, host: HostId) -> IpAddr {
-        address_of(host)
+        address_of(host, Family::V4)
+    }
+
+    /// Returns the address of `host` for the flows that are added now. Adds it to the host's stack
+    /// if it is an IPv6 address.
+    pub(super) fn address_in_use(&mut self, host: HostId) -> IpAddr {
+        let address = address_of(host, self.family);
+        if self.family == Family::V6 {
+            self.hosts[host.0].add_v6(address);
+        }
+        address
     }
 
     /// The engine of a link, for inspection.
@@ -515,9 +532,59 @@ impl World {
     }
 }
 
-/// A host's address: 10.0.0.1 and up.
-pub(super) fn address_of(host: HostId) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0001 + host.0 as u32))
+/// A host's address: 10.0.0.1 and up, or fd00::1 and up.
+pub(super) fn address_of(host: HostId, family: Family) -> IpAddr {
+    let number = host.0 as u32 + 1;
+    match family {
+        Family::V4 => Ipv4Addr::from_bits(0x0a00_0000 + number).into(),
+        Family::V6 => Ipv6Addr::from_bits(0xfd << 120 | u128::from(number)).into(),
+    }
+}
+
+/// The frame with which a peer tells a host its MAC address. Both arrays have the host first.
+fn arp_reply(macs: [MacAddress; 2], addresses: [Ipv4Addr; 2]) -> Vec<u8> {
+    let ([own_mac, their_mac], [own, theirs]) = (macs, addresses);
+    let answer = ArpPacket {
+        operation: ArpOperation::Reply,
+        sender_mac: their_mac,
+        sender_ip: theirs,
+        target_mac: own_mac,
+        target_ip: own,
+    };
+    let mut frame = vec![0; EthernetHeader::LEN + ArpPacket::LEN];
+    ethernet(macs, EtherType::Arp).write(&mut frame);
+    answer.write(&mut frame[EthernetHeader::LEN..]);
+    frame
+}
+
+/// The frame with which a peer asks a host for its MAC address, and so tells its own. Both arrays
+/// have the host first.
+fn solicitation(macs: [MacAddress; 2], addresses: [Ipv6Addr; 2]) -> Vec<u8> {
+    let [own, theirs] = addresses;
+    let message = NeighbourMessage::Solicitation {
+        target: own,
+        source_mac: Some(macs[1]),
+    };
+    let mut body = [0; NeighbourMessage::MOST_LEN];
+    let len = message.write(&mut body, (theirs, own));
+    let header = Ipv6Header {
+        hop_limit: ndp::HOP_LIMIT,
+        ..Ipv6Header::new(theirs, own, Protocol::Icmpv6, len)
+    };
+    let mut frame = vec![0; EthernetHeader::LEN + Ipv6Header::LEN];
+    ethernet(macs, EtherType::Ipv6).write(&mut frame);
+    header.write(&mut frame[EthernetHeader::LEN..]);
+    frame.extend(&body[..len]);
+    frame
+}
+
+/// The Ethernet header of a frame from the second station to the first.
+const fn ethernet([dst, src]: [MacAddress; 2], ether_type: EtherType) -> EthernetHeader {
+    EthernetHeader {
+        dst,
+        src,
+        ether_type,
+    }
 }
 
 /// A host's MAC address: locally administered, with the host's number in the last two bytes.

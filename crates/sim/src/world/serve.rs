@@ -11,20 +11,16 @@ use fullpipe::{ConnectOptions, ListenerId, SocketEvent, TcpError, Turn, turn};
 use super::network::{SERVER_PORT, World, WorldEvent, address_of};
 use crate::app::NextRun;
 use crate::failure::WorldFailure;
-use crate::flow::{EndId, FlowId, Side, Stage};
-use crate::ids::HostId;
+use crate::flow::{EndId, Flow, FlowId, Side, Stage};
+use crate::ids::{Family, HostId};
 use crate::segment::Tuple;
 use crate::socket::EndSocket;
 
 impl World {
     /// Opens the connection of `flow`.
     pub(super) fn start(&mut self, flow: FlowId) -> Result<(), WorldFailure> {
-        let ends = &self.flows[flow.0].ends;
-        let [client, server] = [&ends[0], &ends[1]];
-        let (host, remote) = (
-            client.host,
-            SocketAddr::new(address_of(server.host), SERVER_PORT),
-        );
+        let Flow { ends, server, .. } = &self.flows[flow.0];
+        let (host, remote) = (ends[0].host, *server);
         let stack = &mut self.hosts[host.0].stack;
         match stack.tcp_connect(remote, None, ConnectOptions::default(), self.now) {
             Ok(id) => {
@@ -35,7 +31,7 @@ impl World {
                     side: Side::Client,
                 };
                 let (src, dst) = ends;
-                let tuple = Tuple::of(src, dst).expect("hosts have IPv4 addresses");
+                let tuple = Tuple::of(src, dst);
                 self.tuples.insert(tuple, end);
                 let server = EndId {
                     side: Side::Server,
@@ -144,9 +140,8 @@ impl World {
             let Some((connection, remote)) = accepted else {
                 return Ok(());
             };
-            let own = SocketAddr::new(address_of(id), SERVER_PORT);
-            let tuple = Tuple::of(own, remote);
-            let end = tuple.and_then(|tuple| self.tuples.get(&tuple).copied());
+            let own = SocketAddr::new(address_of(id, Family::of(remote.ip())), SERVER_PORT);
+            let end = self.tuples.get(&Tuple::of(own, remote)).copied();
             let end = end.filter(|end| end.side == Side::Server);
             let fresh = end.filter(|&end| self.end_mut(end).stage == Stage::Waiting);
             let Some(end) = fresh else {

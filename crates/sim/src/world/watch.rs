@@ -4,7 +4,7 @@
 //! because the checks depend on what the host knows at that time. `World::checks` decides which
 //! frames are checked.
 
-use fullpipe_wire::{Checksum, ChecksumPolicy, EthernetHeader, Ipv4Header, Protocol};
+use fullpipe_wire::{Checksum, ChecksumPolicy, EtherType, EthernetHeader, Ipv4Header, Protocol};
 
 use super::network::World;
 use crate::check::{pace, rate};
@@ -12,7 +12,7 @@ use crate::failure::WorldFailure;
 use crate::flow::{EndId, Side};
 use crate::ids::HostId;
 use crate::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
-use crate::packet::{Packet, TcpPacket};
+use crate::packet::{IpPacket, Packet, TcpPacket};
 
 /// Payload lengths that one end of a flow has sent in a turn.
 struct SentPayload {
@@ -183,14 +183,18 @@ impl World {
 
 /// Returns true if the checksums of IP and TCP are right.
 fn is_undamaged(frame: &[u8]) -> bool {
-    let Ok((_, body)) = EthernetHeader::parse(frame) else {
+    let Ok((ethernet, packet)) = EthernetHeader::parse(frame) else {
         return false;
     };
-    let Ok((ip, body)) = Ipv4Header::parse(body, ChecksumPolicy::Verify) else {
+    let is_v4 = ethernet.ether_type == EtherType::Ipv4;
+    if is_v4 && Ipv4Header::parse(packet, ChecksumPolicy::Verify).is_err() {
+        return false;
+    }
+    let Some(ip) = IpPacket::parse(frame) else {
         return false;
     };
-    let mut sum = Checksum::of(body);
-    let protocol = Protocol::Tcp.into();
-    sum.add_pseudo_header(ip.src.into(), ip.dst.into(), protocol, body.len() as u32);
+    let mut sum = Checksum::of(ip.payload);
+    let len = ip.payload.len() as u32;
+    sum.add_pseudo_header(ip.src, ip.dst, Protocol::Tcp.into(), len);
     sum.is_valid()
 }

@@ -11,8 +11,8 @@ use fullpipe_wire::TcpFlags;
 use super::network::{World, WorldEvent, address_of};
 use crate::check::Checks;
 use crate::failure::WorldFailure;
-use crate::flow::{EndId, Side, Stage};
-use crate::ids::{HostId, LinkId};
+use crate::flow::{EndId, Flow, Side, Stage};
+use crate::ids::{Family, HostId, LinkId};
 use crate::link::Direction;
 use crate::packet::Packet;
 use crate::pcapng::{CaptureDirection, TapId};
@@ -171,7 +171,8 @@ impl World {
 
     /// Returns the name of an end, for failures.
     pub(super) fn place_of(&self, end: EndId) -> String {
-        let host = self.flows[end.flow.0].ends[end.side.index()].host;
+        let Flow { ends, server, .. } = &self.flows[end.flow.0];
+        let host = ends[end.side.index()].host;
         let side = match end.side {
             Side::Client => "client",
             Side::Server => "server",
@@ -180,7 +181,7 @@ impl World {
             "flow {}, {side} on host {} ({})",
             end.flow.0,
             host.0,
-            address_of(host)
+            address_of(host, Family::of(server.ip()))
         )
     }
 }

@@ -1,13 +1,11 @@
 //! Segments that are merged, segments that are not, and the time they wait.
 
-use std::net::Ipv4Addr;
-
-use fullpipe_wire::{Ecn, MacAddress, TcpOptions, Timestamps};
+use fullpipe_wire::{Ecn, TcpOptions, Timestamps};
 
 use super::*;
+use crate::ids::Family;
+use crate::test_frames::{self, FAMILIES};
 
-const SRC: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-const DST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const MODEL: Merge = Merge {
     quiet: Duration::from_micros(10),
     longest: Duration::from_micros(100),
@@ -17,6 +15,7 @@ const MODEL: Merge = Merge {
 /// A segment that equals its neighbours in all compared fields. A test may change some
 /// fields.
 struct Segment {
+    family: Family,
     seq: u32,
     ack: u32,
     flags: TcpFlags,
@@ -30,6 +29,7 @@ struct Segment {
 impl Segment {
     fn new(seq: u32) -> Self {
         Self {
+            family: Family::V4,
             seq,
             ack: 5,
             flags: TcpFlags::ACK,
@@ -38,6 +38,13 @@ impl Segment {
             port: 80,
             ecn: Ecn::NotEct,
             len: 1_000,
+        }
+    }
+
+    fn over(family: Family, seq: u32) -> Self {
+        Self {
+            family,
+            ..Self::new(seq)
         }
     }
 
@@ -58,23 +65,10 @@ impl Segment {
             },
             ..TcpHeader::default()
         };
-        let ethernet = EthernetHeader {
-            dst: MacAddress([2, 0, 0, 0, 0, 1]),
-            src: MacAddress([2, 0, 0, 0, 0, 0]),
-            ether_type: EtherType::Ipv4,
-        };
-        let mut frame = vec![0; TCP_AT + header.header_len() + self.len];
-        let payload = TCP_AT + header.header_len();
-        ethernet.write(&mut frame);
-        let ip = Ipv4Header {
-            ecn: self.ecn,
-            ..Ipv4Header::new(SRC, DST, Protocol::Tcp, frame.len() - TCP_AT)
-        };
-        ip.write(&mut frame[EthernetHeader::LEN..]);
-        header.write(&mut frame[TCP_AT..]);
-        for (place, byte) in frame[payload..].iter_mut().enumerate() {
-            *byte = (self.seq as usize + place) as u8;
-        }
+        let payload: Vec<u8> = (0..self.len)
+            .map(|place| (self.seq as usize + place) as u8)
+            .collect();
+        let mut frame = test_frames::segment(self.family, &header, &payload, self.ecn);
         seal(&mut frame, 0);
         frame
     }
@@ -98,55 +92,59 @@ fn merged(segments: &[Segment]) -> Vec<u16> {
 
 #[test]
 fn segments_in_order_become_one_sound_frame() {
-    let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
-    for seq in [u32::MAX - 999, 0, 1_000] {
-        merger.take(Segment::new(seq).frame(), Instant::ZERO, &mut arrived);
+    for family in FAMILIES {
+        let (mut merger, mut arrived) = (Merger::new(MODEL), ReceivedFrames::new());
+        for seq in [u32::MAX - 999, 0, 1_000] {
+            let frame = Segment::over(family, seq).frame();
+            merger.take(frame, Instant::ZERO, &mut arrived);
+        }
+        assert!(arrived.is_empty());
+        let due = merger.next_interrupt().unwrap();
+        assert_eq!(due, Instant::from_micros(10));
+        merger.interrupt(due, &mut arrived);
+        let (frame, meta) = arrived.pop_front().unwrap();
+        assert_eq!((meta.merged, meta.checksum_verified), (3, true));
+        // This also checks the checksum of the IPv4 header.
+        test_frames::ecn_of(&frame);
+        let ip = IpPacket::parse(&frame).unwrap();
+        verify_checksum(ip.payload, ip.src, ip.dst).unwrap();
+        let (header, payload) = TcpHeader::parse(ip.payload).unwrap();
+        assert_eq!((header.seq, payload.len()), (u32::MAX - 999, 3_000));
+        let first = (u32::MAX - 999) as usize;
+        let expected = (first..first + 1_000).chain(0..2_000);
+        assert!(
+            payload
+                .iter()
+                .copied()
+                .eq(expected.map(|place| place as u8))
+        );
     }
-    assert!(arrived.is_empty());
-    let due = merger.next_interrupt().unwrap();
-    assert_eq!(due, Instant::from_micros(10));
-    merger.interrupt(due, &mut arrived);
-    let (frame, meta) = arrived.pop_front().unwrap();
-    assert_eq!((meta.merged, meta.checksum_verified), (3, true));
-    let packet = &frame[EthernetHeader::LEN..];
-    let (ip, segment) = Ipv4Header::parse(packet, ChecksumPolicy::Verify).unwrap();
-    verify_checksum(segment, ip.src.into(), ip.dst.into()).unwrap();
-    let (header, payload) = TcpHeader::parse(segment).unwrap();
-    assert_eq!((header.seq, payload.len()), (u32::MAX - 999, 3_000));
-    let first = (u32::MAX - 999) as usize;
-    assert!(
-        payload[..1_000]
-            .iter()
-            .enumerate()
-            .all(|(place, byte)| *byte == (first + place) as u8)
-    );
-    assert!(
-        payload[1_000..]
-            .iter()
-            .enumerate()
-            .all(|(place, byte)| *byte == place as u8)
-    );
 }
 
 #[test]
 fn only_what_could_have_been_sent_as_one_is_merged() {
-    let with = |change: fn(&mut Segment)| {
-        let mut second = Segment::new(1_000);
-        change(&mut second);
-        merged(&[Segment::new(0), second, Segment::new(2_000)])
-    };
-    assert_eq!(with(|_| ()), [3]);
-    assert_eq!(with(|second| second.ack = 6), [1, 1, 1]);
-    assert_eq!(with(|second| second.window = 9), [1, 1, 1]);
-    assert_eq!(with(|second| second.stamp = 2), [1, 1, 1]);
-    assert_eq!(with(|second| second.ecn = Ecn::Ce), [1, 1, 1]);
-    assert_eq!(with(|second| second.seq = 1_001), [1, 1, 1]);
-    assert_eq!(with(|second| second.flags |= TcpFlags::URG), [1, 1, 1]);
-    // A segment with PSH and a short segment each complete the merged frame.
-    assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
-    assert_eq!(with(|second| second.len = 500), [2, 1]);
-    // A segment of another connection comes second, so the third waits with the first.
-    assert_eq!(with(|second| second.port = 81), [1, 1, 1]);
+    for family in FAMILIES {
+        let with = |change: fn(&mut Segment)| {
+            let new = |seq| Segment::over(family, seq);
+            let mut second = new(1_000);
+            change(&mut second);
+            merged(&[new(0), second, new(2_000)])
+        };
+        assert_eq!(with(|_| ()), [3]);
+        assert_eq!(with(|second| second.ack = 6), [1, 1, 1]);
+        assert_eq!(with(|second| second.window = 9), [1, 1, 1]);
+        assert_eq!(with(|second| second.stamp = 2), [1, 1, 1]);
+        assert_eq!(with(|second| second.ecn = Ecn::Ce), [1, 1, 1]);
+        assert_eq!(with(|second| second.seq = 1_001), [1, 1, 1]);
+        assert_eq!(with(|second| second.flags |= TcpFlags::URG), [1, 1, 1]);
+        // A segment with PSH and a short segment each complete the merged frame.
+        assert_eq!(with(|second| second.flags |= TcpFlags::PSH), [2, 1]);
+        assert_eq!(with(|second| second.len = 500), [2, 1]);
+        // A segment of another connection comes second, so the third waits with the first.
+        assert_eq!(with(|second| second.port = 81), [1, 1, 1]);
+    }
+    let of_both = [Family::V4, Family::V6].map(|family| Segment::over(family, 0));
+    assert_eq!(merged(&of_both), [1, 1]);
 }
 
 #[test]

@@ -97,6 +97,34 @@ fn a_device_may_offer_the_next_frame_while_an_ack_waits() {
 }
 
 #[test]
+fn pure_acks_over_ipv6_are_thinned_too() {
+    use crate::ids::Family;
+    use crate::test_frames;
+    use fullpipe_wire::{Ecn, TcpFlags, TcpHeader};
+    let frame = |ack, payload: &[u8]| {
+        let header = TcpHeader {
+            src_port: 1,
+            ack,
+            flags: TcpFlags::ACK,
+            ..TcpHeader::default()
+        };
+        test_frames::segment(Family::V6, &header, payload, Ecn::NotEct)
+    };
+    let mut link = engine(Queue::Unlimited);
+    offer(&mut link, (1..=4).map(|ack| frame(ack * 100, &[])), 0);
+    assert_eq!(arrivals(&mut link), [(0, 400)]);
+    assert_eq!(PureAck::of(&frame(1, b"payload")), None);
+    let ack = frame(1, &[]);
+    let mut to_another = ack.clone();
+    *to_another
+        .iter_mut()
+        .nth(53)
+        .expect("the last byte of an address") ^= 1;
+    let [one, other] = [ack, to_another].map(|frame| PureAck::of(&frame).expect("an ACK"));
+    assert_ne!(one.connection, other.connection);
+}
+
+#[test]
 fn handshakes_fragments_and_datagrams_are_no_pure_acks() {
     let tcp = ETHERNET_HEADER_LEN + IPV4_HEADER_LEN;
     let changed = |place: usize, to: u8| {
