@@ -9,7 +9,7 @@ use fullpipe_scenario::{
     experiment::{FlowPlan, HostStack, LowWater, Place},
 };
 use fullpipe_sim::{
-    LinkModel,
+    Family, LinkModel,
     app::Ending,
     link::{Direction, Queue},
 };
@@ -131,6 +131,12 @@ fn refusals(setup: &Setup) -> Vec<String> {
     for flow in &setup.flows {
         if flow.is_udp() {
             reasons.push(format!("{} carries datagrams (UDP)", flow.name));
+        }
+        if flow.family == Family::V6 {
+            reasons.push(format!(
+                "{} has family = 6: kernel hosts have IPv4 only",
+                flow.name
+            ));
         }
         let vanishes = |ending| matches!(ending, Ending::Vanish { .. });
         if vanishes(flow.ending()) || vanishes(flow.reader_ending()) {

@@ -4,14 +4,10 @@
 //! processing time are excluded.
 
 use fullpipe_sim::link::{Direction, ETHERNET_HEADER_LEN, LinkModel};
-use fullpipe_wire::{Ipv4Header, TcpHeader};
+use fullpipe_wire::TcpHeader;
 
 use crate::experiment::Setup;
 
-/// Bytes of a frame that are not payload: Ethernet, IP and TCP headers.
-const FRAME_HEADERS: u64 = ETHERNET_HEADER_LEN as u64 + HEADERS;
-/// IP and TCP headers without options.
-const HEADERS: u64 = (Ipv4Header::LEN + TcpHeader::LEN) as u64;
 /// Length of the timestamps option, with padding.
 pub const TIMESTAMPS: u64 = 12;
 
@@ -33,7 +29,7 @@ impl Path {
     /// Returns the path of the first flow of `setup`, for segments of `segment_bytes`.
     pub fn of(setup: &Setup, segment_bytes: u64) -> Self {
         let flow = setup.flow();
-        let headers = FRAME_HEADERS + timestamps(setup);
+        let headers = ETHERNET_HEADER_LEN as u64 + headers(setup) + timestamps(setup);
         let frame_bits = ((segment_bytes + headers) * 8) as f64;
         let ack_bits = (headers * 8) as f64;
         let mut path = Self {
@@ -62,7 +58,7 @@ impl Path {
 pub fn full_segment(setup: &Setup) -> u64 {
     let flow = setup.flow();
     let [sender, receiver] = [flow.from, flow.to].map(|place| &setup.hosts[place].config.tcp);
-    (smallest_mtu(setup) - HEADERS)
+    (smallest_mtu(setup) - headers(setup))
         .min(sender.mss_max.min(receiver.mss_max).into())
         .saturating_sub(timestamps(setup))
 }
@@ -77,6 +73,11 @@ pub fn smallest_mtu(setup: &Setup) -> u64 {
     };
     let mtus = setup.route(flow.from, flow.to).into_iter().map(mtu);
     mtus.fold(u16::MAX.into(), u64::min)
+}
+
+/// Returns the bytes of the IP and TCP headers of the first flow, without options.
+fn headers(setup: &Setup) -> u64 {
+    (setup.flow().family.header_len() + TcpHeader::LEN) as u64
 }
 
 /// Returns the bytes of the timestamps option in each segment of the first flow.

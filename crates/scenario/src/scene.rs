@@ -8,6 +8,8 @@ mod activity;
 mod built;
 mod datagrams;
 mod ended;
+#[cfg(test)]
+mod family_tests;
 mod foretold;
 mod measure;
 mod omitted;

@@ -4,8 +4,8 @@
 //! the error messages take every field from one table, [`FLOW_FIELDS`]. Nothing is simulated here.
 
 use fullpipe_pool::{Duration, knobs::parse_count};
-use fullpipe_sim::DatagramPlan;
 use fullpipe_sim::app::{Amount, Ending, ReadPlan, WritePlan, WriteSize};
+use fullpipe_sim::{DatagramPlan, Family};
 
 use super::{
     datagrams::{self, DatagramFields},
@@ -44,6 +44,8 @@ pub struct FlowPlan {
     pub to: usize,
     /// Number of equal flows, each with its own connection.
     pub count: u32,
+    /// IP version.
+    pub family: Family,
     /// Start time.
     pub start: Duration,
     /// Size of each write of the sender, in bytes.
@@ -199,6 +201,12 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         |plan, text| plan.set_reverse(text.trim().parse().ok()?)
     ),
     field!(
+        "family",
+        "IP version. IPv6 needs an MTU of at least 1280 bytes on the whole path.",
+        "4 or 6",
+        |plan, text| plan.family = text.trim().parse::<u8>().ok()?.try_into().ok()?
+    ),
+    field!(
         "protocol",
         "TCP, a stream, or UDP, datagrams of `write` bytes each.",
         "tcp or udp",
@@ -282,6 +290,7 @@ impl FlowPlan {
             from,
             to,
             count: 1,
+            family: Family::V4,
             start: Duration::ZERO,
             write: 16 << 10,
             stop: Stop::After(Duration::from_secs(10)),

@@ -12,7 +12,7 @@ use fullpipe::{
     },
 };
 use fullpipe_pool::knobs::parse_count;
-use fullpipe_sim::{CpuModel, DeviceModel};
+use fullpipe_sim::{CpuModel, DeviceModel, Family};
 
 use fullpipe_sim::link::Direction;
 
@@ -299,11 +299,47 @@ impl Setup {
         let flows = self.flows.iter().filter_map(FlowPlan::contradiction);
         let mut all = links
             .chain(flows)
-            .chain(flow::ends_before_measuring(&self.flows));
+            .chain(flow::ends_before_measuring(&self.flows))
+            .chain(self.flows.iter().filter_map(|flow| self.lack_for_v6(flow)));
         match all.next() {
             Some(why) => Err(SettingError::Contradiction(why)),
             None => Ok(()),
         }
+    }
+
+    /// Returns the error message if `flow` has IPv6 and something on its path does not carry it.
+    fn lack_for_v6(&self, flow: &FlowPlan) -> Option<String> {
+        if flow.family == Family::V4 {
+            return None;
+        }
+        let name = &flow.name;
+        let ends = [flow.from, flow.to].map(|place| &self.hosts[place]);
+        if let Some(host) = ends.iter().find(|host| host.config.ip.addresses < 2) {
+            let host = &host.name;
+            return Some(format!(
+                "{name}.family = 6 gives {host} an IPv6 address beside its IPv4 address: \
+                 {host}.ip.addresses must be at least 2"
+            ));
+        }
+        let least = Family::V6.min_mtu();
+        self.route(flow.from, flow.to)
+            .into_iter()
+            .find_map(|(number, _)| {
+                let plan = &self.links[number];
+                let mtu_of = |way| {
+                    let link = plan.link(way);
+                    link.hop
+                        .map_or(link.mtu, |hop| link.mtu.min(hop.mtu.into()))
+                };
+                let mtu = Direction::ALL.map(mtu_of).into_iter().min()?;
+                let link = &plan.name;
+                (mtu < least).then(|| {
+                    format!(
+                        "{name}.family = 6 needs an MTU of at least {least} bytes (RFC 8200 §5), \
+                     and {link} has {mtu}"
+                    )
+                })
+            })
     }
 
     /// The first flow, which results and explanations concern.

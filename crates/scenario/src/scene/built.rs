@@ -5,7 +5,7 @@
 
 use fullpipe_pool::{Duration, Instant};
 use fullpipe_sim::{
-    DatagramFlowId, Facts, FlowId, HostId, LinkId, Seed, Side, World,
+    DatagramFlowId, Facts, Family, FlowId, HostId, LinkId, Seed, Side, World,
     app::{QueryClient, QueryServer, ReadPlan, Transfer},
     link::Direction,
 };
@@ -133,14 +133,21 @@ fn connect(world: &mut World, setup: &Setup, traces: bool) -> (Vec<LinkId>, Vec<
         if let Some(registered) = plan.registered_congestion() {
             registered.choose(world, host);
         }
-        for &other in hosts
-            .iter()
-            .filter(|&&other| plan.acquainted && other != host)
-        {
-            world.acquaint(host, other);
+        for family in families(setup).into_iter().filter(|_| plan.acquainted) {
+            world.use_family(family);
+            for &other in hosts.iter().filter(|&&other| other != host) {
+                world.acquaint(host, other);
+            }
         }
     }
     (links, hosts)
+}
+
+/// Returns the IP versions of the flows of `setup`, each once.
+fn families(setup: &Setup) -> Vec<Family> {
+    let mut all = vec![Family::V4, Family::V6];
+    all.retain(|family| setup.flows.iter().any(|flow| flow.family == *family));
+    all
 }
 
 /// Connections and senders of datagrams, each with the index of its flow.
@@ -151,6 +158,7 @@ fn schedule(world: &mut World, setup: &Setup, hosts: &[HostId]) -> Scheduled {
     let mut flows = Vec::new();
     let mut datagrams = Vec::new();
     for (place, plan) in setup.flows.iter().enumerate() {
+        world.use_family(plan.family);
         for _ in 0..plan.count {
             if plan.is_udp() {
                 let (from, to) = (hosts[plan.from], hosts[plan.to]);
