@@ -55,7 +55,7 @@
 //!
 //! `tokio`: the module [`tokio`].
 //!
-//! One stack has one device. A stack on a wire (`packet`, `xdp`) starts with an IPv4 address.
+//! One stack has one device. `xdp:` devices carry only IPv4.
 #![cfg_attr(
     not(feature = "tokio"),
     allow(

@@ -55,21 +55,12 @@ pub(crate) fn find(options: &DeviceOptions) -> Result<(u32, usize), DeviceError>
     Ok((index, mtu))
 }
 
-/// Refuses two kinds of address: an IPv6 address, and an address that this machine's kernel has,
-/// because the kernel would answer too, and reset the stack's connections.
+/// Refuses an address that this machine's kernel has, because the kernel would answer, too, and
+/// reset the stack's connections.
 ///
 /// # Errors
 /// Returns one line with the interface that has the address.
 pub(crate) fn check_address(address: IpAddr) -> io::Result<()> {
-    if address.is_ipv6() {
-        let source = io::Error::from_raw_os_error(libc::EAFNOSUPPORT);
-        let error = DeviceError::new(
-            format!("the stack cannot have the address {address}"),
-            source,
-        );
-        let advice = "a stack on a wire has an IPv4 address: use a TAP or TUN device for IPv6";
-        return Err(io::Error::other(error.advise(advice)));
-    }
     let failed = |source| DeviceError::new("cannot list this machine's addresses", source);
     let holder = interface::holder_of(address);
     let Some(holder) = holder.map_err(failed).map_err(io::Error::other)? else {

@@ -215,7 +215,10 @@ impl HostDevice for XdpSocket {
     fn begin(&self, host: &Interface) -> io::Result<()> {
         wire::check_address(host.address)?;
         let IpAddr::V4(address) = host.address else {
-            return Err(io::ErrorKind::Unsupported.into());
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "xdp devices carry only IPv4: use packet, tap or tun devices for IPv6",
+            ));
         };
         if address.is_unspecified() {
             return Err(io::Error::new(

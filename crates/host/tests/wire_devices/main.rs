@@ -11,7 +11,7 @@ use std::{
     collections::hash_map::DefaultHasher,
     hash::Hasher,
     io::{Read, Write},
-    net::Shutdown,
+    net::{Shutdown, SocketAddr},
     process::Command,
     sync::mpsc,
     thread,
@@ -105,12 +105,17 @@ fn swap(
     received
 }
 
-/// Carries a file in each direction at the same time. The stack opens the connection if
+/// Carries a file in each direction at the same time over IPv4. The stack opens the connection if
 /// `stack_connects`, otherwise the kernel.
 fn swap_files(runtime: &Runtime, stack_connects: bool) {
+    swap_between(runtime, ["10.8.3.1:80", "10.8.3.2:80"], stack_connects);
+}
+
+/// Carries a file in each direction between the kernel and the stack, whose addresses `ends` has
+/// in this order.
+fn swap_between(runtime: &Runtime, ends: [&str; 2], stack_connects: bool) {
     let (ours, theirs) = (file(1), file(2));
-    let at_kernel = "10.8.3.1:80".parse().expect("an address");
-    let at_stack = "10.8.3.2:80".parse().expect("an address");
+    let [at_kernel, at_stack] = ends.map(|end| end.parse::<SocketAddr>().expect("an address"));
     let (stream, peer) = if stack_connects {
         let listener = std::net::TcpListener::bind(at_kernel).expect("the port is free");
         let stream = TcpStream::connect(runtime, at_kernel).expect("the kernel listens");
@@ -180,7 +185,49 @@ fn files_arrive_whole_in_both_directions_and_pings_are_answered() {
     );
 }
 
-/// Super-segments of the kernel arrive uncut, and super-segments of the stack leave uncut.
+/// Super-segments of the kernel arrive uncut over IPv6, too.
+#[test]
+#[ignore = "needs root and network devices: cargo xtask test"]
+fn a_packet_socket_carries_ipv6() {
+    in_network_namespace("a_packet_socket_carries_ipv6", || {
+        cable();
+        ip("addr add fd08:3::1/64 dev fpwire1 nodad");
+        for checksum_offload in [true, false] {
+            let wanted = DeviceOptions {
+                checksum_offload,
+                ..options("packet:fpwire0")
+            };
+            let device = wanted.open().unwrap_or_else(|error| panic!("{error}"));
+            let runtime = Runtime::builder("fd08:3::2/64".parse().expect("an address"))
+                .mac(MacAddress([2, 0, 0, 0, 8, 1]))
+                .start(device)
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert!(ping("fd08:3::2"), "the stack answers");
+            for stack_connects in [true, false] {
+                swap_between(
+                    &runtime,
+                    ["[fd08:3::1]:80", "[fd08:3::2]:80"],
+                    stack_connects,
+                );
+            }
+            let (received, frames) = runtime.with_stack(|stack, _| {
+                let mib = &stack.counters().mib;
+                (stack.tcp_counters().in_segs, mib.ip_in_receives)
+            });
+            println!("{frames} frames for {received} segments received");
+            assert!(frames < received);
+        }
+        let begun = Runtime::builder("fd08:3::3/64".parse().expect("an address"))
+            .start(options("xdp:fpwire0").open().expect("root may"));
+        let error = begun.expect_err("it is refused").to_string();
+        assert!(
+            error.contains("use packet, tap or tun devices for IPv6"),
+            "{error}"
+        );
+    });
+}
+
+/// Super-segments of the kernel arrive uncut, and those of the stack leave uncut.
 #[test]
 #[ignore = "needs root and network devices: cargo xtask test"]
 fn a_packet_socket_carries_super_segments_in_both_directions() {
