@@ -384,6 +384,7 @@ fn every_flow_field_takes_a_value_of_the_kind_it_names() {
         let value = match field.expected {
             "true or false" => "true",
             "tcp or udp" => "udp",
+            "4 or 6" => "6",
             text if text.contains("rate") => "1mbit",
             text if text.contains("time") => "20ms",
             _ => "1400",
