@@ -91,7 +91,7 @@ def test_a_refused_combination_loses_no_other(tmp_path: pathlib.Path) -> None:
     low, high = "host.stack.ephemeral_low", "host.stack.ephemeral_high"
     grid = {low: [40_000, 50_000], high: [60_000, 45_000, 55_000]}
     outcome = fleet.sweep_many(scenario, grid, tmp_path)
-    assert (outcome.tasks, outcome.errors) == (1, 0)
+    assert (outcome.tasks, outcome.errors) == (1, 1)
     rows = pyarrow.parquet.read_table(tmp_path / "rows").to_pylist()
     assert [(row[low], row[high]) for row in rows] == [
         ("40000", "60000"),
@@ -136,7 +136,7 @@ def test_a_verdict_that_fails_loses_no_other_table(
 
     with monkeypatch.context() as patched:
         patched.setattr(fullpipe, "why", failing)
-        assert fleet.why_many(CAPTURE, out, explain=1).errors == 0
+        assert fleet.why_many(CAPTURE, out, explain=1).errors == 1
     assert pyarrow.parquet.read_table(out / "connections").num_rows == 1
     (row,) = pyarrow.parquet.read_table(out / "errors").to_pylist()
     number = pyarrow.parquet.read_table(out / "connections")["number"][0].as_py()

@@ -10,8 +10,8 @@ import collections
 import time
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional
 
-from .dataset import Dataset
-from .tasks import BatchResult, Tables, Task, run_task
+from .dataset import Dataset, error_of, partial_error
+from .tasks import ERRORS, BatchResult, Tables, Task, run_task
 
 # Times that a task may lose its worker.
 ATTEMPTS = 3
@@ -56,9 +56,15 @@ class Workers:
         """Returns the result of a batch that has ended. Raises WorkerDied."""
         raise NotImplementedError
 
-    def stop(self, handles: List[Any]) -> None:
-        """Ends the work on batches, at once or after the batches, and waits for it to end."""
+    def interrupt(self, handles: List[Any]) -> None:
+        """Ends the work on batches after an exception, and waits for it to end.
+
+        A batch that was handed out just before the exception may be missing in `handles`.
+        """
         raise NotImplementedError
+
+    def close(self) -> None:
+        """Ends the workers, which have no batch."""
 
 
 class Batches:
@@ -133,9 +139,11 @@ def drive(workers: Workers, tasks: List[Task], dataset: Dataset, tell: Tell) -> 
                 batches.measured(batch, seconds)
                 for task in batch:
                     tell(task, errors.get(task.key))
-    finally:
+    except BaseException:
         # After an exception, such as KeyboardInterrupt, no worker may go on writing.
-        workers.stop(list(flight))
+        workers.interrupt(list(flight))
+        raise
+    workers.close()
 
 
 def _repeat(batches: Batches, batch: List[Task], dataset: Dataset, tell: Tell) -> None:
@@ -144,7 +152,7 @@ def _repeat(batches: Batches, batch: List[Task], dataset: Dataset, tell: Tell) -
     for task in batch:
         entry = dataset.valid_entry(task)
         if entry is not None:
-            tell(task, entry["error"])
+            tell(task, error_of(entry))
         elif not batches.worker_died(task):
             error = f"WorkerDied: its worker died {ATTEMPTS} times"
             tell(task, _stored(dataset, task, {}, error))
@@ -162,6 +170,8 @@ def do_tasks(dataset: Dataset, tasks: List[Task]) -> BatchResult:
     for task in tasks:
         tables, error = run_task(task)
         error = _stored(dataset, task, tables, error)
+        if error is None and ERRORS in tables:
+            error = partial_error(tables[ERRORS].num_rows)
         if error is not None:
             errors[task.key] = error
     return BatchResult(time.monotonic() - began, errors)

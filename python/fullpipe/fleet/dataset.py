@@ -20,12 +20,19 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 
-from .sources import filesystem_of
+import fullpipe
+
+from .sources import filesystem_of, shown
 from .tasks import ERRORS, Tables, Task, error_rows
 
 MANIFEST = "manifest"
 PLANS = "plans"
 UNFINISHED = "unfinished"
+# Keys that an entry must have.
+FACTS = {"stamp", "rows", "error"}
+# A folder that only datasets of captures have, and one that only datasets of sweeps have.
+OF_CAPTURES = "captures"
+OF_SWEEPS = PLANS
 
 # Files that are read at the same time, which matters in an object store.
 READERS = 32
@@ -125,7 +132,7 @@ class Dataset:
                 entry: Entry = json.loads(stream.read())
         except (FileNotFoundError, ValueError):
             return None  # The machine stopped during the write: the task is done again.
-        return entry
+        return entry if isinstance(entry, dict) else None
 
     def kept(self, tasks: List[Task]) -> Dict[str, Optional[str]]:
         """Returns the tasks that need not be done again: their keys, with the error or None.
@@ -140,12 +147,28 @@ class Dataset:
     def _error(self, task: Task) -> Tuple[bool, Optional[str]]:
         """Returns whether a task need not be done again, and its error."""
         entry = self.valid_entry(task)
-        return (False, None) if entry is None else (True, entry["error"])
+        return (False, None) if entry is None else (True, error_of(entry))
 
     def valid_entry(self, task: Task) -> Optional[Entry]:
         """Returns the entry of a task that need not be done again."""
         entry = self.entry(task.key)
         return entry if entry is not None and _is_valid(entry, task) else None
+
+    def prepare(self) -> None:
+        """Raises SettingError if nothing can be written, which would be an error of each task."""
+        try:
+            folder = self._path(UNFINISHED, self.run) if self._is_local else self._path(MANIFEST)
+            self._make_folder(folder)
+        except OSError as error:
+            fix = f"it cannot be written: {error}"
+            raise fullpipe.SettingError(f"{shown(self.out)}: {fix}", setting="out", fix=fix) from error
+
+    def refuse(self, folder: str, kind: str) -> None:
+        """Raises SettingError if the dataset has a folder that only datasets of `kind` have."""
+        if self._listed(folder):
+            fix = f"this dataset is of {kind}; give another folder"
+            name = shown(self.out)
+            raise fullpipe.SettingError(f"{name}: {fix}", setting="out", fix=fix)
 
     def planned_batch(self, sweep: str, batch: int) -> int:
         """Returns the size of the parts of a sweep: `batch`, or that of an earlier call, because
@@ -159,7 +182,8 @@ class Dataset:
 
     def entry(self, key: str) -> Optional[Entry]:
         """Returns the entry of one finished task; None without one."""
-        return self._read(self._path(MANIFEST, f"{key}.json"))
+        entry = self._read(self._path(MANIFEST, f"{key}.json"))
+        return entry if entry is not None and FACTS <= entry.keys() else None
 
     def store(self, task: Task, tables: Tables, error: Optional[str]) -> None:
         """Writes the parts of a task, then its entry."""
@@ -191,6 +215,17 @@ class Dataset:
         for info in self._filesystem.get_file_info(paths):
             if info.type == pyarrow.fs.FileType.File:
                 self._filesystem.delete_file(info.path)
+
+
+def error_of(entry: Entry) -> Optional[str]:
+    """Returns the error of a finished task, or a text if a part of it failed; None without either."""
+    error: Optional[str] = entry["error"]
+    return error or partial_error(entry["rows"].get(ERRORS, 0))
+
+
+def partial_error(count: int) -> Optional[str]:
+    """Returns the error of a task in which `count` verdicts or combinations of values failed."""
+    return f"{count} of its parts failed" if count else None
 
 
 def _is_valid(entry: Entry, task: Task) -> bool:

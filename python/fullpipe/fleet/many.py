@@ -17,8 +17,8 @@ import fullpipe
 from fullpipe.progress import Progress, reporter
 
 from .batches import Tell, do_tasks, drive
-from .dataset import Dataset, Outcome, at_once
-from .sources import absolute, expand, filesystem_of, place_of, shown
+from .dataset import OF_CAPTURES, OF_SWEEPS, Dataset, Outcome, at_once
+from .sources import absolute, expand, facts_of, place_of, shown
 from .tasks import NOTHING, CaptureTask, Options, Task, WorldsTask
 
 # Combinations of a part of a sweep, and parts of a sweep from which parts become larger.
@@ -55,26 +55,26 @@ def why_many(
     Ray cluster in place of processes. limit_s: time that a capture may take before it becomes an
     error; None for any time. progress: True for a tqdm bar, or a function of the share.
     """
+    _refuse_below(1, workers=workers)
+    _refuse_below(0, explain=explain)
     options = (("explain", explain), ("filter", filter), ("preset", preset), ("rows", rows))
     # A wrong filter or preset would be an error of each capture.
     fullpipe.why(NOTHING, filter=filter, preset=preset, rows=rows, quick=True)
 
     def task(source: str) -> Tuple[Tuple[str, ...], Task]:
-        filesystem, path = filesystem_of(source)
-        info = filesystem.get_file_info(path)
-        if info.type == pyarrow.fs.FileType.Directory:
+        kind, size, modified = facts_of(source)
+        if kind == pyarrow.fs.FileType.Directory:
             fix = f"this is a folder; its files are '{shown(source).rstrip('/')}/*'"
             raise fullpipe.SettingError(f"{shown(source)}: {fix}", setting="sources", fix=fix)
-        is_file = info.type == pyarrow.fs.FileType.File
-        size = info.size if is_file and info.size is not None else 0
-        modified = info.mtime_ns if is_file and info.mtime_ns is not None else 0
         place = place_of(source)
         return place, CaptureTask(source, size, modified, options, place, limit_s)
 
+    dataset = Dataset(absolute(out))
+    dataset.refuse(OF_SWEEPS, "sweeps")
     # Two names of one file, such as two spellings of a URI, are one capture.
     named = dict(reversed(list(at_once(task, expand(sources)))))
     tasks = list(reversed(list(named.values())))
-    return _run(tasks, Dataset(absolute(out)), workers, ray, progress)
+    return _run(tasks, dataset, workers, ray, progress)
 
 
 def sweep_many(
@@ -100,8 +100,11 @@ def sweep_many(
     processes, each with one world at a time; 1 uses this one, with a world on each processor. ray,
     progress: as in `why_many`.
     """
+    _refuse_below(1, workers=workers, batch=1 if batch is None else batch)
     text, axes, options = checked(scenario, grid, settings, seeds, seed)
     dataset = Dataset(absolute(out))
+    dataset.refuse(OF_CAPTURES, "captures")
+    dataset.prepare()
     whole = json.dumps([text, axes, options])
     sweep = hashlib.sha256(whole.encode()).hexdigest()[:20]
     batch = dataset.planned_batch(sweep, batch or max(PART, -(-_count(axes) // PARTS)))
@@ -112,6 +115,14 @@ def sweep_many(
         for part in parts_of(axes, batch)
     ]
     return _run(tasks, dataset, workers, ray, progress)
+
+
+def _refuse_below(least: int, **numbers: int) -> None:
+    """Raises SettingError for a number below `least`."""
+    for name, number in numbers.items():
+        if number < least:
+            fix = f"expected a number from {least} on"
+            raise fullpipe.SettingError(f"{name}={number}: {fix}", setting=f"{name}={number}", fix=fix)
 
 
 def checked(
@@ -131,7 +142,8 @@ def checked(
         # The order matters: `link.delay` sets every link, and a later setting one of them.
         ("settings", tuple((name, _text(name, value)) for name, value in (settings or {}).items())),
     )
-    axes = fullpipe.grid_values(grid)
+    # A value that is given twice makes no world twice.
+    axes = [(name, list(dict.fromkeys(values))) for name, values in fullpipe.grid_values(grid)]
     _check(scenario, axes, dict(options))
     return scenario.to_toml(), axes, options
 
@@ -168,7 +180,9 @@ def _check(scenario: fullpipe.Scenario, axes: Axes, options: Options) -> None:
         for at in range(0, len(values), CHECKED):
             try:
                 grid = {**first, name: values[at : at + CHECKED]}
-                fullpipe.sweep(scenario, grid, settings, progress=begun)
+                fullpipe.sweep(
+                    scenario, grid, settings, options["seeds"], seed=options["seed"], progress=begun
+                )
             except (_Accepted, fullpipe.SimulationError):
                 pass
 
@@ -206,6 +220,8 @@ def _run(
         errors += error is not None
         report(done / weight)
 
+    if is_open:
+        dataset.prepare()
     try:
         _do(is_open, dataset, workers, ray, tell)
     finally:

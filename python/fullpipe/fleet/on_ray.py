@@ -68,7 +68,7 @@ class Ray(Workers):
             raise WorkerDied from error
         return result
 
-    def stop(self, handles: List[Any]) -> None:
+    def interrupt(self, handles: List[Any]) -> None:
         # Ray may abort the driver if a batch ends while it is cancelled, so batches may end first.
         if handles:
             _, late = self._ray.wait(handles, num_returns=len(handles), timeout=END_S)

@@ -76,10 +76,12 @@ class Pool(Workers):
             raise WorkerDied from error
         return result
 
-    def stop(self, handles: List[Any]) -> None:
-        if handles:
-            # The workers end now, also if they are in the middle of a file.
-            self._driver.close()
+    def interrupt(self, handles: List[Any]) -> None:
+        # The workers end now, also if they are in the middle of a file.
+        self._driver.close()
+        self.close()
+
+    def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
         self._driver.close()
         self._alive.close()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import Dict, Optional
+from typing import Dict, Iterable, Optional
 
 import pyarrow
+import pyarrow.fs
 import pyarrow.parquet
 
 import fullpipe
 
 from . import outliers
 from .report_page import page_text
-from .sources import Path, absolute, filesystem_of, shown
+from .sources import Path, absolute, filesystem_of, place_of, shown
 from .sums import SUMS, compared, summaries
 
 # Name of the page in its folder.
@@ -47,11 +48,17 @@ def report(
         sums["totals_before"] = earlier["totals"]
     if out is None:
         return fullpipe.Page(page_text(title, sums))
+    if place_of(absolute(out)) in {place_of(name), place_of(absolute(before or dataset))}:
+        fix = "the report needs a folder of its own"
+        raise fullpipe.SettingError(f"{shown(os.fspath(out))}: {fix}", setting="out", fix=fix)
     folder = _Folder(absolute(out))
     sums = outliers.link(name, sums, pages, folder.write)
     page = fullpipe.Page(page_text(title, sums))
     folder.write(PAGE, page.html.encode())
     folder.write_tables(sums)
+    # An earlier report in this folder may have compared two datasets.
+    names = [*(f"{one.name}_compared" for one in SUMS if one.measure), "totals_before"]
+    folder.remove(f"{name}.parquet" for name in names if name not in sums)
     return page
 
 
@@ -66,6 +73,12 @@ class _Folder:
         self._filesystem.create_dir(posixpath.dirname(target), recursive=True)
         with self._filesystem.open_output_stream(target) as stream:
             stream.write(data)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        targets = [posixpath.join(self._root, path) for path in paths]
+        for info in self._filesystem.get_file_info(targets):
+            if info.type == pyarrow.fs.FileType.File:
+                self._filesystem.delete_file(info.path)
 
     def write_tables(self, tables: Dict[str, pyarrow.Table]) -> None:
         for name, table in tables.items():

@@ -133,6 +133,7 @@ def _summary(sums: Dict[str, pyarrow.Table]) -> str:
         if totals[name]:
             lines.append(f"{text}: {_count(totals[name], 'capture')}.")
     for name, text in (
+        ("failed_verdicts", "Without a verdict, because its simulation failed"),
         ("left_out_connections", "Not counted, because their capture has more connections than `why --rows` allows"),
         ("repeated_connections", "Counted once, although a second capture shows them"),
     ):

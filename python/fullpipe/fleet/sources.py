@@ -59,6 +59,37 @@ def filesystem_of(source: str) -> Tuple[pyarrow.fs.FileSystem, str]:
     return pyarrow.fs.LocalFileSystem(), os.path.abspath(source)
 
 
+def facts_of(source: str) -> Tuple[pyarrow.fs.FileType, int, int]:
+    """Returns the kind of a file, its size in bytes and its time of change in nanoseconds.
+
+    A file whose facts cannot be read counts as missing: its task finds out why, and is an error.
+    """
+    filesystem, path = filesystem_of(source)
+    try:
+        info = filesystem.get_file_info(path)
+    except (OSError, ValueError):  # A name that is not UTF-8 is a ValueError.
+        return pyarrow.fs.FileType.NotFound, 0, 0
+    if info.type != pyarrow.fs.FileType.File:
+        return info.type, 0, 0
+    return info.type, info.size or 0, info.mtime_ns or 0
+
+
+def printable(name: str) -> str:
+    """Returns a name with the bytes that are not UTF-8 as `\\xff`."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _refuse_unreadable(path: str) -> None:
+    """Raises ReadError for a path that no table can hold, or that would block its reader."""
+    name, fix = printable(path), ""
+    if name != path:
+        fix = "its name is not UTF-8; rename the file"
+    elif os.path.exists(path) and not os.path.isfile(path):
+        fix = "this is not a regular file"
+    if fix:
+        raise fullpipe.ReadError(f"{name}: {fix}", file=name, fix=fix)
+
+
 @contextlib.contextmanager
 def local(source: str) -> Iterator[str]:
     """Gives the path of a file on this machine's disk: the file itself, or a copy for this block.
@@ -67,6 +98,7 @@ def local(source: str) -> Iterator[str]:
     """
     filesystem, path = filesystem_of(source)
     if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
+        _refuse_unreadable(path)
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:

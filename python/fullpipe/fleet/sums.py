@@ -49,6 +49,9 @@ REPEATED = """
         and better.began_s < worse.ended_s and worse.began_s < better.ended_s
 """
 
+# Captures that have rows. Their errors are about verdicts of single connections.
+ANALYSED = "create table analysed as select distinct file as source from captures"
+
 # Connections, each once, with the names that the sums group by.
 FLOWS = """
     create table flows as
@@ -125,7 +128,8 @@ SUMS: List[Sum] = [
         """
         select (select count(*) from captures) as captures,
             (select count(*) from captures where is_partial = 1) as partial_captures,
-            (select count(*) from errors) as errors,
+            (select count(*) from errors anti join analysed using (source)) as errors,
+            (select count(*) from errors semi join analysed using (source)) as failed_verdicts,
             (select coalesce(sum(left_out), 0)::bigint from captures) as left_out_connections,
             (select count(*) from repeated) as repeated_connections, round(sum(elapsed_s), 6) as elapsed_s,
             """
@@ -197,7 +201,7 @@ SUMS: List[Sum] = [
     ),
     Sum(
         "errors",
-        "Captures that could not be analysed",
+        "Captures and verdicts that failed",
         "select source, error from errors order by source",
     ),
 ]
@@ -266,7 +270,7 @@ def summaries(dataset: str) -> Dict[str, pyarrow.Table]:
             text = pyarrow.string()
             table = {"host": pyarrow.array(names, text), "network": pyarrow.array(networks, text)}
             connection.register("networks", pyarrow.table(table))
-            for query in (REPEATED, FLOWS, GAINS, PEERS):
+            for query in (REPEATED, ANALYSED, FLOWS, GAINS, PEERS):
                 connection.execute(query)
             return {one.name: connection.sql(one.query).to_arrow_table() for one in SUMS}
         finally:

@@ -17,7 +17,7 @@ import pyarrow
 
 import fullpipe
 
-from .sources import local, place_of, shown
+from .sources import local, place_of, printable, shown
 
 Tables = Dict[str, pyarrow.Table]
 Axes = Dict[str, List[str]]
@@ -246,7 +246,7 @@ def error_rows(task: Task, errors: List[str]) -> pyarrow.Table:
     """Returns the rows of the errors of a task."""
     count = len(errors)
     return pyarrow.table(
-        {"key": [task.key] * count, "source": [task.source] * count, "error": errors}
+        {"key": [task.key] * count, "source": [printable(task.source)] * count, "error": errors}
     )
 
 
