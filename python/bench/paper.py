@@ -2,9 +2,10 @@
 
     python python/bench/paper.py FOLDER TASKS
 
-FOLDER is one of `captures.py`. Prints what a capture costs, and a verdict; the time that the driver needs
-for a capture that an earlier call did; the time of the report; and the memory of the driver for each
-of TASKS tasks, and of the process that did all of this.
+FOLDER is one of `captures.py`. Prints what a capture costs, and a verdict; what the driver needs for a
+capture that an earlier call did; what the report costs; and the memory of the driver for each of TASKS
+tasks, and of the process that did all of this. Times are processor time, of all threads and of child
+processes, because other work on the machine changes it least.
 """
 
 import os
@@ -15,7 +16,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 from fullpipe import fleet
 from fullpipe.fleet.tasks import CaptureTask
@@ -27,10 +27,16 @@ LARGEST = 100_000_000
 
 
 def timed(call):
-    """Returns the seconds of real time that a call takes, and its result."""
-    began = time.monotonic()
+    """Returns the seconds of processor time that a call takes, and its result."""
+    began = processor_s()
     result = call()
-    return time.monotonic() - began, result
+    return processor_s() - began, result
+
+
+def processor_s():
+    """Returns the processor time of this process and of the children that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def resident():
@@ -85,7 +91,7 @@ def main():
     for number, path in enumerate(chosen):
         each = [timed(lambda: fleet.why_many(path, out / f"{number}-{n}", explain=n))[0] for n in (0, 1)]
         verdicts.append(each[1] - each[0])
-    print(f"a verdict on both cores: median {statistics.median(verdicts):.2f} s, mean "
+    print(f"a verdict: median {statistics.median(verdicts):.2f} s, mean "
           f"{statistics.mean(verdicts):.2f} s, most {max(verdicts):.2f} s of {len(verdicts)}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"largest memory of this process after these captures: {peak:.0f} MB")
