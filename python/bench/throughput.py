@@ -2,7 +2,8 @@
 
     python python/bench/throughput.py CAPTURE PATH-OF-FULLPIPE
 
-Both read the capture seven times in turn; medians are printed.
+Both read the capture seven times in turn. Medians are printed, and the median and the quartiles of the
+ratios of the pairs, in which other work on the machine weighs less.
 """
 
 import os
@@ -35,5 +36,9 @@ megabytes = os.path.getsize(capture) / 1e6
 for name, times in [("command", of_command), ("Python", of_python)]:
     real, processor = (statistics.median(column) for column in zip(*times))
     print(f"{name}: {megabytes / real:.0f} MB/s, {processor:.2f} s of processor time")
+for name, column in [("time", 0), ("processor time", 1)]:
+    ratios = [one[column] / other[column] for one, other in zip(of_command, of_python)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    print(f"{name}, command / Python: {middle:.3f} (quartiles {low:.3f} and {high:.3f})")
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(f"largest memory of Python: {peak:.0f} MB")
