@@ -54,7 +54,7 @@ impl TcpPacket {
     }
 }
 
-/// What simulated links, devices and checkers need of an IP packet, of either version.
+/// The fields of an IP packet, of either version, that links, devices and checkers need.
 pub(crate) struct IpPacket<'a> {
     pub src: IpAddr,
     pub dst: IpAddr,
