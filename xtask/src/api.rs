@@ -7,6 +7,8 @@
 //! listed. A re-exported name is looked up in the crate that the `pub use` names. `cargo xtask
 //! tidy` ensures that no two types of a crate have the same name.
 
+pub mod mentions;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -289,12 +291,12 @@ impl Listing<'_> {
     /// the signature.
     fn add(&mut self, kind: &str, path: &str, of: &impl ToTokens, name: &str) {
         let text = tokens(of);
-        let line = match name {
-            "" => format!("{kind} {path}: {text}"),
-            name => format!(
-                "{kind} {path}{}",
-                text.replacen(&format!("fn {name}"), "", 1)
-            ),
+        let line = match (name, text.split_once(&format!("fn {name}"))) {
+            // Keep `const` and `async`, which come before `fn`, before the path.
+            (_, Some((before, signature))) if !name.is_empty() => {
+                format!("{kind} {path}{signature}").replacen("fn ", &format!("{before}fn "), 1)
+            }
+            _ => format!("{kind} {path}: {text}"),
         };
         self.lines.insert(line.replace("  ", " "));
     }

@@ -68,6 +68,7 @@ impl From<SettingError> for OpenError {
     }
 }
 
+#[doc(hidden)]
 impl From<fullpipe_tcp::ConnectionError> for TcpError {
     fn from(error: fullpipe_tcp::ConnectionError) -> Self {
         match error {

@@ -24,7 +24,7 @@ use std::fmt;
 use anyhow::{Result, bail, ensure};
 use syn::spanned::Spanned;
 
-use crate::{docs, repository};
+use crate::{api, docs, repository};
 
 /// Check the repository's rules: headers, lengths, imports, names, words, generated pages.
 #[derive(Default, clap::Args)]
@@ -42,6 +42,13 @@ pub struct TidyArguments {
     area: Option<String>,
 }
 
+/// Endings of the names of files in which words are checked: sources, documents, scripts, and
+/// committed output.
+const TEXTS: [&str; 17] = [
+    ".c", ".cmake", ".css", ".h", ".html", ".ipynb", ".js", ".json", ".md", ".py", ".pyi", ".rs",
+    ".sh", ".tcp", ".toml", ".txt", "run",
+];
+
 /// A violation of a rule at one place.
 pub struct Finding {
     path: String,
@@ -50,7 +57,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(path: &str, line: usize, says: impl Into<String>) -> Finding {
+    pub fn new(path: &str, line: usize, says: impl Into<String>) -> Finding {
         Finding {
             path: path.to_owned(),
             line,
@@ -148,7 +155,7 @@ fn check_crates(rust: &[RustFile]) -> Vec<Finding> {
 /// # Errors
 /// Fails if there are findings. The findings were printed; the error is one line with their number.
 pub fn run(arguments: &TidyArguments) -> Result<()> {
-    let texts = repository::files(&[".rs", ".md", ".toml", ".sh", "run", ".js", ".html"])?;
+    let texts = repository::files(&TEXTS)?;
     let glossary = texts.iter().find(|file| file.path == glossary::FILE);
     let replaced = glossary.map_or_else(Vec::new, |file| glossary::replaced(&file.text));
     ensure!(!replaced.is_empty(), "{} lists no words", glossary::FILE);
@@ -178,6 +185,7 @@ pub fn run(arguments: &TidyArguments) -> Result<()> {
     let spans = lengths::measure(&rust);
     findings.extend(lengths::check(&spans, &exceptions::LONG));
     findings.extend(edges::check()?);
+    findings.extend(api::mentions::check(&api::listings()?));
     findings.extend(docs::stale()?.into_iter().map(|page| {
         Finding::new(
             page,

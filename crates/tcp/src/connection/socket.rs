@@ -105,6 +105,8 @@ impl Tuning {
     ///
     /// # Errors
     /// Returns the error of the first setting that is refused.
+    // Hidden, because the crate `fullpipe` re-exports this type but not the registry.
+    #[doc(hidden)]
     pub fn check(&self, congestion: &CongestionRegistry) -> Result<(), SettingError> {
         let max = |setting, value, low, high| in_range(setting, value, (low, high), "bytes");
         let (low, high) = (&TcpConfig::LOWEST, &TcpConfig::HIGHEST);

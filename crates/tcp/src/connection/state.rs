@@ -86,6 +86,8 @@ impl TcpState {
     ];
 
     /// Returns the state after `trigger`. RFC 9293 figure 5.
+    // Hidden, because the crate `fullpipe` re-exports this type but not `Trigger`.
+    #[doc(hidden)]
     pub const fn next(self, trigger: Trigger) -> Result<Self, IllegalTransition> {
         Ok(match (self, trigger) {
             (SynSent, SynArrived) => SynReceived,

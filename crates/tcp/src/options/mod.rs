@@ -71,6 +71,8 @@ pub struct Agreed {
 impl Agreed {
     /// Combines this side's `offer` with the options of the peer's SYN. The caller sets
     /// `ecn`.
+    // Hidden, because the crate `fullpipe` re-exports this type but not the parameters' types.
+    #[doc(hidden)]
     pub fn new(offer: Offer, peer: &TcpOptions, config: &TcpConfig) -> Self {
         let peer_mss = u32::from(peer.mss.unwrap_or(DEFAULT_MSS)).max(config.mss_min);
         let scales = offer.window_scale.zip(peer.window_scale);
