@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// An address that neither stack has.
 const FAR: [u8; 4] = [198, 51, 100, 7];
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn far(port: u16) -> SocketAddr {
     SocketAddr::from((FAR, port))
@@ -51,21 +51,28 @@ fn netstack(limits: FlowLimits) -> (Runtime, TcpFlows, UdpFlows) {
     (client, tcp, udp)
 }
 
-/// Runs `client` on a thread and `server` in tokio; both must end in time.
+/// Runs `client` on a thread and `server` in tokio; both must end in time. The netstack runs until
+/// the client has ended.
 fn run<R: Send + 'static>(
     limits: FlowLimits,
     client: impl FnOnce(Runtime) -> R + Send + 'static,
-    server: impl AsyncFnOnce(TcpFlows, UdpFlows),
+    server: impl AsyncFnOnce(&mut TcpFlows, &mut UdpFlows),
 ) -> R {
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("an executor");
     executor.block_on(async {
-        let (runtime, tcp, udp) = netstack(limits);
+        let (runtime, mut tcp, mut udp) = netstack(limits);
         let thread = thread::spawn(move || client(runtime));
-        let served = tokio::time::timeout(PATIENCE, server(tcp, udp)).await;
-        served.expect("the server ends in time");
+        let both = async {
+            server(&mut tcp, &mut udp).await;
+            while !thread.is_finished() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, both).await;
+        ended.expect("the server and the client end in time");
         thread.join().expect("the client does not panic")
     })
 }
@@ -95,7 +102,7 @@ fn echoes(destination: SocketAddr) {
                 echoed == sent
             })
         },
-        async |mut tcp, _udp| {
+        async |tcp, _udp| {
             let request = tcp.next().await.expect("a SYN");
             assert_eq!(request.destination(), destination);
             let mut flow = request.admit().await.expect("the peer waits");
@@ -128,14 +135,12 @@ fn a_refused_flow_fails_for_the_peer_before_it_is_open() {
         let error = run(
             FlowLimits::default(),
             move |runtime| TcpStream::connect(&runtime, destination).expect_err("it is refused"),
-            async |mut tcp, _udp| {
+            async |tcp, _udp| {
                 let request = tcp.next().await.expect("a SYN");
                 match refusal {
                     Some(refusal) => request.refuse(refusal).expect("the peer waits"),
                     None => drop(request),
                 }
-                // Give the reset time to leave before the netstack stops.
-                tokio::time::sleep(Duration::from_millis(300)).await;
             },
         );
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
@@ -155,7 +160,7 @@ fn a_sink_that_accepts_nothing_stops_the_peer_and_is_named() {
                 assert!(sent < 1 << 30, "nothing stops the peer");
             }
         },
-        async |mut tcp, _udp| {
+        async |tcp, _udp| {
             let request = tcp.next().await.expect("a SYN");
             let mut flow = request.admit().await.expect("the peer waits");
             let (mut ours, _theirs) = tokio::io::duplex(1_000);
@@ -174,7 +179,7 @@ fn a_sink_that_accepts_nothing_stops_the_peer_and_is_named() {
 fn datagrams_are_sorted_by_flow_and_answered_from_their_destination() {
     run(
         FlowLimits {
-            udp_idle: Duration::from_millis(500),
+            udp_idle: Duration::from_secs(2),
             ..FlowLimits::default()
         },
         |runtime| {
@@ -197,17 +202,20 @@ fn datagrams_are_sorted_by_flow_and_answered_from_their_destination() {
                 }
             }
         },
-        async |_tcp, mut udp| {
+        async |_tcp, udp| {
+            let mut served = Vec::new();
             for _ in 0..4 {
                 let mut flow = udp.next().await.expect("a datagram");
-                tokio::spawn(async move {
+                served.push(tokio::spawn(async move {
                     let question = flow.recv().await.expect("it began the flow");
                     let answer = [b"re ".as_slice(), &question].concat();
                     flow.send(&answer).await.expect("the peer is there");
                     assert_eq!(flow.recv().await, None, "the flow is idle and ends");
-                });
+                }));
             }
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            for flow in served {
+                flow.await.expect("the flow was served");
+            }
             assert_eq!(udp.dropped(), 0);
         },
     );
@@ -236,7 +244,7 @@ fn flows_beyond_the_limit_wait_until_others_end() {
                 }
             });
         },
-        async |mut tcp, _udp| {
+        async |tcp, _udp| {
             for _ in 0..FLOWS {
                 let request = tcp.next().await.expect("a SYN");
                 let mut flow = request.admit().await.expect("the peer waits");
@@ -246,7 +254,6 @@ fn flows_beyond_the_limit_wait_until_others_end() {
                     let _ = flow.read_to_end(&mut Vec::new()).await;
                 });
             }
-            tokio::time::sleep(Duration::from_millis(300)).await;
         },
     );
 }

@@ -18,7 +18,7 @@ use fullpipe_perf::{
     },
 };
 
-const SILENCE_TIMEOUT: Duration = Duration::from_millis(200);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 const BYTES: u64 = 100_000;
 
 /// Starts a server on a free port that serves one connection with `body`.
@@ -70,7 +70,7 @@ fn a_client_aborts_when_the_server_sends_all_and_does_not_close() {
         assert_eq!(summary.streams[0].span.bytes, sent, "{name}: {errors}");
         assert_eq!(
             errors,
-            "read failed: the peer did not end its stream and sent nothing for 0.2 s after the \
+            "read failed: the peer did not end its stream and sent nothing for 2 s after the \
              end of the test: gave up\n",
             "{name}"
         );
@@ -98,7 +98,7 @@ fn a_client_aborts_when_the_server_reads_all_and_does_not_close() {
     assert_eq!(summary.streams[0].span.bytes, BYTES);
     assert_eq!(
         errors,
-        "close failed: the peer did not close its half and sent nothing for 0.2 s after the end \
+        "close failed: the peer did not close its half and sent nothing for 2 s after the end \
          of the test: gave up\n"
     );
 }

@@ -172,12 +172,15 @@ fn ten_thousand_sockets_are_followed_and_none_is_lost() {
                     (near, far)
                 })
                 .collect();
-            let document = last_document(&["-i", "200ms", "-t", "2", "--idle"]);
-            let sockets = document["sockets"].as_array().unwrap();
-            assert_eq!(sockets.len(), 2 * pairs.len());
-            let is_followed =
-                |socket: &&Value| socket["observed"]["elapsed_s"].as_f64() > Some(1.0);
-            assert_eq!(sockets.iter().filter(is_followed).count(), 2 * pairs.len());
+            // On a slow machine, the first round may take most of two seconds.
+            let is_each_followed = ["2", "20", "60"].iter().any(|seconds| {
+                let document = last_document(&["-i", "200ms", "-t", seconds, "--idle"]);
+                let sockets = document["sockets"].as_array().unwrap();
+                assert_eq!(sockets.len(), 2 * pairs.len());
+                let elapsed = |socket: &Value| socket["observed"]["elapsed_s"].as_f64();
+                sockets.iter().all(|socket| elapsed(socket) > Some(1.0))
+            });
+            assert!(is_each_followed);
         },
     );
 }
