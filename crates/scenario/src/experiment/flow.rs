@@ -242,7 +242,7 @@ pub const FLOW_FIELDS: &[FlowField] = &[
         "no_push",
         "Delays a partial segment until the sender has written everything (SO_NOPUSH).",
         "true or false",
-        |plan, text| plan.no_push = text.trim().parse().ok()?
+        |plan, text| plan.no_push = switch(text)?
     ),
     field!(
         "read.bytes",
@@ -522,6 +522,15 @@ pub(super) fn ends_before_measuring(plans: &[FlowPlan]) -> Option<String> {
         "{name} may be over before anything counts, which is {} s after the beginning, where the last flow's `omit` ends: give it a longer `duration`, and no `at_most` before that",
         until.as_secs_f64()
     ))
+}
+
+/// Reads a switch as files write it, or as C does.
+fn switch(text: &str) -> Option<bool> {
+    match text.trim() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
 }
 
 fn amount(text: &str) -> Option<u64> {

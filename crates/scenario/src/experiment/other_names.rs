@@ -70,6 +70,13 @@ pub const OTHER_NAMES: &[OtherName] = &[
         SetBy::SocketOption("SOL_SOCKET"),
         "Free space in the send buffer at which a blocked writer continues.",
     ),
+    row(
+        "linux",
+        "TCP_CORK",
+        "workload.no_push",
+        SetBy::SocketOption("IPPROTO_TCP"),
+        "Delays a partial segment until the sender has written everything, but for 200 ms at most.",
+    ),
 ];
 
 impl OtherName {

@@ -348,6 +348,7 @@ fn processor_ring_and_direction_are_set_like_other_fields() {
         ("client.ETH1_TXDESC_CNT", "4"),
         ("workload.reverse", "true"),
         ("SO_NOPUSH", "false"),
+        ("TCP_CORK", "0"),
         ("server.SO_NOPUSH", "true"),
         ("SO_SNDLOWAT", "4K"),
     ] {
@@ -430,7 +431,7 @@ rows = [{ label = "row" }]
 "#;
     let mut experiment = Experiment::parse("t", "t.toml", file).unwrap();
     let before = experiment.rows[0].setup.flows[1].clone();
-    experiment.set("device.SO_NOPUSH", "true").unwrap();
+    experiment.set("device.TCP_CORK", "1").unwrap();
     experiment.set("device.SO_SNDLOWAT", "2K").unwrap();
     let flows = &experiment.rows[0].setup.flows;
     assert!(flows[0].is_no_push());

@@ -39,6 +39,10 @@ impl SetBy {
                 format!("sysctl -w {prefix}.{name}=\"{value}\"")
             }
             Self::Sysctl(prefix) => format!("sysctl -w {prefix}.{name}={value}"),
+            // A switch is a number in C.
+            Self::SocketOption(_) if matches!(value, "true" | "false") => {
+                self.paste(name, if value == "true" { "1" } else { "0" })
+            }
             Self::SocketOption(level) => match value.parse::<u64>() {
                 Ok(number) => {
                     let kind = match i32::try_from(number) {

@@ -131,3 +131,13 @@ fn what_linux_sets_for_all_sockets_is_read_as_linux_reads_it() {
         assert_eq!(config, before);
     }
 }
+
+#[test]
+fn a_switch_of_a_socket_is_pasted_as_a_number() {
+    let cork = SetBy::SocketOption("IPPROTO_TCP");
+    for (value, number) in [("true", 1), ("false", 0)] {
+        let expected =
+            format!("setsockopt(fd, IPPROTO_TCP, TCP_CORK, &(int){{{number}}}, sizeof(int))");
+        assert_eq!(cork.paste("TCP_CORK", value), expected);
+    }
+}
