@@ -1,4 +1,4 @@
-//! Tests that the commands shown in `README.md` and `docs/verdicts.md` print the output shown
+//! Tests that the commands shown in `README.md` and in some pages of `docs` print the output shown
 //! there.
 //!
 //! Rule: a block that begins with `$ fullpipe` contains this command, the command's output, and
@@ -55,7 +55,13 @@ fn written(page: &str) -> String {
 }
 
 /// Pages with command blocks, relative to the repository's root.
-const PAGES: [&str; 2] = ["README.md", "docs/verdicts.md"];
+const PAGES: [&str; 5] = [
+    "README.md",
+    "docs/diagnosis.md",
+    "docs/experiments.md",
+    "docs/iperf.md",
+    "docs/verdicts.md",
+];
 
 #[test]
 fn every_block_is_what_the_command_prints() {

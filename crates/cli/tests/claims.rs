@@ -1,0 +1,94 @@
+//! Tests of claims in `README.md` that no other test holds, and of the commands that it recommends.
+//!
+//! Rule: the README's own words are the input, so a test fails if a claim changes and its test does
+//! not. The program is run, and no part of it is linked.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Returns what stands between `before` and `after` in the README, which must contain both.
+fn claimed(before: &str, after: &str) -> String {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once(before).expect(before);
+    let (value, _) = rest.split_once(after).expect(after);
+    value.to_owned()
+}
+
+/// Returns the output of `fullpipe` with these arguments, run in the repository's root.
+fn output(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fullpipe"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn seven_kilobytes_of_packet_memory_reach_the_share_that_the_readme_claims() {
+    let claimed = claimed("with 7 KB of packet memory is ", " of the goodput");
+    let json: Value =
+        serde_json::from_str(&output(&["lab", "run", "nuttx", "--quick", "--json"])).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let goodput = |label: &str| {
+        let row = rows.iter().find(|row| row["label"] == label);
+        row.expect(label)["measured"]["goodput_mbps"]
+            .as_f64()
+            .unwrap()
+    };
+    let share = 100.0 * goodput("36 x 196, chunked") / goodput("unlimited buffers");
+    assert_eq!(format!("{share:.1} %"), claimed);
+}
+
+/// Counts the scripts below `folder`. Each is a test of its own, which fails unless TCP passes it.
+fn scripts(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries.fold(0, |sum, path| {
+        let is_script = path.extension().is_some_and(|extension| extension == "tcp");
+        sum + if path.is_dir() {
+            scripts(&path)
+        } else {
+            usize::from(is_script)
+        }
+    })
+}
+
+#[test]
+fn there_are_as_many_conformance_scripts_as_the_readme_claims() {
+    let claimed: usize = claimed("TCP passes more than ", " conformance scripts")
+        .parse()
+        .unwrap();
+    let counted = scripts(&root().join("crates/stack/tests/conformance/scripts"));
+    assert!(counted > claimed, "{counted} scripts");
+}
+
+/// The doors that need only the program. The third is an example of `fullpipe-sim`, whose own test
+/// compares its output.
+#[test]
+fn the_commands_that_the_readme_recommends_first_answer_with_a_change() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let doors: Vec<&str> = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("    target/release/fullpipe "))
+        .collect();
+    assert_eq!(doors.len(), 2, "{doors:?}");
+    for door in doors {
+        let text = output(&door.split(' ').collect::<Vec<_>>());
+        for part in ["Limited by", "Change", "Gives"] {
+            assert!(text.contains(part), "{door}: no {part} in {text}");
+        }
+    }
+}
