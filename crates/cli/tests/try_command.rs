@@ -82,7 +82,10 @@ fn a_wrong_flag_is_one_line_and_exit_code_2() {
     let path = ["try", "--rate", "5mbit", "--rtt", "30ms"];
     for (more, expected) in [
         (&["--preset", "nutx"][..], "did you mean `nuttx`?"),
-        (&["--set", "CONFIG_IOB_NBUFFER=24"], "CONFIG_IOB_NBUFFER"),
+        (
+            &["--set", "CONFIG_IOB_NBUFERS=24"],
+            "did you mean `CONFIG_IOB_NBUFFERS`?",
+        ),
         (&["--set", "tcp_fastopen=1"], "no knob expresses it"),
         (&["--queue", "many"], "--queue"),
         (&["--congestion", "vegas"], "newreno, cubic or bbr"),
