@@ -13,8 +13,8 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Buffers, PATIENCE, apart::in_network_namespace, command, kernel::drain, last_document,
-    loopback, text,
+    Buffers, PATIENCE, apart::in_network_namespace, command, connection, kernel::drain,
+    last_document, listener, loopback, text,
 };
 
 /// Sends `child` the signal of Ctrl-C, and asserts that its exit code is 0.
@@ -31,8 +31,11 @@ fn a_blocked_writer_and_its_release_are_events() {
     in_network_namespace(
         "outputs::a_blocked_writer_and_its_release_are_events",
         || {
-            let (mut sender, receiver) = loopback(&Buffers::default());
-            let port = sender.local_addr().unwrap().port().to_string();
+            let listener = listener("127.0.0.1:0", None);
+            let to = listener.local_addr().unwrap();
+            let connect = || connection(&listener, to, &Buffers::default());
+            let (mut sender, receiver) = connect();
+            let port = to.port().to_string();
             sender.write_all(b"first").unwrap();
             let mut child = command(&["--events", "-i", "20ms", "--port", &port])
                 .stdout(Stdio::piped())
@@ -53,8 +56,14 @@ fn a_blocked_writer_and_its_release_are_events() {
                     return line;
                 }
             };
-            // Wait until the first round is over and the program checks for Ctrl-C.
-            thread::sleep(Duration::from_secs(1));
+            // Only a connection that is opened after the first round is an event. After that event,
+            // the program also handles Ctrl-C.
+            let mut more = Vec::new();
+            while !events.try_iter().any(|line| line.contains("opened")) {
+                assert!(more.len() < 400, "no connection is opened");
+                more.push(connect());
+                thread::sleep(Duration::from_millis(250));
+            }
             let writer = thread::spawn(move || {
                 sender.write_all(&vec![b'x'; 16 << 20]).unwrap();
                 sender

@@ -3,7 +3,7 @@
 //! Rule: all faults happen to one device, one after another, and its pool is free at the end.
 
 use std::{
-    thread,
+    fs, thread,
     time::{Duration, Instant},
 };
 
@@ -11,14 +11,14 @@ use crate::{
     PORT, check_pool,
     device::{DEVICE, Device, POOLS, TAP, bytes},
     flood, in_namespace, make_tap, run,
-    stock::Stock,
+    stock::{Stock, wait_until},
 };
 
-/// Knobs with which the device notices a vanished peer soon, but not while the cable is pulled.
-/// A connection ends about two seconds after its peer has vanished, a handshake after about
-/// three seconds.
-const QUICK: &str = "tcp.keepalive_time=500ms tcp.keepalive_interval=500ms \
-    tcp.keepalive_probes=3 tcp.synack_retries=1";
+/// Knobs with which the device notices a vanished peer soon, but not while the cable is pulled,
+/// even if this machine needs ten times as long to pull it. A connection ends about twelve seconds
+/// after its peer has vanished, a handshake after about three seconds.
+const QUICK: &str = "tcp.keepalive_time=2s tcp.keepalive_interval=2s \
+    tcp.keepalive_probes=5 tcp.synack_retries=1";
 /// Number of simultaneous connections that use up the pool.
 const STREAMS: usize = 4;
 /// Packets of each flood.
@@ -64,10 +64,19 @@ fn pulled_cable(device: &Device) {
     assert!(device.said().contains("link: down"), "{}", device.said());
 }
 
+/// Returns true if the kernel has an established connection to the device.
+fn is_connected() -> bool {
+    let table = fs::read_to_string("/proc/thread-self/net/tcp").expect("the kernel has TCP");
+    // A line has the remote address and port, and then the state; 01 is ESTABLISHED.
+    table.contains(&format!(":{PORT:04X} 01"))
+}
+
 /// Kills a client while none of its segments, not even its FIN, can leave.
 fn vanished_peer(device: &Device) {
     let [a, b, c, d] = DEVICE;
-    let client = Stock::start(&["-c", &format!("{a}.{b}.{c}.{d}"), "-t", "20"]);
+    let client = Stock::start(&["-c", &format!("{a}.{b}.{c}.{d}"), "-t", "600"]);
+    assert!(wait_until(is_connected), "{}", device.said());
+    // The last segment of the handshake and some payload reach the device.
     pause(700);
     run("ip", &format!("link set {TAP} down"));
     drop(client);
